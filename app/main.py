@@ -128,7 +128,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     routers.append(page_levels.odd_ids_router)
     for router in routers:
         app.include_router(router)
-    app.router.routes.append(Route(MCP_PATH, mcp))
+    app.router.routes.append(Route(MCP_PATH, mcp, methods=["POST"]))
     routes = (route for module in _MODULES for route in module.router.routes)
     app.router.middleware_stack = RouteShapes(routes, app.router.middleware_stack)
     _give_content_its_host(app, settings)

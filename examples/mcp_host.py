@@ -19,26 +19,23 @@ render = {"target": "anthropic", "memory": ["instructions", "manifest"]}
 
 
 async def step(*entries):
-    """Append what was said and returned; return all that the model is sent."""
+    """Append what was said and run what was called; return all messages for the model."""
     body = {"entries": entries, "render": render}
     answer = await memory.post("/api/sessions/demo/turns", json=body)
-    answer.raise_for_status()
-    return {name: answer.json()["rendering"][name] for name in ("messages", "system")}
+    return answer.raise_for_status().json()["rendering"]
 
 
-async def returned(server, ours, call):
-    """Run a call; return the entry that answers it."""
+async def entry(server, ours, call):
+    """Return a call of the memory's tools as it is, or run another one and return its result."""
     if call.name in ours:
         return {"toolCall": {"id": call.id, "name": call.name, "arguments": call.input}}
-    result = await server.call_tool(call.name, call.input)
-    raw = result.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return {"toolResult": {"toolName": call.name, "toolCallId": call.id, "result": raw}}
+    result = (await server.call_tool(call.name, call.input)).model_dump(mode="json", by_alias=True)
+    return {"toolResult": {"toolName": call.name, "toolCallId": call.id, "result": result}}
 
 
 async def main(question, command, *arguments):
     """Answer a question with the tools of a server, and those of the memory."""
-    defined = await memory.get("/api/tools", params={"target": "anthropic"})
-    tools = defined.json()["tools"]
+    tools = (await memory.get("/api/tools", params={"target": "anthropic"})).json()["tools"]
     ours = {tool["name"] for tool in tools}
     async with Client(StdioServerParameters(command=command, args=arguments)) as server:
         for tool in (await server.list_tools()).tools:
@@ -47,13 +44,16 @@ async def main(question, command, *arguments):
         sent = await step({"message": {"role": "user", "content": question}})
         while True:
             reply = await AsyncAnthropic().messages.create(
-                model="claude-sonnet-5", max_tokens=4096, tools=tools, **sent
+                model="claude-sonnet-5",
+                max_tokens=4096,
+                tools=tools,
+                system=sent["system"],
+                messages=sent["messages"],
             )
-            said = {"role": "assistant", "content": reply.model_dump(exclude_none=True)["content"]}
+            said = {"role": "assistant", "content": reply.model_dump()["content"]}
             calls = [block for block in reply.content if block.type == "tool_use"]
-            sent = await step(
-                {"message": said}, *[await returned(server, ours, each) for each in calls]
-            )
+            answers = [await entry(server, ours, call) for call in calls]
+            sent = await step({"message": said}, *answers)
             if not calls:
                 return "".join(block.text for block in reply.content if block.type == "text")
 

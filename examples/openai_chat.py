@@ -15,23 +15,17 @@ render = {"target": "openai-chat", "memory": ["instructions", "manifest"]}
 
 def step(*entries):
     """Append what was said and run what was called; return all messages for the model."""
-    body = {"entries": entries, "render": render}
-    answer = memory.post("/api/sessions/demo/turns", json=body).raise_for_status()
-    return answer.json()["rendering"]["messages"]
+    answer = memory.post("/api/sessions/demo/turns", json={"entries": entries, "render": render})
+    return answer.raise_for_status().json()["rendering"]["messages"]
 
 
 tools = memory.get("/api/tools", params={"target": "openai-chat"}).json()["tools"]
 messages = step({"message": {"role": "user", "content": sys.argv[1]}})
 while True:
-    reply = (
-        OpenAI()
-        .chat.completions.create(model="gpt-5", messages=messages, tools=tools)
-        .choices[0]
-        .message
-    )
-    calls = [{"id": each.id, **each.function.model_dump()} for each in reply.tool_calls or ()]
-    said = reply.model_dump(include={"role", "content", "tool_calls"}, exclude_none=True)
-    messages = step({"message": said}, *({"toolCall": each} for each in calls))
+    reply = OpenAI().chat.completions.create(model="gpt-5", messages=messages, tools=tools)
+    said = reply.choices[0].message
+    calls = [{"id": each.id, **each.function.model_dump()} for each in said.tool_calls or ()]
+    messages = step({"message": said.model_dump()}, *({"toolCall": each} for each in calls))
     if not calls:
         break
-print(reply.content)
+print(said.content)

@@ -35,6 +35,7 @@ from app.cli.options import (
     PageArgument,
     PrefixOption,
     ProjectOption,
+    ServiceUrlOption,
     TargetOption,
     TransportOption,
     UndoOption,
@@ -341,6 +342,8 @@ def serve_mcp(
         str | None,
         typer.Option(help="The session that keeps the calls.", show_default="each call names one"),
     ] = None,
+    url: ServiceUrlOption = None,
+    header: HeaderOption = None,
     project: ProjectOption = None,
     data_dir: HostDataDirOption = None,
     env_file: EnvFileOption = None,
@@ -349,6 +352,18 @@ def serve_mcp(
 
     Name it in the configuration of the host: pagefault mcp --session demo
     """
+    if url is not None:
+        from app.cli.mcp_bridge import run_bridge
+
+        if project is not None or data_dir is not None or env_file is not None:
+            raise typer.BadParameter(
+                "is where the stores are: leave --project, --data-dir and --env-file out",
+                param_hint="--url",
+            )
+        headers = [named_header(each) for each in header or ()]
+        return run_bridge(url, session, headers, os.environ.get("PAGEFAULT_API_KEY"))
+    if header:
+        raise typer.BadParameter("is for a service at --url", param_hint="--header")
     from app.cli.mcp import run_mcp
     from app.cli.terminal import project_settings
 

@@ -2,11 +2,13 @@
 
 import anyio
 import typer
+from mcp.server import NotificationOptions
 from mcp.server.stdio import stdio_server
 
 from app.cli.stores_of_hosts import opened_beside_others
 from app.config.settings import Settings
 from app.mcp.memory import McpCaller, MemoryServer
+from app.mcp.page_changes import HostSubscriptions
 from app.models.identity import CLIENT_ID
 from app.services.access.callers import Caller
 
@@ -25,7 +27,13 @@ def run_mcp(settings: Settings, project_id: str, session_id: str | None) -> None
 
 
 async def _served(settings: Settings, caller: McpCaller) -> None:
-    async with opened_beside_others(settings, caller.project_id) as container:
-        server = MemoryServer(container, lambda _: caller).server()
-        async with stdio_server() as (received, sent):
-            await server.run(received, sent, server.create_initialization_options())
+    async with (
+        opened_beside_others(settings, caller.project_id) as container,
+        anyio.create_task_group() as group,
+        stdio_server() as (received, sent),
+    ):
+        subscriptions = HostSubscriptions(container, caller.caller, group)
+        server = MemoryServer(container, lambda _: caller, subscriptions).server()
+        told = NotificationOptions(resources_changed=True)
+        await server.run(received, sent, server.create_initialization_options(told))
+        group.cancel_scope.cancel()

@@ -37,6 +37,15 @@ ListenOption = Annotated[
         show_default="one host, over pipes",
     ),
 ]
+ServiceUrlOption = Annotated[
+    str | None,
+    typer.Option(
+        "--url",
+        metavar="URL",
+        help="A running Pagefault whose memory it is; its key is in PAGEFAULT_API_KEY.",
+        show_default="the memory in --data-dir",
+    ),
+]
 HostConfigOption = Annotated[
     Path | None,
     typer.Option(

@@ -1,11 +1,9 @@
 """`pagefault proxy`: between a host and its MCP server, to store what the server's tools return."""
 
-import os
 import shutil
 import signal
-import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,6 +12,7 @@ import anyio
 import anyio.to_thread
 import typer
 
+from app.cli.pipes import standard_input, write_out
 from app.cli.stores_of_hosts import opened_beside_others
 from app.cli.terminal import CANNOT, complain
 from app.config.settings import Settings
@@ -32,8 +31,6 @@ from app.models.identity import CLIENT_ID
 from app.models.rendering import HostLimits, RenderOptions
 from app.models.tool import ToolDefinition
 from app.services.agents.toolbox import definitions
-
-_PIECE_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +120,7 @@ async def _proxied(
 ) -> int:
     store, is_over = AwaitedStore(complain), anyio.Event()
     async with connect() as server, anyio.create_task_group() as group:
-        proxy = proxy_of(_write, server.write, store)
+        proxy = proxy_of(write_out, server.write, store)
         group.start_soon(store.hold, opened, is_over)
         async with anyio.create_task_group() as host:
             host.start_soon(_pass_on_from_host, proxy, server)
@@ -140,7 +137,7 @@ async def _proxied(
 async def _pass_on_from_host(proxy: Proxy, server: Connection) -> None:
     """Pass on what the host says; when it leaves, see to it that the server ends."""
     try:
-        await proxy.from_host(_standard_input())
+        await proxy.from_host(standard_input())
     except (anyio.BrokenResourceError, anyio.ClosedResourceError):
         # The server has ended; its status says why.
         return
@@ -151,25 +148,6 @@ async def _end_on_signals(server: Connection) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for _ in signals:
             server.interrupt()
-
-
-async def _standard_input() -> AsyncIterator[bytes]:
-    # A thread, because standard input may be a file, which the event loop cannot wait for.
-    while piece := await anyio.to_thread.run_sync(
-        os.read, sys.stdin.fileno(), _PIECE_BYTES, abandon_on_cancel=True
-    ):
-        yield piece
-
-
-async def _write(piece: bytes) -> None:
-    def write() -> None:
-        left = memoryview(piece)
-        # A host that has left reads nothing more, and says nothing more either, which ends it all.
-        with suppress(BrokenPipeError):
-            while left:
-                left = left[os.write(sys.stdout.fileno(), left) :]
-
-    await anyio.to_thread.run_sync(write)
 
 
 @asynccontextmanager

@@ -9,26 +9,20 @@ Source: `agents`, "MCP server".
 
 import base64
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, TypeAlias
-from urllib.parse import parse_qs, quote, unquote
+from typing import Any
+from urllib.parse import parse_qs, unquote
 
 import mcp_types as types
 from mcp import MCPError
-from mcp.server import Server, ServerRequestContext
-from mcp.shared.subscriptions import (
-    SUBSCRIPTION_ID_META_KEY,
-    ResourcesListChanged,
-    ResourceUpdated,
-    ServerEvent,
-    event_matches,
-    event_to_notification,
-)
+from mcp.server import Server
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from app.errors import InvalidPayloadError, NotFoundError, PayloadTooLargeError, ServiceError
 from app.mcp.calls import nearest_revision
+from app.mcp.page_changes import PAGES, SCHEME, Context, HostSubscriptions, listen, page_uri
 from app.media.types import is_textual
 from app.models.identity import CLIENT_ID, new_id
 from app.models.json_value import JsonValue, json_text
@@ -40,7 +34,6 @@ from app.rendering.pages.instructions import instructions
 from app.rendering.targets.tools import write_tools
 from app.services.access.callers import Caller
 from app.services.agents.toolbox import definitions
-from app.services.events.subscriptions import EventItem
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.versions import read_descriptor, read_fields
 from app.services.renders.renders import RenderQuery
@@ -50,11 +43,9 @@ from app.version import VERSION
 from app.wire.resource_texts import text_record
 from app.wiring import Container
 
-Context: TypeAlias = ServerRequestContext[Any, Any]
-
 CALLER = "mcp_caller"
 """Where the endpoint notes in a request's state who it is from."""
-PAGES, RESOURCES = "pagefault://pages/", "pagefault://resources/"
+RESOURCES = f"{SCHEME}resources/"
 _LISTED = 50
 _DEFAULT_SESSION = "mcp"
 _MOST_READ_BYTES = 8 * 1024 * 1024
@@ -90,14 +81,22 @@ class MemoryServer:
     Args:
         container: The stores and services.
         caller_of: Says who a request is from.
+        subscriptions: Those of a host over pipes; `None` where no connection remembers any.
     """
 
-    def __init__(self, container: Container, caller_of: Callable[[Context], McpCaller]) -> None:
+    def __init__(
+        self,
+        container: Container,
+        caller_of: Callable[[Context], McpCaller],
+        subscriptions: HostSubscriptions | None = None,
+    ) -> None:
         self._container = container
         self._caller_of = caller_of
+        self._subscriptions = subscriptions
 
     def server(self) -> Server[Any]:
         """Return what the SDK runs."""
+        kept = self._subscriptions
         return Server(
             "pagefault",
             version=VERSION,
@@ -105,10 +104,12 @@ class MemoryServer:
             instructions=instructions("strict"),
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
-            on_list_resources=self._list_resources,
+            on_list_resources=self._list_and_watch if kept else self._list_resources,
             on_list_resource_templates=_list_templates,
             on_read_resource=self._read_resource,
             on_subscriptions_listen=self._listen,
+            on_subscribe_resource=kept.subscribe if kept else None,
+            on_unsubscribe_resource=kept.unsubscribe if kept else None,
         )
 
     async def _list_tools(
@@ -237,39 +238,22 @@ class MemoryServer:
     async def _listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """Tell of changes until the client goes, or its key is revoked, or it takes nothing."""
-        caller = self._caller_of(context)
-        asked = params.notifications
-        uris = frozenset(asked.resource_subscriptions or ())
-        honored = types.SubscriptionFilter(
-            resources_list_changed=asked.resources_list_changed or None,
-            resource_subscriptions=list(uris) or None,
-        )
-        meta: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: context.request_id}
+        caller = self._caller_of(context).caller
         if context.request is not None:
             # As a stream of events: none of the requests that are worked on.
             context.request.state.slot.leave()
         with _told():
-            opened = self._container.event_streams.opened(
-                caller.caller, session_id=None, after=None
-            )
-            async with opened as stream:
-                acknowledged = types.SubscriptionsAcknowledgedNotificationParams(
-                    notifications=honored, _meta=meta
-                )
-                await context.session.send_notification(
-                    types.SubscriptionsAcknowledgedNotification(params=acknowledged),
-                    related_request_id=context.request_id,
-                )
-                async with aclosing(stream.batches()) as batches:
-                    async for batch in batches:
-                        for event in _told_of(batch):
-                            if event_matches(honored, uris, event):
-                                await context.session.send_notification(
-                                    event_to_notification(event, meta),
-                                    related_request_id=context.request_id,
-                                )
-        return types.SubscriptionsListenResult(_meta=meta)
+            return await listen(self._container, caller, context, params.notifications)
+
+    async def _list_and_watch(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        """List, for a host over pipes, which is told from then on when that changes."""
+        assert self._subscriptions is not None  # noqa: S101 - only where there are some
+        if context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
+            with _told():
+                await self._subscriptions.watch(context)
+        return await self._list_resources(context, params)
 
 
 class _told:  # noqa: N801 - a context manager, as those of the standard library are named
@@ -319,7 +303,7 @@ def _page_resource(page: StoredPage) -> types.Resource:
     descriptor: dict[str, Any] = read_descriptor(page)
     fields = read_fields(descriptor)
     return types.Resource(
-        uri=PAGES + quote(page.page_id, safe=":"),
+        uri=page_uri(page.page_id),
         name=page.page_id,
         title=(fields.caption or fields.hint or "")[:200] or None,
         description=f"A memory page: {fields.modality}, {fields.page_type}.",
@@ -348,17 +332,6 @@ def _split(uri: str) -> tuple[str, dict[str, str]]:
     """Return an address without its query, and the first value of each name of that."""
     address, _, query = uri.partition("?")
     return address, {name: values[0] for name, values in parse_qs(query).items()}
-
-
-def _told_of(batch: Sequence[EventItem]) -> Iterator[ServerEvent]:
-    """Yield what events of pages are to a client."""
-    for item in batch:
-        if item.type not in ("page:created", "page:updated", "page:deleted"):
-            continue
-        page_id = str(json.loads(item.data)["id"])
-        yield ResourceUpdated(uri=PAGES + quote(page_id, safe=":"))
-        if item.type != "page:updated":
-            yield ResourcesListChanged()
 
 
 async def _read(rendered: RenderedBody) -> Any:  # noqa: ANN401 - JSON of our own

@@ -123,7 +123,8 @@ class DataItem:
 class LeftOut:
     """Something that no rendering of this kind shows, and why.
 
-    `restore` is how to get at it, if not by reading the record; `to` is what stands there instead.
+    `restore` is how to get at it, if not by reading the record; `to` is what stands there instead;
+    `handle_line` names it to a model.
     """
 
     pointer: str
@@ -132,6 +133,7 @@ class LeftOut:
     reason: str
     restore: str | None = None
     to: str = "nothing"
+    handle_line: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from functools import cache
 from itertools import groupby
 from json.encoder import encode_basestring
 from typing import Any, Self, TypeAlias
@@ -212,13 +213,21 @@ def _too_deep(max_depth: int) -> PayloadTooLargeError:
 def _decode(text: str, **others: Callable[[Any], object]) -> JsonValue:
     hooks: dict[str, Any] = {"parse_constant": _refuse_constant, "parse_float": _finite_float}
     hooks |= others
+    value: JsonValue
     try:
-        return json.loads(text, **hooks)
+        value = _decoder(**hooks).decode(text)
     except json.JSONDecodeError:
         raise
     except ValueError:
         # The interpreter refuses to build integers of more than 4,300 digits.
-        return json.loads(text, **{**hooks, "parse_int": _exact_integer})
+        value = _decoder(**{**hooks, "parse_int": _exact_integer}).decode(text)
+    return value
+
+
+@cache
+def _decoder(**hooks: Any) -> json.JSONDecoder:  # noqa: ANN401 - as the library has them
+    """Return a decoder: to make one takes as long as to read a short message."""
+    return json.JSONDecoder(**hooks)
 
 
 def _refuse_constant(name: str) -> None:

@@ -20,7 +20,7 @@ from app.http.parameters import (
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_record, read_responses, rendered_response
 from app.services.renders.renders import RenderQuery
-from app.wire.renders import RenderedRecord, RenderRequest, SessionRenderRequest
+from app.wire.renders import SINCE, RenderedRecord, RenderRequest, SessionRenderRequest
 from app.wire.working_sets import WorkingSet
 
 router = APIRouter(prefix="/api", tags=["renderings"], route_class=ApiRoute)
@@ -36,9 +36,7 @@ ToolCallIdQuery = Annotated[
         description="The call that the page answers; without one, an id made of the page's.",
     ),
 ]
-SinceQuery = Annotated[
-    int, Query(ge=0, le=2**53, description="Only entries after this `seq` of the history.")
-]
+SinceQuery = Annotated[int, Query(ge=0, le=2**53, description=SINCE)]
 
 
 @router.get(
@@ -112,7 +110,7 @@ async def render_session_on(call: CallDep, session_id: SessionIdPath) -> Respons
     asked = await call.model(SessionRenderRequest)
     wish = RenderQuery(asked.target, asked.options())
     body = await call.container.renders.session(
-        call.project_id, session_id, wish, since=0, moves=True
+        call.project_id, session_id, wish, since=asked.since, moves=True
     )
     return rendered_response(call.request, body)
 

@@ -110,7 +110,11 @@ Target = TypeAliasType(
 
 
 HandlesMember = Annotated[
-    bool, Field(description="A line behind each stored medium names it: `[image @blob:…]`.")
+    bool,
+    Field(
+        description="A line behind each stored medium and each long text names it: "
+        "`[image @blob:…]`."
+    ),
 ]
 
 
@@ -130,6 +134,11 @@ ADAPTIVE = (
     "Whether what a model has asked for again and again (`page_fault`, `view_media`, `read_text`) "
     "gives way last: the answer to the third call for the same thing, and to each that follows."
 )
+SINCE = (
+    "The `lastSeq` of the last rendering: only messages of entries behind it, and `sinceHash` of "
+    "all that is before."
+)
+SinceMember = Annotated[int, Field(ge=0, le=2**53, description=f"Of a session. {SINCE}")]
 FrontierName = Annotated[str, Field(pattern=CLIENT_ID_PATTERN, examples=["main"])]
 FrontierChoice = TypeAliasType("FrontierChoice", FrontierName | Frontier)
 
@@ -195,6 +204,8 @@ class SessionRenderRequest(RenderWish):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_SESSION_REQUEST]})
 
+    since: SinceMember = 0
+
 
 class RenderRequest(RenderWish):
     """A stored record, named by exactly one id, and how it is to be rendered."""
@@ -209,9 +220,7 @@ class RenderRequest(RenderWish):
         str | None,
         Field(min_length=1, max_length=512, description="The call that a page answers."),
     ] = None
-    since: Annotated[
-        int, Field(ge=0, le=2**53, description="Of a session: only entries after this `seq`.")
-    ] = 0
+    since: SinceMember = 0
 
     @model_validator(mode="after")
     def _names_one_record(self) -> Self:
@@ -257,7 +266,20 @@ class RenderedRecord(WireModel):
     prefix_hash: Annotated[
         tuple[str, ...] | None,
         Field(
-            description="For each message, 16 hex digits that stand for it and all before it.",
+            description="Of a session: for each message, 16 hex digits that stand for it and all "
+            "before it.",
             examples=[["5f1d2c3b4a596877"]],
         ),
+    ] = None
+    since_hash: Annotated[
+        str | None,
+        Field(
+            description="With `since`: the prefix hash of what is before these messages. Where it "
+            "is the last `prefixHash` that you have, put them behind yours; else render all.",
+            examples=["5f1d2c3b4a596877"],
+        ),
+    ] = None
+    last_seq: Annotated[
+        int | None,
+        Field(description="Of a session: its last `seq`, the `since` of the next rendering."),
     ] = None

@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.models.base import WireModel
-from app.wire.renders import HandlesMember, RenderedRecord, RenderWish
+from app.wire.renders import HandlesMember, RenderedRecord, RenderWish, SinceMember
 from app.wire.shape import Shape, ShownAs
 from app.wire.tools import ToolCall
 
@@ -38,7 +38,7 @@ class TurnRender(RenderWish):
     """How the session is to be rendered once the turn is appended."""
 
     handles: HandlesMember = True
-    since: Annotated[int, Field(ge=0, le=2**53, description="Only entries after this `seq`.")] = 0
+    since: SinceMember = 0
 
 
 class TurnEntry(WireModel):

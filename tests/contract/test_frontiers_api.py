@@ -179,10 +179,8 @@ def test_model_gets_back_what_was_evicted(client: httpx.Client) -> None:
     ("arguments", "words"),
     [
         ({"ref": "@entry:99"}, "This session has no entry 99."),
-        (
-            {"ref": "@entry:1", "grep": "a"},
-            "Of an entry only offset and limit are read: leave lines, grep and pointer out.",
-        ),
+        ({"ref": "@entry:1", "grep": "a"}, "[entry 1, 0 of 1 lines match]"),
+        ({"ref": "@entry:1", "pointer": "/a"}, "The text is not JSON. Use lines or grep."),
         ({"ref": "entry:1", "offset": 99}, "The text has 6 characters; offset is behind its end."),
     ],
 )
@@ -321,11 +319,56 @@ def test_budget_below_what_stays_is_refused_with_what_it_takes(
     assert move(client, least)["tokensEst"] == least
 
 
+@pytest.mark.parametrize("target", ["openai-chat", "anthropic", "bedrock"])
+def test_who_takes_what_is_new_while_the_hash_is_his_has_what_is_whole(
+    client: httpx.Client, target: str
+) -> None:
+    """As `docs/context.md` tells hosts to do, while batches are evicted."""
+    begin(client)
+    asked: Json = {"target": target, "maxTokens": 6_000, "frontier": "main"}
+    mine = read_rendering(client.post(SESSION_RENDER, json=asked), target)
+    renewed = 0
+    for number in range(1, 13):
+        message, answered = entries(number, LOG)
+        spoken = {"message": {"role": "user", "content": f"And {number}?"}}
+        body = {
+            "entries": [message, answered, *([spoken] if number % 3 == 0 else [])],
+            "render": {**asked, "since": mine["lastSeq"], "handles": False},
+        }
+        new = client.post(TURNS, json=body).json()["rendering"]
+        whole = read_rendering(client.get(SESSION_RENDER, params=asked), target)
+        assert (new["frontier"], new["lastSeq"]) == (whole["frontier"], whole["lastSeq"])
+        if new["sinceHash"] == mine["prefixHash"][-1]:
+            assert new["tokensEst"] < 2_500
+            joined = [*mine["messages"], *new["messages"]]
+            assert shown_once(joined) == shown_once(whole["messages"])
+        else:
+            renewed += 1
+        mine = whole
+    assert 1 <= renewed <= 6
+
+
+def shown_once(messages: list[Json]) -> list[tuple[str, object]]:
+    """What is said, block by block, and by whom."""
+    return [
+        (message["role"], block)
+        for message in messages
+        for block in (
+            message["content"] if isinstance(message["content"], list) else [message["content"]]
+        )
+    ]
+
+
 @pytest.mark.parametrize(
     ("path", "body", "pointer"),
     [
-        (TURNS, {"entries": entries(1, "x"), "render": {"since": 1, "frontier": "a"}}, "/since"),
-        ("/api/render", {"sessionId": "s", "since": 1, "frontier": "a"}, "/since"),
+        (
+            TURNS,
+            {"entries": entries(1, "x"), "render": {"since": 1, "cacheMarkers": True}},
+            "/since",
+        ),
+        ("/api/render", {"sessionId": "s", "since": 1, "cacheMarkers": True}, "/since"),
+        (SESSION_RENDER, {"since": 1, "cacheMarkers": True, "frontier": "a"}, "/since"),
         ("/api/render", {"pageId": "p", "frontier": "a"}, "/frontier"),
         (SESSION_RENDER, {"frontier": "not a name"}, "/frontier"),
         (SESSION_RENDER, {"frontier": {"toolMedia": -1}}, "/frontier"),

@@ -125,6 +125,18 @@ def test_reference_among_words_is_replaced_in_its_place(client: httpx.Client, fo
     }
 
 
+def test_line_that_names_a_file_is_replaced_as_a_whole(client: httpx.Client) -> None:
+    picture, text = keep(client, PICTURE), keep(client, TEXT.encode(), filename="a.txt")
+    lines = [f"[image {picture} 64x48]", f" [text {text} 12,345 characters]\n", f"[text {text}]"]
+    found = resolve(client, lines)
+    uris = [data_uri(PICTURE, "image/png"), *[data_uri(TEXT.encode(), "text/plain")] * 2]
+    assert found["arguments"] == uris
+    kept = [f"[image {ABSENT} 64x48]", f"See [image {picture} 64x48]."]
+    answer = resolve(client, kept, "base64")
+    assert answer["arguments"] == [kept[0], f"See [image {b64(PICTURE)} 64x48]."]
+    assert answer["unresolved"] == [left("/0", ABSENT)]
+
+
 def test_links_stand_among_words(client: httpx.Client) -> None:
     reference = keep(client, PICTURE)
     shown = resolve(client, f"![]({reference}) and {reference}", "signed-url")["arguments"]

@@ -181,6 +181,61 @@ def test_since_gives_exactly_the_tail(
             joined = side_by_side(SIDES[target], head["messages"], tail["messages"])
         assert joined == whole["messages"]
         assert [*head["loss"], *tail["loss"]] == whole["loss"]
+        assert (tail["lastSeq"], len(tail["prefixHash"])) == (
+            whole["lastSeq"],
+            len(tail["messages"]),
+        )
+        if head["messages"]:
+            assert tail["sinceHash"] == head["prefixHash"][-1]
+        assert [*head["prefixHash"], *tail["prefixHash"]][-1] == whole["prefixHash"][-1]
+
+
+@EVERY
+def test_hash_says_whether_what_is_new_goes_behind_what_was_there(
+    shared_client: httpx.Client, talked: Sequence[Moment], target: str
+) -> None:
+    whole = talked[-1].records[target]
+    for moment in talked:
+        head = moment.records[target]
+        asked: Json = {"target": target, "since": moment.seq}
+        tail = unchecked(shared_client.get(SESSION_RENDER, params=asked), target)
+        if [tail["sinceHash"]] != head["prefixHash"][-1:]:
+            assert not moment.is_closed or not head["messages"]
+            continue
+        joined = [*head["messages"], *tail["messages"]]
+        if target in SIDES:
+            joined = side_by_side(SIDES[target], head["messages"], tail["messages"])
+        assert joined == whole["messages"]
+
+
+def test_hash_changes_with_what_is_before_and_marks_cannot_stand_in_a_part(
+    client: httpx.Client,
+) -> None:
+    say(client, "system", "Be brief.")
+    say(client, "user", "Look.")
+    calling(client, ("call_1", "camera"))
+    images = {"content": [image_block(PICTURES[0])]}
+    call_tool(client, "call_1", images)
+    last = rendering(client, SESSION_RENDER, "anthropic", maxImages=1)
+    assert (len(last["messages"]), last["lastSeq"]) == (3, 4)
+    same = rendering(client, SESSION_RENDER, "anthropic", maxImages=1, since=4)
+    assert same == {
+        **{name: last[name] for name in ("target", "profile", "lastSeq")},
+        **{"messages": [], "loss": [], "tokensEst": 0, "prefixHash": []},
+        "sinceHash": last["prefixHash"][-1],
+    }
+    # The image of before is not shown any more.
+    say(client, "user", [*images["content"]])
+    assert rendering(client, SESSION_RENDER, "anthropic", since=4)["sinceHash"] == same["sinceHash"]
+    fewer = rendering(client, SESSION_RENDER, "anthropic", maxImages=1, since=4)
+    assert fewer["sinceHash"] != last["prefixHash"][-1]
+    assert fewer["messages"][-1]["content"][0]["type"] == "image"
+    asked: Json = {"target": "anthropic", "since": 4, "cacheMarkers": 1}
+    refused = client.get(SESSION_RENDER, params=asked)
+    assert (refused.status_code, refused.json()["errors"]) == (
+        422,
+        [{"pointer": "/since", "detail": "cannot stand beside cacheMarkers"}],
+    )
 
 
 @EVERY

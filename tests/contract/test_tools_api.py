@@ -1,6 +1,7 @@
 """`GET /api/tools` and `POST …/tool-calls`: tools that a model calls, run by the service."""
 
 import json
+import re
 
 import httpx
 import pytest
@@ -225,7 +226,8 @@ class TestCalls:
         [
             ("page_fault", '{"page_id": "no', "cut off"),
             ("page_fault", {}, "page_fault takes page_id, target_level."),
-            ("page_fault", [1], "page_fault takes page_id, target_level."),
+            ("page_fault", [1], "arguments are no object. page_fault takes page_id, target_level."),
+            ("page_fault", "null", "arguments are no object."),
             ("page_fault", {"page_id": "x", "target_level": 7}, "target_level"),
             ("page_fault", {"page_id": "x", "level": 1}, "page_fault takes page_id"),
             ("page_fault", {"page_id": "x"}, "There is no page x"),
@@ -286,6 +288,26 @@ class TestSearchPages:
         got = words(client, "search_pages", {"query": "red sunset", "modality": None})
         assert len(got.splitlines()) == 5
         assert got.startswith("page_8 (text, FULL, ~")
+        assert text_tokens(got) <= 300
+
+    @pytest.mark.engines("embedded")
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "The red sunset over the sea. ",
+            "赤い夕日 sunset 海の上 ",
+            "🌅 sunset 🌊🏖 ",
+            "sunset/%20/0x7F_",
+        ],
+    )
+    def test_five_hits_are_small_in_any_language(self, client: httpx.Client, text: str) -> None:
+        for _ in range(6):
+            page = {"modality": "text", "content": text * 50, "caption": text * 20}
+            assert client.post("/api/pages", json=page).status_code == 201
+        got = words(client, "search_pages", {"query": "sunset", "modality": None})
+        assert len(got.splitlines()) == 5
+        for line in got.splitlines():
+            assert re.fullmatch(r'[0-9a-f-]{36} \(text, FULL, ~\d+ tokens\): ".*sunset.*"', line)
         assert text_tokens(got) <= 300
 
     def test_query_of_a_model_finds_what_has_some_of_its_words(self, client: httpx.Client) -> None:

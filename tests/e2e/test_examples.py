@@ -1,6 +1,7 @@
 """The programs in `examples/` run as they are, against a stub of each provider."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from app.config.settings import Settings
 from tests.kit.mcp_server import PNG
 from tests.kit.media import b64
 from tests.kit.node import NODE, installed
-from tests.kit.process import ROOT, environment
+from tests.kit.process import COMMAND, ROOT, environment
 from tests.kit.servers import LiveService, serving
 from tests.kit.stub_models import Json, stub_model
 
@@ -156,3 +157,26 @@ def test_tools_for_the_vercel_ai_sdk(demo: LiveService, tmp_path: Path) -> None:
     assert printed["text"] == "Ten sheep."
     (answer,) = printed["last"]["content"]
     assert answer["output"] == {"type": "text", "value": "Page notes (text, FULL):\nTen sheep."}
+
+
+def test_recording_of_a_host_behind_the_proxy() -> None:
+    server = [sys.executable, "-m", "tests.kit.mcp_server"]
+    calls = ["picture", "{}", "view_media", '{"ref": "{handle}"}', "page_fault", '{"page_id": "x"}']
+    path = f"{COMMAND.parent}:{environment()['PATH']}"
+    done = subprocess.run(  # noqa: S603 - our own example
+        [sys.executable, str(EXAMPLES / "record_proxy.py"), *calls, "--", *server],
+        cwd=ROOT,
+        env=environment({"PATH": path}),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    size = len(b64(PNG))
+    handle = re.search(r"\[image (@blob:[0-9a-f]{32}) ", done.stdout)
+    assert handle is not None
+    shown = f"<image image/png, {size} characters of base64>\n       {handle[0]}"
+    assert f"model: picture {{}}\n       a picture\n       {shown}" in done.stdout
+    assert f'model: view_media {{"ref": "{handle[1]}"}}\n       {shown}' in done.stdout
+    assert done.stdout.endswith("search_pages finds pages by words.\n       (an error)\n\n")

@@ -1,12 +1,24 @@
 """`pagefault mcp`: the memory over pipes, for a host that starts its servers itself."""
 
+import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.shared.subscriptions import ResourceUpdated
 
-from tests.kit.process import COMMAND, environment, run_command
+from app.config.settings import Settings
+from app.wiring import open_access
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.process import COMMAND, PagefaultProcess, environment
+from tests.kit.servers import LiveService, serving
+
+NOTES = "pagefault://pages/notes"
+OLDER = pytest.mark.filterwarnings("ignore:.*:mcp.MCPDeprecationWarning")
+MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 
 
 def started(data_dir: Path, *options: str) -> StdioServerParameters:
@@ -18,7 +30,7 @@ def started(data_dir: Path, *options: str) -> StdioServerParameters:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@MODES
 async def test_what_one_host_saves_another_one_finds(tmp_path: Path, mode: Any) -> None:  # noqa: ANN401
     data_dir = tmp_path / "data"
     async with Client(started(data_dir, "--session", "demo"), mode=mode) as client:
@@ -31,7 +43,156 @@ async def test_what_one_host_saves_another_one_finds(tmp_path: Path, mode: Any) 
     assert page.title == "flock"
 
 
-def test_session_that_cannot_be_one_is_refused(tmp_path: Path) -> None:
-    done = run_command("mcp", "--data-dir", str(tmp_path), "--session", "no name")
-    assert done.returncode == 2
-    assert "is not the id of a session" in done.stderr
+def test_session_that_cannot_be_one_is_refused(tmp_path: Path, pagefault: LoadedCommand) -> None:
+    for options in (["--data-dir", str(tmp_path)], ["--url", "http://127.0.0.1:9"]):
+        done = pagefault.run("mcp", *options, "--session", "no name")
+        assert done.returncode == 2
+        assert "is not the id of a session" in done.stderr
+
+
+class Heard:
+    """What a client was told, as the older revisions have it: the method, and the URI if any."""
+
+    def __init__(self) -> None:
+        self._told: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
+
+    async def take(self, message: Any) -> None:  # noqa: ANN401 - as the SDK calls it
+        self._told.put_nowait((message.method, getattr(message.params, "uri", "")))
+
+    async def next(self) -> tuple[str, str]:
+        with anyio.fail_after(20):
+            return await self._told.get()
+
+
+UPDATED, LISTED = "notifications/resources/updated", "notifications/resources/list_changed"
+
+
+@OLDER
+@pytest.mark.anyio
+async def test_older_clients_are_told_what_another_process_changes_in_their_project(
+    tmp_path: Path,
+) -> None:
+    data_dir = tmp_path / "data"
+    here, there = Heard(), Heard()
+    with PagefaultProcess(data_dir) as served, served.client() as http:
+        put = {"modality": "text", "content": "Ten sheep."}
+        http.put("/api/pages/notes", json=put).raise_for_status()
+        async with (
+            Client(started(data_dir), mode="legacy", message_handler=here.take) as client,
+            Client(
+                started(data_dir, "--project", "other"), mode="legacy", message_handler=there.take
+            ) as other,
+        ):
+            resources = client.server_capabilities.resources
+            assert resources is not None
+            assert (resources.subscribe, resources.list_changed) == (True, True)
+            for each in (client, other):
+                await each.subscribe_resource(f"{NOTES}?level=2")
+                await each.subscribe_resource(NOTES)
+            with pytest.raises(MCPError, match="begin with pagefault://"):
+                await client.subscribe_resource("file:///etc/passwd")
+            http.put("/api/pages/notes", json={**put, "content": "Nine."}).raise_for_status()
+            told = {await here.next(), await here.next()}
+            assert told == {(UPDATED, NOTES), (UPDATED, f"{NOTES}?level=2")}
+            await client.unsubscribe_resource(NOTES)
+            await client.unsubscribe_resource(f"{NOTES}?level=2")
+            http.put("/api/pages/notes", json={**put, "content": "Eight."}).raise_for_status()
+            http.put("/api/pages/more", json=put).raise_for_status()
+            assert await here.next() == (LISTED, "")
+            await other.call_tool("save_page", {"content": "Of another project.", "session": "s"})
+            assert await there.next() == (LISTED, "")
+
+
+class TestRunningService:
+    pytestmark = pytest.mark.engines("embedded")
+
+    @pytest.fixture
+    def far(self, settings: Settings) -> Iterator[LiveService]:
+        """A service that asks for a key."""
+        with serving(settings) as service:
+            yield service
+
+    @pytest.fixture
+    def key(self, far: LiveService) -> str:
+        return far.new_key()
+
+    def bridged(self, far: LiveService, key: str, *options: str) -> StdioServerParameters:
+        args = ["mcp", "--url", far.base_url, "--session", "demo", *options]
+        return StdioServerParameters(
+            command=str(COMMAND), args=args, env=environment({"PAGEFAULT_API_KEY": key})
+        )
+
+    @pytest.mark.anyio
+    @MODES
+    async def test_memory_of_a_running_service_is_offered(
+        self,
+        far: LiveService,
+        key: str,
+        mode: Any,  # noqa: ANN401
+    ) -> None:
+        async with Client(self.bridged(far, key), mode=mode) as client:
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            saved = await client.call_tool("save_page", {"content": "Ten sheep."})
+            (page,) = (await client.list_resources()).resources
+            read = await client.read_resource(page.uri)
+        assert "page_fault" in names
+        assert not saved.is_error
+        assert "Ten sheep." in str(read.contents)
+        header = ("--header", f"Authorization: Bearer {key}")
+        async with Client(self.bridged(far, "pf_wrong", *header), mode=mode) as client:
+            assert len((await client.list_resources()).resources) == 1
+        with far.client(key) as http:
+            assert [each["id"] for each in http.get("/api/sessions").json()["items"]] == ["demo"]
+
+    @pytest.mark.anyio
+    async def test_subscription_reaches_the_host_and_ends_with_its_key(
+        self, far: LiveService, key: str
+    ) -> None:
+        with far.client(key) as http:
+            async with (
+                Client(self.bridged(far, key)) as client,
+                client.listen(resource_subscriptions=[f"{NOTES}?level=2"]) as told,
+            ):
+                page = {"modality": "text", "content": "Ten sheep."}
+                http.put("/api/pages/notes", json=page).raise_for_status()
+                with anyio.fail_after(20):
+                    assert await anext(told) == ResourceUpdated(f"{NOTES}?level=2")
+                async with open_access(far.settings) as access:
+                    assert await access.revoke_key(key.split("_")[1])
+                with anyio.fail_after(20):
+                    assert [event async for event in told] == []
+
+    @OLDER
+    @pytest.mark.anyio
+    async def test_older_clients_are_not_promised_what_no_connection_remembers(
+        self, far: LiveService, key: str
+    ) -> None:
+        async with Client(self.bridged(far, key), mode="legacy") as client:
+            resources = client.server_capabilities.resources
+            assert resources is not None
+            assert (resources.subscribe, resources.list_changed) == (False, False)
+            with pytest.raises(MCPError, match="Method not found"):
+                await client.subscribe_resource(NOTES)
+        with far.client(key) as http:
+            opened = http.get("/mcp", headers={"Accept": "text/event-stream"})
+        assert (opened.status_code, opened.headers["allow"]) == (405, "POST")
+
+    def test_service_that_cannot_be_used_is_told_of(
+        self, far: LiveService, key: str, pagefault: LoadedCommand
+    ) -> None:
+        def said(url: str, *options: str, **env: str) -> str:
+            done = pagefault.run("mcp", "--url", url, *options, env=env)
+            assert (done.returncode, done.stdout) == (2, "")
+            return done.stderr
+
+        nowhere = said("http://u:secret@127.0.0.1:9")
+        assert "http://127.0.0.1:9/mcp cannot be reached" in nowhere
+        assert "secret" not in nowhere
+        assert f"{far.base_url}/mcp asks for a key. Set PAGEFAULT_API_KEY" in said(far.base_url)
+        wrong = said(far.base_url, PAGEFAULT_API_KEY=f"{key}x")
+        assert f"{far.base_url}/mcp refuses the key" in wrong
+        assert key not in wrong
+        assert "answered 404" in said(f"{far.base_url}/api/nothing", PAGEFAULT_API_KEY=key)
+        for url in ("127.0.0.1:8000", "file:///mcp", "http://"):
+            assert "http://127.0.0.1:8000" in said(url)
+        assert "leave --project" in said(far.base_url, "--project", "p")

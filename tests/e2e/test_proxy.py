@@ -121,10 +121,11 @@ def test_long_text_arrives_as_a_preview_that_names_the_whole(tmp_path: Path) -> 
     with proxied(tmp_path) as host:
         answer = json.loads(host.call(1, "long", characters=3_000_000))
         assert host.leave() == 0
-    (block,) = answer["result"]["content"]
+    block, named = answer["result"]["content"]
     (resource,) = history(tmp_path / "data")[1]["sanitized"]["resources"]
     assert (len(block["text"]) < 6_000, resource["size"]) == (True, 3_000_000)
     assert f"the whole text is {resource['uri']}" in block["text"]
+    assert named["text"] == f"[text @{resource['uri']} 3,000,000 characters]"
 
 
 def test_calls_and_results_are_in_the_history(tmp_path: Path) -> None:

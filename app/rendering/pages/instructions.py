@@ -19,7 +19,8 @@ _RULES = (
     "Nothing listed fits: call search_pages with a few words.",
     "[image @blob:… shot.png 320\N{MULTIPLICATION SIGN}180] names a stored medium. Put its @blob:… "
     "into the arguments of a tool, as it stands, to use it; never write one you have not seen.",
-    "Where a long text is cut, read_text reads the rest; do not ask for the whole again.",
+    "[text @blob:… 12,345 characters] names a long text. Where it is cut, read_text reads the "
+    "rest; do not ask for the whole again.",
     "Where an image was left out, view_media shows it.",
 )
 _STRICT = (

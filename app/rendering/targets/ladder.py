@@ -11,11 +11,13 @@ Source: `providers`, degradation ladder.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from typing import TypeGuard
 
 from app.models.conversation import (
     Address,
     Attachment,
     ComposedTurn,
+    DataItem,
     InlineBytes,
     Invented,
     LeftOut,
@@ -137,10 +139,14 @@ Sign = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A conversation in which nothing is left to decide, and what it cost, in reading order."""
+    """A conversation in which nothing is left to decide, and what it cost, in reading order.
+
+    `loss_of_turns` says of each turn how many entries of the loss are its own.
+    """
 
     turns: tuple[SettledTurn, ...]
     loss: tuple[LossEntry, ...]
+    loss_of_turns: tuple[int, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +184,7 @@ class Ladder:
         return Settled(
             tuple(turn for turn, _ in settled),
             tuple(entry for _, entries in settled for entry in entries),
+            tuple(len(entries) for _, entries in settled),
         )
 
     def _alone(self, place: MediumRef, fitting: Fitting, loaded: LoadedMedia) -> Choice:
@@ -229,6 +236,8 @@ class Ladder:
     def _settled(
         self, turn: ComposedTurn, following: Iterator[Choice]
     ) -> tuple[SettledTurn, list[LossEntry]]:
+        if _is_settled(turn) and not (turn.is_error and not self.profile.has_error_flag):
+            return turn, []
         items: list[SettledItem] = []
         loss: list[LossEntry] = []
         if turn.is_error and not self.profile.has_error_flag:
@@ -265,6 +274,11 @@ class Ladder:
         if item.code != "stored-apart" or turn.structured is None:
             return False
         return self.profile.takes_structured(turn.structured[0])
+
+
+def _is_settled(turn: ComposedTurn) -> TypeGuard[SettledTurn]:
+    """Whether a turn has nothing to decide; most have texts only."""
+    return all(isinstance(item, TextItem | DataItem) for item in turn.items)
 
 
 def _hold_to_count(choices: Sequence[Choice], kind: MediaClass, most: int | None) -> None:

@@ -17,9 +17,12 @@ those that are kept where they were shown: then the call is left out.
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from app.models.conversation import Call, ComposedTurn, Invented, LeftOut, TextItem, Turn
 from app.rendering.rules import coded
+
+_Item = TypeVar("_Item")
 
 NO_RESULT = "[No result of this call was recorded before the conversation went on.]"
 
@@ -143,8 +146,8 @@ class _Pairing:
             group.expect_answers()
             self._open = group
 
-    def turns(self, *, since: int) -> Iterator[ComposedTurn]:
-        """Return all of them, in order, whose place in the history is behind `since`."""
+    def turns(self) -> Iterator[ComposedTurn]:
+        """Return all of them, in order."""
         if self._open is not None:
             self._take_orphans(self._open)
         ids = _Ids()
@@ -157,13 +160,9 @@ class _Pairing:
                 for index, call in enumerate(group.turn.calls)
                 if index not in group.left_out
             }
-            place = group.turn.seq or 0
-            if place > since:
-                yield _calling(group.turn, tuple(calls.values()))
+            yield _calling(group.turn, tuple(calls.values()))
             for index, answer in group.answers:
-                # An answer that was stored before its call has its place behind it.
-                if max(place, answer.seq or 0) > since:
-                    yield _answering(answer, calls[index])
+                yield _answering(answer, calls[index])
 
     def _answer(self, turn: ComposedTurn) -> None:
         if self._open is not None and self._open.take(turn):
@@ -254,15 +253,11 @@ def _answering(turn: ComposedTurn, call: Call) -> ComposedTurn:
     return replace(turn, call_id=call.call_id, tool_name=turn.tool_name or call.name)
 
 
-def paired(
-    turns: Iterable[ComposedTurn], *, since: int = 0, kept: Collection[int] = ()
-) -> Sequence[ComposedTurn]:
+def paired(turns: Iterable[ComposedTurn], *, kept: Collection[int] = ()) -> Sequence[ComposedTurn]:
     """Return the turns of a history as a conversation that providers take.
 
     Args:
         turns: In the order of their `seq`.
-        since: Only turns with a larger `seq`; what came before is read all the same, since it may
-            hold the calls that are answered, and answers to calls that come later.
         kept: The `seq` of answers that stay behind the calls that were written for them.
 
     Returns:
@@ -273,7 +268,17 @@ def paired(
     pairing = _Pairing(kept)
     for turn in turns:
         pairing.add(turn)
-    return tuple(pairing.turns(since=since))
+    return tuple(pairing.turns())
+
+
+def places(turns: Iterable[Turn[_Item]]) -> Iterator[int]:
+    """Yield for each turn of a conversation the `seq` from which on it stands there."""
+    place = 0
+    for turn in turns:
+        if turn.role != "tool":
+            place = turn.seq or 0
+        # An answer that was stored before its call has its place behind it.
+        yield max(place, turn.seq or 0)
 
 
 def orphans_in(turns: Iterable[ComposedTurn]) -> tuple[int, ...]:

@@ -29,6 +29,7 @@ from app.models.rendering import Audience
 from app.models.resource import MediaHints, ResourceKind, parse_resource_id, resource_kind
 from app.rendering.pages.lines import one_line, quoted_short
 from app.rendering.texts.cuts import whole_text_uri
+from app.rendering.turns.handles import text_line
 from app.rendering.turns.mirrored_structures import Said, is_told
 
 _WORDS_OF_META = ("caption", "transcript", "alt", "description")
@@ -195,7 +196,10 @@ def _structured(
         is_shown = is_told(structured[0], said, digests)
     reason = "It is too long for the record, and kept as a resource."
     restore = f"GET /api/resources/{kept['uri'].removeprefix('blob:')}/text"
-    apart_note = LeftOut(_STRUCTURED, "structuredContent", "stored-apart", reason, restore)
+    apart_note = LeftOut(
+        *(_STRUCTURED, "structuredContent", "stored-apart", reason, restore),
+        handle_line=text_line(f"@{kept['uri']}", f"structuredContent, {kept['size']:,} bytes"),
+    )
     return structured, shown if is_shown else [*shown, apart_note]
 
 

@@ -5,15 +5,17 @@ from typing import Any
 
 from app.models.resource import Resource
 from app.rendering.pages.lines import duration_words, one_line, quoted_short
+from app.rendering.pages.sizes import text_tokens
 from app.rendering.texts.cuts import boundary_at_or_before
-from app.rendering.texts.excerpts import JsonExcerpt, Matches
+from app.rendering.texts.excerpts import JsonExcerpt, LineExcerpt, Matches
 from app.services.agents.toolbox import MOST_TEXT_CHARS
 from app.services.pages.lists import Hit
 from app.services.pages.versions import read_descriptor, read_fields
-from app.services.resources.texts import TextAnswer
 
 _HIT_CHARS = 200
-_FEWEST_CHARS = 40
+# Five hits, and a line above them, take at most 300.
+_HIT_TOKENS = 56
+_FEWEST_CHARS = 16
 _BY = "\N{MULTIPLICATION SIGN}"
 
 
@@ -26,8 +28,15 @@ def hit_line(hit: Hit) -> str:
     known += [] if tokens is None else [f"~{tokens} tokens"]
     start = f"{one_line(hit.page.page_id)} ({', '.join(known)})"
     words = hit.snippet or fields.hint or fields.caption
+    if not words:
+        return start
     room = max(_FEWEST_CHARS, _HIT_CHARS - len(start))
-    return f"{start}: {quoted_short(words, room)}" if words else start
+    while text_tokens(line := f"{start}: {quoted_short(words, room)}") > _HIT_TOKENS:
+        if room <= _FEWEST_CHARS:
+            # The id alone is that long, and has to be whole.
+            break
+        room = max(_FEWEST_CHARS, room * 3 // 4)
+    return line
 
 
 def medium_line(resource: Resource) -> str:
@@ -43,25 +52,32 @@ def medium_line(resource: Resource) -> str:
     return f"[{' '.join(words)}, {resource.mime_type}, {resource.size_bytes} bytes]"
 
 
-def text_answer(answer: TextAnswer) -> str:
-    """Return what was found in a text, as much as is given at once, and where it goes on."""
-    found, mime_type = answer.found, answer.resource.mime_type
+def text_answer(
+    what: str, total_lines: int | None, found: LineExcerpt | Matches | JsonExcerpt
+) -> str:
+    """Return what was found in a text, as much as is given at once, and where it goes on.
+
+    Args:
+        what: What was read.
+        total_lines: How many lines it has; `None` for a value in JSON.
+        found: What was found.
+    """
     if isinstance(found, JsonExcerpt):
         shown = _shortened(found.words)
         cut = "" if shown == found.words else "; cut here: ask for a longer pointer"
-        return f"[{mime_type}, at {found.pointer or 'the root'}{cut}]\n{shown}"
+        return f"[{what}, at {found.pointer or 'the root'}{cut}]\n{shown}"
     if isinstance(found, Matches):
         lines = [(each.line, f"{each.line}: {each.text}") for each in found.found]
     else:
         lines = list(enumerate(found.lines, start=found.first_line))
     kept, next_line = _as_many_as_fit(lines, found.next_line)
-    head = f"of {answer.total_lines} lines"
+    head = f"of {total_lines} lines"
     if isinstance(found, Matches):
         head = f"{found.total} {head} match"
     elif kept:
         head = f"lines {found.first_line} to {found.first_line + len(kept) - 1} {head}"
     go_on = f'; go on with lines="{next_line}-"' if next_line is not None else ""
-    return "\n".join([f"[{mime_type}, {head}{go_on}]", *kept])
+    return "\n".join([f"[{what}, {head}{go_on}]", *kept])
 
 
 def _as_many_as_fit(

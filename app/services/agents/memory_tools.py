@@ -11,6 +11,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Literal
@@ -44,7 +45,7 @@ from app.services.pages.faults import FaultRequest, PageFaults, PreparedFault
 from app.services.pages.lists import Hit, PageLists
 from app.services.pages.pages import Pages
 from app.services.renders.loading import load_entry
-from app.services.resources.texts import ResourceTexts, TextQuery
+from app.services.resources.texts import ResourceTexts, TextQuery, find_in_text
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 
@@ -189,19 +190,11 @@ class MemoryTools:
             raise WrongArgumentsError(
                 f"{resource.reference} is {resource.mime_type} and no text. Use view_media."
             )
-        if asked.lines is None and asked.grep is None and asked.pointer is None:
+        if (query := _query(asked)) is None:
             return told(await self._characters(place, resource, asked))
-        lines = LineRange() if asked.lines is None else parse_line_range(asked.lines.strip())
-        if lines is None:
-            raise WrongArgumentsError("lines is a line or a range, such as 10-40 or 100-.")
-        query = TextQuery(
-            lines=lines,
-            grep=asked.grep,
-            ignore_case=True,
-            pointer=asked.pointer,
-        )
         text = await self.texts.find(place.project_id, resource.resource_id, query)
-        return told(text_answer(await text.read()))
+        answer = await text.read()
+        return told(text_answer(resource.mime_type, answer.total_lines, answer.found))
 
     async def _characters(
         self, place: ToolPlace, resource: Resource, asked: ReadTextArguments
@@ -218,11 +211,8 @@ class MemoryTools:
         return _stretch(resource.mime_type, taken, start, asked)
 
     async def _entry(self, place: ToolPlace, seq: int, asked: ReadTextArguments) -> str:
-        """Return a stretch of the words of an entry of the session's history."""
-        if asked.lines is not None or asked.grep is not None or asked.pointer is not None:
-            raise WrongArgumentsError(
-                "Of an entry only offset and limit are read: leave lines, grep and pointer out."
-            )
+        """Return what is asked of the words of an entry of the session's history."""
+        query = _query(asked)
         try:
             loaded = await load_entry(
                 self.records, self.blobs, place.project_id, place.session_id, seq
@@ -231,7 +221,11 @@ class MemoryTools:
             raise WrongArgumentsError(f"This session has no entry {seq}.") from exc
         turns = await anyio.to_thread.run_sync(loaded.answer, "assistant")
         text = entry_text(turns)
-        return _stretch(f"entry {seq}", text[asked.offset :], len(text), asked)
+        if query is None:
+            return _stretch(f"entry {seq}", text[asked.offset :], len(text), asked)
+        depth = self.texts.limits.json_depth
+        found = await anyio.to_thread.run_sync(partial(find_in_text, text, query, max_depth=depth))
+        return text_answer(f"entry {seq}", *found)
 
     async def _decoded(self, project_id: str, resource: Resource) -> AsyncGenerator[str, None]:
         decoder = None
@@ -334,6 +328,20 @@ class MemoryTools:
                 "that you were shown; list_media names those there are."
             )
         return resource
+
+
+def _query(asked: ReadTextArguments) -> TextQuery | None:
+    """Return what is asked of a text; `None` for a stretch of its characters.
+
+    Raises:
+        WrongArgumentsError: The lines are no range of lines.
+    """
+    if asked.lines is None and asked.grep is None and asked.pointer is None:
+        return None
+    lines = LineRange() if asked.lines is None else parse_line_range(asked.lines.strip())
+    if lines is None:
+        raise WrongArgumentsError("lines is a line or a range, such as 10-40 or 100-.")
+    return TextQuery(lines=lines, grep=asked.grep, ignore_case=True, pointer=asked.pointer)
 
 
 def _stretch(what: str, taken: str, known_chars: int, asked: ReadTextArguments) -> str:

@@ -226,6 +226,8 @@ def read_call(name: str, arguments: JsonValue) -> ReadCall:
         raise WrongArgumentsError(f"There is no such tool. There are {', '.join(TOOLS)}.")
     taken = f"{tool} takes {', '.join(TOOLS[tool].model_fields)}."
     value = _as_value(arguments, taken)
+    if not isinstance(value, dict):
+        raise WrongArgumentsError(f"The call was not run: its arguments are no object. {taken}")
     try:
         return ReadCall(tool, TOOLS[tool].model_validate(value))
     except ValidationError as exc:

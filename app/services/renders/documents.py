@@ -1,51 +1,150 @@
 """The answer of a rendering: messages, the account of the loss, and what stands for the prefix."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, compress, repeat
+from operator import not_
 
-from app.models.rendering import RenderOptions
+from app.models.conversation import SettledTurn
+from app.models.rendering import LossEntry, RenderOptions
 from app.rendering.targets.ladder import Settled
-from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
+from app.rendering.targets.leaves import JsonLeaf, Node, node_digest
 from app.rendering.targets.opening import opened
 from app.rendering.targets.profile import Profile
+from app.rendering.turns.pairing import places
 
 _HASH_BYTES = 8
+# What has the blocks that a side says, in the targets that have such.
+_BLOCKS = ("content", "parts")
 
 
 def document_of(settled: Settled, profile: Profile, options: RenderOptions) -> dict[str, Node]:
     """Return the answer: `{target, profile, messages, system?, loss, tokensEst}`."""
     system, turns = opened(settled.turns, profile)
-    messages = profile.write(turns, profile, options.detail or profile.default_detail)
-    document: dict[str, Node] = {
+    messages = _written(turns, profile, options)
+    return _answer(messages, system, turns, settled.loss, profile)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDocument:
+    """The answer of a session's rendering.
+
+    `hashes` are the prefix hashes of all messages of the session, where these are remembered: with
+    `since`, `answer` has only some.
+    """
+
+    answer: dict[str, Node]
+    hashes: Sequence[bytes]
+
+
+def session_document(
+    settled: Settled, profile: Profile, options: RenderOptions, *, last_seq: int, since: int
+) -> SessionDocument:
+    """Return a whole session, or what of it is new, as the answer, with prefix hashes.
+
+    Args:
+        settled: The whole conversation.
+        profile: The target.
+        options: How it is rendered.
+        last_seq: How far the session has come.
+        since: Up to which `seq` the caller has it, 0 for nothing of it.
+    """
+    system, turns = opened(settled.turns, profile)
+    are_new = [not since or place > since for place in places(settled.turns)]
+    leading = len(settled.turns) - len(turns)
+    new = list(compress(turns, are_new[leading:]))
+    kept = _written(list(compress(turns, map(not_, are_new[leading:]))), profile, options)
+    messages = _written(new, profile, options)
+    prefix = _Prefix(profile, system)
+    prefix.through(kept)
+    prior, hashes = prefix.hash, prefix.through(messages)
+    loss = compress(settled.loss, _of_each(are_new, settled.loss_of_turns))
+    # What the system says of its memory is made anew each time.
+    said = system if options.memory or any(are_new[:leading]) else ""
+    answer = _answer(messages, said, new, loss, profile)
+    answer |= {"prefixHash": [each.hex() for each in hashes], "lastSeq": last_seq}
+    if since:
+        is_open = bool(new) and new[0].role == "tool"
+        if is_open or options.frontier is not None:
+            whole = _written(turns, profile, options)
+            of_whole = _Prefix(profile, system)
+            hashes = of_whole.through(whole)
+            is_between = is_open and len(whole) != len(kept) + len(messages)
+            if is_between or of_whole.hash != prefix.hash:
+                # Answers have their place before or in a message that the caller has.
+                prior = hashlib.sha256(prior).digest()[:_HASH_BYTES]
+        answer["sinceHash"] = prior.hex()
+    return SessionDocument(answer, hashes)
+
+
+class _Prefix:
+    """What a hash stands for so far: target and system, and the messages that were added.
+
+    It goes on from block to block, so that what one side says is the same in one message as in two
+    that follow each other: where a target has each side speak once, what is new to a session stands
+    in its last message, and for who has that message already in one of its own.
+    """
+
+    def __init__(self, profile: Profile, system: str) -> None:
+        head: list[Node] = [f"{profile.target}/{profile.version}", system or None]
+        self._digest = hashlib.sha256(node_digest(head)).digest()
+        self._role: Node = None
+
+    @property
+    def hash(self) -> bytes:
+        """The hash of all that was added."""
+        return self._digest[:_HASH_BYTES]
+
+    def through(self, messages: Iterable[Node]) -> Sequence[bytes]:
+        """Add messages; return the hash after each of them."""
+        return [self._after(message) for message in messages]
+
+    def _after(self, message: Node) -> bytes:
+        role, blocks = _side(message)
+        for node in blocks if role is not None and role == self._role else [role, *blocks]:
+            self._digest = hashlib.sha256(self._digest + node_digest(node)).digest()
+        self._role = role
+        return self.hash
+
+
+def _side(message: Node) -> tuple[Node, Sequence[Node]]:
+    """Return who says a message, and its blocks; nobody, and itself, where it is more than that."""
+    if isinstance(message, dict) and len(message) == 2:
+        for name in _BLOCKS:
+            if isinstance(blocks := message.get(name), list):
+                return message.get("role"), blocks
+    return None, [message]
+
+
+def _written(
+    turns: Sequence[SettledTurn], profile: Profile, options: RenderOptions
+) -> Sequence[Node]:
+    return profile.write(turns, profile, options.detail or profile.default_detail)
+
+
+def _answer(
+    messages: Sequence[Node],
+    system: str,
+    turns: Sequence[SettledTurn],
+    loss: Iterable[LossEntry],
+    profile: Profile,
+) -> dict[str, Node]:
+    answer: dict[str, Node] = {
         "target": profile.target,
         "profile": f"{profile.target}/{profile.version}",
-        "messages": messages,
+        "messages": [*messages],
     }
     if system:
-        document["system"] = system
-    document["loss"] = [JsonLeaf(entry.wire()) for entry in settled.loss]
-    document["tokensEst"] = profile.tokens.turns(turns, system)
-    return document
+        answer["system"] = system
+    answer["loss"] = [JsonLeaf(entry.wire()) for entry in loss]
+    answer["tokensEst"] = profile.tokens.turns(turns, system)
+    return answer
 
 
-def prefix_hashes(document: dict[str, Node]) -> list[bytes]:
-    """Return a hash for each message: of itself and of all that stands before it."""
-    head: list[Node] = [document["profile"], document.get("system")]
-    hashed = hashlib.sha256(_digest_of(head)).digest()
-    hashes = []
-    messages = document["messages"]
-    for message in messages if isinstance(messages, list) else []:
-        hashed = hashlib.sha256(hashed + _digest_of(message)).digest()
-        hashes.append(hashed[:_HASH_BYTES])
-    return hashes
-
-
-def hashed_document(
-    settled: Settled, profile: Profile, options: RenderOptions
-) -> tuple[dict[str, Node], list[bytes]]:
-    """Return the answer, and the hashes of its messages."""
-    document = document_of(settled, profile, options)
-    return document, prefix_hashes(document)
+def _of_each(are_new: Iterable[bool], counts: Iterable[int]) -> Iterable[bool]:
+    """Return for each entry of the loss whether the turn it is of is new."""
+    return chain.from_iterable(map(repeat, are_new, counts))
 
 
 def mark(
@@ -70,10 +169,6 @@ def mark(
         profile.mark_cached(message) if index in places else message
         for index, message in enumerate(messages)
     ]
-
-
-def _digest_of(node: Node) -> bytes:
-    return str(json_pieces(node).digest).encode()
 
 
 def equal_hashes(sent: bytes, hashes: Sequence[bytes]) -> int:

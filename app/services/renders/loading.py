@@ -54,7 +54,7 @@ class LoadedSession:
     """The history of a session, and the resources that its messages and interactions show.
 
     `apart` has the structured contents that are resources of their own, by their digests; `known`
-    remembers turns of entries.
+    remembers turns of entries; `last_seq` is how far the session had come.
     """
 
     session_id: str
@@ -62,15 +62,14 @@ class LoadedSession:
     resources: Mapping[str, Resource]
     apart: Mapping[str, JsonValue]
     known: KnownTurns
+    last_seq: int = 0
 
-    def turns(
-        self, *, since: int, audience: Audience, kept: Collection[int] = ()
-    ) -> Sequence[ComposedTurn]:
-        """Return the history after `since` as a conversation that providers take.
+    def turns(self, *, audience: Audience, kept: Collection[int] = ()) -> Sequence[ComposedTurn]:
+        """Return the history as a conversation that providers take.
 
         Answers that are `kept` stay behind the calls that were written for them.
         """
-        return paired(self.unpaired(audience), since=since, kept=kept)
+        return paired(self.unpaired(audience), kept=kept)
 
     def unpaired(self, audience: Audience) -> Iterator[ComposedTurn]:
         """Yield the turns of the history as they were recorded."""
@@ -124,12 +123,12 @@ async def load_session(
         StoreUnavailableError: A store did not answer.
     """
     known = known or KnownTurns()
-    entries, resources = await records.read_snapshot(
+    entries, resources, last_seq = await records.read_snapshot(
         project_id, lambda unit: _all_entries(unit, session_id, known)
     )
     results = [each.sanitized for each in entries if isinstance(each, StoredMessage)]
     apart = await read_apart(blobs, project_id, results)
-    return LoadedSession(session_id, entries, resources, apart, known)
+    return LoadedSession(session_id, entries, resources, apart, known, last_seq)
 
 
 async def load_entry(
@@ -182,8 +181,8 @@ async def read_apart(
 
 def _all_entries(
     unit: UnitOfWork, session_id: str, known: KnownTurns
-) -> tuple[Sequence[HistoryEntry], Mapping[str, Resource]]:
-    """Read a history, and the resources that its messages refer to."""
+) -> tuple[Sequence[HistoryEntry], Mapping[str, Resource], int]:
+    """Read a history, the resources that its messages refer to, and its last `seq`."""
     entries: list[HistoryEntry] = []
     size_bytes = 0
     session = unit.sessions.find(session_id)
@@ -202,7 +201,7 @@ def _all_entries(
             )
         entries += page
     told = [each for each in entries if not isinstance(each, StoredMessage)]
-    return entries, unit.resources.find_all(_referred(told, known))
+    return entries, unit.resources.find_all(_referred(told, known)), session.last_seq
 
 
 async def page_medium(reading: PageReading, project_id: str, view: PageView) -> Medium | None:

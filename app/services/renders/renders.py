@@ -26,6 +26,7 @@ from app.models.rendering import (
 )
 from app.rendering.pages.effective_level import shown_level
 from app.rendering.pages.instructions import instructions
+from app.rendering.targets.ladder import Settled
 from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
 from app.rendering.targets.mcp import of_revision
 from app.rendering.targets.profile import Profile, narrowed
@@ -37,7 +38,13 @@ from app.rendering.turns.tool_results import tool_result_turn
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.manifests import PageManifests
 from app.services.pages.reading import PageReading
-from app.services.renders.documents import document_of, equal_hashes, hashed_document, mark
+from app.services.renders.documents import (
+    SessionDocument,
+    document_of,
+    equal_hashes,
+    mark,
+    session_document,
+)
 from app.services.renders.known_turns import KnownTurns
 from app.services.renders.loading import (
     LoadedSession,
@@ -96,13 +103,14 @@ class Renders:
         """Make sure that a target and its options can be rendered; return the target.
 
         Raises:
-            InvalidPayloadError: There is no such target, signed URLs would lead nowhere, or a
-                frontier is asked for of a part of a history.
+            InvalidPayloadError: There is no such target, signed URLs would lead nowhere, or marks
+                for a cache are asked for in a part of a history.
         """
-        if wish.options.frontier is not None and since:
+        if wish.options.cache_markers and since:
             raise InvalidPayloadError(
-                "A frontier is of a whole history: leave `since` out, or `frontier`.",
-                faults=[Fault("/since", "cannot stand beside frontier")],
+                "Marks for a cache move on with each rendering, and would stay in the messages you "
+                "have: leave `since` out, or set the marks yourself.",
+                faults=[Fault("/since", "cannot stand beside cacheMarkers")],
             )
         return self._profile(wish)
 
@@ -193,7 +201,7 @@ class Renders:
             project_id: The caller's project.
             session_id: The session.
             wish: For which target, and how.
-            since: Only entries with a larger `seq`.
+            since: Only messages of entries with a larger `seq`, and a hash of what is before them.
             moves: Whether a frontier that is named is stored as far as it has moved.
 
         Raises:
@@ -203,9 +211,31 @@ class Renders:
         async with self.session_slots:
             loaded = await self.load(project_id, session_id)
             if wish.options.frontier is not None:
-                return await self._with_frontier(project_id, loaded, profile, wish, moves=moves)
-            turns = await self.conversation(project_id, loaded, wish, since=since)
-            return await self._rendered(project_id, turns, profile, wish, is_whole=since == 0)
+                return await self._with_frontier(
+                    project_id, loaded, profile, wish, since=since, moves=moves
+                )
+            turns = await self.conversation(project_id, loaded, wish)
+            settled, _ = await self.settling.fitted(
+                project_id, turns, profile, wish.options, NOTHING_EVICTED, is_whole=True
+            )
+            rendered = await self._session(settled, profile, wish, loaded, since=since)
+            mark(rendered.answer, profile, wish.options)
+            return await self._body(project_id, rendered.answer)
+
+    async def _session(
+        self,
+        settled: Settled,
+        profile: Profile,
+        wish: RenderQuery,
+        loaded: LoadedSession,
+        *,
+        since: int,
+    ) -> SessionDocument:
+        return await self.settling.worked(
+            lambda: session_document(
+                settled, profile, wish.options, last_seq=loaded.last_seq, since=since
+            )
+        )
 
     async def load(self, project_id: str, session_id: str) -> LoadedSession:
         """Read a session; for what it raises see `session`."""
@@ -219,7 +249,6 @@ class Renders:
         loaded: LoadedSession,
         wish: RenderQuery,
         *,
-        since: int = 0,
         kept: Collection[int] = (),
     ) -> Sequence[ComposedTurn]:
         """Return the turns of a session, behind what is said of its memory.
@@ -228,7 +257,7 @@ class Renders:
         """
         options = wish.options
         turns = await self.settling.worked(
-            lambda: loaded.turns(since=since, audience=options.audience, kept=kept)
+            lambda: loaded.turns(audience=options.audience, kept=kept)
         )
         if not options.memory:
             return turns
@@ -242,6 +271,7 @@ class Renders:
         profile: Profile,
         wish: RenderQuery,
         *,
+        since: int,
         moves: bool,
     ) -> RenderedBody:
         """Render a session with a frontier, and store how far that has moved if it is to move.
@@ -256,9 +286,8 @@ class Renders:
                 project_id, turns, profile, wish.options, stored.frontier, is_whole=True
             )
             frontier = moved_to.model_copy(update={"orphans": orphans_in(turns)})
-            document, hashes = await self.settling.worked(
-                partial(hashed_document, settled, profile, wish.options)
-            )
+            rendered = await self._session(settled, profile, wish, loaded, since=since)
+            document, hashes = rendered.answer, rendered.hashes
             new = StoredFrontier(stored.name, frontier, b"".join(hashes), stored.version + 1)
             if moves and stored.name and not await self._keep(project_id, loaded, stored, new):
                 continue
@@ -267,7 +296,6 @@ class Renders:
             if stored.name:
                 document["stableThrough"] = stable
             mark(document, profile, wish.options, stable=stable)
-            document["prefixHash"] = [each.hex() for each in hashes]
             return await self._body(project_id, document)
         raise ConflictError(
             "Others move this frontier all the time. Send the request again, or use one of your "
@@ -395,12 +423,11 @@ class Renders:
         profile: Profile,
         wish: RenderQuery,
         *,
-        is_whole: bool = False,
         given: Callable[[], None] | None = None,
     ) -> RenderedBody:
         options = wish.options
         settled, _ = await self.settling.fitted(
-            project_id, turns, profile, options, NOTHING_EVICTED, is_whole=is_whole
+            project_id, turns, profile, options, NOTHING_EVICTED, is_whole=False
         )
         document = await self.settling.worked(lambda: document_of(settled, profile, options))
         mark(document, profile, options)

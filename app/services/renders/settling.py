@@ -111,7 +111,7 @@ class Settling:
         is_whole: bool,
     ) -> Settled:
         if options.handles:
-            turns = with_handles(turns)
+            turns = with_handles(turns, profile.takes_structured)
         turns = with_lines(turns, profile, is_whole=is_whole)
         most = self._most_base64(profile, options, turns)
         turns = await measured(turns)

@@ -28,6 +28,7 @@ from app.models.normalized import MediaSlot, TextTemplate
 from app.models.rendering import JsonPiece, MediaPiece, Rendering, TextPiece, joined_pieces
 from app.models.resource import Resource, parse_resource_id
 from app.rendering.texts.json_strings import TextWriter
+from app.rendering.turns.handles import is_handle_line
 from app.services.access.callers import LinkGrant, LinkSigner, link_expiry
 from app.services.concurrency.large_work import LargeWork
 from app.services.inline_media.json_with_media import RenderedBody
@@ -76,11 +77,15 @@ class ResolveRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _Mention:
-    """A reference in a text; `resource_id` is `None` where it cannot be one of ours."""
+    """A reference in a text; `resource_id` is `None` where it cannot be one of ours.
+
+    What stands from `start` to `end` is replaced: the reference, or all of the line that names it.
+    """
 
     pointer: str
     reference: str
     start: int
+    end: int
     resource_id: str | None
 
 
@@ -265,13 +270,16 @@ def _places_in(root: list[JsonValue], limits: Limits) -> Iterator[_TextWithRefer
                 f"that are named in {limits.message_bytes} characters. Send them in parts.",
                 code="too-many-references",
             )
-        mentions = [
-            _Mention(pointer, match.group(), match.start(), _id_of(text, match))
-            for match in matches
-        ]
+        mentions = [_mention(pointer, text, match) for match in matches]
         yield _TextWithReferences(
             root if place is None else holder, place.key if place else 0, text, mentions
         )
+
+
+def _mention(pointer: str, text: str, match: re.Match[str]) -> _Mention:
+    # A model may copy the whole line in which it saw the reference.
+    start, end = (0, len(text)) if is_handle_line(text) else match.span()
+    return _Mention(pointer, match.group(), start, end, _id_of(text, match))
 
 
 def _id_of(text: str, match: re.Match[str]) -> str | None:
@@ -334,5 +342,5 @@ def _opened(text: str, mentions: Sequence[_Mention], numbers: Mapping[str, int])
     end = 0
     for mention in mentions:
         pieces += [text[end : mention.start], MediaSlot(numbers[mention.resource_id or ""])]
-        end = mention.start + len(mention.reference)
+        end = mention.end
     return (*pieces, text[end:])

@@ -143,19 +143,10 @@ class ResourceTexts:
             return TextAnswer(resource, None, value)
         index = await self._index(project_id, resource)
         first, last = query.lines.within(index.total_lines)
-        collector: LineCollector | MatchCollector = LineCollector(first, last)
-        if query.grep is not None:
-            collector = MatchCollector(
-                query.grep,
-                ignore_case=query.ignore_case,
-                context=query.context,
-                first=first,
-                last=last,
-            )
+        collector = _collector(query, first, last)
         if first <= last:
             await self._collect(project_id, resource, index, collector, first=first)
-        found = collector.excerpt() if isinstance(collector, LineCollector) else collector.matches()
-        return TextAnswer(resource, index.total_lines, found)
+        return TextAnswer(resource, index.total_lines, _found(collector))
 
     async def _index(self, project_id: str, resource: Resource) -> LineIndex:
         # By project: how long an answer takes must not tell what others have stored.
@@ -211,6 +202,43 @@ class ResourceTexts:
             needed = weight.work_bytes(len(data))
             anyio.from_thread.run_sync(grow_within, held, self.memory, needed)
         return _value_in(data, pointer, self.limits.json_depth)
+
+
+def find_in_text(
+    text: str, query: TextQuery, *, max_depth: int
+) -> tuple[int | None, LineExcerpt | Matches | JsonExcerpt]:
+    """Return how many lines a text has, and what is asked of it; see `ResourceTexts.find`."""
+    if query.pointer is not None:
+        if len(text) > LARGE_BYTES:
+            # For more, memory would have to be reserved.
+            raise PayloadTooLargeError(
+                f"JSON of more than {LARGE_BYTES} characters is not taken apart here.",
+                code="json-too-large",
+            )
+        return None, _value_in(text.encode("utf-8", "replace"), query.pointer, max_depth)
+    total = text.count("\n") + (not text.endswith("\n")) if text else 0
+    first, last = query.lines.within(total)
+    collector = _collector(query, first, last)
+    blocks = LineBlocks()
+    for block in [*blocks.feed(text), *blocks.finish()] if first <= last else ():
+        collector.feed(block)
+    return total, _found(collector)
+
+
+def _collector(query: TextQuery, first: int, last: int) -> LineCollector | MatchCollector:
+    if query.grep is None:
+        return LineCollector(first, last)
+    return MatchCollector(
+        query.grep,
+        ignore_case=query.ignore_case,
+        context=query.context,
+        first=first,
+        last=last,
+    )
+
+
+def _found(collector: LineCollector | MatchCollector) -> LineExcerpt | Matches:
+    return collector.excerpt() if isinstance(collector, LineCollector) else collector.matches()
 
 
 class _Scan:

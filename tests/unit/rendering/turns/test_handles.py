@@ -5,13 +5,16 @@ import pytest
 from app.models.conversation import (
     Address,
     ComposedTurn,
+    DataItem,
     InlineBytes,
+    LeftOut,
     Medium,
     StoredBytes,
     TextItem,
     Turn,
 )
 from app.models.resource import MediaHints
+from app.rendering.texts.cuts import preview
 from app.rendering.turns.handles import with_handles
 
 STORED = StoredBytes("9a0e04717cce2431260284cf548150ee", "00" * 32)
@@ -56,3 +59,36 @@ def test_line_behind_a_stored_medium_names_it(changes: dict[str, object], line: 
 def test_what_is_not_stored_has_no_name(source: InlineBytes | Address) -> None:
     turns: list[ComposedTurn] = [Turn("tool", (medium(source=source),))]
     assert with_handles(turns) == turns
+
+
+WHOLE = "é" * 9_001
+
+
+@pytest.mark.parametrize(
+    ("item", "seq", "line"),
+    [
+        (TextItem("/p", preview(WHOLE, HANDLE[1:])), None, f"[text {HANDLE} 9,001 characters]"),
+        (TextItem("/p", preview(WHOLE, HANDLE[1:])), 7, f"[text {HANDLE} 9,001 characters]"),
+        (TextItem("/p", WHOLE), 7, "[text @entry:7 9,001 characters]"),
+        (TextItem("/p", WHOLE), None, None),
+        (TextItem("/p", WHOLE[:8_000]), 7, None),
+        (DataItem("/p", [WHOLE]), 7, "[text @entry:7 9,005 characters]"),
+    ],
+)
+def test_line_behind_a_long_text_names_it(
+    item: TextItem | DataItem, seq: int | None, line: str | None
+) -> None:
+    (turn,) = with_handles([Turn("user", (item,), seq=seq)])
+    assert turn.items == (item, *([TextItem("/p", line)] if line else []))
+    assert with_handles([Turn("system", (item,), seq=seq)])[0].items[1:] == (
+        turn.items[1:] if line and HANDLE in line else ()
+    )
+
+
+def test_structured_content_that_is_shown_as_a_value_has_no_line() -> None:
+    value = [WHOLE]
+    apart = LeftOut("/p", "structuredContent", "stored-apart", "long", handle_line="[text …]")
+    for item in (DataItem("/p", value), apart):
+        turn: ComposedTurn = Turn("tool", (item,), seq=7, structured=(value,))
+        assert with_handles([turn], lambda _: True) == [turn]
+        assert len(with_handles([turn])[0].items) == 2

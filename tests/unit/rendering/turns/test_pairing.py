@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.models.conversation import Call, ComposedTurn, Invented, TextItem, Turn
-from app.rendering.turns.pairing import NO_RESULT, paired
+from app.rendering.turns.pairing import NO_RESULT, paired, places
 
 NO_CALL = "The history has no call that this answers; one without arguments stands before it."
 LATE = "The answer came when the conversation had gone on; its call stands before it once more."
@@ -197,9 +197,19 @@ def test_second_answer_to_a_call_has_a_call_of_its_own() -> None:
     )
 
 
+def tail(turns: Sequence[ComposedTurn], since: int) -> tuple[ComposedTurn, ...]:
+    """The turns of a conversation that have their place behind a `seq`."""
+    conversation = paired(turns)
+    return tuple(
+        turn
+        for turn, place in zip(conversation, places(conversation), strict=True)
+        if place > since
+    )
+
+
 def test_tail_begins_with_the_call_of_an_answer_that_was_stored_before_it() -> None:
     turns = [answer(1, "a"), calling(2, "a"), said("user", 3)]
-    assert [paired(turns, since=since) for since in range(4)] == [
+    assert [tail(turns, since) for since in range(4)] == [
         (turns[1], turns[0], turns[2]),
         (turns[1], turns[0], turns[2]),
         (turns[2],),
@@ -209,8 +219,8 @@ def test_tail_begins_with_the_call_of_an_answer_that_was_stored_before_it() -> N
 
 def test_tail_behind_a_call_goes_on_with_its_answer() -> None:
     turns = [calling(1, "a", "b"), answer(2, "a"), said("user", 3)]
-    assert paired(turns, since=1) == (answer(2, "a"), missing("b", 3, "/1"), said("user", 3))
-    assert paired(turns, since=2) == (missing("b", 3, "/1"), said("user", 3))
+    assert tail(turns, 1) == (answer(2, "a"), missing("b", 3, "/1"), said("user", 3))
+    assert tail(turns, 2) == (missing("b", 3, "/1"), said("user", 3))
 
 
 _IDS = st.sampled_from(["a", "b", "c", "d", ""])
@@ -260,13 +270,13 @@ def test_any_history_is_told_once_and_what_is_invented_is_noted(turns: list[Comp
 
 @given(_histories(), st.integers(0, 14))
 def test_any_tail_is_the_end_of_the_conversation(turns: list[ComposedTurn], since: int) -> None:
-    conversation, tail = paired(turns), paired(turns, since=since)
-    places = iter(conversation)
-    assert all(turn in places for turn in tail)
-    assert {turn.seq for turn in turns if (turn.seq or 0) > since} <= {turn.seq for turn in tail}
-    called = {call.call_id for turn in tail for call in turn.calls}
+    conversation, end = paired(turns), tail(turns, since)
+    following = iter(conversation)
+    assert all(turn in following for turn in end)
+    assert {turn.seq for turn in turns if (turn.seq or 0) > since} <= {turn.seq for turn in end}
+    called = {call.call_id for turn in end for call in turn.calls}
     answered = {turn.call_id for turn in conversation if turn.role == "tool"}
-    assert called & answered <= {turn.call_id for turn in tail}
+    assert called & answered <= {turn.call_id for turn in end}
 
 
 @given(_histories())

@@ -235,6 +235,7 @@ def test_structured_content_that_was_read_back_is_compared_as_a_value() -> None:
         "stored-apart",
         "It is too long for the record, and kept as a resource.",
         restore=f"GET /api/resources/{ID}/text",
+        handle_line=f"[text @blob:{ID} structuredContent, 5,200,000 bytes]",
     )
     for parts, rest in (((text("a"), text("b")), ()), ((text("a"),), (left_out,))):
         stored = record(*parts, structuredContent=f"@blob:{ID}").replace(b'"video"', b'"text"')

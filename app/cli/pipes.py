@@ -1,0 +1,29 @@
+"""Standard input and output as a host of MCP talks over them: bytes, in pieces of any length."""
+
+import os
+import sys
+from collections.abc import AsyncIterator
+
+import anyio.to_thread
+
+_PIECE_BYTES = 256 * 1024
+
+
+async def standard_input() -> AsyncIterator[bytes]:
+    """Yield what the host says until it closes the pipe."""
+    # A thread, because standard input may be a file, which the event loop cannot wait for.
+    while piece := await anyio.to_thread.run_sync(
+        os.read, sys.stdin.fileno(), _PIECE_BYTES, abandon_on_cancel=True
+    ):
+        yield piece
+
+
+async def write_out(piece: bytes) -> None:
+    """Write bytes for the host, all of them."""
+
+    def write() -> None:
+        left = memoryview(piece)
+        while left:
+            left = left[os.write(sys.stdout.fileno(), left) :]
+
+    await anyio.to_thread.run_sync(write)

@@ -1,0 +1,172 @@
+"""What changes of the pages, told to the clients of MCP that subscribe to them.
+
+From 2026-07-28 on a subscription is a request that stays open, which any process can answer. Before
+that it is a request that is answered at once, and what changes is told later: only a connection can
+remember that, so that it works over pipes and not at `/mcp`, which keeps nothing.
+
+A subscription reads the log of its project, so that those of two projects never meet. What changes
+is told by the URI that was subscribed to, however that is spelled and at whichever level.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import aclosing
+from typing import Any, TypeAlias
+from urllib.parse import quote, unquote
+
+import anyio
+import anyio.abc
+import mcp_types as types
+from mcp import MCPError
+from mcp.server import ServerRequestContext
+from mcp.shared.subscriptions import (
+    SUBSCRIPTION_ID_META_KEY,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ServerEvent,
+    event_to_notification,
+)
+
+from app.errors import ServiceError
+from app.services.access.callers import Caller
+from app.services.events.subscriptions import EventItem
+from app.wiring import Container
+
+Context: TypeAlias = ServerRequestContext[Any, Any]
+
+SCHEME = "pagefault://"
+PAGES = f"{SCHEME}pages/"
+_TYPES = ("page:created", "page:updated", "page:deleted")
+_AGAIN_SECONDS = 5.0
+_MOST_URIS = 1_000
+
+
+def page_uri(page_id: str) -> str:
+    """Return the URI of a page."""
+    return PAGES + quote(page_id, safe=":")
+
+
+async def listen(
+    container: Container, caller: Caller, context: Context, asked: types.SubscriptionFilter
+) -> types.SubscriptionsListenResult:
+    """Tell of changes until the client goes, or its key is revoked, or it takes nothing.
+
+    Raises:
+        ServiceError: There are too many streams, or the log cannot be read.
+    """
+    uris = frozenset(asked.resource_subscriptions or ())
+    is_list = bool(asked.resources_list_changed)
+    honored = types.SubscriptionFilter(
+        resources_list_changed=is_list or None, resource_subscriptions=list(uris) or None
+    )
+    meta: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: context.request_id}
+    opened = container.event_streams.opened(caller, session_id=None, after=None)
+    async with opened as stream:
+        acknowledged = types.SubscriptionsAcknowledgedNotificationParams(
+            notifications=honored, _meta=meta
+        )
+        await context.session.send_notification(
+            types.SubscriptionsAcknowledgedNotification(params=acknowledged),
+            related_request_id=context.request_id,
+        )
+        async with aclosing(stream.batches()) as batches:
+            async for batch in batches:
+                for event in _changes(batch, uris, is_list=is_list):
+                    await context.session.send_notification(
+                        event_to_notification(event, meta), related_request_id=context.request_id
+                    )
+    return types.SubscriptionsListenResult(_meta=meta)
+
+
+class HostSubscriptions:
+    """The subscriptions of a host at the other end of a pipe, in the older revisions of MCP.
+
+    Args:
+        container: Has the log.
+        caller: Whose log it is.
+        group: Where it is read, for as long as the host is there.
+    """
+
+    def __init__(self, container: Container, caller: Caller, group: anyio.abc.TaskGroup) -> None:
+        self._container = container
+        self._caller = caller
+        self._group = group
+        self._uris: set[str] = set()
+        self._starting = anyio.Lock()
+        self._is_watching = False
+
+    async def subscribe(
+        self, context: Context, asked: types.SubscribeRequestParams
+    ) -> types.EmptyResult:
+        """Tell of what changes of a page from now on."""
+        if not asked.uri.startswith(SCHEME):
+            raise MCPError(types.INVALID_PARAMS, f"URIs of this server begin with {SCHEME}")
+        if len(self._uris) >= _MOST_URIS and asked.uri not in self._uris:
+            raise MCPError(types.INVALID_PARAMS, f"{_MOST_URIS} subscriptions are the most")
+        self._uris.add(asked.uri)
+        await self.watch(context)
+        return types.EmptyResult()
+
+    async def unsubscribe(
+        self, _: Context, asked: types.UnsubscribeRequestParams
+    ) -> types.EmptyResult:
+        """Tell no more of a page."""
+        self._uris.discard(asked.uri)
+        return types.EmptyResult()
+
+    async def watch(self, context: Context) -> None:
+        """Begin to read the log, unless it is read already; changes of the list are told too."""
+        async with self._starting:
+            if not self._is_watching:
+                await self._group.start(self._watch, context)
+                self._is_watching = True
+
+    async def _watch(
+        self,
+        context: Context,
+        *,
+        task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
+    ) -> None:
+        has_begun = False
+        while True:
+            try:
+                opened = self._container.event_streams.opened(
+                    self._caller, session_id=None, after=None
+                )
+                async with opened as stream:
+                    if has_begun:
+                        # Anything may have changed while nobody read the log.
+                        await self._tell(context, map(ResourceUpdated, [*self._uris]))
+                    else:
+                        task_status.started()
+                        has_begun = True
+                    async with aclosing(stream.batches()) as batches:
+                        async for batch in batches:
+                            await self._tell(context, _changes(batch, self._uris, is_list=True))
+            except ServiceError:
+                if not has_begun:
+                    raise
+            await anyio.sleep(_AGAIN_SECONDS)
+
+    async def _tell(self, context: Context, events: Iterator[ServerEvent]) -> None:
+        for event in events:
+            await context.session.send_notification(event_to_notification(event, {}))
+
+
+def _changes(
+    batch: Sequence[EventItem], uris: Collection[str], *, is_list: bool
+) -> Iterator[ServerEvent]:
+    """Yield what events of pages are to a client."""
+    by_page: defaultdict[str, list[str]] = defaultdict(list)
+    for uri in uris:
+        address, _, _ = uri.partition("?")
+        if address.startswith(PAGES):
+            by_page[unquote(address[len(PAGES) :])].append(uri)
+    for item in batch:
+        if item.type not in _TYPES:
+            continue
+        for uri in by_page.get(str(json.loads(item.data)["id"]), ()):
+            yield ResourceUpdated(uri)
+        if is_list and item.type != "page:updated":
+            yield ResourcesListChanged()
