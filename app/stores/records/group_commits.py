@@ -249,7 +249,8 @@ class GroupCommits:
                 patience_ms = _NO_PATIENCE_MS
                 if connection.is_in_transaction:
                     connection.set_patience(patience_ms)
-        self._is_careful = any(change.error is not None for change in left)
+        if len(changes) > 1:
+            self._is_careful = any(change.error is not None for change in left)
 
     def _connected(self) -> WritingConnection:
         """The connection, opened anew if it was ended, as by a server that is started again."""
