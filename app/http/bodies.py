@@ -65,11 +65,15 @@ async def limited_body(
             "Bodies are taken as they are: send it without a Content-Encoding."
         )
     announced = request.headers.get("content-length", "")
-    if announced.isdigit() and whole_number(announced) > limits.body_bytes:
+    size_bytes = whole_number(announced) if announced.isdigit() else None
+    if size_bytes is not None and size_bytes > limits.body_bytes:
         raise _too_large(limits)
     received = 0
     started = time.monotonic()
-    chunks = _metered(request, in_pieces=in_pieces)
+    allowance: Allowance | None = request.scope["state"].get("allowance")
+    chunks = request.stream()
+    if allowance is not None:
+        chunks = allowance.metered(chunks, announced=size_bytes, in_pieces=in_pieces)
     while True:
         chunk = await _next_chunk(chunks, limits.body_idle_seconds)
         if chunk is None:
@@ -83,19 +87,10 @@ async def limited_body(
         if elapsed > 0 and received < elapsed * limits.body_bytes_per_second:
             raise SlowBodyError
         yield chunk
-
-
-def _metered(request: Request, *, in_pieces: bool) -> AsyncIterator[bytes]:
-    """Return the body, counted for the key if there are quotas."""
-    allowance: Allowance | None = request.scope["state"].get("allowance")
-    if allowance is None:
-        return request.stream()
-    announced = request.headers.get("content-length", "")
-    return allowance.metered(
-        request.stream(),
-        announced=int(announced) if announced.isdigit() else None,
-        in_pieces=in_pieces,
-    )
+        if received == size_bytes and allowance is None:
+            # What the server would say next is that this was all.
+            await chunks.aclose()
+            return
 
 
 async def _next_chunk(chunks: AsyncIterator[bytes], idle_seconds: float) -> bytes | None:

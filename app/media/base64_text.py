@@ -9,9 +9,8 @@ else is a text like any other, and for those to judge who see all of it.
 """
 
 import binascii
-import copy
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pybase64
 
@@ -191,12 +190,11 @@ class Base64Lines:
         Raises:
             NotStrictBase64Error: It is something else; what was taken before can be written again.
         """
-        before = copy.copy(self)
-        before._breaks = copy.copy(self._breaks)
+        before = {**self.__dict__, "_breaks": replace(self._breaks)}
         try:
             return self._take(text)
         except NotStrictBase64Error:
-            self.__dict__.update(before.__dict__)
+            self.__dict__.update(before)
             raise
 
     def take_plain(self, data: bytes, start: int, end: int) -> bytes | None:

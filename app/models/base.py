@@ -6,6 +6,7 @@ the schema library complains about becomes faults that are safe to answer with.
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias
 
@@ -99,11 +100,17 @@ class WireModel(FrozenModel):
         rather than walked: they may nest deeper than a serializer's recursion allows.
         """
         members: dict[str, object] = {}
-        for name, field in type(self).model_fields.items():
+        for name, alias in _aliases(type(self)):
             value = getattr(self, name)
             if value is not None or (name in self.nullable and name in self.model_fields_set):
-                members[field.alias or name] = _wire(value)
+                members[alias] = _wire(value)
         return members
+
+
+@cache
+def _aliases(kind: type[WireModel]) -> tuple[tuple[str, str], ...]:
+    """Return the names of the fields of a model, each with its key."""
+    return tuple((name, field.alias or name) for name, field in kind.model_fields.items())
 
 
 def _wire(value: object) -> object:

@@ -63,8 +63,7 @@ class Metrics:
         # Requests that are answered and not counted yet.
         self._uncounted: list[tuple[str, str, int, float | None]] = []
         self._is_shared = "PROMETHEUS_MULTIPROC_DIR" in os.environ
-        for name in STAGES:
-            self._stages.labels(name)
+        self._timed = {name: self._stages.labels(name) for name in STAGES}
         for reason in get_args(EndReason):
             self._streams_ended.labels(reason)
         for kind in get_args(FaultKind):
@@ -88,7 +87,7 @@ class Metrics:
         try:
             yield
         finally:
-            self._stages.labels(name).observe(time.perf_counter() - started)
+            self._timed[name].observe(time.perf_counter() - started)
 
     def count_saved(self, *, bytes_in: int, bytes_kept: int) -> None:
         """Count a body that came in, and the record every reader gets instead of it."""

@@ -165,7 +165,7 @@ def make_data_dir(data_dir: Path) -> None:
         DataDirectoryError: It cannot be made.
     """
     try:
-        DurableDirectories(data_dir).ensure(data_dir)
+        DurableDirectories(data_dir).ensure(str(data_dir))
         # A file of this name is told of.
         data_dir.mkdir(exist_ok=True)
     except OSError as exc:

@@ -5,7 +5,7 @@ loss behind that may find it done.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Engine, event
 
+from app.stores.records.connections import WritingConnection
 from tests.faults.lossy_disk import (
     Committed,
     FileSynced,
@@ -49,11 +50,10 @@ class Recorder:
             for name in ("open", "close", "write", "fsync", "mkdir", "replace", "unlink"):
                 patch.setattr(os, name, self._between(getattr(os, name), getattr(self, f"_{name}")))
             event.listen(Engine, "commit", self._commit)
-            event.listen(Engine, "before_cursor_execute", self._execute)
+            patch.setattr(WritingConnection, "commit", self._noted(WritingConnection.commit))
             try:
                 yield
             finally:
-                event.remove(Engine, "before_cursor_execute", self._execute)
                 event.remove(Engine, "commit", self._commit)
 
     def _between(self, call: Any, note: Any) -> Any:  # noqa: ANN401 - any function of `os`
@@ -112,10 +112,14 @@ class Recorder:
         if self._files.pop(Path(path), None) is not None:
             self.operations.append(Unnamed(Path(path)))
 
-    def _execute(self, *executed: Any) -> None:  # noqa: ANN401 - as SQLAlchemy calls it
-        connection, _, statement, *_ = executed
-        if statement == "COMMIT":
-            self._commit(connection)
+    def _noted(
+        self, commit: Callable[[WritingConnection], None]
+    ) -> Callable[[WritingConnection], None]:
+        def called(connection: WritingConnection) -> None:
+            self._commit(connection._connection)
+            commit(connection)
+
+        return called
 
     def _commit(self, connection: Connection) -> None:
         run = connection.exec_driver_sql

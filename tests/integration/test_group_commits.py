@@ -3,12 +3,15 @@
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio.to_thread
+import psycopg
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import Executable, make_url, text
@@ -16,7 +19,9 @@ from sqlalchemy import Executable, make_url, text
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.models.event import NewEvent
+from app.models.identity import new_id
 from app.models.message import TOOL_RESULT
+from app.models.tool_result import StoredToolResult
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.connections import StatementConnection
 from app.stores.records.engine import Engines, database_url, open_engines
@@ -306,6 +311,91 @@ async def test_first_of_a_group_that_gives_up_takes_nobody_with_it(engines: Engi
         tasks.start_soon(insert, engines, 3)
         await anyio.wait_all_tasks_blocked()
     assert await keys(engines) == [2, 3]
+
+
+async def test_group_is_made_again_only_where_one_has_failed_for_what_may_be_others_fault(
+    engines: Engines,
+) -> None:
+    made: list[str] = []
+
+    def changing(name: str, *, fails: bool = False) -> Callable[[StatementConnection], Any]:
+        def work(_: StatementConnection) -> Written[None]:
+            made.append(name)
+            if fails:
+                raise GivenUpError
+            return NOTHING
+
+        return work
+
+    async def write(work: Callable[[StatementConnection], Any]) -> None:
+        with suppress(GivenUpError):
+            await group_of(engines).run(work)
+
+    async def makes(*works: Callable[[StatementConnection], Any]) -> str:
+        made.clear()
+        async with anyio.create_task_group() as tasks, somebody_writes(engines):
+            for work in works:
+                tasks.start_soon(write, work)
+                await anyio.wait_all_tasks_blocked()
+        return "".join(made)
+
+    a, b, c = map(changing, "abc")
+    failing = changing("x", fails=True)
+    assert await makes(a, b, c) == "abc"
+    assert await makes(a, failing, c) == "axaxc"
+    # The next one is made with savepoints, and so on until nothing fails.
+    assert await makes(a, failing, c) == "axc"
+    assert await makes(a, b, c) == "abc"
+    assert await makes(failing, b, c) == "xbc"
+
+
+@pytest.mark.engines("server")
+async def test_tool_result_is_six_statements_to_the_server(
+    records: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = StoredToolResult(
+        tool_result_id=new_id(),
+        session_id="s",
+        seq=None,
+        created_at=NOW,
+        tool_name="look",
+        tool_call_id="c",
+        sanitized=b"{}",
+    )
+
+    def append(unit: UnitOfWork) -> int:
+        unit.sessions.enter("s", NOW)
+        assert not unit.sessions.has_answer("s", "c")
+        row = unit.tool_results.row(result, success=True, request_digest="d")
+        seq = unit.sessions.append("s", TOOL_RESULT, result.tool_result_id, size_bytes=2, row=row)
+        unit.events.note(NewEvent("page:deleted", "p", NOW, session_id="s", seq=seq))
+        return seq
+
+    await records.write(PROJECT, lambda unit: unit.sessions.enter("t", NOW))
+    sent: list[str] = []
+    execute = psycopg.Connection.execute
+
+    def noted(
+        connection: psycopg.Connection,
+        query: str,
+        values: Any = None,  # noqa: ANN401
+        **named: Any,  # noqa: ANN401
+    ) -> object:
+        sent.append(" ".join(query.split()[:2]))
+        return execute(connection, query, values, **named)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", noted)
+    seq = await records.write(PROJECT, append)
+    monkeypatch.undo()
+    stored = await records.read(PROJECT, lambda unit: unit.tool_results.find_call("s", "c"))
+    logged = await records.read(PROJECT, lambda unit: unit.events.after(0, limit=9))
+    numbering = "WITH numbered"
+    assert sent == [
+        *("BEGIN ISOLATION", "INSERT INTO", "SELECT (EXISTS", numbering, numbering, "COMMIT")
+    ]
+    assert stored is not None
+    assert stored.result == replace(result, seq=seq)
+    assert [(each.number, each.seq, each.created_at) for each in logged] == [(1, 1, NOW)]
 
 
 async def test_change_that_has_not_begun_is_cancelled_and_the_others_stay(

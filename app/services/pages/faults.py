@@ -197,16 +197,21 @@ class PreparedFault:
         answered = _answered(unit, call)
         if answered is not None:
             return answered, False
-        seq = unit.sessions.append(call.session_id, PAGE_FAULT, message_id, size_bytes=len(message))
-        appended = StoredHistoryMessage(
-            seq=seq,
+        given = StoredHistoryMessage(
+            seq=0,
             message_id=message_id,
             created_at=call.now,
             tool_call_id=call.request.tool_call_id,
             request_digest=call.digest,
             message=message,
         )
-        unit.messages.add(appended, session_id=call.session_id)
+        seq = unit.sessions.append(
+            call.session_id,
+            PAGE_FAULT,
+            message_id,
+            size_bytes=len(message),
+            row=unit.messages.row(given, session_id=call.session_id),
+        )
         # The page before its resources: everybody who takes both takes them in this order.
         unit.page_accesses.add({call.page_id: (1, call.now)})
         wanted = image_ids(message)
@@ -223,7 +228,7 @@ class PreparedFault:
         )
         event = _event(call.page_id, call.request, call.now, message_id=message_id)
         unit.events.note(replace(event, session_id=call.session_id, seq=seq))
-        return appended, True
+        return replace(given, seq=seq), True
 
 
 def _event(
@@ -244,19 +249,17 @@ def _event(
 def _answered(unit: UnitOfWork, call: _Call) -> StoredHistoryMessage | None:
     """Return what this call of the session was answered with before, if it was."""
     tool_call_id = call.request.tool_call_id
-    if tool_call_id is None:
+    if tool_call_id is None or not unit.sessions.has_answer(call.session_id, tool_call_id):
         return None
     earlier = unit.messages.find_call(call.session_id, tool_call_id)
     if earlier is not None and earlier.request_digest == call.digest:
         return earlier
-    if earlier is not None or unit.tool_results.find_call(call.session_id, tool_call_id):
-        raise ConflictError(
-            "This tool call of the session was already answered with something else. A fault is "
-            "known by its page and all that its body asks for. A call has one result: take a new "
-            "tool_call_id.",
-            code="tool-call-answered",
-        )
-    return None
+    raise ConflictError(
+        "This tool call of the session was already answered with something else. A fault is known "
+        "by its page and all that its body asks for. A call has one result: take a new "
+        "tool_call_id.",
+        code="tool-call-answered",
+    )
 
 
 def _tool_message(request: FaultRequest, content: JsonValue) -> bytes:

@@ -196,7 +196,8 @@ def _write_beside(
 ) -> None:
     """Write what belongs to pages just written, by their numbers."""
     unit.page_levels.replace_many(
-        {change.version.page_id: change.levels for change in changes.values()}
+        {change.version.page_id: change.levels for change in changes.values()},
+        are_new=event_type == "page:created",
     )
     unit.page_search.index_all(
         {

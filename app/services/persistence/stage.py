@@ -114,7 +114,7 @@ class _Persisting:
         normalized = self.normalized
         parts = []
         for index, part in enumerate(normalized.parts):
-            if index % _PARTS_IN_A_ROW == 0:
+            if index and index % _PARTS_IN_A_ROW == 0:
                 # A result may have a hundred thousand parts; other requests get their turn.
                 await anyio.lowlevel.checkpoint()
             parts.append(await self._part(part))

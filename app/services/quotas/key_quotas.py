@@ -7,7 +7,7 @@ more than there is.
 """
 
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -95,7 +95,7 @@ class Allowance:
 
     async def metered(
         self, chunks: AsyncIterator[bytes], *, announced: int | None, in_pieces: bool
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         """The chunks of the body, each of them handed on when it is reserved.
 
         Args:

@@ -7,7 +7,7 @@ Nothing is parsed here: what is not JSON is found out by whoever parses what is 
 import hashlib
 import re
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from app.media.base64_text import NotStrictBase64Error
 from app.services.concurrency.large_work import QUICK_BYTES, is_quick
@@ -95,9 +95,9 @@ class JsonStream:
         self._pieces += (bytes(self._opening), self._raw)
         self._opening.clear()
 
-    @property
+    @cached_property
     def is_quick(self) -> bool:
-        """Return whether the text around long strings is short, and has few values."""
+        """Whether the text around long strings is short, and has few values; after its end only."""
         texts = [piece for piece in self._pieces if isinstance(piece, bytes)]
         return sum(map(len, texts)) <= QUICK_BYTES and is_quick(b"".join(texts))
 

@@ -6,12 +6,12 @@ as anything else, or whose text its bytes do not give back, is read again as the
 """
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import partial
+from functools import cache, partial
 from json import JSONDecodeError
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from app.errors import InvalidJsonError, InvalidPayloadError
 from app.media.data_uris import DataUriText
@@ -260,6 +260,12 @@ def numbers_in(value: object, marks: Marks) -> set[int]:
             stack += node
         elif isinstance(node, InMemoryMedia):
             stack += (node.head(node.size_bytes).decode("latin-1"), node.declared_mime_type)
-        elif is_dataclass(node):
-            stack += (getattr(node, field.name) for field in fields(node))
+        else:
+            stack += (getattr(node, name) for name in _field_names(cast(Hashable, type(node))))
     return numbers
+
+
+@cache
+def _field_names(kind: Hashable) -> tuple[str, ...]:
+    """Return the names of the fields of a dataclass, of anything else none."""
+    return tuple(each.name for each in fields(cast(Any, kind))) if is_dataclass(kind) else ()

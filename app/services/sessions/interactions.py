@@ -202,11 +202,15 @@ class Interactions:
                 unit, read.interaction.input, accepts_unknown=accepts_unknown
             )
             referred = unit.resources.find_all(read.references)
+            bound = replace(given, bindings=bindings_of(attachments))
             seq = unit.sessions.append(
-                session_id, INTERACTION, given.interaction_id, size_bytes=size_bytes
+                session_id,
+                INTERACTION,
+                given.interaction_id,
+                size_bytes=size_bytes,
+                row=unit.interactions.row(bound),
             )
-            stored = replace(given, seq=seq, bindings=bindings_of(attachments))
-            unit.interactions.add(stored)
+            stored = replace(bound, seq=seq)
             kept = {
                 each.resource.resource_id: each.resource for each in attachments if each.resource
             }

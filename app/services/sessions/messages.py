@@ -252,10 +252,13 @@ class PreparedMessage:
         if answered is not None:
             return answered, False
         seq = unit.sessions.append(
-            session_id, MESSAGE, message.message_id, size_bytes=len(message.message)
+            session_id,
+            MESSAGE,
+            message.message_id,
+            size_bytes=len(message.message),
+            row=unit.messages.row(message, session_id=session_id),
         )
         appended = replace(message, seq=seq)
-        unit.messages.add(appended, session_id=session_id)
         referred = unit.resources.find_all(read.references)
         unit.resources.ensure_linked(
             {**referred, **{each.resource_id: each for each in self.resources}}.values(),
@@ -299,13 +302,11 @@ def _answered(
     Raises:
         ConflictError: The call was answered with something else.
     """
-    if read.tool_call_id is None:
+    if read.tool_call_id is None or not unit.sessions.has_answer(session_id, read.tool_call_id):
         return None
     earlier = unit.messages.find_call(session_id, read.tool_call_id)
     if earlier is not None and identity.is_that_of(earlier.request_digest):
         return earlier
-    if earlier is None and not unit.tool_results.find_call(session_id, read.tool_call_id):
-        return None
     differences = _differences(earlier, read) if earlier else ()
     compared = f" {how_compared(earlier.request_digest)}" if earlier else ""
     raise ConflictError(

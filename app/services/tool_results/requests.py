@@ -116,14 +116,15 @@ def previous_answer(
     Raises:
         ConflictError: It was answered with something else.
     """
-    if request.session_id is None:
+    session_id = request.session_id
+    if session_id is None or not unit.sessions.has_answer(session_id, request.tool_call_id):
         return None
-    recorded = unit.tool_results.find_call(request.session_id, request.tool_call_id)
+    recorded = unit.tool_results.find_call(session_id, request.tool_call_id)
     if recorded is not None and identity.is_that_of(recorded.request_digest):
         return recorded.result
     if recorded is not None:
         raise _another_result(recorded, request)
-    answer = unit.messages.find_call(request.session_id, request.tool_call_id)
+    answer = unit.messages.find_call(session_id, request.tool_call_id)
     if answer is None:
         return None
     raise ConflictError(

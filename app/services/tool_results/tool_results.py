@@ -83,7 +83,10 @@ class PreparedResult:
             ConflictError: It was answered with something else.
         """
         result, identity = self.result, self.request.identity
-        if result.session_id is not None:
+        digest = identity.digest
+        if result.session_id is None:
+            unit.tool_results.add(result, success=self.success, request_digest=digest)
+        else:
             unit.sessions.enter(result.session_id, result.created_at)
             # Nobody else writes to the session now, so a twin that was faster is seen here.
             twin = previous_answer(unit, self.request.request, identity)
@@ -94,9 +97,9 @@ class PreparedResult:
                 TOOL_RESULT,
                 result.tool_result_id,
                 size_bytes=len(result.sanitized),
+                row=unit.tool_results.row(result, success=self.success, request_digest=digest),
             )
             result = replace(result, seq=seq)
-        unit.tool_results.add(result, success=self.success, request_digest=identity.digest)
         unit.resources.ensure_linked(
             self.resources,
             owner_kind=TOOL_RESULT,

@@ -19,6 +19,7 @@ Measured beside obstore's LocalStore on two cores, from the page cache, it was t
 64 MiB file at 5.6 GB/s against 0.3, 10 KiB files at 4,200 a second against 1,600.
 """
 
+import os
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -79,6 +80,7 @@ class FilesystemBlobStore:
         self._root = root
         # Paths are put together of their parts at a tenth of the speed of strings.
         self._root_name = str(root)
+        self._temporary_name = str(root / "tmp")
         self._directories = DurableDirectories(root)
         self._cached = CachedFiles()
 
@@ -127,7 +129,7 @@ class FilesystemBlobStore:
         self, project_id: str, digest: str, *, start: int = 0, end: int | None = None
     ) -> BlobReader:
         """See `BlobStore.open`."""
-        name = f"{self._root_name}/{blob_path(project_id, digest)}"
+        name = self._place(project_id, digest)
         if (small := self._cached.read(name, start, end)) is not None:
             return read_bytes(small)
         reader = FileReader(Path(name), start, end)
@@ -136,7 +138,7 @@ class FilesystemBlobStore:
 
     async def path(self, project_id: str, digest: str) -> Path:
         """See `LocalBlobs.path`."""
-        place = self._place(project_id, digest).absolute()
+        place = self._root.absolute() / blob_path(project_id, digest)
         if not self._cached.has(str(place)) and await self.size(project_id, digest) is None:
             raise BlobMissingError
         return place
@@ -153,7 +155,7 @@ class FilesystemBlobStore:
     async def find(self, project_id: str, digest: str) -> ListedBlob | None:
         """See `BlobStore.find`."""
         with failures_translated():
-            return await anyio.to_thread.run_sync(found_file, self._place(project_id, digest))
+            return await anyio.to_thread.run_sync(found_file, Path(self._place(project_id, digest)))
 
     async def listed(self, project_id: str) -> AsyncGenerator[ListedBlob, None]:
         """See `BlobStore.listed`."""
@@ -171,13 +173,13 @@ class FilesystemBlobStore:
 
         The directory is not synced: a blob that a power loss brings back is garbage to be swept.
         """
-        unlink = partial(self._place(project_id, digest).unlink, missing_ok=True)
+        unlink = partial(Path(self._place(project_id, digest)).unlink, missing_ok=True)
         with failures_translated():
             await anyio.to_thread.run_sync(unlink)
 
     async def quarantine(self, project_id: str, digest: str) -> None:
         """See `BlobStore.quarantine`."""
-        place = self._root / quarantine_path(project_id, digest)
+        place = f"{self._root_name}/{quarantine_path(project_id, digest)}"
         with failures_translated():
             await anyio.to_thread.run_sync(
                 move_durably, self._place(project_id, digest), place, self._directories
@@ -193,11 +195,11 @@ class FilesystemBlobStore:
             swept_files, self._root / "tmp", older_than_seconds, dry_run
         )
 
-    def _place(self, project_id: str, digest: str) -> Path:
-        return self._root / blob_path(project_id, digest)
+    def _place(self, project_id: str, digest: str) -> str:
+        return f"{self._root_name}/{blob_path(project_id, digest)}"
 
-    def _new_temporary(self) -> TemporaryFile:
-        return TemporaryFile(self._root / "tmp", self._directories)
+    def _new_temporary(self, *, digest: str | None = None) -> TemporaryFile:
+        return TemporaryFile(self._temporary_name, self._directories, digest=digest)
 
     def _put_all(
         self,
@@ -217,7 +219,8 @@ class FilesystemBlobStore:
                     if isinstance(each, FileDraft):
                         files.append(each.temporary)
                         continue
-                    files.append(self._new_temporary())
+                    known = each.draft.digest() if isinstance(each, DraftMedia) else None
+                    files.append(self._new_temporary(digest=known))
                     filled.append(files[-1])
                     _fill(files[-1], each, limit_bytes)
                 if meanwhile is not None and not start:
@@ -247,7 +250,7 @@ class FilesystemBlobStore:
         probe = self._new_temporary()
         try:
             with failures_translated():
-                self._directories.ensure(self._root / "blobs")
+                self._directories.ensure(f"{self._root_name}/blobs")
                 probe.append(b"ready?")
         finally:
             probe.discard()
@@ -306,10 +309,10 @@ def _fill(temporary: TemporaryFile, source: MediaSource, limit_bytes: int) -> No
             temporary.append(piece, is_last=True)
 
 
-def _sizes(places: Mapping[str, Path]) -> dict[str, int]:
+def _sizes(places: Mapping[str, str]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     with failures_translated():
         for digest, place in places.items():
             with suppress(FileNotFoundError):
-                sizes[digest] = place.stat().st_size
+                sizes[digest] = os.stat(place).st_size
     return sizes

@@ -161,7 +161,7 @@ class S3BlobStore:
     def draft(self, project_id: str, *, limit_bytes: int) -> FileDraft:
         """See `BlobStore.draft`; it is a local file, for a bucket shows nothing unfinished."""
         return FileDraft(
-            TemporaryFile(self._spool, self._directories),
+            TemporaryFile(str(self._spool), self._directories),
             partial(self._put_file, project_id),
             limit_bytes=min(limit_bytes, _LARGEST_COPY_BYTES),
         )
@@ -174,7 +174,7 @@ class S3BlobStore:
             await obstore.put_async(
                 self._copier if size_bytes > _QUICK_BYTES else self._objects,
                 path,
-                temporary.path,
+                Path(temporary.path),
                 use_multipart=size_bytes > _BUFFER_BYTES,
                 chunk_size=_BUFFER_BYTES,
                 max_concurrency=_PARTS_IN_FLIGHT,

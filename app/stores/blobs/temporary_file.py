@@ -51,16 +51,18 @@ class DurableDirectories:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._durable: set[Path] = set()
+        # Paths are put together, compared and taken apart at a tenth of the speed of strings.
+        self._root_name = str(root)
+        self._durable: set[str] = set()
 
-    def ensure(self, directory: Path) -> None:
+    def ensure(self, directory: str) -> None:
         """Make sure that the directory exists and will after a power loss."""
         if not self._is_durable(directory):
             with self.made([directory]):
                 pass
 
     @contextmanager
-    def made(self, directories: Iterable[Path]) -> Iterator[None]:
+    def made(self, directories: Iterable[str]) -> Iterator[None]:
         """Make sure that directories exist in the block, and after it that they outlast a crash.
 
         What is synced in the block takes them along where a file system has a journal, so that
@@ -68,10 +70,10 @@ class DurableDirectories:
         moved into them before the end of the block.
         """
         new = [each for each in dict.fromkeys(directories) if not self._is_durable(each)]
-        below = [each for each in new if each != self._root]
+        below = [each for each in new if each != self._root_name]
         if len(below) < len(new):
             self._make_root()
-        parents = list(dict.fromkeys(each.parent for each in below))
+        parents = list(dict.fromkeys(map(os.path.dirname, below)))
         for parent in parents:
             self.ensure(parent)
         for each in below:
@@ -84,7 +86,7 @@ class DurableDirectories:
             self._durable.clear()
         self._durable.update(new)
 
-    def _is_durable(self, directory: Path) -> bool:
+    def _is_durable(self, directory: str) -> bool:
         return directory in self._durable and os.path.isdir(directory)
 
     def _make_root(self) -> None:
@@ -92,7 +94,7 @@ class DurableDirectories:
         for place in reversed(missing):
             with suppress(FileExistsError):
                 os.mkdir(place, 0o700)
-            sync_directory(place.parent)
+            sync_directory(str(place.parent))
 
 
 class TemporaryFile:
@@ -101,12 +103,21 @@ class TemporaryFile:
     A cancelled task leaves its worker thread running, so the thread that cleans up may arrive while
     an append is under way: each step holds a lock, and after `discard` nothing is written any more.
     `path` is where the bytes are now.
+
+    Args:
+        directory: Where it is made.
+        directories: Makes that.
+        digest: The SHA-256 of what will be written, where somebody has hashed that here already.
     """
 
-    def __init__(self, directory: Path, directories: DurableDirectories) -> None:
-        self.path = directory / uuid.uuid4().hex
+    def __init__(
+        self, directory: str, directories: DurableDirectories, *, digest: str | None = None
+    ) -> None:
+        self.path = f"{directory}/{uuid.uuid4().hex}"
+        self._directory = directory
         self._directories = directories
         self._descriptor: int | None = None
+        self._digest = digest
         self._hash = hashlib.sha256()
         self._hashing: Future[None] | None = None
         self._lock = Lock()
@@ -126,17 +137,14 @@ class TemporaryFile:
         beside_bytes = _WHOLE_HASHED_BESIDE_BYTES if is_last else _HASHED_BESIDE_BYTES
         with self._lock:
             descriptor = self._opened()
-            digest = self._hashed()
-            if len(data) >= beside_bytes:
-                self._hashing = _HASHING.submit(digest.update, data)
+            if self._digest is None:
+                self._add_to_hash(data, is_beside=len(data) >= beside_bytes)
             self.size_bytes += len(data)
             left = memoryview(data)
             while left:
                 # One call for several megabytes takes several times as long.
                 left = left[os.write(descriptor, left[:CHUNK_BYTES]) :]
             self._begin_sync(descriptor)
-            if len(data) < beside_bytes:
-                digest.update(data)
 
     def rest(self) -> None:
         """Close the file until it is needed again.
@@ -155,7 +163,7 @@ class TemporaryFile:
     def digest(self) -> str:
         """The SHA-256 of what was written, as 64 hex digits."""
         with self._lock:
-            return self._hashed().hexdigest()
+            return self._digest or self._hashed().hexdigest()
 
     def sync(self) -> None:
         """Make the bytes durable, and close the file."""
@@ -166,7 +174,7 @@ class TemporaryFile:
             reached(CrashPoint.FILE_SYNCED)
             self._close()
 
-    def rename(self, place: Path) -> None:
+    def rename(self, place: str) -> None:
         """Move it to its final name, replacing what is there; it was synced before.
 
         Raises:
@@ -187,6 +195,13 @@ class TemporaryFile:
             if self._exists:
                 with suppress(OSError):
                     os.unlink(self.path)
+
+    def _add_to_hash(self, data: bytes | bytearray, *, is_beside: bool) -> None:
+        digest = self._hashed()
+        if is_beside:
+            self._hashing = _HASHING.submit(digest.update, data)
+        else:
+            digest.update(data)
 
     def _hashed(self) -> "hashlib._Hash":
         """The digest of all bytes so far; waits for those that are still on their way."""
@@ -210,7 +225,7 @@ class TemporaryFile:
     def _opened(self) -> int:
         self._check_usable()
         if self._descriptor is None:
-            self._directories.ensure(self.path.parent)
+            self._directories.ensure(self._directory)
             flags = os.O_WRONLY | os.O_CLOEXEC
             # Opened again, it has to be there; opened first, it must not.
             flags |= os.O_APPEND if self._exists else os.O_CREAT | os.O_EXCL
@@ -242,15 +257,15 @@ class Publishing:
         directories: Makes what that is in.
     """
 
-    place_of: Callable[[str], Path]
+    place_of: Callable[[str], str]
     directories: DurableDirectories
-    _synced: list[tuple[TemporaryFile, StoredBlob, Path]] = field(default_factory=list, init=False)
+    _synced: list[tuple[TemporaryFile, StoredBlob, str]] = field(default_factory=list, init=False)
 
     def sync(self, files: Sequence[TemporaryFile]) -> None:
         """Sync files that are whole, and the directories that they will be in into theirs."""
         blobs = [StoredBlob(file.digest(), file.size_bytes) for file in files]
         places = [self.place_of(blob.digest) for blob in blobs]
-        with self.directories.made(place.parent for place in places):
+        with self.directories.made(map(os.path.dirname, places)):
             _side_by_side([file.sync for file in files])
         self._synced.extend(zip(files, blobs, places, strict=True))
 
@@ -261,14 +276,14 @@ class Publishing:
         """
         for file, _, place in self._synced:
             file.rename(place)
-        folders = dict.fromkeys(place.parent for _, _, place in self._synced)
+        folders = dict.fromkeys(os.path.dirname(place) for _, _, place in self._synced)
         _side_by_side([partial(_synced_directory, folder) for folder in folders])
         for file, _, _ in self._synced:
             file.is_published = True
         return [blob for _, blob, _ in self._synced]
 
 
-def _synced_directory(folder: Path) -> None:
+def _synced_directory(folder: str) -> None:
     sync_directory(folder)
     reached(CrashPoint.DIRECTORY_SYNCED)
 
@@ -286,19 +301,19 @@ def _side_by_side(steps: Sequence[Callable[[], None]]) -> None:
         other.result()
 
 
-def move_durably(source: Path, target: Path, directories: DurableDirectories) -> None:
+def move_durably(source: str, target: str, directories: DurableDirectories) -> None:
     """Rename a file, replacing what is there; nothing happens if there is no such file."""
     try:
         os.stat(source)
-        directories.ensure(target.parent)
+        directories.ensure(os.path.dirname(target))
         os.replace(source, target)
     except FileNotFoundError:
         return
-    sync_directory(target.parent)
-    sync_directory(source.parent)
+    sync_directory(os.path.dirname(target))
+    sync_directory(os.path.dirname(source))
 
 
-def sync_directory(directory: Path) -> None:
+def sync_directory(directory: str) -> None:
     """Make the entries of a directory durable."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -197,5 +197,5 @@ class BundleRecords(Repository):
         # In the order of their ids, as every writer of several takes them.
         ordered = sorted(rows, key=lambda row: str(row[key]))
         inserted = self._scope.insert_absent(table, ordered, returning=[key])
-        kept = {row._mapping[key] for row in inserted}
+        kept = {row[0] for row in inserted}
         return [str(row[key]) for row in ordered if row[key] not in kept]

@@ -43,7 +43,9 @@ class ClientText(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         """Escape U+0000."""
-        return None if value is None else value.translate(_ESCAPES)
+        if value is None or ("\x00" not in value and "\x1a" not in value):
+            return value
+        return value.translate(_ESCAPES)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:
         """Undo the escape."""
@@ -60,11 +62,16 @@ class UtcTime(TypeDecorator[datetime]):
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
         """To microseconds."""
-        return None if value is None else (value - _EPOCH) // _MICROSECOND
+        return None if value is None else microseconds(value)
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
         """From microseconds."""
         return None if value is None else _EPOCH + value * _MICROSECOND
+
+
+def microseconds(moment: datetime) -> int:
+    """Return a moment as `UtcTime` keeps it."""
+    return (moment - _EPOCH) // _MICROSECOND
 
 
 def newest_first(

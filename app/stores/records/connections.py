@@ -122,7 +122,7 @@ class WritingConnection(DriverConnection):
 
     def commit(self) -> None:
         """End the transaction; what was written is on the disk."""
-        self._connection.exec_driver_sql("COMMIT")
+        self.run("COMMIT")
         if self._connection.in_transaction():
             # What SQLAlchemy takes for one is over; the driver has none to roll back.
             self._connection.rollback()
@@ -188,12 +188,17 @@ class PostgresWritingConnection(WritingConnection):
 
     def is_there(self) -> bool:
         """See `WritingConnection.is_there`."""
-        if self._driver.closed:
-            return False
-        # What the server has sent meanwhile, such as its farewell, has arrived, but was not read.
-        socket = poll()
-        socket.register(self._driver.fileno(), POLLIN)
-        return not socket.poll(0)
+        return is_there(self._driver)
+
+
+def is_there(driver: Any) -> bool:  # noqa: ANN401 - a connection of PostgreSQL's driver
+    """Whether the server has not ended a connection that waits for no answer; asks nobody."""
+    if driver.closed:
+        return False
+    # What the server has sent meanwhile, such as its farewell, has arrived, but was not read.
+    socket = poll()
+    socket.register(driver.fileno(), POLLIN)
+    return not socket.poll(0)
 
 
 class NotAtOnceError(Exception):

@@ -23,7 +23,7 @@ from typing import TypeVar
 import anyio.to_thread
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, inspect, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DisconnectionError, SQLAlchemyError
 
 from app.shipped_files import MIGRATIONS
 from app.stores.records.connections import (
@@ -33,6 +33,7 @@ from app.stores.records.connections import (
     PostgresWritingConnection,
     StatementConnection,
     WritingConnection,
+    is_there,
     translated,
     translated_errors,
     unconfirmed,
@@ -158,10 +159,10 @@ def open_engines(url: URL, *, pool_size: int, timeout_seconds: float) -> Engines
         pool_size=pool_size,
         max_overflow=0,
         pool_timeout=timeout_seconds,
-        pool_pre_ping=True,
         hide_parameters=True,
         connect_args=_POSTGRESQL_OPTIONS,
     )
+    event.listen(engine, "checkout", _check_not_ended)
     by_itself = engine.execution_options(isolation_level="AUTOCOMMIT")
     # One that is not of the pool, and takes none of its places.
     alone = create_engine(
@@ -228,6 +229,15 @@ def _become_writer(timeout_seconds: float, connection: DBAPIConnection, record: 
     _run_pragmas(_WRITER_PRAGMAS, connection, record)
 
 
+def _check_not_ended(connection: DBAPIConnection, *_: object) -> None:
+    """Have another connection opened in the place of one that the server has ended.
+
+    Asking the server, as the pool itself would, takes as long as most of what is read.
+    """
+    if not is_there(connection):
+        raise DisconnectionError
+
+
 def _run_pragmas(pragmas: Sequence[str], connection: DBAPIConnection, _: object) -> None:
     cursor = connection.cursor()
     for pragma in pragmas:
@@ -271,7 +281,9 @@ def _writing(engines: Engines, work: Work[_Result]) -> tuple[_Result, int | None
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = {engines.lock_timeout_ms}")
         writing = DriverConnection(connection)
         written = work(writing)
-        last_event = write_events(writing, written.project_id, written.events)
+        last_event = write_events(
+            writing, written.project_id, written.events, engines.lock_timeout_ms
+        )
         try:
             transaction.commit()
         except SQLAlchemyError as exc:

@@ -11,15 +11,28 @@ A number that is taken and rolled back is taken again by the next one. An event 
 record is stored; the record is not stored twice.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, String, bindparam, cast, func
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    ColumnElement,
+    Row,
+    String,
+    Text,
+    bindparam,
+    cast,
+    func,
+)
 
 from app.models.event import CONTENT_OF, EventType, LogBounds, LoggedEvent, NewEvent
 from app.models.interaction import StoredInteraction
 from app.models.json_value import json_text
+from app.stores.records.columns import microseconds
 from app.stores.records.history import MOST_BYTES, as_many_as_fit, stored_interaction
 from app.stores.records.scope import (
     AnyTable,
@@ -27,12 +40,14 @@ from app.stores.records.scope import (
     read_row,
     scoped_update,
     values_of,
+    with_inserts,
 )
 from app.stores.records.tables import events, interactions, messages, projects, tool_results
 
 CHANNEL = "pagefault_events"
 """Where PostgreSQL tells other processes `<number> <project>` of a project's newest event."""
 
+_PATIENCE_MS = 10_000
 _DELETION: EventType = "session:deleted"
 _TABLES: dict[EventType, tuple[AnyTable, str]] = {
     "llmservice:toolResult": (tool_results, "tool_result_id"),
@@ -46,11 +61,36 @@ _NUMBER = (
     .values(last_event=projects.c.last_event + bindparam("count"))
     .returning(projects.c.last_event)
 )
-# With the same statement, what the server delivers with the commit.
-_NUMBER_AND_TELL = _NUMBER.returning(
-    func.pg_notify(
-        CHANNEL, cast(projects.c.last_event, String) + " " + projects.c.project_id
-    ).label("told")
+# On PostgreSQL it is one statement for all of them: each is an answer to be waited for. It sets how
+# long the row may be waited for, has the server tell the number with the commit, and reads what the
+# events have of their own from one JSON text.
+_TOLD = func.pg_notify(
+    CHANNEL, cast(projects.c.last_event, String) + " " + projects.c.project_id
+).label("told")
+_PATIENCE = func.set_config("lock_timeout", bindparam("patience", type_=String()), True)
+_NUMBERED = _NUMBER.where(_PATIENCE.is_not(None)).returning(_TOLD).cte("numbered")
+_GIVEN = (
+    func.json_to_recordset(cast(bindparam("given", type_=String()), JSON))
+    .table_valued(
+        Column("place", BigInteger),
+        *(Column(name, Text) for name in ("type", "subject_id", "session_id", "members")),
+        *(Column(name, BigInteger) for name in ("seq", "created_at", "size_bytes")),
+        name="given",
+    )
+    .render_derived(with_types=True)
+)
+_WRITE = with_inserts(
+    _NUMBERED,
+    [
+        (
+            events,
+            {
+                **{column.key: column for column in _GIVEN.c if column.key != "place"},
+                "number": _NUMBERED.c.last_event - bindparam("count") + _GIVEN.c.place,
+                "members": func.convert_to(_GIVEN.c.members, "UTF8"),
+            },
+        )
+    ],
 )
 
 
@@ -70,25 +110,32 @@ class EventRecords:
         """What was noted and is not written yet."""
         return tuple(self._noted)
 
-    def flush(self) -> int | None:
+    def flush(self, *, patience_ms: int = _PATIENCE_MS) -> int | None:
         """Write what was noted; returns the number of the last, `None` if nothing was.
 
         To be called by those who commit alone, as the last thing before they do.
+
+        Args:
+            patience_ms: How long whoever numbers others is waited for, who commits next. It is for
+                those who lock rows of projects in one order.
         """
         if not self._noted:
             return None
-        statement = _NUMBER_AND_TELL if self._scope.is_postgresql else _NUMBER
-        row = self._scope.change(statement, count=len(self._noted))
+        count, is_postgresql = len(self._noted), self._scope.is_postgresql
+        if is_postgresql:
+            given = json.dumps([_given(*each) for each in enumerate(self._noted, 1)])
+            row = self._scope.change(_WRITE, count=count, patience=str(patience_ms), given=given)
+        else:
+            row = self._scope.change(_NUMBER, count=count)
         if row is None:
-            msg = "there is a project before anything is written to it"
-            raise RuntimeError(msg)
+            raise RuntimeError("there is a project before anything is written to it")
         last: int = row.last_event
-        first = last - len(self._noted) + 1
-        rows = [
-            values_of(event, number=number, members=json_text(dict(event.members)).encode())
-            for number, event in enumerate(self._noted, first)
-        ]
-        self._scope.insert_new(events, rows)
+        if not is_postgresql:
+            rows = [
+                values_of(event, number=number, members=json_text(dict(event.members)).encode())
+                for number, event in enumerate(self._noted, last - count + 1)
+            ]
+            self._scope.insert_new(events, rows)
         self._noted.clear()
         return last
 
@@ -202,6 +249,14 @@ class EventRecords:
             for row in self._scope.rows_with(table.c[key], ids, statement):
                 found[event_type, row._mapping[key]] = _content(event_type, row)
         return found
+
+
+def _given(place: int, event: NewEvent) -> dict[str, object]:
+    """An event as the recordset has it."""
+    created_at = microseconds(event.created_at)
+    return values_of(
+        event, place=place, created_at=created_at, members=json_text(dict(event.members))
+    )
 
 
 def _content(event_type: EventType, row: Row[Any]) -> bytes | StoredInteraction:

@@ -2,16 +2,18 @@
 
 SQLite has one writer at a time, on PostgreSQL those who number events of a project take turns, and
 each commit waits for the disk. Whoever wants to write while another one commits has to wait anyway;
-those who wait are then written one after the other in one transaction, each behind a savepoint of
-its own, and are told together that it is committed:
+those who wait are then written one after the other in one transaction, and are told together that
+it is committed:
 
     A  begin  …changes…  commit
     B            (waits)          begin  …changes…
     C               (waits)                         …changes…  events of B and C  commit
                                                                                  B and C return
 
-What one of them gives up is rolled back to its savepoint, and leaves the others as they are. What
-fails for the transaction as a whole fails for all of them: nobody was told of anything before.
+Where one of them gives up, all is rolled back and made again, each behind a savepoint of its own,
+so that it leaves the others as they are. Otherwise there is no savepoint: on PostgreSQL each is an
+answer to be waited for. What fails for the transaction as a whole fails for all of them: nobody was
+told of anything before.
 
 On PostgreSQL a row may be held by another transaction. Nobody in a group waits for it: after a
 moment that one change is rolled back, and made in a transaction of its own, where it may wait.
@@ -20,11 +22,10 @@ moment that one change is rolled back, and made in a transaction of its own, whe
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
-import anyio
 from sqlalchemy.exc import OperationalError
 
 from app.crash_points import CrashPoint, reached
@@ -84,11 +85,11 @@ class _Change(Generic[_Result]):
     work: Work[_Result]
     is_alone: bool
     is_durable: bool
+    over: asyncio.Future[None]
     written: Written[_Result] | None = None
     last_event: int | None = None
     error: BaseException | None = None
     is_committed: bool = False
-    over: anyio.Event = field(default_factory=anyio.Event)
 
     def outcome(self) -> tuple[_Result, int | None]:
         """What the work returned, and the project's newest event, if it noted any."""
@@ -115,6 +116,8 @@ class GroupCommits:
         self._thread = WorkerThreads(1, "writes")
         self._connection: WritingConnection | None = None
         self._is_closed = False
+        # Whether something failed in the last group, as it then may in the next one.
+        self._is_careful = False
 
     async def run(
         self, work: Work[_Result], *, is_alone: bool = False, is_durable: bool = True
@@ -140,21 +143,24 @@ class GroupCommits:
         """
         if self._is_closed:
             raise StoreUnavailableError("database")
-        change = _Change(work, is_alone=is_alone, is_durable=is_durable)
+        loop = asyncio.get_running_loop()
+        change = _Change(work, is_alone, is_durable, loop.create_future())
         self._waiting.append(change)
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._write())
+            self._task = loop.create_task(self._write())
+        patience = loop.call_later(self._timeout_seconds, self._give_up, change)
         try:
-            with anyio.move_on_after(self._timeout_seconds):
-                await change.over.wait()
+            await change.over
         finally:
-            has_begun = change not in self._waiting
-            if not has_begun:
-                self._waiting.remove(change)
-        if not has_begun:
-            raise StoreUnavailableError("database")
-        await change.over.wait()
+            patience.cancel()
+            self._give_up(change)
         return change.outcome()
+
+    def _give_up(self, change: _Change[Any]) -> None:
+        """Refuse a change whose turn has not come."""
+        if change in self._waiting:
+            self._waiting.remove(change)
+            _tell([change], StoreUnavailableError("database"))
 
     async def close(self) -> None:
         """Close the connection, behind what is being written, unless that takes too long.
@@ -199,13 +205,7 @@ class GroupCommits:
         try:
             connection = self._connected()
             connection.set_durable(is_durable=any(change.is_durable for change in changes))
-            patience_ms = _PATIENCE_MS
-            for change in changes:
-                _make(change, connection, patience_ms=patience_ms)
-                if isinstance(change.error, ContendedError) and patience_ms > _NO_PATIENCE_MS:
-                    patience_ms = _NO_PATIENCE_MS
-                    if connection.is_in_transaction:
-                        connection.set_patience(patience_ms)
+            self._make_all(changes, connection)
             made = [change for change in changes if change.error is None]
             self._write_events(made, connection)
             reached(CrashPoint.SHARED_ROWS_WRITTEN)
@@ -223,6 +223,35 @@ class GroupCommits:
             # Nobody knows what state it is in.
             self._close()
 
+    def _make_all(self, changes: Sequence[_Change[Any]], connection: WritingConnection) -> None:
+        """Make changes in one transaction; those that fail are taken back, and noted as failed.
+
+        Raises:
+            _LostError: All of the transaction was rolled back.
+        """
+        patience_ms, left = _PATIENCE_MS, list(changes)
+        if not self._is_careful:
+            connection.begin(patience_ms=patience_ms)
+            failed = next((each for each in left if not _is_made(each, connection)), None)
+            if failed is None:
+                return
+            connection.run("ROLLBACK")
+            is_contended = isinstance(failed.error, ContendedError)
+            patience_ms = _NO_PATIENCE_MS if is_contended else _PATIENCE_MS
+            if is_contended or failed is left[0]:
+                # The first has failed for nothing that another one wrote.
+                left.remove(failed)
+            else:
+                failed.error = None
+        for change in left:
+            _make_apart(change, connection, patience_ms=patience_ms)
+            if isinstance(change.error, ContendedError) and patience_ms > _NO_PATIENCE_MS:
+                patience_ms = _NO_PATIENCE_MS
+                if connection.is_in_transaction:
+                    connection.set_patience(patience_ms)
+        if len(changes) > 1:
+            self._is_careful = any(change.error is not None for change in left)
+
     def _connected(self) -> WritingConnection:
         """The connection, opened anew if it was ended, as by a server that is started again."""
         if self._connection is not None and not self._connection.is_there():
@@ -237,14 +266,13 @@ class GroupCommits:
         for change in changes:
             if change.written is not None and change.written.events:
                 noted.setdefault(change.written.project_id, []).append(change)
-        if noted:
-            # Whoever is numbering others commits next. There is an order to it, so no deadlock.
-            connection.set_patience(int(self._timeout_seconds * 1_000))
-        # Last, for the number of an event holds up everybody else's until the commit.
+        patience_ms = int(self._timeout_seconds * 1_000)
+        # Last, for the number of an event holds up everybody else's until the commit. There is an
+        # order to it, so that there are no deadlocks.
         for project_id in sorted(noted):
             told = noted[project_id]
             events = [event for each in told if each.written for event in each.written.events]
-            last_event = write_events(connection, project_id, events)
+            last_event = write_events(connection, project_id, events, patience_ms)
             for change in told:
                 change.last_event = last_event
 
@@ -254,38 +282,45 @@ class GroupCommits:
             self._connection = None
 
 
-def _make(change: _Change[Any], connection: WritingConnection, *, patience_ms: int) -> None:
-    """Make the changes of one caller; if they fail, they are taken back, and noted as failed.
-
-    Raises:
-        _LostError: All of the transaction was rolled back.
-    """
+def _make_apart(change: _Change[Any], connection: WritingConnection, *, patience_ms: int) -> None:
+    """Make the changes of one caller; if they fail, they are taken back, and noted as failed."""
     # The first has none before it who would lose theirs.
     is_first = not connection.is_in_transaction
     if is_first:
         connection.begin(patience_ms=patience_ms)
     else:
         connection.run("SAVEPOINT own")
-    try:
-        change.written = change.work(connection)
-    except BaseException as exc:
-        if not connection.is_in_transaction:
-            # The disk is full, or does not answer.
-            raise _LostError from exc
-        change.error = _fault(exc)
+    if not _is_made(change, connection):
         connection.run("ROLLBACK" if is_first else "ROLLBACK TO own")
     if not is_first:
         connection.run("RELEASE own")
 
 
+def _is_made(change: _Change[Any], connection: WritingConnection) -> bool:
+    """Make the changes of one caller, or note that they have failed; says which of these.
+
+    Raises:
+        _LostError: All of the transaction was rolled back.
+    """
+    try:
+        change.written = change.work(connection)
+        return True
+    except BaseException as exc:
+        if not connection.is_in_transaction:
+            # The disk is full, or does not answer.
+            raise _LostError from exc
+        change.error = _fault(exc)
+        return False
+
+
 def write_events(
-    connection: StatementConnection, project_id: str, events: Iterable[NewEvent]
+    connection: StatementConnection, project_id: str, events: Iterable[NewEvent], patience_ms: int
 ) -> int | None:
-    """Write events, the last before a commit; returns the number of the last, if there are any."""
+    """Write events, the last before a commit, as `EventRecords.flush` does."""
     records = EventRecords(ProjectScope(connection, project_id))
     for event in events:
         records.note(event)
-    last_event = records.flush()
+    last_event = records.flush(patience_ms=patience_ms)
     reached(CrashPoint.ROWS_WRITTEN)
     return last_event
 
@@ -311,7 +346,9 @@ def _fault(error: BaseException) -> BaseException:
 def _tell(changes: Iterable[_Change[Any]], error: Exception | None = None) -> None:
     for change in changes:
         change.error = error or change.error
-        change.over.set()
+        # Whoever was cancelled does not wait any more.
+        if not change.over.done():
+            change.over.set_result(None)
 
 
 def _tell_over(changes: Iterable[_Change[Any]], _: asyncio.Future[None]) -> None:

@@ -32,6 +32,7 @@ from app.stores.records.scope import (
     ProjectScope,
     Repository,
     read_row,
+    scoped_any,
     scoped_select,
     values_of,
 )
@@ -53,6 +54,15 @@ _FIND_ANSWER_TO_CALL = Lookup(
     )
     .order_by(messages.c.seq)
     .limit(1)
+)
+_HAS_ANSWER = Lookup(
+    scoped_any(
+        scoped_select(table, table.c.seq).where(
+            table.c.session_id == bindparam("session_id"),
+            table.c.tool_call_id == bindparam("tool_call_id"),
+        )
+        for table in (tool_results, messages)
+    )
 )
 _FIND_RESULT = Lookup(
     scoped_select(tool_results, *tool_results.c).where(
@@ -108,6 +118,14 @@ _SHOWN = {
 }
 # More than this is not read in the event loop.
 _SHORT_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class NewRow:
+    """A row to be inserted, but for the project; and for its `seq`, which it gets there."""
+
+    table: AnyTable
+    values: dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +206,11 @@ class SessionHistory(Repository):
         rows = self._scope.look_up(FIND_SESSION, session_id=session_id)
         return read_row(HistoryHead, rows[0]) if rows else None
 
+    def has_answer(self, session_id: str, tool_call_id: str) -> bool:
+        """Say whether a tool call has a result or a message that answers it. Hardly ever it has."""
+        rows = self._scope.look_up(_HAS_ANSWER, session_id=session_id, tool_call_id=tool_call_id)
+        return bool(rows[0].is_any)
+
     def stretch(
         self, session_id: str, *, after_seq: int, limit: int, most_bytes: int = MOST_BYTES
     ) -> Stretch:
@@ -214,6 +237,11 @@ class InteractionRecords(Repository):
     def add(self, interaction: StoredInteraction) -> None:
         """Store a new interaction; its history entry is appended beside it."""
         self._scope.insert(interactions, **interaction_values(interaction))
+
+    @staticmethod
+    def row(interaction: StoredInteraction) -> NewRow:
+        """Return the row of a new interaction, to be stored with its history entry."""
+        return NewRow(interactions, interaction_values(interaction))
 
     def find(self, session_id: str, interaction_id: str) -> StoredInteraction | None:
         """The interaction of a session with this id."""
@@ -304,6 +332,11 @@ class MessageRecords(Repository):
         """Store a new message; its history entry is appended beside it."""
         self._scope.insert(messages, **message_values(message, session_id))
 
+    @staticmethod
+    def row(message: StoredHistoryMessage, *, session_id: str) -> NewRow:
+        """Return the row of a new message, to be stored with its history entry."""
+        return NewRow(messages, message_values(message, session_id))
+
     def find(self, message_id: str) -> StoredHistoryMessage | None:
         """The message with this id."""
         row = self._scope.first(self._scope.select(messages, messages.c.message_id == message_id))
@@ -342,8 +375,14 @@ class ToolResultRecords(Repository):
 
     def add(self, result: StoredToolResult, *, success: bool, request_digest: str) -> None:
         """Store a new record."""
+        row = self.row(result, success=success, request_digest=request_digest)
+        self._scope.insert(row.table, **row.values)
+
+    @staticmethod
+    def row(result: StoredToolResult, *, success: bool, request_digest: str) -> NewRow:
+        """Return the row of a new record, to be stored with its history entry."""
         values = values_of(result, success=success, request_digest=request_digest)
-        self._scope.insert(tool_results, **values)
+        return NewRow(tool_results, values)
 
     def find(self, tool_result_id: str) -> StoredToolResult | None:
         """The record with this id."""

@@ -323,9 +323,14 @@ class PageLevelRecords(Repository):
         """The levels of a page, in order."""
         return [stored_level(row) for row in self._scope.look_up(_OF_PAGE, page_id=page_id)]
 
-    def replace_many(self, levels: Mapping[str, Sequence[StoredRepresentation]]) -> None:
-        """Make these the levels of pages, by page id; the caller holds or has created them."""
-        for batch in in_batches(levels):
+    def replace_many(
+        self, levels: Mapping[str, Sequence[StoredRepresentation]], *, are_new: bool = False
+    ) -> None:
+        """Make these the levels of pages, by page id; the caller holds or has created them.
+
+        Pages that are new have none yet.
+        """
+        for batch in () if are_new else in_batches(levels):
             self._scope.remove(page_levels, page_levels.c.page_id.in_(batch))
         rows = [
             values_of(each, page_id=page_id, level=int(each.level))

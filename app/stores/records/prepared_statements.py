@@ -55,7 +55,8 @@ class Prepared:
     ) -> None:
         dialect = _POSTGRESQL if is_postgresql else _SQLITE
         # What a compiled statement knows of its parameters has no types.
-        compiled: Any = cast(Any, statement).compile(dialect=dialect, column_keys=[*names] or None)
+        given = [*names] if isinstance(statement, Insert) else None
+        compiled: Any = cast(Any, statement).compile(dialect=dialect, column_keys=given)
         self.text = str(compiled)
         self._names: Sequence[str] = compiled.positiontup or ()
         self._writers = {
@@ -191,6 +192,13 @@ def inserting(table: Table) -> Insert:
 def passing_over(table: Table, *, is_postgresql: bool) -> Upsert:
     """Insert rows, and leave those that are there as they are."""
     return upsert(table, is_postgresql=is_postgresql).on_conflict_do_nothing()
+
+
+@cache
+def absent_returning(table: Table, *names: str, is_postgresql: bool) -> ReturningInsert[Any]:
+    """Insert a row whose key is free, and return columns of it."""
+    statement = passing_over(table, is_postgresql=is_postgresql)
+    return statement.returning(*(table.c[name] for name in names))
 
 
 @cache

@@ -5,13 +5,22 @@ another project's rows cannot be written by forgetting something; a test holds t
 it. The fields of dataclasses have the names of columns.
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import fields
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeAlias, TypeVar, cast
 
 from sqlalchemy import (
+    CTE,
     Column,
     ColumnElement,
     Delete,
@@ -19,12 +28,14 @@ from sqlalchemy import (
     Insert,
     Row,
     Select,
+    String,
     Subquery,
     Table,
     Update,
     bindparam,
     delete,
     func,
+    or_,
     select,
     update,
 )
@@ -37,9 +48,9 @@ from app.stores.records.connections import StatementConnection
 from app.stores.records.prepared_statements import (
     Lookup,
     Merge,
+    absent_returning,
     inserting,
     merging,
-    passing_over,
     returning,
     upsert,
 )
@@ -52,6 +63,11 @@ AnyTable: TypeAlias = Table
 
 # Far below what either database takes as parameters of one statement.
 _ROWS_AT_ONCE = 500
+_HASHED = func.hashtext(bindparam("project_id"))
+_LOCK_SHARED, _LOCK_ALONE = (
+    select(take(bindparam("number"), _HASHED).label("taken"))
+    for take in (func.pg_advisory_xact_lock_shared, func.pg_advisory_xact_lock)
+)
 # PostgreSQL's SQLSTATE for a lock that was not to be had within `lock_timeout`.
 _LOCK_NOT_AVAILABLE = "55P03"
 
@@ -90,6 +106,25 @@ def scoped_update(table: Table) -> Update:
     Its parameters must not have the names of columns, which would be set to them.
     """
     return update(table).where(table.c.project_id == bindparam("in_project"))
+
+
+def scoped_any(selects: Iterable[Select[Any]]) -> Select[Any]:
+    """Whether one of several of `scoped_select` finds a row: `is_any`."""
+    return select(or_(*(each.exists() for each in selects)).label("is_any"))
+
+
+def with_inserts(
+    changed: CTE, inserts: Iterable[tuple[Table, Mapping[str, ColumnElement[Any]]]]
+) -> Select[Any]:
+    """What an update of `scoped_update` returns, and rows inserted with it. PostgreSQL only."""
+    project = bindparam("in_project", type_=String())
+    made = [
+        table.insert()
+        .from_select(["project_id", *columns], select(project, *columns.values()))
+        .cte(f"inserted_{index}")
+        for index, (table, columns) in enumerate(inserts)
+    ]
+    return select(changed).add_cte(*made)
 
 
 class ProjectScope:
@@ -155,9 +190,8 @@ class ProjectScope:
 
     def insert_if_absent(self, table: Table, **values: object) -> bool:
         """Insert one row of the project unless its key is taken; says whether it was inserted."""
-        statement = returning(passing_over(table, is_postgresql=self.is_postgresql), table)
         # Counting rows would not do: PostgreSQL's driver does not count those of an INSERT.
-        return bool(self._connection.rows(statement, self._row(values)))
+        return bool(self.insert_absent(table, [values], returning=["project_id"]))
 
     def insert_new(self, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
         """Insert rows of the project whose keys are known to be free.
@@ -174,6 +208,9 @@ class ProjectScope:
         A key that another transaction is taking is waited for. Callers order rows as for
         `merge_all`.
         """
+        if len(rows) == 1:
+            one = absent_returning(table, *returning, is_postgresql=self.is_postgresql)
+            return [*self._connection.rows(one, self._row(rows[0]))]
         inserted: list[Row[Any]] = []
         for batch in self._batches(rows):
             statement = upsert(table, is_postgresql=self.is_postgresql).values(batch)
@@ -211,8 +248,8 @@ class ProjectScope:
         SQLite has one writer at a time, which is as good as any lock.
         """
         if self.is_postgresql:
-            take = func.pg_advisory_xact_lock_shared if shared else func.pg_advisory_xact_lock
-            self._connection.execute(select(take(number, func.hashtext(self.project_id))))
+            taken = _LOCK_SHARED if shared else _LOCK_ALONE
+            self._connection.rows(taken, {"number": number, "project_id": self.project_id})
 
     def lock_alone(self, number: int, *, wait_seconds: float) -> bool:
         """As `lock` alone; says whether it was to be had in this time.
@@ -250,8 +287,10 @@ class ProjectScope:
         """The first row of a statement made by this scope, or `None`."""
         return self._connection.execute(statement).first()
 
-    def change(self, statement: ReturningUpdate[Any], **values: str | int) -> Row[Any] | None:
-        """The one row that an update of `scoped_update` has changed, or `None`."""
+    def change(
+        self, statement: ReturningUpdate[Any] | Select[Any], **values: object
+    ) -> Row[Any] | None:
+        """The one row that a statement made of `scoped_update` has changed, or `None`."""
         rows = self._connection.rows(statement, {"in_project": self.project_id, **values})
         return rows[0] if rows else None
 

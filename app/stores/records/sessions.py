@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, bindparam, case, func
@@ -24,10 +25,17 @@ from app.models.message import (
 from app.models.resource import Resource, ResourceKind
 from app.stores.records.columns import newest_first
 from app.stores.records.derived_images import DerivedImageRecords
-from app.stores.records.history import FIND_SESSION, SessionHistory
+from app.stores.records.history import FIND_SESSION, NewRow, SessionHistory
 from app.stores.records.prepared_statements import Offered, touch
 from app.stores.records.resources import stored_resource
-from app.stores.records.scope import ProjectScope, read_row, scoped_update, values_of
+from app.stores.records.scope import (
+    AnyTable,
+    ProjectScope,
+    read_row,
+    scoped_update,
+    values_of,
+    with_inserts,
+)
 from app.stores.records.tables import (
     ended_sessions,
     history_entries,
@@ -53,6 +61,21 @@ _APPEND = {
     kind: _NUMBER.values({count: sessions.c[count] + bindparam("count")})
     for kind, count in zip(_KINDS, _COUNTS, strict=True)
 }
+
+
+@cache
+def _appending(kind: EntryKind, *rows: tuple[AnyTable, tuple[str, ...]]) -> Select[Any]:
+    """Take the next number of a session, and insert rows that have it. PostgreSQL only."""
+    numbered = _APPEND[kind].cte("numbered")
+    inserts = []
+    for table, names in rows:
+        values = {name: bindparam(_of(table, name), type_=table.c[name].type) for name in names}
+        inserts.append((table, {**values, "seq": numbered.c.last_seq}))
+    return with_inserts(numbered, inserts)
+
+
+def _of(table: AnyTable, name: str) -> str:
+    return f"{table.name}_{name}"
 
 
 class SessionRecords(SessionHistory):
@@ -83,25 +106,36 @@ class SessionRecords(SessionHistory):
         return self._scope.insert_if_absent(sessions, **values, **dict(counts))
 
     def append(
-        self, session_id: str, kind: EntryKind, entry_id: str, *, size_bytes: int = 0
+        self,
+        session_id: str,
+        kind: EntryKind,
+        entry_id: str,
+        *,
+        size_bytes: int = 0,
+        row: NewRow | None = None,
     ) -> int:
         """Add an entry to the history; returns the `seq` it took: 1, 2, 3 …, without gaps.
 
         Writes that the history does not show take numbers among these (see `number`).
-        `size_bytes` is that of what the entry shows.
+        `size_bytes` is that of what the entry shows, and `row` is that, if it is to be stored with
+        the entry and to have its `seq`.
 
         The number is taken inside the transaction, from a row this transaction holds: a rollback
         gives it back, and nobody sees a later one before it.
         """
+        entry = {"session_id": session_id, "kind": kind, "entry_id": entry_id}
+        rows = [NewRow(history_entries, {**entry, "size_bytes": size_bytes})]
+        rows += [row] if row else []
+        if self._scope.is_postgresql:
+            # In one statement, since each waits for its answer.
+            statement = _appending(kind, *((each.table, tuple(each.values)) for each in rows))
+            values = {
+                _of(each.table, name): value for each in rows for name, value in each.values.items()
+            }
+            return self._take(statement, session_id, 1, **values)
         seq = self._take(_APPEND[kind], session_id, 1)
-        self._scope.insert(
-            history_entries,
-            session_id=session_id,
-            seq=seq,
-            kind=kind,
-            entry_id=entry_id,
-            size_bytes=size_bytes,
-        )
+        for each in rows:
+            self._scope.insert(each.table, **{**each.values, "seq": seq})
         return seq
 
     def number(self, session_id: str, *, count: int = 1) -> int:
@@ -112,9 +146,15 @@ class SessionRecords(SessionHistory):
         """
         return self._take(_NUMBER, session_id, count) - count + 1
 
-    def _take(self, statement: ReturningUpdate[Any], session_id: str, count: int) -> int:
+    def _take(
+        self,
+        statement: ReturningUpdate[Any] | Select[Any],
+        session_id: str,
+        count: int,
+        **values: object,
+    ) -> int:
         """Take the next numbers of a session that was entered; returns the last of them."""
-        row = self._scope.change(statement, in_session=session_id, count=count)
+        row = self._scope.change(statement, in_session=session_id, count=count, **values)
         if row is None:
             raise RuntimeError("a session is entered before anything is appended to it")
         return int(row.last_seq)

@@ -170,10 +170,6 @@ class StoredBlobRecords(Repository):
 
     def _entered(self, sizes: Mapping[str, int]) -> int:
         """Insert the entries that are not there; says how many bytes they stand for."""
-        if len(sizes) == 1:
-            [(digest, size_bytes)] = sizes.items()
-            values = {"digest": digest, "size_bytes": size_bytes}
-            return size_bytes if self._scope.insert_if_absent(stored_blobs, **values) else 0
         rows = [{"digest": digest, "size_bytes": sizes[digest]} for digest in sorted(sizes)]
         entered = self._scope.insert_absent(stored_blobs, rows, returning=["size_bytes"])
         return sum(int(row.size_bytes) for row in entered)

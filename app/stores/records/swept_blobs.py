@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
-from sqlalchemy import Row, func, or_
+from sqlalchemy import Row, bindparam, func, or_
 
 from app.errors import BlobSweptError
-from app.stores.records.prepared_statements import touch
-from app.stores.records.scope import ProjectScope, Repository, in_batches
+from app.stores.records.prepared_statements import Lookup, touch
+from app.stores.records.scope import ProjectScope, Repository, in_batches, scoped_select
 from app.stores.records.stored_blobs import Entered, StoredBlobRecords
 from app.stores.records.tables import resources, swept_blobs, upload_segments
 
@@ -41,6 +41,9 @@ _ABANDONED_AFTER = timedelta(minutes=10)
 _WAIT_SECONDS = 2.0
 _LOCK = 7_224_013
 _TABLES = (resources, upload_segments)
+_FIND_CLAIM = Lookup(
+    scoped_select(swept_blobs, *swept_blobs.c).where(swept_blobs.c.digest == bindparam("digest"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,9 +276,12 @@ class SweptBlobRecords:
 
     def _claims(self, digests: Collection[str]) -> tuple[set[str], list[ClaimOver]]:
         """The digests with a claim that runs, and the claims that are over, by their digests."""
-        claims = self._scope.all(
-            self._scope.select(swept_blobs, swept_blobs.c.digest.in_(sorted(digests)))
-        )
+        wanted = sorted(digests)
+        if len(wanted) == 1:
+            claims = self._scope.look_up(_FIND_CLAIM, digest=wanted[0])
+        else:
+            is_wanted = swept_blobs.c.digest.in_(wanted)
+            claims = self._scope.all(self._scope.select(swept_blobs, is_wanted))
         if not claims:
             return set(), []
         abandoned = self._scope.now() - _ABANDONED_AFTER
