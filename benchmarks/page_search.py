@@ -26,8 +26,10 @@ import anyio.to_thread
 from app.config.settings import Settings
 from app.models.page import MODALITIES, Modality, PageFields, PageVersion
 from app.models.search import SearchableText, parse_search
+from app.services.pages.lists import page_place
 from app.stores.records import Records, UnitOfWork
-from app.stores.records.page_search import IndexedPage
+from app.stores.records.finding import find
+from app.stores.records.word_index import IndexedPage
 from app.wiring import migrate_database, open_database
 from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_most
 from tests.kit.servers import Postgres
@@ -112,6 +114,7 @@ class Author:
             "two common words": lambda page: Search(f"{self._word(0, 50)} {self._word(50, 100)}"),
             "phrase": lambda page: Search(f'"{self._passage(page, " ")}"'),
             "prefix": lambda page: Search(self._prefix()),
+            "question": lambda page: Search(self._question(page)),
             "in a session": lambda page: Search(self._word(0, 1_000), page.session_id),
             "of a modality": lambda page: Search(self._word(0, 1_000), None, page.modality),
         }
@@ -152,6 +155,11 @@ class Author:
     def _prefix(self) -> str:
         whole = self._random.choice([word for word in self.words[:5_000] if len(word) >= 6])
         return f"{whole[: self._random.randint(3, 5)]}*"
+
+    def _question(self, page: GeneratedPage) -> str:
+        """Four words of a page, a common one, and those that are in every question."""
+        words = " ".join(self._random.sample(page.text, 4))
+        return f"what is the {words} about {self._word(0, 50)}?"
 
     def _passage(self, page: GeneratedPage, blank: str) -> str:
         length = self._random.randint(2, 3)
@@ -237,11 +245,10 @@ async def timed(records: Records, searches: Sequence[Search]) -> tuple[list[floa
 
 def _found(search: Search, unit: UnitOfWork) -> int:
     """Search, and read what is shown of the matches; how many there are."""
-    found = unit.page_search.find(
-        parse_search(search.text), session_id=search.session_id, modality=search.modality
-    )
-    unit.pages.numbered([number for number, _ in found[:SHOWN]], content_up_to=2**40)
-    return len(found)
+    place = page_place(unit, search.session_id, search.modality)
+    matches = find(parse_search(search.text), [place]).matches
+    unit.pages.numbered([match.number for match in matches[:SHOWN]], content_up_to=2**40)
+    return len(matches)
 
 
 @asynccontextmanager

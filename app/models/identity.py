@@ -50,6 +50,7 @@ ListName = Literal[
     "resources",
     "pages",
     "page-search",
+    "search",
     "sessions",
     "interactions",
     "aliases",

@@ -21,6 +21,7 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from pydantic import SecretStr
 from sqlalchemy import URL, Connection, inspect, text
+from sqlalchemy.engine.interfaces import ReflectedIndex
 
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
@@ -97,12 +98,18 @@ def schema(connection: Connection) -> dict[str, Any]:
             [(column["name"], str(column["type"]), column["nullable"]) for column in columns],
             inspector.get_pk_constraint(table),
             sorted(inspector.get_foreign_keys(table), key=lambda key: str(key["name"])),
-            sorted(inspector.get_indexes(table), key=lambda index: str(index["name"])),
+            sorted(map(described, inspector.get_indexes(table))),
             sorted(inspector.get_unique_constraints(table), key=lambda key: str(key["name"])),
         )
         for table in sorted(inspector.get_table_names())
         for columns in [inspector.get_columns(table)]
     }
+
+
+def described(index: ReflectedIndex) -> str:
+    """An index in words, the condition of a partial one too."""
+    options = {name: str(each) for name, each in index.get("dialect_options", {}).items()}
+    return str({**index, "dialect_options": options})
 
 
 def downgraded(connection: Connection) -> list[str]:
