@@ -7,7 +7,7 @@ computed, so the same text has the same rank wherever it is stored:
     rank = name + complete + sum of weight * frequency over the terms it has
 
 `name` is there if a heading is just what was asked for, `complete` if all terms are there. A weight
-is larger the fewer texts of the project have the term, in eleven steps: it changes when their
+is larger the fewer texts of the project have the term, in ten steps: it changes when their
 number has doubled, and not with every write. A frequency grows ever more slowly with what is
 found; in the heading a term counts four times.
 """
@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from app.models.search import TEXT_BREAK, SearchQuery, SearchTerm, is_continuous
 from app.models.stems import stem, stem_opening
 
-MOST_COUNTED = 1_023
-"""Beyond so many texts a term is common, and its weight the least."""
+MOST_COUNTED = 512
+"""From so many texts on a term is common, and its weight the least."""
 NAMED = 2**60
 """Above any rank: for what has an id that is asked for."""
 _NAME, _COMPLETE = 2**50, 2**40

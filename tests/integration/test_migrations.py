@@ -27,6 +27,7 @@ from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.models.message import EntryCounts, Session, StoredMessage
 from app.models.page import PageFilters
+from app.services.search.indexing import SearchIndexing
 from app.stores.records import Records
 from app.stores.records.columns import is_shared_schema, metadata
 from app.stores.records.engine import current_revision, migrate, newest_revision, open_engines
@@ -158,6 +159,8 @@ async def test_records_of_the_first_schema_are_read_after_migrating(empty: Setti
         kept = await unit.sessions.entries("s", after_seq=0, limit=9)
         assert await unit.pages.page_numbers(PageFilters(), before=None, limit=9) == []
         session = await unit.sessions.find("s")
+        assert await unit.search_entries.count_waiting() == 1
+    assert await SearchIndexing(records).index_all() == 1
     await records.close()
     assert session == Session("s", EPOCH, EPOCH, 1, EntryCounts(tool_results=1))
     assert kept == [StoredMessage(1, "r", EPOCH, "c", "t", b"{}")]

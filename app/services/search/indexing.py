@@ -37,6 +37,7 @@ _AT_ONCE = 32
 _PAGES_AT_ONCE = 8
 _MOST_BEFORE_A_SEARCH = 128
 _IDLE_SECONDS = 1.0
+_FAILED_SECONDS = 15.0
 _PAUSE_OF_STEP = 4
 _TOLD_EACH = 10_000
 
@@ -77,10 +78,13 @@ class SearchIndexing:
         indexed = told = 0
         while True:
             began = time.monotonic()
-            done = 0
+            done = -1
             with log_failures(_log, "not indexed for searches"):
                 done = await run_to_completion(self.index_all())
             took = time.monotonic() - began
+            if done < 0:
+                await anyio.sleep(_FAILED_SECONDS)
+                continue
             indexed += done
             # Of an upgrade or a large import, an operator can see how far it has come.
             if indexed - told >= _TOLD_EACH:

@@ -1,7 +1,7 @@
 """Finds what answers a query: what has all that is asked for, then what has most of it.
 
     newest 1,000 with all terms ─────────────────────────────► ranked by their openings
-    if fewer than 100, and several terms: the newest 1,000
+    if fewer than 100, and several terms: the newest 512
     that have each term ─► the 200 with the heaviest terms ──►
 
 All of it is bounded, and every step is the same on both databases: the indexes answer which are the
@@ -10,6 +10,7 @@ newest that have something, and the rest is arithmetic.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
 from typing import NamedTuple
 
 from app.models.ranking import NAMED, Ranking, weight_of
@@ -160,7 +161,7 @@ def _heaviest(
         bits: sum(weight for bit, weight in enumerate(weights) if bits >> bit & 1)
         for bits in set(known.values())
     }
-    return sorted(keys, key=lambda key: (sums[known[key]], key), reverse=True)[:_MOST_PARTIAL]
+    return nlargest(_MOST_PARTIAL, keys, key=lambda key: (sums[known[key]], key))
 
 
 def _openings(keys: Collection[_Key], places: Sequence[SearchPlace]) -> dict[_Key, str]:

@@ -19,6 +19,7 @@ from typing import TypeAlias
 from sqlalchemy import Column, ColumnElement, Table, Text, bindparam, func
 
 from app.models.page import Modality
+from app.models.ranking import MOST_COUNTED
 from app.models.search import (
     STEM_MARK,
     SearchableText,
@@ -43,6 +44,9 @@ from app.stores.records.search_tables import (
 from app.stores.records.tables import pages
 
 MOST_FOUND = 1_000
+"""So many of the newest that have all of a query are found."""
+MOST_HELD = MOST_COUNTED
+"""So many of the newest that have a single term are found, to find what has most of a query."""
 # Private use, so no word of a text begins so.
 MARK = "\ue000"
 """What the marks of projects, sessions, modalities and kinds begin with."""
@@ -159,7 +163,7 @@ class WordIndex(Repository, ABC):
 
     @abstractmethod
     def holders(self, terms: Sequence[SearchTerm], marks: Marks) -> list[list[int]]:
-        """Return the numbers of the newest `MOST_FOUND` that have a term, for each of some."""
+        """Return the numbers of the newest `MOST_HELD` that have a term, for each of some."""
 
     @abstractmethod
     def openings(self, numbers: Collection[int]) -> dict[int, str]:
@@ -220,7 +224,7 @@ def _matching(table: Table, *, with_openings: bool) -> Lookup:
         scoped_select(table, *columns)
         .where(table.c.whole.op("MATCH")(bindparam("sought")))
         .order_by(table.c.number.desc())
-        .limit(MOST_FOUND)
+        .limit(MOST_FOUND if with_openings else MOST_HELD)
     )
 
 

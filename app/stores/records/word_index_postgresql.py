@@ -34,6 +34,7 @@ from app.stores.records.scope import in_batches
 from app.stores.records.word_index import (
     MARK,
     MOST_FOUND,
+    MOST_HELD,
     IndexEntry,
     Marks,
     WordIndex,
@@ -59,12 +60,12 @@ class PostgresWordIndex(WordIndex):
         """See WordIndex."""
         found: list[list[int]] = [[] for _ in terms]
         newest = self._newest_window()
-        windows = [_Windows(newest) for _ in terms]
+        windows = [_Windows(newest, MOST_HELD) for _ in terms]
         while True:
             asked = [
                 (place, narrow)
                 for place, each in enumerate(windows)
-                if len(found[place]) < MOST_FOUND
+                if len(found[place]) < MOST_HELD
                 and (narrow := each.following(len(found[place]))) is not None
             ]
             if not asked:
@@ -72,7 +73,7 @@ class PostgresWordIndex(WordIndex):
             # In one statement: the way to the server takes longer than a rare word.
             parts = []
             for place, narrow in asked:
-                most = MOST_FOUND - len(found[place])
+                most = MOST_HELD - len(found[place])
                 matching = self._matching([terms[place]], [*_operands_of(marks), narrow], most)
                 numbers = matching.subquery(f"term_{place}")
                 parts.append(
@@ -133,7 +134,7 @@ class PostgresWordIndex(WordIndex):
         return -1 if last is None else last.number >> _WINDOW_BITS
 
     def _newest(self, terms: Sequence[SearchTerm], marks: Marks) -> list[tuple[int, str]]:
-        windows = _Windows(self._newest_window())
+        windows = _Windows(self._newest_window(), MOST_FOUND)
         found: list[tuple[int, str]] = []
         while len(found) < MOST_FOUND and (narrow := windows.following(len(found))):
             sought = [*_operands_of(marks), narrow]
@@ -200,8 +201,9 @@ class PostgresWordIndex(WordIndex):
 class _Windows:
     """The windows a search looks into, the newest first, in three steps at most."""
 
-    def __init__(self, newest: int) -> None:
+    def __init__(self, newest: int, wanted: int) -> None:
         self._next = newest
+        self._wanted = wanted
         self._seen: list[str] = []
         self._step = 0
 
@@ -215,7 +217,7 @@ class _Windows:
         if self._step == 2 and matches:
             # As many as hold what is missing if they are like those before, and some to spare.
             density = matches / _NEWEST_WINDOWS
-            count = 1 + int(1.25 * (MOST_FOUND - matches) / density)
+            count = 1 + int(1.25 * (self._wanted - matches) / density)
             if count <= _MOST_NAMED_WINDOWS:
                 return self._take(count)
         self._next = -1
