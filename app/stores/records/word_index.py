@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
-from sqlalchemy import Column, ColumnElement, Table, Text, bindparam, func
+from sqlalchemy import Column, ColumnElement, Text, bindparam, func
 
 from app.models.page import Modality
 from app.models.ranking import MOST_COUNTED
@@ -31,7 +31,7 @@ from app.models.search import (
 )
 from app.models.stems import stem
 from app.stores.records.prepared_statements import Lookup
-from app.stores.records.scope import ProjectScope, Repository, in_batches, scoped_select
+from app.stores.records.scope import AnyTable, ProjectScope, Repository, in_batches, scoped_select
 from app.stores.records.search_tables import (
     entry_search_postgresql,
     entry_search_sqlite,
@@ -91,9 +91,9 @@ class IndexEntry:
 class IndexTables:
     """The tables of an index, and the column whose numbers it goes by, the newest the highest."""
 
-    sqlite: Table
-    postgresql: Table
-    texts: Table
+    sqlite: AnyTable
+    postgresql: AnyTable
+    texts: AnyTable
     numbers: Column[int]
 
 
@@ -216,7 +216,7 @@ def opening(heading: ColumnElement[str], text: ColumnElement[str]) -> ColumnElem
 
 # FTS5 walks its lists from the newest page on, so that the limit ends the work.
 @cache
-def _matching(table: Table, *, with_openings: bool) -> Lookup:
+def _matching(table: AnyTable, *, with_openings: bool) -> Lookup:
     columns = [table.c.number.label("number")]
     if with_openings:
         columns.append(opening(table.c.heading, table.c.body).label("opening"))
@@ -262,7 +262,7 @@ class SqliteWordIndex(WordIndex):
             self._scope.set_values(table, table.c.number == row.rowid, scope=scope)
 
     @property
-    def _table(self) -> Table:
+    def _table(self) -> AnyTable:
         return self._tables.sqlite
 
     def _remove(self, numbers: Sequence[int]) -> None:
