@@ -25,7 +25,6 @@ from sqlalchemy import Table
 
 from app.config.settings import Settings
 from app.stores.records import UnitOfWork
-from app.stores.records.page_search import MARK
 from app.stores.records.tables import (
     events,
     history_entries,
@@ -36,6 +35,7 @@ from app.stores.records.tables import (
     sessions,
     tool_results,
 )
+from app.stores.records.word_index import MARK
 from app.wiring import Container, open_container
 from tests.kit.media import png
 
@@ -129,12 +129,12 @@ class _Marks:
     @classmethod
     def of(cls, unit: UnitOfWork, count: int) -> "_Marks":
         """Those of a store with so many pages."""
-        marks = unit.page_search.marks
+        mark = unit.page_search.mark
         names = [f"s{number}" for number in range(count // PAGES_IN_SESSION)]
         return cls(
-            marks(None, None)[0],
-            (marks(None, "text")[1], marks(None, "structured")[1]),
-            {name: marks(name, None)[1] for name in names},
+            mark("project", ""),
+            (mark("modality", "text"), mark("modality", "structured")),
+            {name: mark("session", name) for name in names},
         )
 
     @property
@@ -252,6 +252,8 @@ def _fill_sqlite(settings: Settings, count: int, marks: _Marks) -> None:
                 f"FROM series JOIN marks ON session_id = {copies.session_of_page()}"
             )
         )
+        # Nothing is to be indexed beside what is measured.
+        connection.execute("UPDATE search_entries SET indexed = revision")
         connection.execute("COMMIT")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

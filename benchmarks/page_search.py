@@ -4,10 +4,12 @@
 
 Fills a new store through the repositories with made-up pages: 50,000 words of Zipf's distribution,
 the common ones short, and every tenth page of Chinese characters. Then it runs some 500 searches,
-each as the service does, with the first 20 pages read, and prints a Markdown table.
+each as the service does, with the first 20 pages read, and prints a Markdown table. Among these
+pages are 300 texts with a question each; how many questions find theirs is measured, too.
 """
 
 import argparse
+import json
 import sys
 import tempfile
 import time
@@ -24,16 +26,20 @@ import anyio
 import anyio.to_thread
 
 from app.config.settings import Settings
-from app.models.page import MODALITIES, Modality, PageFields, PageVersion
+from app.models.page import MODALITIES, Modality, PageFields, PageFilters, PageVersion
 from app.models.search import SearchableText, parse_search
+from app.services.pages.accesses import AccessCounts
+from app.services.pages.lists import PageLists, page_place
 from app.stores.records import Records, UnitOfWork
-from app.stores.records.page_search import IndexedPage
+from app.stores.records.finding import find
+from app.stores.records.word_index import IndexedPage
 from app.wiring import migrate_database, open_database
-from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_most
+from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_least, value_at_most
 from tests.kit.servers import Postgres
 
 GROUP = "search"
 PROJECT = "benchmark"
+QUESTIONS = Path(__file__).parents[1] / "tests" / "data" / "questions.jsonl"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SESSIONS = 200
 PAGES_AT_ONCE = 1_000
@@ -112,6 +118,7 @@ class Author:
             "two common words": lambda page: Search(f"{self._word(0, 50)} {self._word(50, 100)}"),
             "phrase": lambda page: Search(f'"{self._passage(page, " ")}"'),
             "prefix": lambda page: Search(self._prefix()),
+            "question": lambda page: Search(self._question(page)),
             "in a session": lambda page: Search(self._word(0, 1_000), page.session_id),
             "of a modality": lambda page: Search(self._word(0, 1_000), None, page.modality),
         }
@@ -153,15 +160,39 @@ class Author:
         whole = self._random.choice([word for word in self.words[:5_000] if len(word) >= 6])
         return f"{whole[: self._random.randint(3, 5)]}*"
 
+    def _question(self, page: GeneratedPage) -> str:
+        """Four words of a page, a common one, and those that are in every question."""
+        words = " ".join(self._random.sample(page.text, 4))
+        return f"what is the {words} about {self._word(0, 50)}?"
+
     def _passage(self, page: GeneratedPage, blank: str) -> str:
         length = self._random.randint(2, 3)
         start = self._random.randrange(len(page.text) - length)
         return blank.join(page.text[start : start + length])
 
 
+def questions() -> list[dict[str, str]]:
+    """Texts that people ask for, each with a question that it answers."""
+    return [json.loads(line) for line in QUESTIONS.read_text().splitlines()]
+
+
+async def recall(records: Records, *, first: int) -> float:
+    """The share of questions whose text is among the first hits, in a store that was filled."""
+    lists = PageLists(records, AccessCounts(records))
+    asked = questions()
+    there = 0
+    for each in asked:
+        hits, _ = await lists.search(
+            PROJECT, each["question"], PageFilters(), cursor=None, limit=first
+        )
+        there += each["page_id"] in {hit.page.page_id for hit in hits}
+    return there / len(asked)
+
+
 async def fill(records: Records, author: Author, count: int) -> list[GeneratedPage]:
     """Write pages; returns some of them."""
     await records.write_projects(lambda projects: projects.ensure(PROJECT, NOW))
+    await records.write(PROJECT, _write_questions)
     kept: list[GeneratedPage] = []
     for start in range(0, count, PAGES_AT_ONCE):
         written = [
@@ -184,8 +215,37 @@ def _write(written: Sequence[GeneratedPage], unit: UnitOfWork) -> None:
     )
 
 
+def _write_questions(unit: UnitOfWork) -> None:
+    asked = questions()
+    fields = PageFields(metadata={})
+    numbers = unit.pages.insert_absent(
+        [
+            PageVersion(
+                page_id=each["page_id"],
+                fields=fields,
+                version=1,
+                descriptor=fields.model_dump_json().encode(),
+                content=json.dumps(each["text"]).encode(),
+                body=b'{"kind":"text","media":null}',
+                inline_form=None,
+                digest=f"{number:064x}",
+                created_at=NOW,
+            )
+            for number, each in enumerate(asked)
+        ]
+    )
+    unit.page_search.index_all(
+        {
+            numbers[each["page_id"]]: IndexedPage(
+                SearchableText((), (each["text"],)), None, fields.modality
+            )
+            for each in asked
+        }
+    )
+
+
 def _version(page: GeneratedPage) -> PageVersion:
-    content = " ".join(page.text).encode()
+    content = json.dumps(" ".join(page.text)).encode()
     return PageVersion(
         page_id=f"page-{page.number}",
         fields=page.fields(),
@@ -237,11 +297,10 @@ async def timed(records: Records, searches: Sequence[Search]) -> tuple[list[floa
 
 def _found(search: Search, unit: UnitOfWork) -> int:
     """Search, and read what is shown of the matches; how many there are."""
-    found = unit.page_search.find(
-        parse_search(search.text), session_id=search.session_id, modality=search.modality
-    )
-    unit.pages.numbered([number for number, _ in found[:SHOWN]], content_up_to=2**40)
-    return len(found)
+    place = page_place(unit, search.session_id, search.modality)
+    matches = find(parse_search(search.text), [place]).matches
+    unit.pages.numbered([match.number for match in matches[:SHOWN]], content_up_to=2**40)
+    return len(matches)
 
 
 @asynccontextmanager
@@ -266,8 +325,8 @@ def table_of(rows: Sequence[Measured]) -> Iterator[str]:
         )
 
 
-async def searched(settings: Settings, count: int) -> tuple[list[Measured], float]:
-    """Fill a store and search it; how long the filling took, too."""
+async def searched(settings: Settings, count: int) -> tuple[list[Measured], float, float]:
+    """Fill a store and search it; how long the filling took, and the recall of questions, too."""
     async with opened(settings) as records:
         author = Author()
         began = time.perf_counter()
@@ -277,7 +336,8 @@ async def searched(settings: Settings, count: int) -> tuple[list[Measured], floa
         for warm in author.searches(kept).values():
             await timed(records, warm[:10])
         kinds = author.searches(kept).items()
-        return [Measured(kind, *await timed(records, each)) for kind, each in kinds], filled
+        rows = [Measured(kind, *await timed(records, each)) for kind, each in kinds]
+        return rows, filled, await recall(records, first=5)
 
 
 async def measure(scale: Scale) -> Sequence[Figure]:
@@ -287,14 +347,25 @@ async def measure(scale: Scale) -> Sequence[Figure]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "sqlite").mkdir()
-        rows, _ = await searched(Settings(data_dir=folder / "sqlite"), count)
-        figures += _figures("SQLite", rows)
+        rows, _, share = await searched(Settings(data_dir=folder / "sqlite"), count)
+        figures += [*_figures("SQLite", rows), _recall_figure("SQLite", share)]
         # It waits for a cluster and migrates a template, with a loop of its own.
         with await anyio.to_thread.run_sync(Postgres, folder) as postgres:
             database = postgres.settings(postgres.new_database(migrated=True))
-            rows, _ = await searched(Settings(data_dir=folder, db=database), count)
-        figures += _figures("PostgreSQL", rows)
+            rows, _, share = await searched(Settings(data_dir=folder, db=database), count)
+        figures += [*_figures("PostgreSQL", rows), _recall_figure("PostgreSQL", share)]
     return figures
+
+
+def _recall_figure(engine: str, share: float) -> Figure:
+    return Figure(
+        group=GROUP,
+        name=f"{engine}: questions whose page is among the first five hits",
+        value=share,
+        unit="",
+        aim=value_at_least(0.85),
+        detail="300 questions about 300 texts of the public domain, among all the other pages",
+    )
 
 
 def _figures(engine: str, rows: Sequence[Measured]) -> list[Figure]:
@@ -317,8 +388,8 @@ def _figures(engine: str, rows: Sequence[Measured]) -> list[Figure]:
 
 async def run(settings: Settings, engine: str, count: int) -> None:
     """Fill a store, search it, and print the table."""
-    rows, filled = await searched(settings, count)
-    _say(f"\n### {engine}: {count} pages, filled in {filled:.0f} s\n")
+    rows, filled, share = await searched(settings, count)
+    _say(f"\n### {engine}: {count} pages, filled in {filled:.0f} s; recall at 5: {share:.3f}\n")
     for line in table_of(rows):
         _say(line)
 

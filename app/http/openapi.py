@@ -44,6 +44,7 @@ TAGS = (
     {"name": "references", "description": "What one tool returned, for the next one to take."},
     {"name": "uploads", "description": "Large files, in pieces that survive a restart."},
     {"name": "pages", "description": "Agent memory, faulted in at any level."},
+    {"name": "search", "description": "Whatever has the words, wherever it is."},
     {"name": "sessions", "description": "What happened, in the order it happened."},
     {"name": "interactions", "description": "User turns with files, and their answers."},
     {"name": "renderings", "description": "Any record, for any model, and what was lost."},

@@ -100,6 +100,14 @@ def _reading(
 
 
 LimitQuery = Annotated[int, Query(ge=1, le=200, description="How many items a page holds.")]
+SearchTextQuery = Annotated[
+    str,
+    Query(
+        min_length=1,
+        max_length=1_000,
+        description='What to look for, as one asks: words, `"a phrase"`, `begin*`, an id, a name.',
+    ),
+]
 CursorQuery = Annotated[str | None, Query(description="`nextCursor` of the page before.")]
 
 MemoryTokensQuery = Annotated[

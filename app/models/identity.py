@@ -51,6 +51,7 @@ ListName = Literal[
     "pages",
     "page-search",
     "manifest",
+    "search",
     "sessions",
     "interactions",
     "aliases",

@@ -3,17 +3,23 @@
 Neither database may tokenize: they disagree about accents, underscores and scripts without blanks.
 A word is a run of letters, digits and marks in any script, without case and accents, so that
 "cafe" finds "Café"; in scripts that write no blanks every character is a word of its own. What a
-database gets is words joined by blanks, which it cannot read in two ways.
+database gets is words joined by blanks, which it cannot read in two ways, and beside them the stems
+of those words that are not stems themselves: "sunsets" stands in the index as itself, so that
+`sunsets*` finds it, and as the stem "sunset".
 """
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import regex
 
 from app.errors import InvalidPayloadError
+from app.models.common_words import COMMON_WORDS, MODALITY_WORDS
+from app.models.identity import CLIENT_ID
+from app.models.page import Modality
+from app.models.stems import stem
 
 CONTINUOUS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc"
 """The characters, in a regular expression's class, of scripts that write no blanks."""
@@ -24,6 +30,8 @@ MOST_QUERY_WORDS = 32
 SHORTEST_PREFIX_CHARS = 3
 TEXT_BREAK = "\ue001"
 """Stands between two texts of a field, so that no phrase reaches across; no word contains it."""
+STEM_MARK = "\ue003"
+"""What a stem in the index begins with, so that it is no word of a text."""
 
 # PostgreSQL keeps at most 1,048,575 bytes of a page's words with their positions. What a word
 # costs there is counted here, so that both databases leave out the same words.
@@ -32,6 +40,7 @@ _NEW_WORD_BYTES = 5
 _KNOWN_WORD_BYTES = 2
 _NEW_PAIR_BYTES = 3
 _SHORT_WORD_CHARS = 4
+_PAIR_WORDS = 2
 
 _ASCII_WORD = re.compile(r"[0-9a-z]+")
 _WORD = regex.compile(
@@ -54,6 +63,9 @@ _PIECE_CHARS = 64 * 1024
 _BREAK_CHARS = 1_024
 _LAST_BREAK = regex.compile(r"(?r)[\s\p{P}\p{Han}\p{Hiragana}\p{Katakana}]")
 _QUERY_TOKEN = re.compile(r'"([^"]*)"?|([^\s"]+)')
+_AROUND_IDS = "\"'`()[]{}<>,;:.?!@"
+# Of "the king's crown" nobody wants the letter.
+_POSSESSIVE = re.compile(r"['\u2019]s(?=\W*$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +81,55 @@ class SearchableText:
 
 @dataclass(frozen=True, slots=True)
 class SearchWords:
-    """The words of a page, joined by blanks; `TEXT_BREAK` is a word between two texts."""
+    """The words of a page, joined by blanks; `TEXT_BREAK` is a word between two texts.
+
+    `stems` has those of the words that are not their own stem, once each.
+    """
 
     heading: str
     text: str
+    stems: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTerm:
-    """Words that must follow one another; of the last one the beginning may do."""
+    """Words that must follow one another; of the last one the beginning may do.
+
+    A single word stands for all words of its stem, unless it is quoted. One such as "picture" is
+    also met by every page of a modality.
+    """
 
     words: tuple[str, ...]
     is_prefix: bool = False
+    is_quoted: bool = False
+
+    @property
+    def stem(self) -> str | None:
+        """The stem whose words are meant, if the term is such a word."""
+        if len(self.words) > 1 or self.is_prefix or self.is_quoted:
+            return None
+        return stem(self.words[0])
+
+    @property
+    def modality(self) -> Modality | None:
+        """The modality whose pages are meant, if the term is such a word."""
+        is_plain = len(self.words) == 1 and not (self.is_prefix or self.is_quoted)
+        return MODALITY_WORDS.get(self.words[0]) if is_plain else None
+
+    def relaxed(self) -> "tuple[SearchTerm, ...]":
+        """Return what is looked for where nothing has the term: a prefix, or words one by one."""
+        if self.is_quoted or self.is_prefix:
+            return ()
+        if len(self.words) > 1:
+            return tuple(_parts(self.words))
+        (word,) = self.words
+        is_short = len(word) < SHORTEST_PREFIX_CHARS or is_continuous(word)
+        return () if is_short else (SearchTerm((word,), is_prefix=True),)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """Terms that a page must have all of."""
+    """What is asked for: a page that has all terms comes before those that have some."""
 
     terms: tuple[SearchTerm, ...]
 
@@ -130,16 +174,36 @@ def search_words(searchable: SearchableText) -> SearchWords:
     """
     budget = _Budget()
     return SearchWords(
-        heading=_join(searchable.heading, budget), text=_join(searchable.text, budget)
+        heading=_join(searchable.heading, budget),
+        text=_join(searchable.text, budget),
+        stems=" ".join(budget.stems),
     )
+
+
+def stems_of(words: Iterable[str], *, most_bytes: int) -> str:
+    """Return the stems of words that are not their own, as `SearchWords` has them.
+
+    Args:
+        words: The words.
+        most_bytes: How long they may be; those beyond are left out.
+    """
+    stems = dict.fromkeys(stem(word) for word in words if stem(word) != word)
+    kept: list[str] = []
+    for each in stems:
+        most_bytes -= len(each.encode()) + _NEW_WORD_BYTES
+        if most_bytes < 0:
+            break
+        kept.append(each)
+    return " ".join(kept)
 
 
 def parse_search(text: str) -> SearchQuery:
     """What a query asks for.
 
-    Blanks separate terms, and a page must have them all. `"…"` is a phrase, and so is whatever
-    stands together without a blank: `file_name.txt`, or a run of Chinese. `word*` matches words
-    that begin so. Beyond 32 words the rest is not looked for.
+    Blanks separate terms. `"…"` is a phrase, and so is whatever stands together without a blank:
+    `file_name.txt`, or a run of Chinese. `word*` matches words that begin so. Common words such as
+    "the" and "what" are left out where there are others. Beyond 32 words the rest is not looked
+    for.
 
     Raises:
         InvalidPayloadError: There is no word in it, or a prefix is too short.
@@ -148,7 +212,11 @@ def parse_search(text: str) -> SearchQuery:
     room = MOST_QUERY_WORDS
     for match in _QUERY_TOKEN.finditer(text):
         phrase, run = match.group(1), match.group(2)
-        term = SearchTerm(tuple(split_words(phrase))[:room]) if run is None else _run(run, room)
+        term = (
+            SearchTerm(tuple(split_words(phrase))[:room], is_quoted=True)
+            if run is None
+            else _run(_POSSESSIVE.sub("", run), room)
+        )
         if term.words and term not in terms:
             terms.append(term)
             room -= len(term.words)
@@ -159,7 +227,29 @@ def parse_search(text: str) -> SearchQuery:
             "There is no word to search for. Send letters or digits of any script; `word*` finds "
             'words that begin so, and "two words" a phrase.'
         )
-    return SearchQuery(tuple(terms))
+    asked = [term for term in terms if term.is_quoted or _asked_for(term.words)]
+    return SearchQuery(tuple(asked or terms))
+
+
+def ids_in(text: str) -> list[str]:
+    """Return what may be ids in a query: all of it, and those of its words that look like ids."""
+    words = [word.strip(_AROUND_IDS) for word in text.split()[:MOST_QUERY_WORDS]]
+    looking = [word for word in words if not word.isalpha()]
+    return [each for each in dict.fromkeys([text.strip(), *looking]) if CLIENT_ID.match(each)]
+
+
+def _parts(words: Sequence[str]) -> Iterator[SearchTerm]:
+    """Yield the words of a run; of a script that writes no blanks, its pairs of characters."""
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if not is_continuous(word):
+            if word not in COMMON_WORDS:
+                yield SearchTerm((word,))
+        elif following and is_continuous(following) and len(words) > _PAIR_WORDS:
+            yield SearchTerm((word, following))
+
+
+def _asked_for(words: Iterable[str]) -> list[str]:
+    return [word for word in words if word not in COMMON_WORDS]
 
 
 def is_continuous(word: str) -> bool:
@@ -182,6 +272,8 @@ class _Budget:
     def __init__(self) -> None:
         self._left_bytes = _BUDGET_BYTES
         self._known: dict[str, int] = {}
+        # An ordered set: of those words whose stem is another one.
+        self.stems: dict[str, None] = {}
         self._pairs: set[tuple[str, str]] = set()
 
     def take(self, words: Iterable[str]) -> Iterator[str]:
@@ -201,7 +293,12 @@ class _Budget:
         if word in self._known:
             return _KNOWN_WORD_BYTES
         self._known[word] = len(word.encode())
-        return self._known[word] + _NEW_WORD_BYTES
+        size_bytes = self._known[word] + _NEW_WORD_BYTES
+        stemmed = stem(word)
+        if stemmed != word and stemmed not in self.stems:
+            self.stems[stemmed] = None
+            size_bytes += len(stemmed.encode()) + _NEW_WORD_BYTES
+        return size_bytes
 
 
 def _join(texts: Iterable[str], budget: _Budget) -> str:

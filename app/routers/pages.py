@@ -30,6 +30,7 @@ from app.http.parameters import (
     PageIdPath,
     Parameters,
     SearchFiltersDep,
+    SearchTextQuery,
 )
 from app.http.problem_types import problem_responses
 from app.http.record_responses import (
@@ -132,21 +133,15 @@ async def list_pages(
 async def search_pages(
     call: CallDep,
     filters: SearchFiltersDep,
-    q: Annotated[
-        str,
-        Query(
-            min_length=1,
-            max_length=1_000,
-            description='Words, all of which a page holds; `"a phrase"`; `begin*`.',
-        ),
-    ],
+    q: SearchTextQuery,
     limit: LimitQuery = 20,
     cursor: CursorQuery = None,
 ) -> Response:
     """Search hint, caption, transcript, scenes and text of pages; best match first.
 
-    A page whose id is searched for stands before all others. Case and accents do not matter. Of a
-    search that matches very many pages, the newest 1,000 are ranked.
+    A page whose id is searched for stands before all others, then come those that have all words,
+    then those that have most of them. Words are found in all their forms. Of a search that matches
+    very many pages, the newest 1,000 are ranked.
     """
     hits, next_cursor = await call.container.page_lists.search(
         call.project_id, q, filters, cursor=cursor, limit=limit

@@ -49,6 +49,8 @@ from app.services.resources.content_sources import ContentSources, OffloadRules
 from app.services.resources.references import References
 from app.services.resources.resources import Resources
 from app.services.resources.texts import ResourceTexts
+from app.services.search.indexing import SearchIndexing
+from app.services.search.search import Search
 from app.services.sessions.history import History
 from app.services.sessions.interactions import Interactions
 from app.services.sessions.messages import SessionMessages
@@ -108,6 +110,7 @@ async def open_container(settings: Settings) -> AsyncIterator["Container"]:
         pace = ReadingPace(settings.scrub.bytes_per_second)
         scrub = Scrub(records, blobs, period, pace, container.metrics)
         await stack.enter_async_context(container.accesses.kept())
+        await stack.enter_async_context(container.search_indexing.running())
         await stack.enter_async_context(container.event_streams.running(broker))
         await stack.enter_async_context(
             container.sweep.scheduled(
@@ -158,6 +161,8 @@ class Container:
         self.metrics.watch_memory(lambda: memory.held_bytes)
         self.answers = ResponseBudget(memory)
         self.accesses = AccessCounts(records)
+        self.search_indexing = SearchIndexing(records)
+        self.search = Search(records, self.search_indexing)
         self.sweep = wired_sweep(settings, records, store, stored_bytes)
         self.store_check = StoreCheck(records, blobs)
         self.aliases = Aliases(records)

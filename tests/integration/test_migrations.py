@@ -21,11 +21,13 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from pydantic import SecretStr
 from sqlalchemy import URL, Connection, inspect, text
+from sqlalchemy.engine.interfaces import ReflectedIndex
 
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.models.message import EntryCounts, Session, StoredMessage
 from app.models.page import PageFilters
+from app.services.search.indexing import SearchIndexing
 from app.stores.records import Records
 from app.stores.records.columns import is_shared_schema, metadata
 from app.stores.records.engine import current_revision, migrate, newest_revision, open_engines
@@ -97,12 +99,18 @@ def schema(connection: Connection) -> dict[str, Any]:
             [(column["name"], str(column["type"]), column["nullable"]) for column in columns],
             inspector.get_pk_constraint(table),
             sorted(inspector.get_foreign_keys(table), key=lambda key: str(key["name"])),
-            sorted(inspector.get_indexes(table), key=lambda index: str(index["name"])),
+            sorted(map(described, inspector.get_indexes(table))),
             sorted(inspector.get_unique_constraints(table), key=lambda key: str(key["name"])),
         )
         for table in sorted(inspector.get_table_names())
         for columns in [inspector.get_columns(table)]
     }
+
+
+def described(index: ReflectedIndex) -> str:
+    """An index in words, the condition of a partial one too."""
+    options = {name: str(each) for name, each in index.get("dialect_options", {}).items()}
+    return str({**index, "dialect_options": options})
 
 
 def downgraded(connection: Connection) -> list[str]:
@@ -151,6 +159,8 @@ async def test_records_of_the_first_schema_are_read_after_migrating(empty: Setti
         kept = await unit.sessions.entries("s", after_seq=0, limit=9)
         assert await unit.pages.page_numbers(PageFilters(), before=None, limit=9) == []
         session = await unit.sessions.find("s")
+        assert await unit.search_entries.count_waiting() == 1
+    assert await SearchIndexing(records).index_all() == 1
     await records.close()
     assert session == Session("s", EPOCH, EPOCH, 1, EntryCounts(tool_results=1))
     assert kept == [StoredMessage(1, "r", EPOCH, "c", "t", b"{}")]

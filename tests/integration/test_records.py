@@ -440,6 +440,7 @@ async def test_reading_changes_nothing_on_the_embedded_database(tmp_path: Path) 
 
 _FREE_TO_USE_SQL = {
     *("scope", "prepared_statements", "projects", "unit_of_work", "engine", "columns"),
+    "search_tables",
     "tables",
 }
 _STATEMENTS = {"select", "insert", "update", "delete", "text", "Table"}

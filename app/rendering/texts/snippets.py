@@ -7,6 +7,7 @@ character by character.
 """
 
 import re
+from bisect import bisect
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate
@@ -22,6 +23,8 @@ from app.models.search import (
     fold,
     is_continuous,
 )
+from app.models.stems import stem, stem_opening
+from app.rendering.texts.cuts import boundary_at_or_before
 
 _ELLIPSIS = "…"
 _SPACED = rf"[{WORD_CHARS}--[{CONTINUOUS}]]"
@@ -34,6 +37,9 @@ _WORD_END = rf"(?!{_SPACED})"
 _NO_MARK = r"(?!\p{M})"
 _CONDITIONS = {each: regex.compile(each, regex.V1) for each in (_WORD_START, _WORD_END, _NO_MARK)}
 _LOOKED_AT = 16
+_MOST_CANDIDATES = 1_000
+_WORD_REST = regex.compile(rf"{_SPACED}+", regex.V1)
+_MOST_BYTES = 300
 # A text may be cut before any of these without changing how either side folds.
 _PIECE = regex.compile(
     r"(?s:.{1,1000})(?=[\s\p{P}\p{Han}\p{Hiragana}\p{Katakana}]|\Z)|(?s:.{1,1000})",
@@ -53,36 +59,54 @@ class Passages:
     """
 
     def __init__(self, query: SearchQuery, *, length: int = 160) -> None:
-        self._terms = [_Term(term) for term in query.terms]
+        self._terms = [
+            _Term(term) if term.stem is None or is_continuous(term.stem) else _Stem(term.stem)
+            for term in query.terms
+        ]
         self._length = length
 
     def of(self, fields: Sequence[str]) -> str | None:
-        """Return the passage with the first match in the earliest field that has one.
+        """Return the passage with the most terms, of the field that has the most of them.
 
         Args:
             fields: The texts a page was searched by, the one to prefer first.
 
         Returns:
-            One line of whole words, `…` where it goes on; `None` if no field has a match.
+            One line of whole words, `…` where it goes on, of at most 300 bytes; `None` if no field
+            has a match.
         """
+        best: tuple[int, str, int] | None = None
         for field in fields:
-            place = self._find(field)
-            if place is not None:
-                return _passage(field, place, self._length)
-        return None
+            found = self._find(field)
+            if found is not None and (best is None or found[0] > best[0]):
+                best = (found[0], field, found[1])
+        if best is None:
+            return None
+        _, field, place = best
+        length = self._length
+        passage = _passage(field, place, length)
+        while length > 1 and len(passage.encode("utf-8", "replace")) > _MOST_BYTES:
+            length //= 2
+            passage = _passage(field, place, length)
+        return _within_bytes(passage)
 
-    def _find(self, text: str) -> int | None:
-        """Return where the first match in a text begins."""
+    def _find(self, text: str) -> tuple[int, int] | None:
+        """Return how many terms a text has, and where the most of them are close together."""
         if text.isascii():
             return self._search(fold(text))
         pieces: list[str] = _PIECE.findall(text)
         folds = [fold(piece) for piece in pieces]
-        place = self._search("".join(folds))
-        return None if place is None else _unfolded(pieces, folds, place)
+        found = self._search("".join(folds))
+        return found and (found[0], _unfolded(pieces, folds, found[1]))
 
-    def _search(self, folded: str) -> int | None:
-        places = (term.search(folded) for term in self._terms)
-        return min((place for place in places if place is not None), default=None)
+    def _search(self, folded: str) -> tuple[int, int] | None:
+        firsts = (term.search(folded) for term in self._terms)
+        places = sorted(place for place in firsts if place is not None)
+        if not places:
+            return None
+        reach = self._length * 3 // 4
+        close = [bisect(places, place + reach) - at for at, place in enumerate(places)]
+        return len(places), places[close.index(max(close))]
 
 
 class _Term:
@@ -128,6 +152,27 @@ class _Term:
     def _pattern(self) -> regex.Pattern[str]:
         words = (f"{before}{regex.escape(word)}{after}" for word, before, after in self._words)
         return regex.compile(_BETWEEN_WORDS.join(words), regex.V1)
+
+
+class _Stem:
+    """Finds the words of a stem in folded texts."""
+
+    def __init__(self, stemmed: str) -> None:
+        self._stem = stemmed
+        self._opening = stem_opening(stemmed)
+
+    def search(self, folded: str) -> int | None:
+        """Return where the first of them begins, of the first thousand that may be one."""
+        place = folded.find(self._opening)
+        for _ in range(_MOST_CANDIDATES):
+            if place < 0:
+                return None
+            if _holds(_WORD_START, folded, place):
+                word = _WORD_REST.match(folded, place)
+                if word and stem(word.group()[:LONGEST_WORD_CHARS]) == self._stem:
+                    return place
+            place = folded.find(self._opening, place + 1)
+        return None
 
 
 def _edges(word: str, *, is_prefix: bool) -> tuple[str, str]:
@@ -179,6 +224,16 @@ def _passage(text: str, first: int, length: int) -> str:
     head = _ELLIPSIS if text[:start].strip() else ""
     tail = _ELLIPSIS if text[end:].strip() else ""
     return f"{head}{line}{tail}"
+
+
+def _within_bytes(line: str) -> str:
+    """Return a line of at most 300 bytes, without what is too much at its end."""
+    if len(line.encode("utf-8", "replace")) <= _MOST_BYTES:
+        return line
+    room = _MOST_BYTES - len(_ELLIPSIS.encode())
+    fitting = line.encode("utf-8", "replace")[:room].decode("utf-8", "ignore")
+    cut = max(1, boundary_at_or_before(line, len(fitting)))
+    return f"{line[:cut].rstrip()}{_ELLIPSIS}"
 
 
 def _is_inside_word(text: str, position: int) -> bool:

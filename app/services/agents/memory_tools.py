@@ -12,7 +12,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Se
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -23,7 +22,6 @@ from app.media.types import is_textual
 from app.models.json_value import JsonValue, json_text
 from app.models.page import Level, PageFilters
 from app.models.resource import Resource, resource_kind
-from app.models.search import split_words
 from app.models.text_windows import LineRange, parse_line_range, text_decoder, text_encoding
 from app.rendering.context.eviction import entry_text
 from app.rendering.pages.lines import quoted, quoted_short
@@ -42,7 +40,7 @@ from app.services.agents.toolbox import (
     WrongArgumentsError,
 )
 from app.services.pages.faults import FaultRequest, PageFaults, PreparedFault
-from app.services.pages.lists import Hit, PageLists
+from app.services.pages.lists import PageLists
 from app.services.pages.pages import Pages
 from app.services.renders.loading import load_entry
 from app.services.resources.texts import ResourceTexts, TextQuery, find_in_text
@@ -56,8 +54,6 @@ _ENTRY = re.compile(r"@?entry:([0-9]{1,15})")
 _LISTED = 20
 _OWNERS = 20
 _LONGEST_ID_CHARS = 100
-_MOST_SINGLE_WORDS = 8
-_SHORTEST_WORD_CHARS = 3
 _NOTHING: Mapping[str, Resource] = MappingProxyType({})
 
 
@@ -144,43 +140,17 @@ class MemoryTools:
         return existing[0] if said not in existing and len(existing) == 1 else said
 
     async def _search_pages(self, place: ToolPlace, asked: SearchPagesArguments) -> ToolAnswer:
-        hits = await self._found(place, asked.query, asked)
+        filters = PageFilters(modality=asked.modality)
+        hits, _ = await self.lists.search(
+            place.project_id, asked.query, filters, cursor=None, limit=asked.limit
+        )
         if hits:
-            return told("\n".join(map(hit_line, hits)))
-        words = [word for word in split_words(asked.query) if len(word) >= _SHORTEST_WORD_CHARS]
-        some = await self._with_some(place, dict.fromkeys(words), asked)
-        if some:
-            lines = ["No page has all of these words. These have some:", *map(hit_line, some)]
-            return told("\n".join(lines))
+            some = [] if hits[0].has_all else ["No page has all of these words. These have some:"]
+            return told("\n".join([*some, *map(hit_line, hits)]))
         return told(
             f"No page has any of these words: {quoted_short(asked.query, _LONGEST_ID_CHARS)}. "
             "Try other words."
         )
-
-    async def _found(
-        self, place: ToolPlace, query: str, asked: SearchPagesArguments
-    ) -> Sequence[Hit]:
-        filters = PageFilters(modality=asked.modality)
-        hits, _ = await self.lists.search(
-            place.project_id, query, filters, cursor=None, limit=asked.limit
-        )
-        return hits
-
-    async def _with_some(
-        self, place: ToolPlace, words: Mapping[str, None], asked: SearchPagesArguments
-    ) -> Sequence[Hit]:
-        """Return the pages that have some of the words, those with most of them first."""
-        if len(words) < 2:
-            return []
-        counts: dict[str, int] = {}
-        found: dict[str, Hit] = {}
-        for word in islice(words, _MOST_SINGLE_WORDS):
-            for hit in await self._found(place, word, asked):
-                page_id = hit.page.page_id
-                counts[page_id] = counts.get(page_id, 0) + 1
-                found.setdefault(page_id, hit)
-        best = sorted(found, key=lambda page_id: -counts[page_id])
-        return [found[page_id] for page_id in best[: asked.limit]]
 
     async def _read_text(self, place: ToolPlace, asked: ReadTextArguments) -> ToolAnswer:
         if (named := _ENTRY.search(asked.ref)) is not None:

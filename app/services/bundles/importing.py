@@ -41,7 +41,7 @@ from app.services.sessions.sessions import ShownSession
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.bundles import Entry
-from app.stores.records.page_search import IndexedPage
+from app.stores.records.word_index import IndexedPage
 from app.wire.sessions import imported_entries
 
 _BUNDLES_AT_ONCE = 2

@@ -1,20 +1,20 @@
 """Pages found: listed and searched."""
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio.to_thread
 
-from app.errors import InvalidCursorError
-from app.models.identity import CLIENT_ID, decode_cursor, encode_cursor
-from app.models.json_value import json_text
-from app.models.page import PageFilters, StoredPage
-from app.models.search import SearchQuery, parse_search
+from app.models.identity import decode_cursor, encode_cursor
+from app.models.page import Modality, PageFilters, StoredPage
+from app.models.ranking import is_complete
+from app.models.search import SearchQuery, ids_in, parse_search
 from app.rendering.texts.snippets import Passages
 from app.services.pages.accesses import AccessCounts
+from app.services.pages.search_lists import SearchList
 from app.services.pages.versions import stored_texts
 from app.stores.records import Records, UnitOfWork
+from app.stores.records.finding import IN_PAGES, Found, Match, SearchPlace, find
 
 # Beyond this a hit is shown by what is said about the page, not by its text.
 _SNIPPED_BYTES = 64 * 1024
@@ -23,16 +23,18 @@ _LARGEST_ANSWER_BYTES = 8 * 1024 * 1024
 _PAGES_AT_ONCE = 32
 # So many are read and looked through in no more time than handing them to a thread takes.
 _AT_ONCE_BYTES = 64 * 1024
-# Above any rank: a page has no more words than it has bytes.
-_RANK_OF_THE_NAMED = 2**62
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A page that a search has found, and the passage it was found by, if one can be shown."""
+    """A page that a search has found, and the passage it was found by, if one can be shown.
+
+    `has_all` says that it has all that was asked for: what comes behind may have less.
+    """
 
     page: StoredPage
     snippet: str | None
+    has_all: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,49 +74,55 @@ class PageLists:
         cursor: str | None,
         limit: int,
     ) -> tuple[Sequence[Hit], str | None]:
-        """Return up to `limit` pages that hold all words of a text, best first, and a cursor.
+        """Return up to `limit` pages that have the words of a text, best first, and a cursor.
 
-        Before all of them stands the page whose id the text is. A page's rank changes only with its
-        own words, so the positions of the others stay.
+        Those that have all words come first, then those that have most of them; before all of
+        them stands a page whose id is in the text. What follows a cursor is ranked by the weights
+        that the part before was ranked by, so the positions stay.
 
         Raises:
             InvalidPayloadError: There is nothing in `text` to search for.
             InvalidCursorError: The cursor is not this list's.
         """
-        query = parse_search(text)
-        may_be_id = CLIENT_ID.match(text.strip()) is not None
-        # What tells a search from another one, for its cursors.
-        described = json_text([text, filters.session_id, filters.modality])
-        asked = hashlib.sha256(described.encode("utf-8", "replace")).hexdigest()[:16]
-        after = None
-        if cursor is not None:
-            of, rank, number = decode_cursor("page-search", cursor, (str, int, int))
-            if of != asked:
-                raise InvalidCursorError
-            after = (int(rank), int(number))
+        query, listed = parse_search(text), SearchList("page-search", text, *_narrowing(filters))
+        last, weights = listed.position(cursor)
 
-        def find(unit: UnitOfWork) -> tuple[list[tuple[int, int]], list[StoredPage]]:
-            matches = unit.page_search.find(
-                query, session_id=filters.session_id, modality=filters.modality
-            )
-            # Best first, and of equals the newest.
-            rest = [(rank, number) for number, rank in matches]
-            named = unit.pages.number_of(text.strip(), filters) if may_be_id else None
-            if named is not None:
-                others = (match for match in rest if match[1] != named)
-                rest = [(_RANK_OF_THE_NAMED, named), *others]
-            if after is not None:
-                rest = [match for match in rest if match < after]
-            wanted = [number for _, number in rest[:limit]]
-            return rest, _bounded(unit, wanted, content_up_to=_SNIPPED_BYTES)
+        def search(unit: UnitOfWork) -> tuple[Found, Sequence[Match], list[StoredPage]]:
+            place = page_place(unit, filters.session_id, filters.modality)
+            found = find(query, [place], weights)
+            named = [(IN_PAGES, number) for number in named_pages(unit, text, filters)]
+            rest = found.after(named, last)
+            wanted = [match.number for match in rest[:limit]]
+            return found, rest, _bounded(unit, wanted, content_up_to=_SNIPPED_BYTES)
 
-        rest, found = await self.records.read(project_id, find)
-        counted = [self.accesses.counted(project_id, stored) for stored in found]
-        hits = await _hits(counted, query)
-        if not found or len(rest) == len(found):
+        found, rest, pages = await self.records.read(project_id, search)
+        counted = [self.accesses.counted(project_id, stored) for stored in pages]
+        hits = await _hits(counted, SearchQuery(tuple(found.terms) or query.terms))
+        complete = {match.number for match in rest[:limit] if is_complete(match.rank)}
+        hits = [replace(hit, has_all=hit.page.page_number in complete) for hit in hits]
+        if not pages or len(rest) == len(pages):
             return hits, None
-        last = next(match for match in rest if match[1] == found[-1].page_number)
-        return hits, encode_cursor("page-search", asked, *last)
+        end = next(match for match in rest if match.number == pages[-1].page_number)
+        return hits, listed.cursor(end, found.weights)
+
+
+def _narrowing(filters: PageFilters) -> tuple[str | None, str | None]:
+    return filters.session_id, filters.modality
+
+
+def page_place(
+    unit: UnitOfWork, session_id: str | None, *modalities: Modality | None
+) -> SearchPlace:
+    """Return the index of pages, narrowed to a session and to modalities."""
+    wanted = [each for each in modalities if each is not None]
+    index = unit.page_search
+    return SearchPlace(IN_PAGES, index, index.narrowed(session_id=session_id, modalities=wanted))
+
+
+def named_pages(unit: UnitOfWork, text: str, filters: PageFilters) -> list[int]:
+    """Return the numbers of the pages whose ids are in a query."""
+    numbers = (unit.pages.number_of(each, filters) for each in ids_in(text))
+    return [number for number in numbers if number is not None]
 
 
 def _bounded(

@@ -29,7 +29,7 @@ from app.models.resource import Resource
 from app.services.pages.planning import PageChange
 from app.services.pages.versions import read_descriptor, read_fields
 from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
-from app.stores.records.page_search import IndexedPage
+from app.stores.records.word_index import IndexedPage
 
 PAGE = "page"
 # Writers of one process take turns, so whoever loses has lost to another process.

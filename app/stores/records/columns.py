@@ -94,4 +94,4 @@ def newest_first(
 
 def is_shared_schema(name: str | None, kind: str, _: object) -> bool:
     """Say whether something in a database belongs to `metadata`, for Alembic's `include_name`."""
-    return kind != "table" or not (name or "").startswith("page_search")
+    return kind != "table" or not (name or "").startswith(("page_search", "entry_search"))

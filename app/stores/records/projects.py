@@ -3,12 +3,13 @@
 from collections.abc import Collection
 from datetime import datetime
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import bindparam, exists, or_, select, update
 
 from app.models.project import ApiKey, StoredSecret
 from app.stores.records.connections import StatementConnection
 from app.stores.records.prepared_statements import Lookup, passing_over
 from app.stores.records.scope import read_row, values_of
+from app.stores.records.search_tables import search_entries, stemless_pages
 from app.stores.records.tables import api_keys, projects
 
 _FIND_SECRET = Lookup(
@@ -38,6 +39,18 @@ class ProjectRecords:
     def list_ids(self) -> list[str]:
         """The ids of all projects, in their order."""
         statement = select(projects.c.project_id).order_by(projects.c.project_id)
+        return list(self._connection.execute(statement).scalars())
+
+    def ids_to_index(self) -> list[str]:
+        """The ids of the projects in which something waits to be indexed."""
+        waiting = [
+            exists().where(
+                search_entries.c.project_id == projects.c.project_id,
+                search_entries.c.indexed < search_entries.c.revision,
+            ),
+            exists().where(stemless_pages.c.project_id == projects.c.project_id),
+        ]
+        statement = select(projects.c.project_id).where(or_(*waiting))
         return list(self._connection.execute(statement).scalars())
 
     def add_key(self, key: ApiKey) -> None:

@@ -13,13 +13,15 @@
               ├─ pages ─┬─ page_levels
               │         ├─ page_accesses
               │         └─ page_search, page_search_texts: their form is the database's
+              ├─ search_entries ── entry_search, entry_search_texts: so is theirs
+              ├─ stemless_pages
               └─ idempotency_keys
 
 Every table but `projects` and `api_keys` has a `project_id`, and every statement on them is made by
 `ProjectScope`, which puts the project into it. A tool result's bytes are stored once, in
 `tool_results`, a message's in `messages`, an interaction's in `interactions`; their history entries
 point to them, and so do events. A page is known to clients by its id and to lists and search by its
-number, which grows with every page created.
+number, which grows with every page created. What search needs is in `search_tables`.
 """
 
 from sqlalchemy import (
@@ -32,15 +34,12 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     Sequence,
     String,
     Table,
-    Text,
     UniqueConstraint,
     false,
 )
-from sqlalchemy.dialects.postgresql import TSVECTOR
 from sqlalchemy.schema import SchemaItem
 
 from app.stores.records.columns import ClientText, UtcTime, metadata
@@ -374,35 +373,4 @@ byte_reservations = _of_project(
     Column("reservation_id", String, primary_key=True),
     Column("size_bytes", BigInteger, nullable=False),
     Column("expires_at", UtcTime, nullable=False),
-)
-
-# What search looks in has the form of the database: no part of the schema that both share.
-page_search_sqlite = Table(
-    "page_search",
-    MetaData(),
-    Column("rowid", Integer, primary_key=True),
-    Column("project_id", String),
-    Column("scope", Text),
-    Column("heading", Text),
-    Column("body", Text),
-    # The table as a whole: FTS5 takes a query for it.
-    Column("page_search", Text),
-)
-
-page_search_postgresql = Table(
-    "page_search",
-    MetaData(),
-    Column("page_number", BigInteger, primary_key=True),
-    Column("project_id", String, nullable=False),
-    Column("is_long", Boolean, nullable=False),
-    Column("words", TSVECTOR, nullable=False),
-)
-
-page_search_texts = Table(
-    "page_search_texts",
-    MetaData(),
-    Column("page_number", BigInteger, primary_key=True),
-    Column("project_id", String, nullable=False),
-    Column("heading", Text, nullable=False),
-    Column("body", Text, nullable=False),
 )

@@ -22,12 +22,11 @@ from app.stores.records.frontiers import FrontierRecords
 from app.stores.records.group_commits import Written
 from app.stores.records.history import InteractionRecords, MessageRecords, ToolResultRecords
 from app.stores.records.idempotency import IdempotencyRecords
-from app.stores.records.page_search import PageSearch, SqlitePageSearch
-from app.stores.records.page_search_postgresql import PostgresPageSearch
 from app.stores.records.pages import PageAccessRecords, PageLevelRecords, PageRecords
 from app.stores.records.projects import ProjectRecords
 from app.stores.records.resources import AliasRecords, ResourceRecords
 from app.stores.records.scope import ProjectScope
+from app.stores.records.search_entries import SearchEntryRecords
 from app.stores.records.sessions import SessionRecords, SessionResourceRecords
 from app.stores.records.stored_blobs import StoredBlobRecords
 from app.stores.records.swept_blobs import (
@@ -39,6 +38,8 @@ from app.stores.records.swept_blobs import (
     SweptBlobRecords,
 )
 from app.stores.records.uploads import UploadRecords
+from app.stores.records.word_index import ENTRIES, PAGES, IndexTables, SqliteWordIndex, WordIndex
+from app.stores.records.word_index_postgresql import PostgresWordIndex
 
 _log = structlog.get_logger(__name__)
 _SIZES_AT_ONCE = 16
@@ -83,11 +84,15 @@ class UnitOfWork:
     page_levels = cached_property(lambda unit: PageLevelRecords(unit._scope))
     page_accesses = cached_property(lambda unit: PageAccessRecords(unit._scope))
 
-    @cached_property
-    def page_search(self) -> PageSearch:
-        """What finds pages by their words."""
-        kind = PostgresPageSearch if self._scope.is_postgresql else SqlitePageSearch
-        return kind(self._scope)
+    page_search = cached_property(lambda unit: unit._index(PAGES))
+    entry_search = cached_property(lambda unit: unit._index(ENTRIES))
+    search_entries = cached_property(
+        lambda unit: SearchEntryRecords(unit._scope, unit.entry_search, unit.page_search)
+    )
+
+    def _index(self, tables: IndexTables) -> WordIndex:
+        kind = PostgresWordIndex if self._scope.is_postgresql else SqliteWordIndex
+        return kind(self._scope, tables)
 
 
 class Records:

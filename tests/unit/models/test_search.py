@@ -14,10 +14,12 @@ from app.models.search import (
     SearchTerm,
     SearchWords,
     fold,
+    ids_in,
     parse_search,
     search_words,
     split_words,
 )
+from app.models.stems import stem
 
 
 @pytest.mark.parametrize(
@@ -72,11 +74,15 @@ def test_words_that_do_not_fit_are_left_out_from_the_end() -> None:
     text = " ".join(f"{number:07x}" for number in range(200_000))
     kept = search_words(SearchableText(("heading",), (text, "behind"))).text.split()
     assert kept == text.split()[: len(kept)]
-    assert len(kept) == (1_000_000 - 12) // 12
+    assert len(kept) == (1_000_000 - 12 - 9) // 12
 
 
 def term(*words: str, is_prefix: bool = False) -> SearchTerm:
     return SearchTerm(words, is_prefix)
+
+
+def quoted(*words: str) -> SearchTerm:
+    return SearchTerm(words, is_quoted=True)
 
 
 @pytest.mark.parametrize(
@@ -84,19 +90,23 @@ def term(*words: str, is_prefix: bool = False) -> SearchTerm:
     [
         ("Red  BLUE", [term("red"), term("blue")]),
         ("red red", [term("red")]),
-        ('"red blue" green', [term("red", "blue"), term("green")]),
-        ('red"blue green"', [term("red"), term("blue", "green")]),
-        ('"red blue', [term("red", "blue")]),
+        ('"red blue" green', [quoted("red", "blue"), term("green")]),
+        ('red"blue green"', [term("red"), quoted("blue", "green")]),
+        ('"red blue', [quoted("red", "blue")]),
         ('"" "." red', [term("red")]),
         ("page_fault.py", [term("page", "fault", "py")]),
         ("東京 x", [term("東", "京"), term("x")]),
         ("colo*", [term("colo", is_prefix=True)]),
         ("page_fau*", [term("page", "fau", is_prefix=True)]),
         ("colo** *", [term("colo", is_prefix=True)]),
-        ('"colo*"', [term("colo")]),
+        ('"colo*"', [quoted("colo")]),
         ("f(x)* a*b", [term("f", "x"), term("a", "b")]),
         ("東京*", [term("東", "京")]),
-        ("red AND NOT (blue)", [term("red"), term("and"), term("not"), term("blue")]),
+        ("red AND NOT (blue)", [term("red"), term("blue")]),
+        ("What is the king's name?", [term("king"), term("name")]),
+        ("What\u2019s on file_name.txt?", [term("file", "name", "txt")]),
+        ("to be or not to be", [term("to"), term("be"), term("or"), term("not")]),
+        ('"the who"', [quoted("the", "who")]),
     ],
 )
 def test_query_is_read_as_its_writer_means_it(text: str, terms: list[SearchTerm]) -> None:
@@ -122,3 +132,60 @@ def test_prefix_that_most_words_have_is_refused(text: str) -> None:
 def test_long_query_is_cut(text: str) -> None:
     terms = parse_search(text).terms
     assert sum(len(each.words) for each in terms) == MOST_QUERY_WORDS
+
+
+@pytest.mark.parametrize(
+    ("words", "stemmed"),
+    [
+        ("sunset sunsets", "sunset"),
+        ("run running runs", "run"),
+        ("happy happiness", "happi"),
+        ("possible possibility", "possibl"),
+        (
+            "\u043a\u043d\u0438\u0433\u0430 \u043a\u043d\u0438\u0433\u0438",
+            "\u043a\u043d\u0438\u0433",
+        ),
+        ("v2", "v2"),
+        ("\u6771", "\u6771"),
+    ],
+)
+def test_forms_of_a_word_have_one_stem(words: str, stemmed: str) -> None:
+    assert {stem(word) for word in words.split()} == {stemmed}
+
+
+def test_stems_are_indexed_beside_words_that_are_not_their_own() -> None:
+    words = search_words(SearchableText(("Sunsets",), ("a sunset, the runs and running of v2s",)))
+    assert words.stems == "sunset run"
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("sunse", [term("sunse", is_prefix=True)]),
+        ("ab", []),
+        ("\u6771", []),
+        ("the_king-s.py", [term("king"), term("py")]),
+        ("\u6771\u4eac\u90fd", [term("\u6771", "\u4eac"), term("\u4eac", "\u90fd")]),
+        ("\u6771\u4eac", []),
+        ('"the king"', []),
+        ("kin*", []),
+    ],
+)
+def test_term_that_nothing_has_is_looked_for_in_parts(text: str, parts: list[SearchTerm]) -> None:
+    (asked,) = parse_search(text).terms
+    assert list(asked.relaxed()) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("img_001", ["img_001"]),
+        ("show me (img_001), please", ["img_001"]),
+        (" sunset ", ["sunset"]),
+        ("red sunset", []),
+        (f"@blob:{'0' * 32}", [f"blob:{'0' * 32}"]),
+        ("a" * 200 + "1", []),
+    ],
+)
+def test_ids_are_seen_among_words(text: str, ids: list[str]) -> None:
+    assert ids_in(text) == ids

@@ -1,0 +1,81 @@
+"""What a search finds beside pages: tool results, messages, interactions, files by their names."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from app.models.page import Modality
+
+IndexedKind: TypeAlias = Literal["tool_result", "message", "interaction", "file"]
+"""What is found by its words and is no page."""
+SearchKind: TypeAlias = Literal[
+    "page", "transcript", "tool_result", "message", "interaction", "file"
+]
+"""What a search can be narrowed to; a transcript is a page that is a recording."""
+MOST_INDEXED_CHARS = 8_000
+"""So much text of a tool result, a message or an interaction is searched, from its beginning."""
+MOST_READ_BYTES = 256 * 1024
+"""So much of a stored record is read to find that text."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingEntry:
+    """Something whose words are to be indexed; `revision` says as what it was found waiting."""
+
+    number: int
+    kind: IndexedKind
+    entry_id: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntrySource:
+    """Where the words of something come from, and where it stands.
+
+    Attributes:
+        kind: What it is.
+        entry_id: Its id.
+        session_id: The session it is in; of a file, the first of those that refer to it.
+        seq: Its number in the history of the session.
+        created_at: When it was written.
+        name: Of a tool, or of a file.
+        call_id: Which call a tool result or a message answers.
+        mime_type: Of a file.
+        other_sessions: Of a file: the others that refer to it.
+        contents: The JSON of its record, as much as is read of it.
+        is_cut: Whether some of that is missing.
+        is_found: Whether it is found at all: a page that was faulted into a history is found as
+            itself, and a file that was made of another one as that.
+    """
+
+    kind: IndexedKind
+    entry_id: str
+    session_id: str | None
+    seq: int | None
+    created_at: datetime
+    name: str | None = None
+    call_id: str | None = None
+    mime_type: str | None = None
+    other_sessions: tuple[str, ...] = ()
+    contents: tuple[bytes, ...] = ()
+    is_cut: bool = False
+    is_found: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SearchMatch:
+    """Something that was found, where it is, and the passage by which it was found.
+
+    `handle` is what a tool takes to read it: a page id, `entry:12` for an entry of a session's
+    history, an `@blob:` reference.
+    """
+
+    kind: SearchKind
+    entry_id: str
+    handle: str
+    session_id: str | None
+    seq: int | None
+    modality: Modality | None
+    title: str | None
+    snippet: str | None
+    created_at: datetime

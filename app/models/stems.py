@@ -1,0 +1,50 @@
+"""Stems: the part of a word that its forms have in common, by Snowball's algorithms. Pure.
+
+The script of a word says whose rules are taken: English for Latin letters, Russian for Cyrillic,
+Greek, Arabic, Armenian, Tamil and Hindi for theirs. Nobody has to say what language a text is in,
+and a word has the same stem in a text and in a query. A word of German or French is cut by English
+rules, which seldom fit it, and do no harm. Words with digits, and those of other scripts, are their
+own stems.
+"""
+
+from functools import lru_cache
+
+import regex
+import Stemmer
+
+# A word of a text that is met again is not cut again: most of any text is a few thousand words.
+_MOST_KEPT = 65_536
+_ENGLISH = Stemmer.Stemmer("english", 0)
+_OF_SCRIPTS = [
+    (regex.compile(rf"\p{{{script}}}", regex.V1), Stemmer.Stemmer(language, 0))
+    for script, language in (
+        ("Cyrillic", "russian"),
+        ("Greek", "greek"),
+        ("Arabic", "arabic"),
+        ("Armenian", "armenian"),
+        ("Tamil", "tamil"),
+        ("Devanagari", "hindi"),
+        ("Latin", "english"),
+    )
+]
+
+
+@lru_cache(_MOST_KEPT)
+def stem(word: str) -> str:
+    """Return the stem of a folded word (`app.models.search.fold`), which may be the word itself."""
+    if word.isascii():
+        return _ENGLISH.stemWord(word) if word.isalpha() else word
+    if any(char.isdigit() for char in word):
+        return word
+    for script, stemmer in _OF_SCRIPTS:
+        if script.match(word):
+            return stemmer.stemWord(word) or word
+    return word
+
+
+def stem_opening(stemmed: str) -> str:
+    """Return what nearly every word of a stem begins with: the stem without what rules change.
+
+    "possibl" stands for "possibility", and "happi" for "happy".
+    """
+    return stemmed[: max(3, len(stemmed) - 2)]

@@ -1,0 +1,148 @@
+"""The texts that a tool result, a message, an interaction or a file is found by. Pure.
+
+A message is in any dialect, so nothing is asked of its shape: all strings are texts but those whose
+member says that they are ids, types, addresses or data. Of each entry the first 8,000 characters
+are taken.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from app.errors import InvalidJsonError
+from app.models.json_value import JsonValue, parse_stored_json
+from app.models.search import SearchableText
+from app.models.search_entry import MOST_INDEXED_CHARS, EntrySource
+from app.rendering.pages.words import readable_texts
+
+# Members that say what something is, and never what it says.
+_ABOUT = frozenset(
+    {
+        *("type", "role", "id", "kind", "object", "status", "index", "format", "detail", "digest"),
+        *("mimeType", "mime_type", "media_type", "mediaType", "mediaKind", "uri", "_meta"),
+        *("tool_call_id", "toolCallId", "call_id", "tool_use_id", "toolUseId", "timestamp"),
+        *("signature", "thought_signature", "thoughtSignature", "encrypted_content"),
+        *("cache_control", "cachePoint", "annotations", "stop_reason", "finish_reason"),
+    }
+)
+# Members whose strings are addresses or data, and whose objects may be anything.
+_DATA = frozenset({"data", "url", "image", "source", "image_url", "bytes", "blob", "file_data"})
+_OPAQUE_CHARS = 200
+# The last one may have no end, where the text was cut.
+_JSON_STRING = re.compile(r'"((?:[^"\\]|\\.)*+)(?:"(\s*:)?|\\?\Z)')
+
+
+@dataclass(frozen=True, slots=True)
+class EntryTexts:
+    """What an entry is found by, and a name for it in a list."""
+
+    searchable: SearchableText
+    title: str | None
+
+    @property
+    def fields(self) -> list[str]:
+        """All of it, the text first, from which a passage is shown."""
+        return [*self.searchable.text, *self.searchable.heading]
+
+
+def entry_texts(source: EntrySource) -> EntryTexts:
+    """Return the texts of an entry."""
+    if source.kind == "file":
+        return EntryTexts(SearchableText((source.name or "",), ()), source.name)
+    values = [_parsed(content, is_cut=source.is_cut) for content in source.contents]
+    names = [each for each in (source.name, source.call_id) if each]
+    title = source.name
+    texts: Iterator[str]
+    if source.kind == "tool_result" and isinstance(values[0], dict):
+        record: dict[str, Any] = values[0]
+        names += [each["filename"] for each in record.get("resources", ()) if "filename" in each]
+        meta = record.get("meta", {})
+        texts = _strings([record.get("parts"), meta.get("structuredContent")])
+    else:
+        texts = _strings(list(values))
+        role = values[0].get("role") if values and isinstance(values[0], dict) else None
+        title = role if isinstance(role, str) else title
+    return EntryTexts(SearchableText(tuple(names), (_joined(texts),)), title)
+
+
+def _parsed(content: bytes, *, is_cut: bool) -> JsonValue:
+    """Return the value of a stored record; of one that is cut, the strings in its beginning."""
+    if not is_cut:
+        try:
+            return parse_stored_json(content)
+        except (ValueError, RecursionError):
+            # Nothing stored is like that; but if it were, all others would have to wait for it.
+            pass
+    found: list[JsonValue] = []
+    size = 0
+    for match in _JSON_STRING.finditer(content.decode("utf-8", "replace")):
+        if match.group(2) is None and not _is_opaque(match.group(1)):
+            found.append(_unescaped(match.group(1)))
+            size += len(match.group(1))
+        if size > 2 * MOST_INDEXED_CHARS:
+            break
+    return found
+
+
+def _unescaped(escaped: str) -> str:
+    try:
+        return str(json.loads(f'"{escaped}"'))
+    except ValueError:
+        return escaped
+
+
+def _strings(values: list[JsonValue]) -> Iterator[str]:
+    """Yield the strings of values that say something, in order and at any depth."""
+    parts: list[Iterator[tuple[str, JsonValue]]] = [iter([("", value) for value in values])]
+    while parts:
+        for name, part in parts[-1]:
+            if isinstance(part, str):
+                if name not in _DATA and not _is_opaque(part):
+                    yield from _readable(part)
+            elif isinstance(part, dict):
+                parts.append(iter([item for item in part.items() if item[0] not in _ABOUT]))
+                break
+            elif isinstance(part, list):
+                parts.append(iter([(name, each) for each in part]))
+                break
+            elif isinstance(part, int) and not isinstance(part, bool):
+                yield str(part)
+        else:
+            parts.pop()
+
+
+def _readable(text: str) -> Iterator[str]:
+    """Yield the words of a text that is JSON as they are read, and of another as they are."""
+    if text.lstrip()[:1] in {"{", "["} and len(text) <= 4 * MOST_INDEXED_CHARS:
+        try:
+            yield from readable_texts(text)
+        except InvalidJsonError:
+            yield text
+    else:
+        yield text
+
+
+def _joined(texts: Iterator[str]) -> str:
+    """Return texts as one, until there is enough of it; what is said twice is taken once."""
+    kept: dict[str, None] = {}
+    size = 0
+    for text in texts:
+        if text not in kept and text.strip():
+            kept[text[: MOST_INDEXED_CHARS - size]] = None
+            size += len(text) + 1
+        if size >= MOST_INDEXED_CHARS:
+            break
+    return "\n".join(kept)
+
+
+def _is_opaque(text: str) -> bool:
+    """Say whether nobody reads a text: base64, a reference, a data URI."""
+    if text.startswith(("@blob:", "blob:", "data:")):
+        return True
+    return (
+        len(text) > _OPAQUE_CHARS
+        and not any(map(str.isspace, text[:_OPAQUE_CHARS]))
+        and (text[:_OPAQUE_CHARS].isascii())
+    )

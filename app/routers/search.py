@@ -1,0 +1,53 @@
+"""`/api/search`: whatever has the words, in pages, results, messages, interactions, file names."""
+
+from typing import Annotated, cast, get_args
+
+from fastapi import APIRouter, Query, Response
+
+from app.errors import InvalidCursorError, InvalidPayloadError
+from app.http.api_route import ApiRoute
+from app.http.calls import CallDep
+from app.http.parameters import CursorQuery, LimitQuery, SearchTextQuery
+from app.http.record_responses import answer_listed, read_responses
+from app.models.identity import CLIENT_ID_PATTERN
+from app.models.search_entry import SearchKind
+from app.services.search.search import SearchRequest
+from app.wire.search import SearchResults, search_results
+
+_KINDS = "|".join(get_args(SearchKind))
+
+router = APIRouter(prefix="/api", tags=["search"], route_class=ApiRoute)
+
+
+@router.get(
+    "/search",
+    response_model=SearchResults,
+    responses=read_responses(InvalidCursorError, InvalidPayloadError),
+)
+async def search(
+    call: CallDep,
+    q: SearchTextQuery,
+    kinds: Annotated[
+        str | None,
+        Query(
+            pattern=f"^({_KINDS})(,({_KINDS}))*$",
+            description="Only these, with commas. `transcript` is a page that is a recording.",
+        ),
+    ] = None,
+    session_id: Annotated[
+        str | None,
+        Query(alias="sessionId", pattern=CLIENT_ID_PATTERN, description="Only in this session."),
+    ] = None,
+    limit: LimitQuery = 20,
+    cursor: CursorQuery = None,
+) -> Response:
+    """Search pages, tool results, messages, interactions and file names; best match first.
+
+    What has an id that is asked for stands before all others, then what has just that name, then
+    what has all words, then what has most of them. Words are found in all their forms.
+    """
+    wanted = cast("list[SearchKind]", kinds.split(",") if kinds else [])
+    asked = SearchRequest(q, frozenset(wanted), session_id)
+    answer = await call.container.search.search(call.project_id, asked, cursor=cursor, limit=limit)
+    body = search_results(answer.hits, answer.next_cursor, pending=answer.pending)
+    return answer_listed(call.request, body, answer.next_cursor)

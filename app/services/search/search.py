@@ -1,0 +1,227 @@
+"""Searches everything that has words: pages, tool results, messages, interactions, file names."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import anyio.to_thread
+
+from app.models.page import MODALITIES, Modality, PageFilters, StoredPage
+from app.models.resource import parse_resource_id, resource_kind
+from app.models.search import SearchQuery, ids_in, parse_search
+from app.models.search_entry import (
+    EntrySource,
+    IndexedKind,
+    SearchKind,
+    SearchMatch,
+    WaitingEntry,
+)
+from app.rendering.entry_texts import entry_texts
+from app.rendering.texts.cuts import cut_short
+from app.rendering.texts.snippets import Passages
+from app.services.pages.lists import named_pages, page_place
+from app.services.pages.search_lists import SearchList
+from app.services.pages.versions import read_descriptor, stored_texts
+from app.services.search.indexing import SearchIndexing
+from app.stores.records import Records, UnitOfWork
+from app.stores.records.finding import IN_ENTRIES, IN_PAGES, Found, Match, SearchPlace, find
+
+_ENTRY_KINDS: frozenset[IndexedKind] = frozenset({"tool_result", "message", "interaction", "file"})
+_RECORDINGS: tuple[Modality, ...] = ("audio", "video")
+_SNIPPED_BYTES = 64 * 1024
+_READ_AT_ONCE = 16
+_LONGEST_TITLE_CHARS = 120
+_PAGE_KINDS: frozenset[SearchKind] = frozenset({"page", "transcript"})
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """What is searched for, and in what. No kinds are all kinds."""
+
+    text: str
+    kinds: Collection[SearchKind] = ()
+    session_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """Hits, the best first, where the list goes on, and how much is not indexed yet."""
+
+    hits: Sequence[SearchMatch]
+    next_cursor: str | None
+    pending: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """What was found, and as much of it as was read with it."""
+
+    found: Found
+    rest: Sequence[Match]
+    pages: Mapping[int, StoredPage]
+    entries: Mapping[int, WaitingEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Finds whatever has the words of a query.
+
+    Args:
+        records: What is searched.
+        indexing: Brings the index up to date before.
+    """
+
+    records: Records
+    indexing: SearchIndexing
+
+    async def search(
+        self, project_id: str, asked: SearchRequest, *, cursor: str | None, limit: int
+    ) -> SearchAnswer:
+        """Return up to `limit` hits, the best first, and the next cursor.
+
+        Raises:
+            InvalidPayloadError: There is nothing in the text to search for.
+            InvalidCursorError: The cursor is not this list's.
+        """
+        query = parse_search(asked.text)
+        listed = SearchList("search", asked.text, asked.session_id, *sorted(asked.kinds))
+        last, weights = listed.position(cursor)
+        pending = 0
+        if not asked.kinds or _ENTRY_KINDS & set(asked.kinds):
+            pending = await self.indexing.catch_up(project_id)
+
+        def load(unit: UnitOfWork) -> _Loaded:
+            found = find(query, _places(unit, asked), weights)
+            rest = found.after(_named(unit, asked), last)
+            numbers = {
+                place: [match.number for match in rest[:limit] if match.place == place]
+                for place in (IN_ENTRIES, IN_PAGES)
+            }
+            return _Loaded(
+                found,
+                rest,
+                unit.pages.numbered(numbers[IN_PAGES], content_up_to=_SNIPPED_BYTES),
+                unit.search_entries.entries(numbers[IN_ENTRIES]),
+            )
+
+        loaded = await self.records.read(project_id, load)
+        hits = await self._hits(project_id, asked, loaded, limit)
+        more = len(loaded.rest) > limit
+        next_cursor = listed.cursor(loaded.rest[limit - 1], loaded.found.weights) if more else None
+        return SearchAnswer(hits, next_cursor, pending)
+
+    async def _hits(
+        self, project_id: str, asked: SearchRequest, loaded: _Loaded, limit: int
+    ) -> list[SearchMatch]:
+        """Return the hits; what was deleted meanwhile is missing."""
+        terms = tuple(loaded.found.terms) or parse_search(asked.text).terms
+        passages = Passages(SearchQuery(terms))
+        hits: list[SearchMatch] = []
+        for start in range(0, min(limit, len(loaded.rest)), _READ_AT_ONCE):
+            batch = loaded.rest[start : min(limit, start + _READ_AT_ONCE)]
+            entries = [
+                loaded.entries[match.number]
+                for match in batch
+                if match.place == IN_ENTRIES and match.number in loaded.entries
+            ]
+            sources = await self.records.read(project_id, partial(_sources, entries))
+            by_number = {entry.number: source for entry, source in sources.items()}
+            hits += await anyio.to_thread.run_sync(
+                _shown, batch, loaded.pages, by_number, passages, asked.session_id
+            )
+        return hits
+
+
+def _sources(entries: Sequence[WaitingEntry], unit: UnitOfWork) -> dict[WaitingEntry, EntrySource]:
+    return unit.search_entries.sources(entries)
+
+
+def _places(unit: UnitOfWork, asked: SearchRequest) -> list[SearchPlace]:
+    """Return the indexes to look into."""
+    kinds = set(asked.kinds)
+    places = []
+    if not kinds or kinds & _PAGE_KINDS:
+        places.append(page_place(unit, asked.session_id, *_modalities(asked)))
+    if not kinds or kinds & _ENTRY_KINDS:
+        index = unit.entry_search
+        marks = index.narrowed(session_id=asked.session_id, kinds=kinds & _ENTRY_KINDS)
+        places.append(SearchPlace(IN_ENTRIES, index, marks))
+    return places
+
+
+def _modalities(asked: SearchRequest) -> Sequence[Modality]:
+    return _RECORDINGS if "transcript" in asked.kinds and "page" not in asked.kinds else ()
+
+
+def _named(unit: UnitOfWork, asked: SearchRequest) -> list[tuple[int, int]]:
+    """Return what has one of the ids in the query, as (place, number)."""
+    kinds, ids = set(asked.kinds), ids_in(asked.text)
+    numbers: list[int] = []
+    if not kinds or kinds & _PAGE_KINDS:
+        for modality in _modalities(asked) or (None,):
+            numbers += named_pages(unit, asked.text, PageFilters(asked.session_id, modality))
+    named = [(IN_PAGES, number) for number in numbers]
+    if not kinds or kinds & _ENTRY_KINDS:
+        ids = [parse_resource_id(each) or each for each in ids]
+        wanted = (kinds & _ENTRY_KINDS) or _ENTRY_KINDS
+        entries = unit.search_entries.named(ids, wanted)
+        if asked.session_id is not None:
+            sources = unit.search_entries.sources(entries)
+            entries = [each for each in entries if _is_in(sources.get(each), asked.session_id)]
+        named += [(IN_ENTRIES, each.number) for each in entries]
+    return named
+
+
+def _is_in(source: EntrySource | None, session_id: str) -> bool:
+    return source is not None and session_id in (source.session_id, *source.other_sessions)
+
+
+def _shown(
+    matches: Sequence[Match],
+    pages: Mapping[int, StoredPage],
+    sources: Mapping[int, EntrySource],
+    passages: Passages,
+    session_id: str | None,
+) -> list[SearchMatch]:
+    hits = []
+    for match in matches:
+        if match.place == IN_PAGES and match.number in pages:
+            hits.append(_page_hit(pages[match.number], passages))
+        elif match.place == IN_ENTRIES and match.number in sources:
+            hits.append(_entry_hit(sources[match.number], passages, session_id))
+    return hits
+
+
+def _page_hit(stored: StoredPage, passages: Passages) -> SearchMatch:
+    descriptor = read_descriptor(stored)
+    title = descriptor["hint"] or descriptor["caption"]
+    return SearchMatch(
+        kind="page",
+        entry_id=stored.page_id,
+        handle=stored.page_id,
+        session_id=descriptor["session_id"],
+        seq=None,
+        modality=descriptor["modality"],
+        title=title and cut_short(title, _LONGEST_TITLE_CHARS),
+        snippet=passages.of(stored_texts(stored)),
+        created_at=stored.created_at,
+    )
+
+
+def _entry_hit(source: EntrySource, passages: Passages, asked: str | None) -> SearchMatch:
+    texts = entry_texts(source)
+    is_file = source.kind == "file"
+    handle = source.entry_id if source.seq is None else f"entry:{source.seq}"
+    kind = resource_kind(source.mime_type) if source.mime_type else None
+    return SearchMatch(
+        kind=source.kind,
+        entry_id=source.entry_id,
+        handle=f"@blob:{source.entry_id}" if is_file else handle,
+        # A file is in all sessions that refer to it.
+        session_id=asked if is_file and asked else source.session_id,
+        seq=source.seq,
+        modality=next((each for each in MODALITIES if each == kind), None),
+        title=texts.title and cut_short(texts.title, _LONGEST_TITLE_CHARS),
+        snippet=passages.of(texts.fields),
+        created_at=source.created_at,
+    )

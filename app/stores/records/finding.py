@@ -1,0 +1,174 @@
+"""Finds what answers a query: what has all that is asked for, then what has most of it.
+
+    newest 1,000 with all terms ─────────────────────────────► ranked by their openings
+    if fewer than 100, and several terms: the newest 512
+    that have each term ─► the 200 with the heaviest terms ──►
+
+All of it is bounded, and every step is the same on both databases: the indexes answer which are the
+newest that have something, and the rest is arithmetic.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nlargest
+from typing import NamedTuple
+
+from app.models.ranking import NAMED, Ranking, weight_of
+from app.models.search import SearchQuery, SearchTerm
+from app.stores.records.word_index import Marks, WordIndex
+
+_ENOUGH = 100
+_MOST_PARTIAL = 200
+IN_ENTRIES, IN_PAGES = 1, 2
+"""The places that are searched."""
+
+
+class Match(NamedTuple):
+    """What was found. Of equal ranks pages come first, then what is newer.
+
+    So matches are in order if they are sorted from the greatest to the least.
+    """
+
+    rank: int
+    place: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Matches, the best first, and the terms with the weights that they were ranked by."""
+
+    matches: Sequence[Match]
+    terms: Sequence[SearchTerm]
+    weights: Sequence[int]
+
+    def after(self, named: Sequence[tuple[int, int]], last: Match | None) -> Sequence[Match]:
+        """Return the matches behind one, or all, with what was asked for by its id before others.
+
+        Args:
+            named: What that is, as (place, number).
+            last: The last match of the part of the list before.
+        """
+        by_id = [Match(NAMED, *key) for key in sorted(set(named), reverse=True)]
+        others = (each for each in self.matches if (each.place, each.number) not in named)
+        return [each for each in (*by_id, *others) if last is None or each < last]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlace:
+    """An index that is searched, and the marks that what is found there has.
+
+    `place` says which it is: of equal ranks, what is found in the higher one comes first.
+    """
+
+    place: int
+    index: WordIndex
+    marks: Marks
+
+
+_Key = tuple[int, int]
+"""The place of an index, and a number in it."""
+
+
+def find(query: SearchQuery, places: Sequence[SearchPlace], weights: Sequence[int] = ()) -> Found:
+    """Find what answers a query.
+
+    Args:
+        query: What is asked for.
+        places: Where to look.
+        weights: Those that an earlier part of the list was ranked by, if this is to continue it.
+    """
+    terms: Sequence[SearchTerm] = query.terms
+    openings, is_all = _complete(terms, places), True
+    known = dict.fromkeys(openings, (1 << len(terms)) - 1)
+    if len(openings) < _ENOUGH and (len(terms) > 1 or not openings):
+        held = _holders(terms, places)
+        terms, is_all = held.terms, held.is_all
+        fresh = [weight_of(sum(map(len, each))) for each in held.holders]
+        weights = weights if len(weights) == len(terms) else fresh
+        known = _bits(held.holders)
+        partial = _heaviest(known.keys() - openings.keys(), known, weights)
+        openings |= _openings(partial, places)
+    elif len(weights) != len(terms):
+        weights = [1] * len(terms)
+    ranking = Ranking(query, terms, weights, is_all=is_all)
+    everything = (1 << len(terms)) - 1
+    matches = [
+        Match(ranking.rank(opening, known.get(key, everything)), *key)
+        for key, opening in openings.items()
+    ]
+    return Found(sorted(matches, reverse=True), terms, weights)
+
+
+def _complete(terms: Sequence[SearchTerm], places: Sequence[SearchPlace]) -> dict[_Key, str]:
+    """Return the openings of what has all terms."""
+    return {
+        (each.place, number): opening
+        for each in places
+        for number, opening in each.index.newest(terms, each.marks)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Terms that something has, what has each of them, and whether that is all of the query."""
+
+    terms: Sequence[SearchTerm]
+    holders: Sequence[Sequence[set[_Key]]]
+    is_all: bool
+
+
+def _holders(terms: Sequence[SearchTerm], places: Sequence[SearchPlace]) -> _Held:
+    """Return what has each term, by place; a term that nothing has is relaxed, or left out."""
+    held = dict(zip(terms, _held(terms, places), strict=True))
+    missed = [term for term, each in held.items() if not any(each)]
+    relaxed = {part: None for term in missed for part in term.relaxed() if part not in held}
+    if relaxed:
+        held |= dict(zip(relaxed, _held(list(relaxed), places), strict=True))
+    kept = {term: each for term, each in held.items() if any(each)}
+    is_all = all(
+        bool(parts := term.relaxed()) and all(part in kept for part in parts) for term in missed
+    )
+    return _Held(list(kept), list(kept.values()), is_all)
+
+
+def _held(terms: Sequence[SearchTerm], places: Sequence[SearchPlace]) -> list[list[set[_Key]]]:
+    by_place = [
+        [
+            {(each.place, number) for number in numbers}
+            for numbers in each.index.holders(terms, each.marks)
+        ]
+        for each in places
+    ]
+    return [list(of_term) for of_term in zip(*by_place, strict=True)]
+
+
+def _bits(held: Sequence[Sequence[set[_Key]]]) -> dict[_Key, int]:
+    """Return which terms each of the holders has."""
+    known: dict[_Key, int] = {}
+    for bit, of_term in enumerate(held):
+        for keys in of_term:
+            for key in keys:
+                known[key] = known.get(key, 0) | 1 << bit
+    return known
+
+
+def _heaviest(
+    keys: Collection[_Key], known: Mapping[_Key, int], weights: Sequence[int]
+) -> Sequence[_Key]:
+    """Return those that have the heaviest terms together, of equals the first and newest."""
+    sums = {
+        bits: sum(weight for bit, weight in enumerate(weights) if bits >> bit & 1)
+        for bits in set(known.values())
+    }
+    return nlargest(_MOST_PARTIAL, keys, key=lambda key: (sums[known[key]], key))
+
+
+def _openings(keys: Collection[_Key], places: Sequence[SearchPlace]) -> dict[_Key, str]:
+    return {
+        (each.place, number): opening
+        for each in places
+        for number, opening in each.index.openings(
+            [number for place, number in keys if place == each.place]
+        ).items()
+    }

@@ -1,0 +1,303 @@
+"""Indexes of words: FTS5 on SQLite, a tsvector with a GIN index on PostgreSQL.
+
+There is one of pages, and one of all else that is found by its words. Both databases get the words
+and stems that `app.models.search` makes and nothing else, so both find the same; what is found is
+ranked by `app.models.ranking`, from the openings of texts alone.
+
+An index answers with the newest 1,000 that have what is asked for, so that a word which is
+everywhere costs no more than another. Beside its words everything has marks in the index, of its
+project, session, modality and kind, so that a search reads no other's entries.
+"""
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TypeAlias
+
+from sqlalchemy import Column, ColumnElement, Text, bindparam, func
+
+from app.models.page import Modality
+from app.models.ranking import MOST_COUNTED
+from app.models.search import (
+    STEM_MARK,
+    SearchableText,
+    SearchTerm,
+    SearchWords,
+    is_continuous,
+    search_words,
+    stems_of,
+)
+from app.models.stems import stem
+from app.stores.records.prepared_statements import Lookup
+from app.stores.records.scope import AnyTable, ProjectScope, Repository, in_batches, scoped_select
+from app.stores.records.search_tables import (
+    entry_search_postgresql,
+    entry_search_sqlite,
+    entry_search_texts,
+    page_search_postgresql,
+    page_search_sqlite,
+    page_search_texts,
+    search_entries,
+)
+from app.stores.records.tables import pages
+
+MOST_FOUND = 1_000
+"""So many of the newest that have all of a query are found."""
+MOST_HELD = MOST_COUNTED
+"""So many of the newest that have a single term are found, to find what has most of a query."""
+# Private use, so no word of a text begins so.
+MARK = "\ue000"
+"""What the marks of projects, sessions, modalities and kinds begin with."""
+_RANKED_CHARS = 2_000
+_NUMBERS_AT_ONCE = 1_000
+_MOST_SESSIONS = 256
+
+Marks: TypeAlias = Sequence[Sequence[str]]
+"""What has to be met: of each of these, one mark."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedPage:
+    """What something is to be found by. `words` may be made before the transaction begins."""
+
+    words: SearchableText | SearchWords
+    session_id: str | None
+    modality: Modality | None
+    kind: str | None = None
+    other_sessions: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """What is stored of a text."""
+
+    number: int
+    marks: Sequence[str]
+    words: SearchWords
+
+    @property
+    def stems(self) -> list[str]:
+        """The stems as the index has them."""
+        return [STEM_MARK + each for each in self.words.stems.split()]
+
+    def columns(self) -> dict[str, object]:
+        """Return the words as they are kept, with a blank on either side of each."""
+        return {"heading": f" {self.words.heading} ", "body": f" {self.words.text} "}
+
+
+@dataclass(frozen=True, slots=True)
+class IndexTables:
+    """The tables of an index, and the column whose numbers it goes by, the newest the highest."""
+
+    sqlite: AnyTable
+    postgresql: AnyTable
+    texts: AnyTable
+    numbers: Column[int]
+
+
+PAGES = IndexTables(
+    page_search_sqlite, page_search_postgresql, page_search_texts, pages.c.page_number
+)
+ENTRIES = IndexTables(
+    entry_search_sqlite,
+    entry_search_postgresql,
+    entry_search_texts,
+    search_entries.c.entry_number,
+)
+
+
+class WordIndex(Repository, ABC):
+    """The words of one project's pages, or entries. What is removed takes its words with it.
+
+    Args:
+        scope: The project.
+        tables: Which index it is.
+    """
+
+    def __init__(self, scope: ProjectScope, tables: IndexTables) -> None:
+        super().__init__(scope)
+        self._tables = tables
+
+    def index_all(self, indexed: Mapping[int, IndexedPage]) -> None:
+        """Make these the words of pages, by page number."""
+        self.remove_all(indexed)
+        entries: list[IndexEntry] = []
+        for number, each in sorted(indexed.items()):
+            words = each.words
+            words = words if isinstance(words, SearchWords) else search_words(words)
+            said = [("session", each.session_id), ("modality", each.modality), ("kind", each.kind)]
+            said += [("session", other) for other in each.other_sessions[:_MOST_SESSIONS]]
+            marks = [self.mark(name, of) for name, of in said if of is not None]
+            entries.append(IndexEntry(number, [self.mark("project", ""), *marks], words))
+        self._insert(entries)
+
+    def remove_all(self, numbers: Collection[int]) -> None:
+        """Find these no longer."""
+        for batch in in_batches(numbers, _NUMBERS_AT_ONCE):
+            self._remove(batch)
+
+    def narrowed(
+        self,
+        *,
+        session_id: str | None = None,
+        modalities: Collection[str] = (),
+        kinds: Collection[str] = (),
+    ) -> Marks:
+        """Return the marks of a project, or of a session, of modalities and kinds in it."""
+        marks = [] if session_id is None else [[self.mark("session", session_id)]]
+        for name, wanted in (("modality", modalities), ("kind", kinds)):
+            marks += [[self.mark(name, each) for each in sorted(wanted)]] if wanted else []
+        # The project is in the other marks as well, and its own is in everything of it.
+        return marks or [[self.mark("project", "")]]
+
+    def mark(self, name: str, of: str) -> str:
+        """Return the word that stands for a project, session, modality or kind."""
+        identity = f"{self._scope.project_id}\0{name}\0{of}".encode()
+        return MARK + hashlib.sha256(identity).hexdigest()[:24]
+
+    def newest(self, terms: Sequence[SearchTerm], marks: Marks) -> list[tuple[int, str]]:
+        """Return the newest `MOST_FOUND` that have all terms, as (number, opening)."""
+        return self._newest(terms, marks)
+
+    @abstractmethod
+    def holders(self, terms: Sequence[SearchTerm], marks: Marks) -> list[list[int]]:
+        """Return the numbers of the newest `MOST_HELD` that have a term, for each of some."""
+
+    @abstractmethod
+    def openings(self, numbers: Collection[int]) -> dict[int, str]:
+        """Return how the texts of these begin, by number; those that are gone are missing."""
+
+    @abstractmethod
+    def add_stems(self, numbers: Collection[int]) -> None:
+        """Put the stems beside the words of what was indexed without them, what is gone apart."""
+
+    @abstractmethod
+    def _remove(self, numbers: Sequence[int]) -> None:
+        """Forget the words of up to 1,000."""
+
+    @abstractmethod
+    def _insert(self, entries: Sequence[IndexEntry]) -> None:
+        """Store the words of what has none stored."""
+
+    @abstractmethod
+    def _newest(self, terms: Sequence[SearchTerm], marks: Marks) -> list[tuple[int, str]]:
+        """See `newest`."""
+
+    def _single_words(self, term: SearchTerm) -> list[str]:
+        """Return words of the index, of which one must be there, of a term that is one word."""
+        (word,) = term.words
+        stemmed = term.stem
+        if stemmed is None or is_continuous(word):
+            return [word]
+        # The stem itself is in the index as a word where it is one of its own forms; the word as it
+        # is asked for is all there is of what was indexed before there were stems.
+        words = [stemmed, word] if stem(stemmed) == stemmed else [word]
+        words.append(STEM_MARK + stemmed)
+        if term.modality is not None:
+            words.append(self.mark("modality", term.modality))
+        return list(dict.fromkeys(words))
+
+
+def stem_marks(words: str) -> list[str]:
+    """Return the stems of words that were indexed before, as the index has them."""
+    # Behind the words there is so much room in a tsvector, however long these are.
+    return [STEM_MARK + each for each in stems_of(words.split(), most_bytes=40_000).split()]
+
+
+def opening(heading: ColumnElement[str], text: ColumnElement[str]) -> ColumnElement[str]:
+    """What is ranked: the beginnings of its padded words, each in a line."""
+    lines: list[ColumnElement[str]] = [
+        func.substr(words, 1, _RANKED_CHARS, type_=Text) for words in (heading, text)
+    ]
+    return lines[0] + "\n" + lines[1]
+
+
+# FTS5 walks its lists from the newest page on, so that the limit ends the work.
+@cache
+def _matching(table: AnyTable, *, with_openings: bool) -> Lookup:
+    columns = [table.c.number.label("number")]
+    if with_openings:
+        columns.append(opening(table.c.heading, table.c.body).label("opening"))
+    return Lookup(
+        scoped_select(table, *columns)
+        .where(table.c.whole.op("MATCH")(bindparam("sought")))
+        .order_by(table.c.number.desc())
+        .limit(MOST_FOUND if with_openings else MOST_HELD)
+    )
+
+
+class SqliteWordIndex(WordIndex):
+    """See WordIndex."""
+
+    def holders(self, terms: Sequence[SearchTerm], marks: Marks) -> list[list[int]]:
+        """See WordIndex."""
+        lookup = _matching(self._table, with_openings=False)
+        return [
+            [row.number for row in self._scope.look_up(lookup, is_short=False, sought=sought)]
+            for sought in (self._sought([term], marks) for term in terms)
+        ]
+
+    def openings(self, numbers: Collection[int]) -> dict[int, str]:
+        """See WordIndex."""
+        table, found = self._table, {}
+        for batch in in_batches(numbers):
+            rows = self._scope.all(
+                self._scope.select(table)
+                .with_only_columns(
+                    table.c.number.label("number"),
+                    opening(table.c.heading, table.c.body).label("opening"),
+                )
+                .where(table.c.number.in_(batch))
+            )
+            found.update({row.number: row.opening for row in rows})
+        return found
+
+    def add_stems(self, numbers: Collection[int]) -> None:
+        """See WordIndex."""
+        table = self._table
+        for row in self._scope.all(self._scope.select(table).where(table.c.number.in_(numbers))):
+            scope = " ".join([row.scope, *stem_marks(row.heading + row.body)])
+            self._scope.set_values(table, table.c.number == row.rowid, scope=scope)
+
+    @property
+    def _table(self) -> AnyTable:
+        return self._tables.sqlite
+
+    def _remove(self, numbers: Sequence[int]) -> None:
+        self._scope.remove(self._table, self._table.c.number.in_(numbers))
+
+    def _insert(self, entries: Sequence[IndexEntry]) -> None:
+        rows = [
+            {
+                "number": entry.number,
+                "scope": " ".join([*entry.marks, *entry.stems]),
+                **entry.columns(),
+            }
+            for entry in entries
+        ]
+        self._scope.insert_new(self._table, rows)
+
+    def _newest(self, terms: Sequence[SearchTerm], marks: Marks) -> list[tuple[int, str]]:
+        lookup = _matching(self._table, with_openings=True)
+        # Nobody knows how many pages have one word and not the other: no work for the loop.
+        rows = self._scope.look_up(lookup, is_short=False, sought=self._sought(terms, marks))
+        return [(row.number, row.opening) for row in rows]
+
+    def _sought(self, terms: Sequence[SearchTerm], marks: Marks) -> str:
+        return " AND ".join([*map(_any_of, marks), *map(self._fts_term, terms)])
+
+    def _fts_term(self, term: SearchTerm) -> str:
+        if len(term.words) > 1 or term.is_prefix:
+            return _quoted(" ".join(term.words)) + (" *" if term.is_prefix else "")
+        return _any_of(self._single_words(term))
+
+
+def _any_of(words: Sequence[str]) -> str:
+    return _quoted(words[0]) if len(words) == 1 else f"({' OR '.join(map(_quoted, words))})"
+
+
+def _quoted(words: str) -> str:
+    # Words are letters, digits and marks: there is no quotation mark to escape.
+    return f'"{words}"'

@@ -1,0 +1,298 @@
+"""An index of words on PostgreSQL: a tsvector made by us, in a GIN index. See `WordIndex`.
+
+A GIN index answers with all matches at once, newest or not, and every match costs a look at its
+row. So everything also has a mark of its window, the 4,096 numbers it is among: a search looks into
+the newest windows first, then into as many more as should hold what is missing, and at last into
+all others.
+
+A phrase costs a look at every text that has its words, so pairs of short words are marked, too
+(see `is_pair`). A tsvector keeps 255 positions of a word, and none above 16,383: where a text has
+more (`is_long`), phrases are looked for in its words themselves.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
+
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    String,
+    and_,
+    case,
+    cast,
+    func,
+    literal,
+    or_,
+    union_all,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, TSQUERY
+
+from app.models.ranking import needle
+from app.models.search import TEXT_BREAK, SearchTerm, SearchWords, is_pair
+from app.stores.records.scope import in_batches
+from app.stores.records.word_index import (
+    MARK,
+    MOST_FOUND,
+    MOST_HELD,
+    IndexEntry,
+    Marks,
+    WordIndex,
+    opening,
+    stem_marks,
+)
+
+_WINDOW_BITS = 12
+_NEWEST_WINDOWS = 3
+_MOST_NAMED_WINDOWS = 32
+# Stands between the words of a pair; no word contains it.
+_PAIR = "\ue002"
+_MOST_POSITIONS = 255
+# Where words go that have no position left; nothing real stands there or next to it.
+_NOWHERE = 16_383
+_LAST_POSITION = _NOWHERE - 2
+
+
+class PostgresWordIndex(WordIndex):
+    """See WordIndex."""
+
+    def holders(self, terms: Sequence[SearchTerm], marks: Marks) -> list[list[int]]:
+        """See WordIndex."""
+        found: list[list[int]] = [[] for _ in terms]
+        newest = self._newest_window()
+        windows = [_Windows(newest, MOST_HELD) for _ in terms]
+        while True:
+            asked = [
+                (place, narrow)
+                for place, each in enumerate(windows)
+                if len(found[place]) < MOST_HELD
+                and (narrow := each.following(len(found[place]))) is not None
+            ]
+            if not asked:
+                return found
+            # In one statement: the way to the server takes longer than a rare word.
+            parts = []
+            for place, narrow in asked:
+                most = MOST_HELD - len(found[place])
+                matching = self._matching([terms[place]], [*_operands_of(marks), narrow], most)
+                numbers = matching.subquery(f"term_{place}")
+                parts.append(
+                    self._scope.select_from(
+                        numbers, literal(place).label("place"), numbers.c.number
+                    )
+                )
+            for row in self._scope.all(union_all(*parts)):
+                found[row.place].append(row.number)
+
+    def openings(self, numbers: Collection[int]) -> dict[int, str]:
+        """See WordIndex."""
+        texts, found = self._tables.texts, {}
+        for batch in in_batches(numbers):
+            rows = self._scope.all(
+                self._scope.select(texts)
+                .with_only_columns(
+                    texts.c.number.label("number"),
+                    opening(texts.c.heading, texts.c.body).label("opening"),
+                )
+                .where(texts.c.number.in_(batch))
+            )
+            found.update({row.number: row.opening for row in rows})
+        return found
+
+    def add_stems(self, numbers: Collection[int]) -> None:
+        """See WordIndex."""
+        texts, vectors = self._tables.texts, self._tables.postgresql
+        # What somebody else holds is being indexed anew, with its stems.
+        held = self._scope.select(vectors).where(vectors.c.number.in_(numbers))
+        held = held.with_only_columns(vectors.c.number.label("number"))
+        rows = self._scope.all(held.with_for_update(skip_locked=True))
+        still = [row.number for row in rows]
+        for row in self._scope.all(self._scope.select(texts).where(texts.c.number.in_(still))):
+            if marks := stem_marks(row.heading + row.body):
+                added = func.array_to_tsvector(cast(marks, ARRAY(String)))
+                number = row._mapping[texts.c.number]
+                words = vectors.c.words.op("||")(added)
+                self._scope.set_values(vectors, vectors.c.number == number, words=words)
+
+    def _remove(self, numbers: Sequence[int]) -> None:
+        for table in (self._tables.postgresql, self._tables.texts):
+            self._scope.remove(table, table.c.number.in_(numbers))
+
+    def _insert(self, entries: Sequence[IndexEntry]) -> None:
+        texts = [{"number": entry.number, **entry.columns()} for entry in entries]
+        self._scope.insert_new(self._tables.postgresql, _vectors(entries))
+        self._scope.insert_new(self._tables.texts, texts)
+
+    def _newest_window(self) -> int:
+        numbers = self._tables.numbers
+        last = self._scope.first(
+            self._scope.select(numbers.table)
+            .with_only_columns(numbers.label("number"))
+            .order_by(numbers.desc())
+            .limit(1)
+        )
+        return -1 if last is None else last.number >> _WINDOW_BITS
+
+    def _newest(self, terms: Sequence[SearchTerm], marks: Marks) -> list[tuple[int, str]]:
+        windows = _Windows(self._newest_window(), MOST_FOUND)
+        found: list[tuple[int, str]] = []
+        while len(found) < MOST_FOUND and (narrow := windows.following(len(found))):
+            sought = [*_operands_of(marks), narrow]
+            newest = self._matching(terms, sought, MOST_FOUND - len(found)).subquery()
+            texts = self._tables.texts
+            openings = (
+                self._scope.select(texts)
+                .with_only_columns(opening(texts.c.heading, texts.c.body))
+                .where(texts.c.number == newest.c.number)
+                .scalar_subquery()
+            )
+            statement = self._scope.select_from(newest, newest.c.number, openings.label("opening"))
+            found += [(row.number, row.opening) for row in self._scope.all(statement)]
+        return found
+
+    def _matching(
+        self, terms: Sequence[SearchTerm], marks: Sequence[str], most: int
+    ) -> Select[tuple[int]]:
+        """The newest matches with all marks, which are operands of a tsquery."""
+        vectors = self._tables.postgresql
+        everything = " & ".join([*marks, *map(self._all_words, terms)])
+        candidates = self._scope.select(
+            vectors, vectors.c.words.op("@@")(cast(everything, TSQUERY))
+        )
+        if any(len(term.words) > 1 for term in terms):
+            candidates = candidates.where(self._has_phrases(terms))
+        # The sum keeps the planner from walking down the primary key, reading every page's words.
+        candidates = candidates.order_by((vectors.c.number + 0).desc()).limit(most)
+        return candidates.with_only_columns(vectors.c.number.label("number"))
+
+    def _has_phrases(self, terms: Sequence[SearchTerm]) -> ColumnElement[bool]:
+        vectors, texts = self._tables.postgresql, self._tables.texts
+        phrases = [term for term in terms if len(term.words) > 1]
+        followed = " & ".join(f"({' <-> '.join(_operands(term))})" for term in phrases)
+        read = (
+            self._scope.select(texts)
+            .with_only_columns(
+                and_(
+                    *(
+                        or_(
+                            func.strpos(texts.c.heading, needle(term)) > 0,
+                            func.strpos(texts.c.body, needle(term)) > 0,
+                        )
+                        for term in phrases
+                    )
+                )
+            )
+            .where(texts.c.number == vectors.c.number)
+            .scalar_subquery()
+        )
+        return case(
+            (vectors.c.is_long, read),
+            else_=vectors.c.words.op("@@")(cast(followed, TSQUERY)),
+        )
+
+    def _all_words(self, term: SearchTerm) -> str:
+        if len(term.words) == 1 and not term.is_prefix:
+            return _any_of(self._single_words(term))
+        # Of a prefix it is not known which pairs it makes.
+        whole = term.words[:-1] if term.is_prefix else term.words
+        return " & ".join([*_operands(term), *map(_quoted, _pair_marks(whole))])
+
+
+class _Windows:
+    """The windows a search looks into, the newest first, in three steps at most."""
+
+    def __init__(self, newest: int, wanted: int) -> None:
+        self._next = newest
+        self._wanted = wanted
+        self._seen: list[str] = []
+        self._step = 0
+
+    def following(self, matches: int) -> str | None:
+        """The operand for the next windows, after so many matches; `None` if there are none."""
+        if self._next < 0:
+            return None
+        self._step += 1
+        if self._step == 1:
+            return self._take(_NEWEST_WINDOWS)
+        if self._step == 2 and matches:
+            # As many as hold what is missing if they are like those before, and some to spare.
+            density = matches / _NEWEST_WINDOWS
+            count = 1 + int(1.25 * (self._wanted - matches) / density)
+            if count <= _MOST_NAMED_WINDOWS:
+                return self._take(count)
+        self._next = -1
+        return f"!({' | '.join(self._seen)})"
+
+    def _take(self, count: int) -> str:
+        first = max(0, self._next - count + 1)
+        taken = [_quoted(_window_mark(window)) for window in range(first, self._next + 1)]
+        self._seen += taken
+        self._next = first - 1
+        return f"({' | '.join(taken)})"
+
+
+def place_words(words: SearchWords) -> tuple[dict[str, list[int]], bool]:
+    """Where every word of a page stands, and whether that is not all there is to know."""
+    positions: dict[str, list[int]] = defaultdict(list)
+    is_long = False
+    for position, word in enumerate(_all_of(words), 1):
+        known = positions[word]
+        if position <= _LAST_POSITION and len(known) < _MOST_POSITIONS:
+            known.append(position)
+            continue
+        is_long = True
+        if not known:
+            known.append(_NOWHERE)
+    # What breaks texts apart has kept their positions apart; nobody looks for it.
+    positions.pop(TEXT_BREAK, None)
+    return positions, is_long
+
+
+def _all_of(words: SearchWords) -> list[str]:
+    return [*words.heading.split(), TEXT_BREAK, *words.text.split()]
+
+
+def _window_mark(window: int) -> str:
+    return f"{MARK}{window}"
+
+
+def _pair_marks(words: Sequence[str]) -> Iterator[str]:
+    for first, second in pairwise(words):
+        if is_pair(first, second) and TEXT_BREAK not in (first, second):
+            yield f"{first}{_PAIR}{second}"
+
+
+def _vectors(entries: Sequence[IndexEntry]) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for entry in entries:
+        positions, is_long = place_words(entry.words)
+        marks = [
+            *entry.marks,
+            _window_mark(entry.number >> _WINDOW_BITS),
+            *entry.stems,
+            *set(_pair_marks(_all_of(entry.words))),
+        ]
+        placed = (f"'{word}':{','.join(map(str, where))}" for word, where in positions.items())
+        words = " ".join([*map(_quoted, marks), *placed])
+        rows.append({"number": entry.number, "is_long": is_long, "words": words})
+    return rows
+
+
+def _operands_of(marks: Marks) -> list[str]:
+    return [_any_of(each) for each in marks]
+
+
+def _any_of(words: Sequence[str]) -> str:
+    return f"({' | '.join(map(_quoted, words))})"
+
+
+def _operands(term: SearchTerm) -> list[str]:
+    operands = [_quoted(word) for word in term.words]
+    if term.is_prefix:
+        operands[-1] += ":*"
+    return operands
+
+
+def _quoted(word: str) -> str:
+    # Words are letters, digits and marks: there is nothing in them to escape.
+    return f"'{word}'"

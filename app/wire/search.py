@@ -1,0 +1,95 @@
+"""Shapes of a search over everything that has words."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
+
+from app.models.page import Modality
+from app.models.search_entry import SearchKind, SearchMatch
+from app.wire.lists import ListPage, list_page
+from app.wire.shape import Moment, Shape, moment
+
+_EXAMPLE: JsonDict = {
+    "kind": "tool_result",
+    "id": "019ab9a0-5c1e-7c30-8f0e-3a1d5d9a6b7c",
+    "handle": "entry:12",
+    "sessionId": "demo",
+    "seq": 12,
+    "pageId": None,
+    "resource": None,
+    "modality": None,
+    "title": "get_weather",
+    "snippet": "…sunset is at 20:41, and the sky stays clear until…",
+    "createdAt": "2026-11-21T05:30:00.000000Z",
+}
+
+
+class SearchResult(Shape, kw_only=True):
+    """Something that was found: what it is, where it is, and the passage it was found by."""
+
+    described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    kind: SearchKind
+    id: Annotated[str, Field(description="Of the page, the record or the file.")]
+    handle: Annotated[
+        str,
+        Field(
+            description="What a model's tools take to read it: a page id, `entry:12` for an entry "
+            "of the session's history, or an `@blob:` reference."
+        ),
+    ]
+    session_id: Annotated[
+        str | None, Field(description="The session it is in; of a file, one that refers to it.")
+    ]
+    seq: Annotated[int | None, Field(description="Its number in the history of the session.")]
+    page_id: str | None
+    resource: Annotated[str | None, Field(description="The URI of a file.")]
+    modality: Modality | None
+    title: Annotated[
+        str | None,
+        Field(description="Hint or caption of a page, name of a tool or file, role of a message."),
+    ]
+    snippet: Annotated[
+        str | None,
+        Field(
+            description="The passage it was found by, at most 300 bytes; `…` where it is cut. Null "
+            "where it was found by something else than its text."
+        ),
+    ]
+    created_at: Moment
+
+
+class SearchResults(ListPage[SearchResult]):
+    """What a search over everything has found, the best first."""
+
+    pending: Annotated[
+        int,
+        Field(
+            description="How much of the project was written and is not in the index yet. The "
+            "newest of it was indexed for this search."
+        ),
+    ]
+
+
+def search_results(found: Sequence[SearchMatch], next_cursor: str | None, *, pending: int) -> bytes:
+    """Return the JSON of what a search has found."""
+    listed = list_page(map(_result, found), next_cursor)
+    return b'%s,"pending":%d}' % (listed[:-1], pending)
+
+
+def _result(match: SearchMatch) -> bytes:
+    return SearchResult(
+        kind=match.kind,
+        id=match.entry_id,
+        handle=match.handle,
+        session_id=match.session_id,
+        seq=match.seq,
+        page_id=match.entry_id if match.kind == "page" else None,
+        resource=f"blob:{match.entry_id}" if match.kind == "file" else None,
+        modality=match.modality,
+        title=match.title,
+        snippet=match.snippet,
+        created_at=moment(match.created_at),
+    ).encode()

@@ -1,0 +1,108 @@
+"""What waits to be indexed: all of it, once, whoever does it, and if it is broken off."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from app.models.message import MESSAGE, StoredHistoryMessage
+from app.models.search import SearchableText, parse_search, search_words
+from app.services.search.indexing import SearchIndexing
+from app.stores.records import Records, UnitOfWork
+from app.stores.records.finding import IN_ENTRIES, IN_PAGES, Match, SearchPlace, find
+from app.stores.records.search_tables import stemless_pages
+from tests.integration.test_page_search import index
+from tests.kit.units import writing
+
+pytestmark = pytest.mark.anyio
+PROJECT = "p"
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+MESSAGES = 80
+
+
+def add_messages(unit: UnitOfWork) -> None:
+    unit.sessions.enter("s", NOW)
+    for number in range(1, MESSAGES + 1):
+        text = b"\x00" if number == 1 else b'{"role":"user","content":"walruses %d"}' % number
+        message = StoredHistoryMessage(number, f"m{number}", NOW, None, "d" * 64, text)
+        unit.sessions.append("s", MESSAGE, message.message_id)
+        unit.messages.add(message, session_id="s")
+
+
+def found(text: str) -> Callable[[UnitOfWork], list[Match]]:
+    def search(unit: UnitOfWork) -> list[Match]:
+        places = [
+            SearchPlace(IN_PAGES, unit.page_search, unit.page_search.narrowed()),
+            SearchPlace(IN_ENTRIES, unit.entry_search, unit.entry_search.narrowed()),
+        ]
+        return list(find(parse_search(text), places).matches)
+
+    return search
+
+
+def waiting(unit: UnitOfWork) -> int:
+    return unit.search_entries.count_waiting()
+
+
+async def test_everything_is_indexed_once_by_processes_that_do_it_together(
+    records: Records,
+) -> None:
+    await records.write(PROJECT, add_messages)
+    assert await records.read(PROJECT, waiting) == MESSAGES
+    indexing = [SearchIndexing(records) for _ in range(4)]
+    done = 0
+    while await records.read(PROJECT, waiting):
+        done += sum(await asyncio.gather(*(each.index_all() for each in indexing)))
+    assert done == MESSAGES
+    matches = await records.read(PROJECT, found("walrus"))
+    # One of them is no JSON: it has no words, and keeps none of the others waiting.
+    assert len(matches) == len(set(matches)) == MESSAGES - 1
+
+
+async def test_step_that_is_broken_off_is_done_again(records: Records) -> None:
+    await records.write(PROJECT, add_messages)
+
+    def broken_off(unit: UnitOfWork) -> None:
+        entries = unit.search_entries.waiting(limit=10)
+        unit.search_entries.index(dict.fromkeys(entries))
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        await records.write(PROJECT, broken_off)
+    assert await records.read(PROJECT, waiting) == MESSAGES
+    assert await SearchIndexing(records).catch_up(PROJECT) == 0
+    assert len(await records.read(PROJECT, found("walrus"))) == MESSAGES - 1
+
+
+async def test_what_changed_while_it_was_prepared_waits_on(records: Records) -> None:
+    await records.write(PROJECT, add_messages)
+
+    def overtaken(unit: UnitOfWork) -> int:
+        (entry,) = unit.search_entries.waiting(limit=1)
+        before = replace(entry, revision=entry.revision - 1)
+        return unit.search_entries.index({before: None})
+
+    assert await records.write(PROJECT, overtaken) == 0
+    assert await records.read(PROJECT, waiting) == MESSAGES
+
+
+async def test_pages_of_before_get_their_stems(records: Records) -> None:
+    said = {"a": SearchableText(("Sunsets",), ("running",)), "b": SearchableText((), ("sunset",))}
+    async with writing(records, PROJECT) as unit:
+        without = {each: replace(search_words(text), stems="") for each, text in said.items()}
+        numbers = await index(unit, without)
+        await unit.run(lambda unit: forget_stems(unit, numbers.values()))
+    assert await records.read(PROJECT, waiting) == 2
+    assert len(await records.read(PROJECT, found("sunset"))) == 1
+    assert await SearchIndexing(records).index_all() == 2
+    assert await SearchIndexing(records).index_all() == 0
+    assert len(await records.read(PROJECT, found("sunset"))) == 2
+    assert len(await records.read(PROJECT, found("runs"))) == 1
+
+
+def forget_stems(unit: Any, numbers: Any) -> None:  # noqa: ANN401 - what a migration does
+    rows = [{"page_number": number} for number in numbers]
+    unit._scope.insert_new(stemless_pages, rows)
