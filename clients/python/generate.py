@@ -37,6 +37,9 @@ REPEATABLE = {
     "resolve_references",
     "run_tool_call",
 }
+# A value of all these types is any JSON, and easier to use as what it is.
+ANY_JSON = {"str", "bool", "dict[str, Any]", "list[Any]"}
+CONDITIONS = {"if-match", "if-none-match", "if-modified-since", "if-unmodified-since"}
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 # How `_async/` becomes `_sync/`, in this order; `\b` on both sides is implied.
 WORDS = {
@@ -110,6 +113,7 @@ def without_async(text: str) -> str:
     """Return blocking code made of asynchronous code."""
     text = re.sub(r"\basync (def|for|with)\b", r"\1", text)
     text = re.sub(r"\bawait ", "", text)
+    text = re.sub(r"\bAwaitable\[(\w+)\]( \| object)?", r"\1", text)
     for word, other in WORDS.items():
         text = re.sub(rf"\b{word}\b" if "(?=" not in word else rf"\b{word}", other, text)
     head, _, rest = text.partition('"""\n')
@@ -214,7 +218,8 @@ def type_of(schema: Mapping[str, Any]) -> str:
 def union(members: list[str]) -> str:
     """Return a union without repetitions, `None` at its end."""
     distinct = sorted(dict.fromkeys(members), key=lambda each: each == "None")
-    return "Any" if "Any" in distinct else " | ".join(distinct)
+    is_any = "Any" in distinct or set(distinct) >= ANY_JSON
+    return "Any" if is_any else " | ".join(distinct)
 
 
 # --------------------------------------------------------------------------------- operations
@@ -246,14 +251,16 @@ def operation(
     by_place: dict[str, list[Any]] = {"path": [], "query": [], "header": []}
     names: set[str] = set()
     for parameter in parameters:
-        # A header may say again what the query says.
-        if python_name(parameter) not in names:
+        # A header may say again what the query says. An answer without a body would be no record.
+        is_condition = method in {"get", "head"} and parameter["name"].lower() in CONDITIONS
+        if python_name(parameter) not in names and not is_condition:
             by_place[parameter["in"]].append(parameter)
         names.add(python_name(parameter))
     takes = [f"{python_name(each)}: str | int" for each in by_place["path"]]
     sends, body = body_of(resolved(document, described.get("requestBody", {})))
     takes += [body] if body else []
     named = [optional(each) for each in by_place["query"] + by_place["header"]]
+    named.sort(key=lambda each: "=" in each)
     takes += ["*", *named] if named else []
     decoder, returned = answer_of(described["responses"], method)
     given = [repr(method.upper()), template(path), f"decode={decoder}"]
@@ -267,7 +274,7 @@ def operation(
         given.append("is_repeatable=True")
     if keyed:
         given.append("takes_key=True")
-    text = docstring(described.get("summary"), name)
+    text = docstring(described.get("description") or described.get("summary"), name)
     return (
         f'def {name}({", ".join(takes)}) -> Call[{returned}]:\n    """{text}"""\n'
         f"    return Call({', '.join(given)})\n"
@@ -295,7 +302,7 @@ def optional(parameter: Mapping[str, Any]) -> str:
     kind = re.sub(r"\b[A-Z]\w+\b", _qualified, type_of(parameter.get("schema", {})))
     if parameter["in"] == "header":
         kind = "str"
-    if parameter.get("required") and "tus" not in parameter["name"].lower():
+    if parameter.get("required"):
         return f"{python_name(parameter)}: {kind}"
     return f"{python_name(parameter)}: {union([*kind.split(' | '), 'None'])} = None"
 

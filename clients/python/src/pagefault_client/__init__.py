@@ -37,7 +37,7 @@ from pagefault_client.errors import (
     TooManyRequestsError,
     UnauthorizedError,
 )
-from pagefault_client.events import Event, NamedEvent
+from pagefault_client.events import Event
 from pagefault_client.files import ContentFile
 from pagefault_client.options import Level, RenderOptions, SessionRenderOptions, Target
 from pagefault_client.sources import UploadProgress
@@ -67,7 +67,6 @@ __all__ = [
     "Items",
     "Level",
     "Memory",
-    "NamedEvent",
     "NotFoundError",
     "Pagefault",
     "PagefaultError",

@@ -1,3 +1,3 @@
 """The version, that of the service."""
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"

@@ -1,56 +1,27 @@
-"""The events of a session or a project, typed by their names."""
+"""The events of a session or a project."""
 
 import json
-from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, cast
 
-from pagefault_client import models
+from pagefault_client.models import StreamEvent
 from pagefault_client.sse import Block
 
-Name_co = TypeVar("Name_co", bound=str, covariant=True)
-Data_co = TypeVar("Data_co", covariant=True)
-
-# A stream that says nothing for so long is dead: the service sends a comment every 15 seconds.
-SILENCE_SECONDS = 35.0
-
-
-@dataclass(frozen=True, slots=True)
-class NamedEvent(Generic[Name_co, Data_co]):
-    """An event of one name.
-
-    Attributes:
-        event: Its name, such as `page:created`.
-        id: Its position: give it as `after` to go on behind it.
-        data: What happened.
-    """
-
-    event: Name_co
-    id: int
-    data: Data_co
-
-
-Event: TypeAlias = (
-    NamedEvent[Literal["llmservice:toolResult"], models.ToolResultEvent]
-    | NamedEvent[Literal["message:created"], models.MessageEvent]
-    | NamedEvent[Literal["interaction:created"], models.InteractionEvent]
-    | NamedEvent[Literal["interaction:answered"], models.AnswerEvent]
-    | NamedEvent[Literal["page:created", "page:updated", "page:deleted"], models.PageEvent]
-    | NamedEvent[Literal["page:faulted"], models.PageFaultEvent]
-    | NamedEvent[Literal["session:imported"], models.SessionImportedEvent]
-    | NamedEvent[Literal["session:deleted"], models.SessionDeletedEvent]
-    | NamedEvent[Literal["reset"], models.ResetEvent]
-)
-"""Any event: compare `event.event` with a name, and `event.data` has its type.
+Event: TypeAlias = StreamEvent
+"""Any event, `{"event", "id", "data"}`: once `event["event"]` is compared with a name, the type of
+`event["data"]` is known. `id` is the position: give it as `after` to go on behind it.
 
 `reset` means that events are missing: read again what you show. The iterator goes on by itself. An
 event of a newer service comes under its own name.
 """
 
+# A stream that says nothing for so long is dead: the service sends a comment every 15 seconds.
+SILENCE_SECONDS = 35.0
+
 
 def event_of(block: Block, position: int) -> Event:
     """Return the event of a block with data."""
     data: Any = json.loads(block.data)
-    return cast("Event", NamedEvent(block.event, position, data))
+    return cast("Event", {"event": block.event, "id": position, "data": data})
 
 
 def position_of(block: Block, otherwise: int | None) -> int | None:

@@ -4,14 +4,25 @@
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 
+class AliasDraft(TypedDict):
+    """What an alias is to name."""
+
+    uri: str
+
+
+MediaKind: TypeAlias = Literal["audio", "video", "binary"]
+
+ResourceKind: TypeAlias = Literal["image", "audio", "video", "binary", "text"]
+
+
 class ResourceDescriptor(TypedDict):
     """What a record says about a medium it refers to (spec 002, Canonical Types)."""
 
     uri: str
-    kind: Literal["image", "audio", "video", "binary", "text"]
+    kind: ResourceKind
     mimeType: str
     filename: NotRequired[str | None]
-    mediaKind: NotRequired[Literal["audio", "video", "binary"] | None]
+    mediaKind: NotRequired[MediaKind | None]
     size: int
     digest: str
     width: NotRequired[int | None]
@@ -57,8 +68,34 @@ class AnswerEntry(TypedDict):
     seq: int
     id: str
     created_at: str
+    entry: Literal["answer"]
     interaction_id: str
     output: ChatMessage
+
+
+InputKind: TypeAlias = Literal["multimodal", "text", "dict"]
+
+
+class AnswerEvent(TypedDict):
+    """The answer of an interaction was set; `id` is that of the interaction."""
+
+    sessionId: str | None
+    seq: int | None
+    id: str
+    createdAt: str
+    inputKind: InputKind
+    output: ChatMessage
+
+
+class AnswerFrame(TypedDict):
+    """The answer of an interaction was set."""
+
+    id: int
+    event: Literal["interaction:answered"]
+    data: AnswerEvent
+
+
+AnyJson: TypeAlias = Any
 
 
 class AttachedFile(TypedDict):
@@ -68,11 +105,14 @@ class AttachedFile(TypedDict):
     mime_type: NotRequired[str | None]
 
 
+AttachmentStatus: TypeAlias = Literal["available", "missing", "unknown"]
+
+
 class Attachment(TypedDict):
     """An attached file: the id the client gave, and the resource it is."""
 
     id: str
-    status: Literal["available", "missing", "unknown"]
+    status: AttachmentStatus
     resource: NotRequired[ResourceDescriptor | None]
 
 
@@ -86,6 +126,35 @@ class AudioContent(TypedDict):
     transcript: str | None
     timestamps: list[Any] | None
     duration_seconds: float | None
+
+
+ImageDetail: TypeAlias = Literal["low", "high", "auto"]
+
+
+class ImageUrl(TypedDict):
+    """Where the image is: an address, a data URI, or a `@blob:` reference."""
+
+    url: str
+    detail: ImageDetail
+
+
+class ImageUrlBlock(TypedDict):
+    """An image as a model takes it."""
+
+    type: Literal["image_url"]
+    image_url: ImageUrl
+
+
+class TextBlock(TypedDict):
+    """What is said about the image beside it."""
+
+    type: Literal["text"]
+    text: str
+
+
+Block: TypeAlias = TextBlock | ImageUrlBlock
+
+Blocks: TypeAlias = str | list[Block]
 
 
 class ContentPart(TypedDict):
@@ -116,7 +185,11 @@ class PageMedia(TypedDict):
 
 PageType: TypeAlias = Literal["transcript", "summary", "artifact", "claim", "procedure", "index"]
 
-Timestamps: TypeAlias = list[dict[str, Any] | float | list[float]]
+Scene: TypeAlias = str | dict[str, Any]
+
+TimestampItem: TypeAlias = dict[str, Any] | float | list[float]
+
+Timestamps: TypeAlias = list[TimestampItem]
 
 
 class PageSummary(TypedDict):
@@ -129,10 +202,10 @@ class PageSummary(TypedDict):
     mime_type: str | None
     caption: str | None
     transcript: str | None
-    dimensions: list[Any] | None
+    dimensions: list[int] | None
     duration_seconds: float | None
     schema_name: str | None
-    scenes: list[str | dict[str, Any]] | None
+    scenes: list[Scene] | None
     hint: str | None
     importance: float
     pinned: bool
@@ -197,6 +270,9 @@ class DeletionReceipt(TypedDict):
     resources: list[ReleasedResource]
 
 
+FindingValue: TypeAlias = int | str
+
+
 class Finding(TypedDict):
     """One thing that is wrong with a history."""
 
@@ -204,8 +280,8 @@ class Finding(TypedDict):
     pointer: str
     rule: str
     demands: str
-    limit: NotRequired[int | str | None]
-    actual: NotRequired[int | str | None]
+    limit: NotRequired[FindingValue | None]
+    actual: NotRequired[FindingValue | None]
     fix: str
     source: str
 
@@ -224,11 +300,25 @@ LossEntry = TypedDict(
     },
 )
 
+Target: TypeAlias = Literal[
+    "openai-compat",
+    "openai-chat",
+    "openai-responses",
+    "anthropic",
+    "gemini",
+    "bedrock",
+    "mcp",
+    "langchain",
+    "vercel",
+    "vercel-6",
+    "text",
+]
+
 
 class Diagnosis(TypedDict):
     """What is wrong with a history, and the history healed."""
 
-    target: str
+    target: Target
     profile: str
     dialect: str | None
     findings: list[Finding]
@@ -238,11 +328,49 @@ class Diagnosis(TypedDict):
     messages: NotRequired[list[dict[str, Any]] | None]
 
 
+Dialect: TypeAlias = Literal[
+    "openai-chat",
+    "openai-responses",
+    "anthropic",
+    "gemini",
+    "bedrock",
+    "mcp",
+    "langchain",
+    "vercel",
+]
+
+
 class EventTicket(TypedDict):
     """What a browser shows in `?ticket=` instead of a key, to begin listening until it expires."""
 
     ticket: str
     expiresAt: str
+
+
+class Examination(TypedDict):
+    """A history: the request that a provider refused, or a list of messages, or a session."""
+
+    messages: NotRequired[list[Any] | None]
+    sessionId: NotRequired[str | None]
+
+
+LevelName: TypeAlias = Literal["FULL", "REDUCED", "ABSTRACT", "REFERENCE"]
+
+LevelInput: TypeAlias = Level | LevelName
+
+PageForm: TypeAlias = Literal["blocks", "json"]
+
+
+class FaultRequest(TypedDict):
+    """What a model asks for when it faults a page in."""
+
+    target_level: NotRequired[LevelInput]
+    session_id: NotRequired[str | None]
+    tool_call_id: NotRequired[str | None]
+    max_chars: NotRequired[int | None]
+    offset: NotRequired[int]
+    detail: NotRequired[ImageDetail]
+    form: NotRequired[PageForm]
 
 
 class FilePart(TypedDict):
@@ -255,7 +383,7 @@ class FilePart(TypedDict):
     type: Literal["file"]
     data: str
     mimeType: str
-    mediaKind: Literal["audio", "video", "binary"]
+    mediaKind: MediaKind
     filename: NotRequired[str | None]
 
 
@@ -270,10 +398,20 @@ class Frontier(TypedDict):
     orphans: NotRequired[list[int]]
 
 
+FrontierChoice: TypeAlias = str | Frontier
+
+
 class Health(TypedDict):
     """The process answers."""
 
     status: Literal["ok"]
+
+
+MessageContent: TypeAlias = str | list[dict[str, Any]]
+
+MessageRole: TypeAlias = Literal[
+    "system", "developer", "user", "assistant", "model", "tool", "function"
+]
 
 
 class HistoryMessage(TypedDict):
@@ -282,14 +420,12 @@ class HistoryMessage(TypedDict):
     seq: int
     id: str
     created_at: str
-    role: str
-    content: NotRequired[str | list[dict[str, Any]] | None]
+    entry: Literal["message"]
+    role: MessageRole
+    content: NotRequired[MessageContent | None]
     name: NotRequired[str | None]
     tool_calls: NotRequired[list[dict[str, Any]] | None]
     tool_call_id: NotRequired[str | None]
-
-
-InputKind: TypeAlias = Literal["multimodal", "text", "dict"]
 
 
 class MultiModalInput(TypedDict):
@@ -298,10 +434,13 @@ class MultiModalInput(TypedDict):
     parts: list[ContentPart]
 
 
+InteractionInput: TypeAlias = MultiModalInput | str | dict[str, Any]
+
+
 class Interaction(TypedDict):
     """One cycle of a user's request and the assistant's response."""
 
-    input: MultiModalInput | str | dict[str, Any]
+    input: InteractionInput
     output: NotRequired[ChatMessage | None]
     timestamp: NotRequired[str]
 
@@ -312,30 +451,10 @@ class InteractionEntry(TypedDict):
     seq: int
     id: str
     created_at: str
+    entry: Literal["interaction"]
     input_kind: InputKind
     bound: NotRequired[dict[str, str | None] | None]
     interaction: Interaction
-
-
-class ImageUrl(TypedDict):
-    """Where the image is: an address, a data URI, or a `@blob:` reference."""
-
-    url: str
-    detail: Literal["low", "high", "auto"]
-
-
-class ImageUrlBlock(TypedDict):
-    """An image as a model takes it."""
-
-    type: Literal["image_url"]
-    image_url: ImageUrl
-
-
-class TextBlock(TypedDict):
-    """What is said about the image beside it."""
-
-    type: Literal["text"]
-    text: str
 
 
 class PageFaultMessage(TypedDict):
@@ -344,9 +463,10 @@ class PageFaultMessage(TypedDict):
     seq: int
     id: str
     created_at: str
+    entry: Literal["page_fault"]
     role: Literal["tool"]
     tool_call_id: str | None
-    content: str | list[TextBlock | ImageUrlBlock]
+    content: Blocks
 
 
 class ImagePart(TypedDict):
@@ -413,12 +533,23 @@ class ToolMessage(TypedDict):
     toolCallId: str
     name: str
     createdAt: str
+    entry: Literal["tool_result"]
     sanitized: SanitizedToolResult
 
 
 HistoryEntry: TypeAlias = (
     ToolMessage | PageFaultMessage | InteractionEntry | AnswerEntry | HistoryMessage
 )
+
+
+class HistoryMessageDraft(TypedDict):
+    """A message as a client's own model dialect has it; further members are kept as they are."""
+
+    role: MessageRole
+    content: NotRequired[MessageContent | None]
+    name: NotRequired[str | None]
+    tool_calls: NotRequired[list[dict[str, Any]] | None]
+    tool_call_id: NotRequired[str | None]
 
 
 class ImageContent(TypedDict):
@@ -431,7 +562,45 @@ class ImageContent(TypedDict):
     embedding: Embedding | None
 
 
-ImageDetail: TypeAlias = Literal["low", "high", "auto"]
+class ImportedEntries(TypedDict):
+    """How many entries of each kind came with a session."""
+
+    toolResults: int
+    pageFaults: int
+    messages: int
+    interactions: int
+    answers: int
+
+
+InstructionStyle: TypeAlias = Literal["strict", "relaxed"]
+
+
+class InteractionDraft(TypedDict):
+    """An interaction as a client writes it."""
+
+    input: InteractionInput
+    output: NotRequired[ChatMessage | None]
+    timestamp: NotRequired[str]
+    input_kind: NotRequired[InputKind | None]
+
+
+class InteractionEvent(TypedDict):
+    """A user's turn was stored, as it was before its answer."""
+
+    sessionId: str | None
+    seq: int | None
+    id: str
+    createdAt: str
+    inputKind: InputKind
+    interaction: Interaction
+
+
+class InteractionFrame(TypedDict):
+    """A user's turn was stored."""
+
+    id: int
+    event: Literal["interaction:created"]
+    data: InteractionEvent
 
 
 class InteractionRecord(TypedDict):
@@ -452,10 +621,13 @@ class InteractionPage(TypedDict):
     nextCursor: str | None
 
 
+JsonKeyName: TypeAlias = str | int
+
+
 class JsonKey(TypedDict):
     """A member of a value, and how to ask for it."""
 
-    key: str | int
+    key: JsonKeyName
     pointer: str
     type: Literal["null", "boolean", "number", "string", "array", "object"]
     length: NotRequired[int | None]
@@ -480,7 +652,7 @@ class JsonValueAt(TypedDict):
     pointer: str
     truncated: bool
     shape: JsonShape | None
-    value: Any
+    value: AnyJson
 
 
 class ManifestPage(TypedDict):
@@ -489,7 +661,7 @@ class ManifestPage(TypedDict):
     page_id: str
     modality: Modality
     page_type: PageType
-    levels: list[str]
+    levels: list[LevelName]
     hint: str | None
     importance: float
     pinned: bool
@@ -501,7 +673,30 @@ McpRevision: TypeAlias = Literal[
     "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"
 ]
 
+MediaForm: TypeAlias = Literal["inline", "reference"]
+
 MediaWish: TypeAlias = Literal["inline", "signed-url", "reference"]
+
+MemoryPart: TypeAlias = Literal["instructions", "manifest"]
+
+
+class MessageEvent(TypedDict):
+    """A message was appended to a session; `message` is the stored one, media as references."""
+
+    sessionId: str | None
+    seq: int | None
+    id: str
+    createdAt: str
+    role: str
+    message: dict[str, Any]
+
+
+class MessageFrame(TypedDict):
+    """A message was appended."""
+
+    id: int
+    event: Literal["message:created"]
+    data: MessageEvent
 
 
 class MessagePage(TypedDict):
@@ -511,10 +706,46 @@ class MessagePage(TypedDict):
     nextCursor: str | None
 
 
+Origin: TypeAlias = Literal["stored", "supplied", "derived"]
+
+
+class PageDraft(TypedDict):
+    """A page as a client writes it."""
+
+    session_id: NotRequired[str | None]
+    modality: NotRequired[Modality]
+    page_type: NotRequired[PageType]
+    mime_type: NotRequired[str | None]
+    caption: NotRequired[str | None]
+    transcript: NotRequired[str | None]
+    dimensions: NotRequired[list[int] | None]
+    duration_seconds: NotRequired[float | None]
+    schema_name: NotRequired[str | None]
+    scenes: NotRequired[list[Scene] | None]
+    hint: NotRequired[str | None]
+    importance: NotRequired[float]
+    pinned: NotRequired[bool]
+    provenance: NotRequired[list[str]]
+    metadata: NotRequired[dict[str, Any]]
+    compression_level: NotRequired[LevelInput]
+    timestamps: NotRequired[Timestamps | None]
+    embedding: NotRequired[Embedding | None]
+    page_id: NotRequired[str | None]
+    content: NotRequired[Any]
+    represents: NotRequired[str | None]
+    parent_page_id: NotRequired[str | None]
+
+
+class PageBatch(TypedDict):
+    """Up to 1,000 pages, created together or not at all."""
+
+    pages: list[PageDraft]
+
+
 class PageBlocksRecord(TypedDict):
     """A page as the content of a tool message: text, or text and image."""
 
-    content: str | list[TextBlock | ImageUrlBlock]
+    content: Blocks
     level: Level
     requested_level: Level
     truncated: bool
@@ -522,14 +753,128 @@ class PageBlocksRecord(TypedDict):
     next_offset: int | None
 
 
+class StructuredContent(TypedDict):
+    """Data: any JSON value."""
+
+    type: Literal["structured"]
+    data: AnyJson
+    schema_name: str | None
+
+
+class TextContent(TypedDict):
+    """Text: of a text page, and the tag every page has at REFERENCE."""
+
+    type: Literal["text"]
+    text: str
+
+
+class VideoContent(TypedDict):
+    """What is seen and said in a video; `url` may be a `@blob:` reference."""
+
+    type: Literal["video"]
+    scenes: list[Scene] | None
+    transcript: str | None
+    duration_seconds: float | None
+    url: str | None
+
+
+PageContent: TypeAlias = (
+    TextContent | ImageContent | AudioContent | VideoContent | StructuredContent
+)
+
+
+class PageEvent(TypedDict):
+    """A page was created, changed or deleted; `id` is its id."""
+
+    sessionId: str | None
+    seq: int | None
+    id: str
+    createdAt: str
+    version: int
+    modality: Modality
+    pageType: PageType
+
+
+class PageFaultEvent(TypedDict):
+    """A page was faulted in; in a session, `messageId` is that of the message in its history."""
+
+    sessionId: str | None
+    seq: int | None
+    id: str
+    createdAt: str
+    level: LevelName
+    callId: str | None
+    messageId: str | None
+
+
+class PageFaultFrame(TypedDict):
+    """A page was faulted in."""
+
+    id: int
+    event: Literal["page:faulted"]
+    data: PageFaultEvent
+
+
+class ProblemFault(TypedDict):
+    """One thing that is wrong with the request, and where."""
+
+    pointer: str
+    detail: str
+
+
+class PageFaultProblem(TypedDict):
+    """A page fault that could not be carried out, with the tool message for the model that sent
+    it.
+    """
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    code: str
+    requestId: str
+    errors: NotRequired[list[ProblemFault]]
+    success: Literal[False]
+    page_id: str
+    error: str
+    role: Literal["tool"]
+    tool_call_id: str | None
+    content: str
+
+
+class Problem(TypedDict):
+    """What went wrong, for programs (`code`, `errors`) and for people (`title`, `detail`)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    code: str
+    requestId: str
+    errors: NotRequired[list[ProblemFault]]
+
+
+PageFaultRefusal: TypeAlias = PageFaultProblem | Problem
+
+
+class PageFrame(TypedDict):
+    """A page was created, changed or deleted."""
+
+    id: int
+    event: Literal["page:created", "page:updated", "page:deleted"]
+    data: PageEvent
+
+
 class PageLevelRecord(TypedDict):
     """One level of a page."""
 
     page_id: str
     level: Level
-    name: str
-    origin: Literal["stored", "supplied", "derived"]
-    content: Any
+    name: LevelName
+    origin: Origin
+    content: AnyJson
     media: PageMedia | None
     size_bytes: int | None
     size_tokens: int
@@ -551,6 +896,29 @@ class PageManifest(TypedDict):
     text: str
 
 
+class PagePatch(TypedDict):
+    """Only for the document: what a merge patch may hold, every field of it optional."""
+
+    session_id: NotRequired[str | None]
+    modality: NotRequired[Modality]
+    page_type: NotRequired[PageType]
+    mime_type: NotRequired[str | None]
+    caption: NotRequired[str | None]
+    transcript: NotRequired[str | None]
+    dimensions: NotRequired[list[int] | None]
+    duration_seconds: NotRequired[float | None]
+    schema_name: NotRequired[str | None]
+    scenes: NotRequired[list[Scene] | None]
+    hint: NotRequired[str | None]
+    importance: NotRequired[float]
+    pinned: NotRequired[bool]
+    provenance: NotRequired[list[str]]
+    metadata: NotRequired[dict[str, Any]]
+    compression_level: NotRequired[LevelInput]
+    timestamps: NotRequired[Timestamps | None]
+    embedding: NotRequired[Embedding | None]
+
+
 class PageRecord(TypedDict):
     """A page: what is said about it, and its content."""
 
@@ -561,10 +929,10 @@ class PageRecord(TypedDict):
     mime_type: str | None
     caption: str | None
     transcript: str | None
-    dimensions: list[Any] | None
+    dimensions: list[int] | None
     duration_seconds: float | None
     schema_name: str | None
-    scenes: list[str | dict[str, Any]] | None
+    scenes: list[Scene] | None
     hint: str | None
     importance: float
     pinned: bool
@@ -582,7 +950,7 @@ class PageRecord(TypedDict):
     embedding: Embedding | None
     last_accessed: str | None
     access_count: int
-    content: Any
+    content: AnyJson
 
 
 class PageToolMessage(TypedDict):
@@ -590,7 +958,7 @@ class PageToolMessage(TypedDict):
 
     role: Literal["tool"]
     tool_call_id: str | None
-    content: str | list[TextBlock | ImageUrlBlock]
+    content: Blocks
 
 
 class Readiness(TypedDict):
@@ -601,10 +969,39 @@ class Readiness(TypedDict):
     blobs: Literal["ok"]
 
 
+ReferenceForm: TypeAlias = Literal["data-uri", "base64", "signed-url", "text"]
+
+
+class RenderRequest(TypedDict):
+    """A stored record, named by exactly one id, and how it is to be rendered."""
+
+    target: Target
+    accept: NotRequired[list[str] | None]
+    media: NotRequired[MediaWish]
+    detail: NotRequired[ImageDetail | None]
+    maxBytes: NotRequired[int | None]
+    maxImages: NotRequired[int | None]
+    audience: NotRequired[Audience]
+    protocolVersion: NotRequired[McpRevision]
+    handles: NotRequired[bool]
+    memory: NotRequired[list[MemoryPart]]
+    memoryTokens: NotRequired[int]
+    maxTokens: NotRequired[int | None]
+    evictBatch: NotRequired[int | None]
+    frontier: NotRequired[FrontierChoice | None]
+    cacheMarkers: NotRequired[bool]
+    toolResultId: NotRequired[str | None]
+    pageId: NotRequired[str | None]
+    sessionId: NotRequired[str | None]
+    level: NotRequired[LevelInput | None]
+    toolCallId: NotRequired[str | None]
+    since: NotRequired[int]
+
+
 class RenderedRecord(TypedDict):
     """A record as the messages of one provider, and what had to be left out."""
 
-    target: str
+    target: Target
     profile: str
     messages: list[dict[str, Any]]
     system: NotRequired[str | None]
@@ -628,6 +1025,38 @@ class RenderedToolResult(TypedDict):
     rendering: NotRequired[RenderedRecord | None]
 
 
+class RepresentationDraft(TypedDict):
+    """A level of a page as a client supplies it: words, data, or a smaller image."""
+
+    content: Any
+
+
+class ResetEvent(TypedDict):
+    """The position that was asked for is not kept: load anew what you show."""
+
+    reason: Literal["position-not-kept"]
+    position: int
+
+
+class ResetFrame(TypedDict):
+    """The place that was asked for is not kept."""
+
+    id: int
+    event: Literal["reset"]
+    data: ResetEvent
+
+
+# A JSON value with references in it, and how they are wanted.
+ResolveRequest = TypedDict(
+    "ResolveRequest",
+    {
+        "arguments": Any,
+        "sessionId": str,
+        "as": NotRequired[ReferenceForm],
+    },
+)
+
+
 class ResolvedReference(TypedDict):
     """A reference that was replaced."""
 
@@ -648,7 +1077,7 @@ class UnresolvedReference(TypedDict):
 class ResolvedArguments(TypedDict):
     """The value with content in the place of its references, and what became of each of them."""
 
-    arguments: Any
+    arguments: AnyJson
     resolved: list[ResolvedReference]
     unresolved: list[UnresolvedReference]
 
@@ -657,10 +1086,10 @@ class ResourceRecord(TypedDict):
     """A stored resource: its descriptor, and since when it is kept."""
 
     uri: str
-    kind: Literal["image", "audio", "video", "binary", "text"]
+    kind: ResourceKind
     mimeType: str
     filename: NotRequired[str | None]
-    mediaKind: NotRequired[Literal["audio", "video", "binary"] | None]
+    mediaKind: NotRequired[MediaKind | None]
     size: int
     digest: str
     width: NotRequired[int | None]
@@ -686,10 +1115,10 @@ class SearchHit(TypedDict):
     mime_type: str | None
     caption: str | None
     transcript: str | None
-    dimensions: list[Any] | None
+    dimensions: list[int] | None
     duration_seconds: float | None
     schema_name: str | None
-    scenes: list[str | dict[str, Any]] | None
+    scenes: list[Scene] | None
     hint: str | None
     importance: float
     pinned: bool
@@ -729,6 +1158,45 @@ class SessionCounts(TypedDict):
     resources: int
 
 
+class SessionDeletedEvent(TypedDict):
+    """A session was deleted with its history and its pages, and what its events said."""
+
+    sessionId: str | None
+    seq: int | None
+    id: str
+    createdAt: str
+    deleted: EntryCounts
+
+
+class SessionDeletedFrame(TypedDict):
+    """A session was deleted."""
+
+    id: int
+    event: Literal["session:deleted"]
+    data: SessionDeletedEvent
+
+
+class SessionImportedEvent(TypedDict):
+    """A session came in as a bundle; `seq` is the last number it had.
+
+    Its history has the rest.
+    """
+
+    sessionId: str | None
+    seq: int | None
+    id: str
+    createdAt: str
+    imported: ImportedEntries
+
+
+class SessionImportedFrame(TypedDict):
+    """A session came in as a bundle."""
+
+    id: int
+    event: Literal["session:imported"]
+    data: SessionImportedEvent
+
+
 class SessionRecord(TypedDict):
     """A session. `lastSeq` is the number its newest write took."""
 
@@ -748,6 +1216,26 @@ class SessionPage(TypedDict):
     nextCursor: str | None
 
 
+class SessionRenderRequest(TypedDict):
+    """How a session is to be rendered."""
+
+    target: Target
+    accept: NotRequired[list[str] | None]
+    media: NotRequired[MediaWish]
+    detail: NotRequired[ImageDetail | None]
+    maxBytes: NotRequired[int | None]
+    maxImages: NotRequired[int | None]
+    audience: NotRequired[Audience]
+    protocolVersion: NotRequired[McpRevision]
+    handles: NotRequired[bool]
+    memory: NotRequired[list[MemoryPart]]
+    memoryTokens: NotRequired[int]
+    maxTokens: NotRequired[int | None]
+    evictBatch: NotRequired[int | None]
+    frontier: NotRequired[FrontierChoice | None]
+    cacheMarkers: NotRequired[bool]
+
+
 class SignedUrl(TypedDict):
     """A link that needs no key, fit for `<img src>` and `<video src>`, until it expires."""
 
@@ -755,20 +1243,47 @@ class SignedUrl(TypedDict):
     expiresAt: str
 
 
-class StructuredContent(TypedDict):
-    """Data: any JSON value."""
+class SignedUrlRequest(TypedDict):
+    """What a link shall permit."""
 
-    type: Literal["structured"]
-    data: Any
-    schema_name: str | None
+    expiresInSeconds: NotRequired[int]
+    disposition: NotRequired[Literal["inline", "attachment"]]
+    filename: NotRequired[str | None]
 
 
-class TextContent(TypedDict):
-    """Text: of a text page, and the tag every page has at REFERENCE."""
+class ToolResultEvent(TypedDict):
+    """A tool result was stored; `sanitized` is the stored record, byte for byte."""
 
-    type: Literal["text"]
-    text: str
+    sessionId: str | None
+    seq: int | None
+    id: str
+    createdAt: str
+    toolName: str
+    callId: str
+    success: bool
+    sanitized: SanitizedToolResult
+    rawResult: NotRequired[Any]
 
+
+class ToolResultFrame(TypedDict):
+    """A tool result was stored."""
+
+    id: int
+    event: Literal["llmservice:toolResult"]
+    data: ToolResultEvent
+
+
+StreamEvent: TypeAlias = (
+    ToolResultFrame
+    | MessageFrame
+    | InteractionFrame
+    | AnswerFrame
+    | PageFrame
+    | PageFaultFrame
+    | SessionImportedFrame
+    | SessionDeletedFrame
+    | ResetFrame
+)
 
 # Lines of a text.
 TextLines = TypedDict(
@@ -812,11 +1327,46 @@ class TextMatches(TypedDict):
 
 TextPiece: TypeAlias = TextLines | TextMatches | JsonValueAt
 
+ToolScope: TypeAlias = Literal["session", "project"]
+
+
+class ToolCall(TypedDict):
+    """A call that a model made of one of the tools."""
+
+    id: str
+    name: str
+    arguments: NotRequired[Any]
+    scope: NotRequired[ToolScope]
+
+
+class ToolCallRequest(TypedDict):
+    """A call that a model made of one of the tools, and how its answer is wanted."""
+
+    target: Target
+    accept: NotRequired[list[str] | None]
+    media: NotRequired[MediaWish]
+    detail: NotRequired[ImageDetail | None]
+    maxBytes: NotRequired[int | None]
+    maxImages: NotRequired[int | None]
+    audience: NotRequired[Audience]
+    protocolVersion: NotRequired[McpRevision]
+    handles: NotRequired[bool]
+    memory: NotRequired[list[MemoryPart]]
+    memoryTokens: NotRequired[int]
+    maxTokens: NotRequired[int | None]
+    evictBatch: NotRequired[int | None]
+    frontier: NotRequired[FrontierChoice | None]
+    cacheMarkers: NotRequired[bool]
+    id: str
+    name: str
+    arguments: NotRequired[Any]
+    scope: NotRequired[ToolScope]
+
 
 class ToolDefinitions(TypedDict):
     """The tools of the memory, in the dialect of one target."""
 
-    target: str
+    target: Target
     tools: list[dict[str, Any]]
 
 
@@ -839,12 +1389,62 @@ class ToolResultPage(TypedDict):
     nextCursor: str | None
 
 
+class ToolResultRequest(TypedDict):
+    """A raw tool result as the agent runtime hands it over."""
+
+    toolName: str
+    toolCallId: str
+    success: NotRequired[bool]
+    sessionId: NotRequired[str | None]
+    result: Any
+
+
+class TurnEntry(TypedDict):
+    """An entry of a history: exactly one of its members."""
+
+    message: NotRequired[dict[str, Any] | None]
+    toolResult: NotRequired[dict[str, Any] | None]
+    toolCall: NotRequired[ToolCall | None]
+
+
 class TurnReceipt(TypedDict):
     """What a turn appended, and the session as it is now."""
 
     seqs: list[int]
     rendering: RenderedRecord | None
     problem: NotRequired[str | None]
+
+
+class TurnRender(TypedDict):
+    """How the session is to be rendered once the turn is appended."""
+
+    target: Target
+    accept: NotRequired[list[str] | None]
+    media: NotRequired[MediaWish]
+    detail: NotRequired[ImageDetail | None]
+    maxBytes: NotRequired[int | None]
+    maxImages: NotRequired[int | None]
+    audience: NotRequired[Audience]
+    protocolVersion: NotRequired[McpRevision]
+    handles: NotRequired[bool]
+    memory: NotRequired[list[MemoryPart]]
+    memoryTokens: NotRequired[int]
+    maxTokens: NotRequired[int | None]
+    evictBatch: NotRequired[int | None]
+    frontier: NotRequired[FrontierChoice | None]
+    cacheMarkers: NotRequired[bool]
+    since: NotRequired[int]
+
+
+class TurnRequest(TypedDict):
+    """All that one step of an agent appends to a session, in order, and the rendering it wants."""
+
+    entries: list[TurnEntry]
+    expectedSeq: NotRequired[int | None]
+    render: NotRequired[TurnRender | None]
+
+
+TusVersion: TypeAlias = Literal["1.0.0"]
 
 
 class UploadRecord(TypedDict):
@@ -867,464 +1467,27 @@ class Version(TypedDict):
     version: str
 
 
-class VideoContent(TypedDict):
-    """What is seen and said in a video; `url` may be a `@blob:` reference."""
-
-    type: Literal["video"]
-    scenes: list[str | dict[str, Any]] | None
-    transcript: str | None
-    duration_seconds: float | None
-    url: str | None
-
-
-class ProblemFault(TypedDict):
-    """One thing that is wrong with the request, and where."""
-
-    pointer: str
-    detail: str
-
-
-class Problem(TypedDict):
-    """What went wrong, for programs (`code`, `errors`) and for people (`title`, `detail`)."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    instance: str
-    code: str
-    requestId: str
-    errors: NotRequired[list[ProblemFault]]
-
-
-class AliasDraft(TypedDict):
-    """What an alias is to name."""
-
-    uri: str
-
-
-class Examination(TypedDict):
-    """A history: the request that a provider refused, or a list of messages, or a session."""
-
-    messages: NotRequired[list[Any] | None]
-    sessionId: NotRequired[str | None]
-
-
-class FaultRequest(TypedDict):
-    """What a model asks for when it faults a page in."""
-
-    target_level: NotRequired[Level]
-    session_id: NotRequired[str | None]
-    tool_call_id: NotRequired[str | None]
-    max_chars: NotRequired[int | None]
-    offset: NotRequired[int]
-    detail: NotRequired[Literal["low", "high", "auto"]]
-    form: NotRequired[Literal["blocks", "json"]]
-
-
-class HistoryMessageDraft(TypedDict):
-    """A message as a client's own model dialect has it; further members are kept as they are."""
-
-    role: Literal["system", "developer", "user", "assistant", "model", "tool", "function"]
-    content: NotRequired[str | list[dict[str, Any]] | None]
-    name: NotRequired[str | None]
-    tool_calls: NotRequired[list[dict[str, Any]] | None]
-    tool_call_id: NotRequired[str | None]
-
-
-class InteractionDraft(TypedDict):
-    """An interaction as a client writes it."""
-
-    input: MultiModalInput | str | dict[str, Any]
-    output: NotRequired[ChatMessage | None]
-    timestamp: NotRequired[str]
-    input_kind: NotRequired[InputKind | None]
-
-
-class PageDraft(TypedDict):
-    """A page as a client writes it."""
-
-    session_id: NotRequired[str | None]
-    modality: NotRequired[Modality]
-    page_type: NotRequired[PageType]
-    mime_type: NotRequired[str | None]
-    caption: NotRequired[str | None]
-    transcript: NotRequired[str | None]
-    dimensions: NotRequired[list[Any] | None]
-    duration_seconds: NotRequired[float | None]
-    schema_name: NotRequired[str | None]
-    scenes: NotRequired[list[str | dict[str, Any]] | None]
-    hint: NotRequired[str | None]
-    importance: NotRequired[float]
-    pinned: NotRequired[bool]
-    provenance: NotRequired[list[str]]
-    metadata: NotRequired[dict[str, Any]]
-    compression_level: NotRequired[Level]
-    timestamps: NotRequired[Timestamps | None]
-    embedding: NotRequired[Embedding | None]
-    page_id: NotRequired[str | None]
-    content: NotRequired[Any]
-    represents: NotRequired[str | None]
-    parent_page_id: NotRequired[str | None]
-
-
-class PageBatch(TypedDict):
-    """Up to 1,000 pages, created together or not at all."""
-
-    pages: list[PageDraft]
-
-
-class PagePatch(TypedDict):
-    """Only for the document: what a merge patch may hold, every field of it optional."""
-
-    session_id: NotRequired[str | None]
-    modality: NotRequired[Modality]
-    page_type: NotRequired[PageType]
-    mime_type: NotRequired[str | None]
-    caption: NotRequired[str | None]
-    transcript: NotRequired[str | None]
-    dimensions: NotRequired[list[Any] | None]
-    duration_seconds: NotRequired[float | None]
-    schema_name: NotRequired[str | None]
-    scenes: NotRequired[list[str | dict[str, Any]] | None]
-    hint: NotRequired[str | None]
-    importance: NotRequired[float]
-    pinned: NotRequired[bool]
-    provenance: NotRequired[list[str]]
-    metadata: NotRequired[dict[str, Any]]
-    compression_level: NotRequired[Level]
-    timestamps: NotRequired[Timestamps | None]
-    embedding: NotRequired[Embedding | None]
-
-
-MemoryPart: TypeAlias = Literal["instructions", "manifest"]
-
-
-class RenderRequest(TypedDict):
-    """A stored record, named by exactly one id, and how it is to be rendered."""
-
-    target: Literal[
-        "openai-compat",
-        "openai-chat",
-        "openai-responses",
-        "anthropic",
-        "gemini",
-        "bedrock",
-        "mcp",
-        "langchain",
-        "vercel",
-        "vercel-6",
-        "text",
-    ]
-    accept: NotRequired[list[str] | None]
-    media: NotRequired[MediaWish]
-    detail: NotRequired[ImageDetail | None]
-    maxBytes: NotRequired[int | None]
-    maxImages: NotRequired[int | None]
-    audience: NotRequired[Audience]
-    protocolVersion: NotRequired[McpRevision]
-    handles: NotRequired[bool]
-    memory: NotRequired[list[MemoryPart]]
-    memoryTokens: NotRequired[int]
-    maxTokens: NotRequired[int | None]
-    evictBatch: NotRequired[int | None]
-    frontier: NotRequired[str | Frontier | None]
-    cacheMarkers: NotRequired[bool]
-    toolResultId: NotRequired[str | None]
-    pageId: NotRequired[str | None]
-    sessionId: NotRequired[str | None]
-    level: NotRequired[Level | None]
-    toolCallId: NotRequired[str | None]
-    since: NotRequired[int]
-
-
-class RepresentationDraft(TypedDict):
-    """A level of a page as a client supplies it: words, data, or a smaller image."""
-
-    content: Any
-
-
-# A JSON value with references in it, and how they are wanted.
-ResolveRequest = TypedDict(
-    "ResolveRequest",
-    {
-        "arguments": Any,
-        "sessionId": str,
-        "as": NotRequired[Literal["data-uri", "base64", "signed-url", "text"]],
-    },
-)
-
-
-class SessionRenderRequest(TypedDict):
-    """How a session is to be rendered."""
-
-    target: Literal[
-        "openai-compat",
-        "openai-chat",
-        "openai-responses",
-        "anthropic",
-        "gemini",
-        "bedrock",
-        "mcp",
-        "langchain",
-        "vercel",
-        "vercel-6",
-        "text",
-    ]
-    accept: NotRequired[list[str] | None]
-    media: NotRequired[MediaWish]
-    detail: NotRequired[ImageDetail | None]
-    maxBytes: NotRequired[int | None]
-    maxImages: NotRequired[int | None]
-    audience: NotRequired[Audience]
-    protocolVersion: NotRequired[McpRevision]
-    handles: NotRequired[bool]
-    memory: NotRequired[list[MemoryPart]]
-    memoryTokens: NotRequired[int]
-    maxTokens: NotRequired[int | None]
-    evictBatch: NotRequired[int | None]
-    frontier: NotRequired[str | Frontier | None]
-    cacheMarkers: NotRequired[bool]
-
-
-class SignedUrlRequest(TypedDict):
-    """What a link shall permit."""
-
-    expiresInSeconds: NotRequired[int]
-    disposition: NotRequired[Literal["inline", "attachment"]]
-    filename: NotRequired[str | None]
-
-
-class ToolCallRequest(TypedDict):
-    """A call that a model made of one of the tools, and how its answer is wanted."""
-
-    target: Literal[
-        "openai-compat",
-        "openai-chat",
-        "openai-responses",
-        "anthropic",
-        "gemini",
-        "bedrock",
-        "mcp",
-        "langchain",
-        "vercel",
-        "vercel-6",
-        "text",
-    ]
-    accept: NotRequired[list[str] | None]
-    media: NotRequired[MediaWish]
-    detail: NotRequired[ImageDetail | None]
-    maxBytes: NotRequired[int | None]
-    maxImages: NotRequired[int | None]
-    audience: NotRequired[Audience]
-    protocolVersion: NotRequired[McpRevision]
-    handles: NotRequired[bool]
-    memory: NotRequired[list[MemoryPart]]
-    memoryTokens: NotRequired[int]
-    maxTokens: NotRequired[int | None]
-    evictBatch: NotRequired[int | None]
-    frontier: NotRequired[str | Frontier | None]
-    cacheMarkers: NotRequired[bool]
-    id: str
-    name: str
-    arguments: NotRequired[Any]
-    scope: NotRequired[Literal["session", "project"]]
-
-
-class ToolResultRequest(TypedDict):
-    """A raw tool result as the agent runtime hands it over."""
-
-    toolName: str
-    toolCallId: str
-    success: NotRequired[bool]
-    sessionId: NotRequired[str | None]
-    result: Any
-
-
-class ToolCall(TypedDict):
-    """A call that a model made of one of the tools."""
-
-    id: str
-    name: str
-    arguments: NotRequired[Any]
-    scope: NotRequired[Literal["session", "project"]]
-
-
-class TurnEntry(TypedDict):
-    """An entry of a history: exactly one of its members."""
-
-    message: NotRequired[dict[str, Any] | None]
-    toolResult: NotRequired[dict[str, Any] | None]
-    toolCall: NotRequired[ToolCall | None]
-
-
-class TurnRender(TypedDict):
-    """How the session is to be rendered once the turn is appended."""
-
-    target: Literal[
-        "openai-compat",
-        "openai-chat",
-        "openai-responses",
-        "anthropic",
-        "gemini",
-        "bedrock",
-        "mcp",
-        "langchain",
-        "vercel",
-        "vercel-6",
-        "text",
-    ]
-    accept: NotRequired[list[str] | None]
-    media: NotRequired[MediaWish]
-    detail: NotRequired[ImageDetail | None]
-    maxBytes: NotRequired[int | None]
-    maxImages: NotRequired[int | None]
-    audience: NotRequired[Audience]
-    protocolVersion: NotRequired[McpRevision]
-    handles: NotRequired[bool]
-    memory: NotRequired[list[MemoryPart]]
-    memoryTokens: NotRequired[int]
-    maxTokens: NotRequired[int | None]
-    evictBatch: NotRequired[int | None]
-    frontier: NotRequired[str | Frontier | None]
-    cacheMarkers: NotRequired[bool]
-    since: NotRequired[int]
-
-
-class TurnRequest(TypedDict):
-    """All that one step of an agent appends to a session, in order, and the rendering it wants."""
-
-    entries: list[TurnEntry]
-    expectedSeq: NotRequired[int | None]
-    render: NotRequired[TurnRender | None]
-
-
-class ToolResultEvent(TypedDict):
-    """A tool result was stored; `sanitized` is the stored record, byte for byte."""
-
-    sessionId: str | None
-    seq: int | None
-    id: str
-    createdAt: str
-    toolName: str
-    callId: str
-    success: bool
-    sanitized: SanitizedToolResult
-    rawResult: NotRequired[Any]
-
-
-class MessageEvent(TypedDict):
-    """A message was appended to a session; `message` is the stored one, media as references."""
-
-    sessionId: str | None
-    seq: int | None
-    id: str
-    createdAt: str
-    role: str
-    message: dict[str, Any]
-
-
-class InteractionEvent(TypedDict):
-    """A user's turn was stored, as it was before its answer."""
-
-    sessionId: str | None
-    seq: int | None
-    id: str
-    createdAt: str
-    inputKind: InputKind
-    interaction: Interaction
-
-
-class AnswerEvent(TypedDict):
-    """The answer of an interaction was set; `id` is that of the interaction."""
-
-    sessionId: str | None
-    seq: int | None
-    id: str
-    createdAt: str
-    inputKind: InputKind
-    output: ChatMessage
-
-
-class PageEvent(TypedDict):
-    """A page was created, changed or deleted; `id` is its id."""
-
-    sessionId: str | None
-    seq: int | None
-    id: str
-    createdAt: str
-    version: int
-    modality: Modality
-    pageType: PageType
-
-
-class PageFaultEvent(TypedDict):
-    """A page was faulted in; in a session, `messageId` is that of the message in its history."""
-
-    sessionId: str | None
-    seq: int | None
-    id: str
-    createdAt: str
-    level: Literal["FULL", "REDUCED", "ABSTRACT", "REFERENCE"]
-    callId: str | None
-    messageId: str | None
-
-
-class ImportedEntries(TypedDict):
-    """How many entries of each kind came with a session."""
-
-    toolResults: int
-    pageFaults: int
-    messages: int
-    interactions: int
-    answers: int
-
-
-class SessionImportedEvent(TypedDict):
-    """A session came in as a bundle; `seq` is the last number it had.
-
-    Its history has the rest.
-    """
-
-    sessionId: str | None
-    seq: int | None
-    id: str
-    createdAt: str
-    imported: ImportedEntries
-
-
-class SessionDeletedEvent(TypedDict):
-    """A session was deleted with its history and its pages, and what its events said."""
-
-    sessionId: str | None
-    seq: int | None
-    id: str
-    createdAt: str
-    deleted: EntryCounts
-
-
-class ResetEvent(TypedDict):
-    """The position that was asked for is not kept: load anew what you show."""
-
-    reason: Literal["position-not-kept"]
-    position: int
-
-
 __all__ = [
     "AliasDraft",
     "AliasPage",
     "AliasRecord",
     "AnswerEntry",
     "AnswerEvent",
+    "AnswerFrame",
+    "AnyJson",
     "AttachedFile",
     "Attachment",
+    "AttachmentStatus",
     "Audience",
     "AudioContent",
+    "Block",
+    "Blocks",
     "ChatMessage",
     "ContentPart",
     "CreatedPages",
     "DeletionReceipt",
     "Diagnosis",
+    "Dialect",
     "Embedding",
     "EntryCounts",
     "EventTicket",
@@ -1332,7 +1495,9 @@ __all__ = [
     "FaultRequest",
     "FilePart",
     "Finding",
+    "FindingValue",
     "Frontier",
+    "FrontierChoice",
     "Health",
     "HistoryEntry",
     "HistoryMessage",
@@ -1344,31 +1509,49 @@ __all__ = [
     "ImageUrlBlock",
     "ImportedEntries",
     "InputKind",
+    "InstructionStyle",
     "Interaction",
     "InteractionDraft",
     "InteractionEntry",
     "InteractionEvent",
+    "InteractionFrame",
+    "InteractionInput",
     "InteractionPage",
     "InteractionRecord",
     "JsonKey",
+    "JsonKeyName",
     "JsonShape",
     "JsonValueAt",
     "Level",
+    "LevelInput",
+    "LevelName",
     "LossEntry",
     "ManifestPage",
     "McpRevision",
+    "MediaForm",
+    "MediaKind",
     "MediaWish",
     "MemoryPart",
+    "MessageContent",
     "MessageEvent",
+    "MessageFrame",
     "MessagePage",
+    "MessageRole",
     "Modality",
     "MultiModalInput",
+    "Origin",
     "PageBatch",
     "PageBlocksRecord",
+    "PageContent",
     "PageDraft",
     "PageEvent",
     "PageFaultEvent",
+    "PageFaultFrame",
     "PageFaultMessage",
+    "PageFaultProblem",
+    "PageFaultRefusal",
+    "PageForm",
+    "PageFrame",
     "PageLevelRecord",
     "PageList",
     "PageManifest",
@@ -1382,32 +1565,40 @@ __all__ = [
     "Problem",
     "ProblemFault",
     "Readiness",
+    "ReferenceForm",
     "ReleasedResource",
     "RenderRequest",
     "RenderedRecord",
     "RenderedToolResult",
     "RepresentationDraft",
     "ResetEvent",
+    "ResetFrame",
     "ResolveRequest",
     "ResolvedArguments",
     "ResolvedReference",
     "ResourceDescriptor",
+    "ResourceKind",
     "ResourcePage",
     "ResourceRecord",
     "ResourceUser",
     "Role",
     "SanitizedToolResult",
+    "Scene",
     "SearchHit",
     "SearchHits",
     "SessionCounts",
     "SessionDeletedEvent",
+    "SessionDeletedFrame",
     "SessionImportedEvent",
+    "SessionImportedFrame",
     "SessionPage",
     "SessionRecord",
     "SessionRenderRequest",
     "SignedUrl",
     "SignedUrlRequest",
+    "StreamEvent",
     "StructuredContent",
+    "Target",
     "TextBlock",
     "TextContent",
     "TextLines",
@@ -1415,21 +1606,25 @@ __all__ = [
     "TextMatches",
     "TextPart",
     "TextPiece",
+    "TimestampItem",
     "Timestamps",
     "ToolCall",
     "ToolCallRequest",
     "ToolDefinitions",
     "ToolMessage",
     "ToolResultEvent",
+    "ToolResultFrame",
     "ToolResultMeta",
     "ToolResultPage",
     "ToolResultRecord",
     "ToolResultRequest",
     "ToolResultWarning",
+    "ToolScope",
     "TurnEntry",
     "TurnReceipt",
     "TurnRender",
     "TurnRequest",
+    "TusVersion",
     "UnresolvedReference",
     "UploadRecord",
     "Version",

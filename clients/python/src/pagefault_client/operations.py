@@ -21,7 +21,7 @@ from pagefault_client.calls import (
 def list_tool_results(
     *, session_id: str | None = None, limit: int | None = None, cursor: str | None = None
 ) -> Call[models.ToolResultPage]:
-    """List Tool Results."""
+    """List tool results, newest first; of one session, if one is named."""
     return Call(
         "GET",
         "/api/tool-results",
@@ -38,24 +38,11 @@ def list_tool_results(
 def create_tool_result(
     body: models.ToolResultRequest,
     *,
-    render: Literal[
-        "openai-compat",
-        "openai-chat",
-        "openai-responses",
-        "anthropic",
-        "gemini",
-        "bedrock",
-        "mcp",
-        "langchain",
-        "vercel",
-        "vercel-6",
-        "text",
-    ]
-    | None = None,
+    render: models.Target | None = None,
     handles: bool | None = None,
     idempotency_key: str | None = None,
 ) -> Call[models.RenderedToolResult]:
-    """Create Tool Result."""
+    """Take in what a tool returned, whatever its shape, and answer with the canonical record."""
     return Call(
         "POST",
         "/api/tool-results",
@@ -65,7 +52,7 @@ def create_tool_result(
             "handles": handles,
         },
         headers={
-            "idempotency-key": idempotency_key,
+            "Idempotency-Key": idempotency_key,
         },
         json=body,
         takes_key=True,
@@ -73,7 +60,7 @@ def create_tool_result(
 
 
 def get_tool_result(tool_result_id: str | int) -> Call[models.ToolResultRecord]:
-    """Get Tool Result."""
+    """Read a record: the stored bytes, with a strong ETag."""
     return Call(
         "GET", f"/api/tool-results/{segment(tool_result_id)}", decode=json_of, is_repeatable=True
     )
@@ -82,7 +69,7 @@ def get_tool_result(tool_result_id: str | int) -> Call[models.ToolResultRecord]:
 def list_resources(
     *, limit: int | None = None, cursor: str | None = None
 ) -> Call[models.ResourcePage]:
-    """List Resources."""
+    """List resources, newest first."""
     return Call(
         "GET",
         "/api/resources",
@@ -102,7 +89,10 @@ def create_resource(
     alias: str | None = None,
     repr_digest: str | None = None,
 ) -> Call[models.ResourceRecord]:
-    """Create Resource."""
+    """Keep a file: a raw body, or the one file of a multipart form.
+
+    It is streamed to the store.
+    """
     return Call(
         "POST",
         "/api/resources",
@@ -112,7 +102,7 @@ def create_resource(
             "alias": alias,
         },
         headers={
-            "repr-digest": repr_digest,
+            "Repr-Digest": repr_digest,
         },
         content=body,
         content_type="application/octet-stream",
@@ -121,24 +111,24 @@ def create_resource(
 
 
 def get_resource(uri: str | int) -> Call[models.ResourceRecord]:
-    """Get Resource."""
+    """Read a descriptor."""
     return Call("GET", f"/api/resources/{segment(uri)}", decode=json_of, is_repeatable=True)
 
 
 def head_resource(uri: str | int) -> Call[httpx.Headers]:
-    """Head Resource."""
+    """Read a descriptor."""
     return Call("HEAD", f"/api/resources/{segment(uri)}", decode=headers_of, is_repeatable=True)
 
 
 def delete_resource(uri: str | int) -> Call[None]:
-    """Delete Resource."""
+    """Remove a resource that nothing refers to; a 409 names what does."""
     return Call("DELETE", f"/api/resources/{segment(uri)}", decode=nothing_of, is_repeatable=True)
 
 
 def create_signed_url(
     uri: str | int, body: models.SignedUrlRequest | None = None
 ) -> Call[models.SignedUrl]:
-    """Create Signed Url."""
+    """Make a link that needs no key and soon expires, for `<img>`, `<video>` and the like."""
     return Call(
         "POST",
         f"/api/resources/{segment(uri)}/signed-url",
@@ -154,8 +144,11 @@ def get_resource_content(
     token: str | None = None,
     download: bool | None = None,
     filename: str | None = None,
+    want_repr_digest: str | None = None,
+    range: str | None = None,
+    if_range: str | None = None,
 ) -> Call[bytes]:
-    """Get Resource Content."""
+    """Read the bytes: whole, in ranges, or only if they changed (RFC 9110)."""
     return Call(
         "GET",
         f"/api/resources/{segment(uri)}/content",
@@ -164,6 +157,11 @@ def get_resource_content(
             "token": token,
             "download": download,
             "filename": filename,
+        },
+        headers={
+            "Want-Repr-Digest": want_repr_digest,
+            "Range": range,
+            "If-Range": if_range,
         },
         is_repeatable=True,
     )
@@ -175,8 +173,9 @@ def head_resource_content(
     token: str | None = None,
     download: bool | None = None,
     filename: str | None = None,
+    want_repr_digest: str | None = None,
 ) -> Call[httpx.Headers]:
-    """Head Resource Content."""
+    """Read the bytes: whole, in ranges, or only if they changed (RFC 9110)."""
     return Call(
         "HEAD",
         f"/api/resources/{segment(uri)}/content",
@@ -185,6 +184,9 @@ def head_resource_content(
             "token": token,
             "download": download,
             "filename": filename,
+        },
+        headers={
+            "Want-Repr-Digest": want_repr_digest,
         },
         is_repeatable=True,
     )
@@ -199,7 +201,7 @@ def get_resource_text(
     context: int | None = None,
     pointer: str | None = None,
 ) -> Call[models.TextPiece]:
-    """Get Resource Text."""
+    """Read a piece of a text: some lines, the lines that hold something, or a value of its JSON."""
     return Call(
         "GET",
         f"/api/resources/{segment(uri)}/text",
@@ -218,7 +220,7 @@ def get_resource_text(
 def list_aliases(
     *, uri: str | None = None, limit: int | None = None, cursor: str | None = None
 ) -> Call[models.AliasPage]:
-    """List Aliases."""
+    """List aliases with the resources they name, newest first."""
     return Call(
         "GET",
         "/api/aliases",
@@ -233,7 +235,7 @@ def list_aliases(
 
 
 def get_alias(alias: str | int) -> Call[models.AliasRecord]:
-    """Get Alias."""
+    """Read which resource an alias names, with its descriptor."""
     return Call("GET", f"/api/aliases/{segment(alias)}", decode=json_of, is_repeatable=True)
 
 
@@ -244,14 +246,14 @@ def put_alias(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.AliasRecord]:
-    """Put Alias."""
+    """Give a resource an alias, by which attachments of interactions may name it."""
     return Call(
         "PUT",
         f"/api/aliases/{segment(alias)}",
         decode=json_of,
         headers={
-            "if-match": if_match,
-            "if-none-match": if_none_match,
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         json=body,
         is_repeatable=True,
@@ -259,20 +261,20 @@ def put_alias(
 
 
 def delete_alias(alias: str | int, *, if_match: str | None = None) -> Call[None]:
-    """Delete Alias."""
+    """Remove an alias; the resource stays, and so do interactions that were written with it."""
     return Call(
         "DELETE",
         f"/api/aliases/{segment(alias)}",
         decode=nothing_of,
         headers={
-            "if-match": if_match,
+            "If-Match": if_match,
         },
         is_repeatable=True,
     )
 
 
 def resolve_references(body: models.ResolveRequest) -> Call[models.ResolvedArguments]:
-    """Resolve References."""
+    """Replace `@blob:` references anywhere in a JSON value by what they stand for."""
     return Call("POST", "/api/resolve", decode=json_of, json=body, is_repeatable=True)
 
 
@@ -284,9 +286,12 @@ def list_pages(
     modality: models.Modality | None = None,
     page_type: models.PageType | None = None,
     pinned: bool | None = None,
-    level: str | None = None,
+    level: models.LevelName | None = None,
 ) -> Call[models.PageList]:
-    """List Pages."""
+    """List pages, newest first, without their contents.
+
+    `level` is the level they are shown at.
+    """
     return Call(
         "GET",
         "/api/pages",
@@ -307,13 +312,13 @@ def list_pages(
 def create_page(
     body: models.PageDraft, *, idempotency_key: str | None = None
 ) -> Call[models.PageRecord]:
-    """Create Page."""
+    """Create a page. It is given an id, unless it brings one that no page has yet."""
     return Call(
         "POST",
         "/api/pages",
         decode=json_of,
         headers={
-            "idempotency-key": idempotency_key,
+            "Idempotency-Key": idempotency_key,
         },
         json=body,
         takes_key=True,
@@ -321,7 +326,7 @@ def create_page(
 
 
 def create_pages(body: models.PageBatch) -> Call[models.CreatedPages]:
-    """Create Pages."""
+    """Create up to 1,000 pages in one transaction: all of them, or none."""
     return Call("POST", "/api/pages/bulk", decode=json_of, json=body)
 
 
@@ -333,7 +338,7 @@ def search_pages(
     session_id: str | None = None,
     modality: models.Modality | None = None,
 ) -> Call[models.SearchHits]:
-    """Search Pages."""
+    """Search hint, caption, transcript, scenes and text of pages; best match first."""
     return Call(
         "GET",
         "/api/pages/search",
@@ -350,9 +355,9 @@ def search_pages(
 
 
 def get_page(
-    page_id: str | int, *, media: Literal["reference", "inline"] | None = None
+    page_id: str | int, *, media: models.MediaForm | None = None
 ) -> Call[models.PageRecord]:
-    """Get Page."""
+    """Read a page. Its ETag stands for everything but the access counters."""
     return Call(
         "GET",
         f"/api/pages/{segment(page_id)}",
@@ -364,10 +369,8 @@ def get_page(
     )
 
 
-def head_page(
-    page_id: str | int, *, media: Literal["reference", "inline"] | None = None
-) -> Call[httpx.Headers]:
-    """Head Page."""
+def head_page(page_id: str | int, *, media: models.MediaForm | None = None) -> Call[httpx.Headers]:
+    """Read a page. Its ETag stands for everything but the access counters."""
     return Call(
         "HEAD",
         f"/api/pages/{segment(page_id)}",
@@ -386,14 +389,17 @@ def put_page(
     if_match: str | None = None,
     if_none_match: str | None = None,
 ) -> Call[models.PageRecord]:
-    """Put Page."""
+    """Create a page, or replace it.
+
+    Levels that were supplied stay as long as the content does.
+    """
     return Call(
         "PUT",
         f"/api/pages/{segment(page_id)}",
         decode=json_of,
         headers={
-            "if-match": if_match,
-            "if-none-match": if_none_match,
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         json=body,
         is_repeatable=True,
@@ -403,13 +409,13 @@ def put_page(
 def patch_page(
     page_id: str | int, body: models.PagePatch, *, if_match: str | None = None
 ) -> Call[models.PageRecord]:
-    """Patch Page."""
+    """Change what is said about a page by a merge patch (RFC 7396); its content stays."""
     return Call(
         "PATCH",
         f"/api/pages/{segment(page_id)}",
         decode=json_of,
         headers={
-            "if-match": if_match,
+            "If-Match": if_match,
         },
         json=body,
         content_type="application/merge-patch+json",
@@ -418,13 +424,13 @@ def patch_page(
 
 
 def delete_page(page_id: str | int, *, if_match: str | None = None) -> Call[None]:
-    """Delete Page."""
+    """Delete a page with its levels. What a session's history says of it stays."""
     return Call(
         "DELETE",
         f"/api/pages/{segment(page_id)}",
         decode=nothing_of,
         headers={
-            "if-match": if_match,
+            "If-Match": if_match,
         },
         is_repeatable=True,
     )
@@ -433,16 +439,10 @@ def delete_page(page_id: str | int, *, if_match: str | None = None) -> Call[None
 def get_page_content(
     page_id: str | int,
     *,
-    media: Literal["inline", "reference"] | None = None,
-    level: str | None = None,
-) -> Call[
-    models.TextContent
-    | models.ImageContent
-    | models.AudioContent
-    | models.VideoContent
-    | models.StructuredContent
-]:
-    """Get Page Content."""
+    media: models.MediaForm | None = None,
+    level: models.LevelName | None = None,
+) -> Call[models.PageContent]:
+    """Read what a page holds at a level, typed by its modality."""
     return Call(
         "GET",
         f"/api/pages/{segment(page_id)}/content",
@@ -458,14 +458,14 @@ def get_page_content(
 def get_page_blocks(
     page_id: str | int,
     *,
-    form: Literal["blocks", "json"] | None = None,
-    level: str | None = None,
-    media: Literal["inline", "reference"] | None = None,
-    detail: Literal["low", "high", "auto"] | None = None,
+    form: models.PageForm | None = None,
+    level: models.LevelName | None = None,
+    media: models.MediaForm | None = None,
+    detail: models.ImageDetail | None = None,
     max_chars: int | None = None,
     offset: int | None = None,
 ) -> Call[models.PageBlocksRecord]:
-    """Get Page Blocks."""
+    """Read a page as the content of a tool message: an image with its annotation, or text."""
     return Call(
         "GET",
         f"/api/pages/{segment(page_id)}/blocks",
@@ -486,9 +486,9 @@ def fault_page(
     page_id: str | int,
     body: models.FaultRequest | None = None,
     *,
-    form: Literal["blocks", "json"] | None = None,
+    form: models.PageForm | None = None,
 ) -> Call[models.PageToolMessage]:
-    """Fault Page."""
+    """Fault a page in: the tool message that puts it before a model."""
     return Call(
         "POST",
         f"/api/pages/{segment(page_id)}/fault",
@@ -500,8 +500,15 @@ def fault_page(
     )
 
 
-def download_page(page_id: str | int, *, level: str | None = None) -> Call[bytes]:
-    """Download Page."""
+def download_page(
+    page_id: str | int,
+    *,
+    level: models.LevelName | None = None,
+    want_repr_digest: str | None = None,
+    range: str | None = None,
+    if_range: str | None = None,
+) -> Call[bytes]:
+    """Download a page as a file, by default its FULL level."""
     return Call(
         "GET",
         f"/api/pages/{segment(page_id)}/download",
@@ -509,12 +516,22 @@ def download_page(page_id: str | int, *, level: str | None = None) -> Call[bytes
         query={
             "level": level,
         },
+        headers={
+            "Want-Repr-Digest": want_repr_digest,
+            "Range": range,
+            "If-Range": if_range,
+        },
         is_repeatable=True,
     )
 
 
-def head_page_download(page_id: str | int, *, level: str | None = None) -> Call[httpx.Headers]:
-    """Head Page Download."""
+def head_page_download(
+    page_id: str | int,
+    *,
+    level: models.LevelName | None = None,
+    want_repr_digest: str | None = None,
+) -> Call[httpx.Headers]:
+    """Download a page as a file, by default its FULL level."""
     return Call(
         "HEAD",
         f"/api/pages/{segment(page_id)}/download",
@@ -522,12 +539,15 @@ def head_page_download(page_id: str | int, *, level: str | None = None) -> Call[
         query={
             "level": level,
         },
+        headers={
+            "Want-Repr-Digest": want_repr_digest,
+        },
         is_repeatable=True,
     )
 
 
 def get_page_representation(page_id: str | int, level: str | int) -> Call[models.PageLevelRecord]:
-    """Get Page Representation."""
+    """Read one level as it is stored, and whether it was stored, supplied or derived."""
     return Call(
         "GET",
         f"/api/pages/{segment(page_id)}/representations/{segment(level)}",
@@ -543,13 +563,13 @@ def put_page_representation(
     *,
     if_match: str | None = None,
 ) -> Call[models.PageLevelRecord]:
-    """Put Page Representation."""
+    """Supply a level above FULL: a summary, a transcript, a caption, or a smaller image."""
     return Call(
         "PUT",
         f"/api/pages/{segment(page_id)}/representations/{segment(level)}",
         decode=json_of,
         headers={
-            "if-match": if_match,
+            "If-Match": if_match,
         },
         json=body,
         is_repeatable=True,
@@ -559,13 +579,13 @@ def put_page_representation(
 def delete_page_representation(
     page_id: str | int, level: str | int, *, if_match: str | None = None
 ) -> Call[None]:
-    """Delete Page Representation."""
+    """Give a supplied level back: it is derived again, as far as it can be."""
     return Call(
         "DELETE",
         f"/api/pages/{segment(page_id)}/representations/{segment(level)}",
         decode=nothing_of,
         headers={
-            "if-match": if_match,
+            "If-Match": if_match,
         },
         is_repeatable=True,
     )
@@ -574,7 +594,7 @@ def delete_page_representation(
 def list_sessions(
     *, q: str | None = None, limit: int | None = None, cursor: str | None = None
 ) -> Call[models.SessionPage]:
-    """List Sessions."""
+    """List sessions, the one last written to first, with their counts and sizes."""
     return Call(
         "GET",
         "/api/sessions",
@@ -589,12 +609,12 @@ def list_sessions(
 
 
 def get_session(session_id: str | int) -> Call[models.SessionRecord]:
-    """Get Session."""
+    """Read what a session holds: counts, bytes referenced, bytes saved against inline storage."""
     return Call("GET", f"/api/sessions/{segment(session_id)}", decode=json_of, is_repeatable=True)
 
 
 def head_session(session_id: str | int) -> Call[httpx.Headers]:
-    """Head Session."""
+    """Read what a session holds: counts, bytes referenced, bytes saved against inline storage."""
     return Call(
         "HEAD", f"/api/sessions/{segment(session_id)}", decode=headers_of, is_repeatable=True
     )
@@ -603,28 +623,31 @@ def head_session(session_id: str | int) -> Call[httpx.Headers]:
 def put_session(
     session_id: str | int, *, if_match: str | None = None, if_none_match: str | None = None
 ) -> Call[models.SessionRecord]:
-    """Put Session."""
+    """Create a session with nothing in it.
+
+    Nobody has to: the first write to a session does it.
+    """
     return Call(
         "PUT",
         f"/api/sessions/{segment(session_id)}",
         decode=json_of,
         headers={
-            "if-match": if_match,
-            "if-none-match": if_none_match,
+            "If-Match": if_match,
+            "If-None-Match": if_none_match,
         },
         is_repeatable=True,
     )
 
 
 def delete_session(session_id: str | int) -> Call[models.DeletionReceipt]:
-    """Delete Session."""
+    """Delete a session with its history and its pages, in one transaction."""
     return Call(
         "DELETE", f"/api/sessions/{segment(session_id)}", decode=json_of, is_repeatable=True
     )
 
 
 def get_manifest(session_id: str | int, *, limit: int | None = None) -> Call[models.PageManifest]:
-    """Get Manifest."""
+    """Read what a model is told of the session's pages: what there is, and at which levels."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}/manifest",
@@ -639,12 +662,12 @@ def get_manifest(session_id: str | int, *, limit: int | None = None) -> Call[mod
 def list_messages(
     session_id: str | int,
     *,
-    media: Literal["reference", "inline"] | None = None,
+    media: models.MediaForm | None = None,
     limit: int | None = None,
     cursor: str | None = None,
     after: int | None = None,
 ) -> Call[models.MessagePage]:
-    """List Messages."""
+    """Replay a session: everything written to it in the order of `seq`, each as it was written."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}/messages",
@@ -662,13 +685,13 @@ def list_messages(
 def append_message(
     session_id: str | int, body: models.HistoryMessageDraft, *, idempotency_key: str | None = None
 ) -> Call[models.HistoryMessage]:
-    """Append Message."""
+    """Append a message in a model's dialect: `content` is text, a list of blocks, or null."""
     return Call(
         "POST",
         f"/api/sessions/{segment(session_id)}/messages",
         decode=json_of,
         headers={
-            "idempotency-key": idempotency_key,
+            "Idempotency-Key": idempotency_key,
         },
         json=body,
         takes_key=True,
@@ -676,9 +699,9 @@ def append_message(
 
 
 def get_message(
-    session_id: str | int, seq: str | int, *, media: Literal["reference", "inline"] | None = None
+    session_id: str | int, seq: str | int, *, media: models.MediaForm | None = None
 ) -> Call[models.HistoryEntry]:
-    """Get Message."""
+    """Read one entry of a session's history by its number, whatever its kind."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}/messages/{segment(seq)}",
@@ -697,7 +720,7 @@ def list_interactions(
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Call[models.InteractionPage]:
-    """List Interactions."""
+    """List the interactions of a session in the order of `seq`, with their answers."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}/interactions",
@@ -718,7 +741,7 @@ def create_interaction(
     attachments: Literal["known", "any"] | None = None,
     idempotency_key: str | None = None,
 ) -> Call[models.InteractionRecord]:
-    """Create Interaction."""
+    """Append a user's turn: text, a `MultiModalInput`, or a legacy object, kept whole."""
     return Call(
         "POST",
         f"/api/sessions/{segment(session_id)}/interactions",
@@ -727,7 +750,7 @@ def create_interaction(
             "attachments": attachments,
         },
         headers={
-            "idempotency-key": idempotency_key,
+            "Idempotency-Key": idempotency_key,
         },
         json=body,
         takes_key=True,
@@ -737,7 +760,7 @@ def create_interaction(
 def get_interaction(
     session_id: str | int, interaction_id: str | int
 ) -> Call[models.InteractionRecord]:
-    """Get Interaction."""
+    """Read an interaction, with its answer if it has one."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}/interactions/{segment(interaction_id)}",
@@ -753,13 +776,13 @@ def set_interaction_output(
     *,
     if_match: str | None = None,
 ) -> Call[models.InteractionRecord]:
-    """Set Interaction Output."""
+    """Set the answer of an interaction, once: the same again changes nothing, another is a 409."""
     return Call(
         "PUT",
         f"/api/sessions/{segment(session_id)}/interactions/{segment(interaction_id)}/output",
         decode=json_of,
         headers={
-            "if-match": if_match,
+            "If-Match": if_match,
         },
         json=body,
         is_repeatable=True,
@@ -767,14 +790,14 @@ def set_interaction_output(
 
 
 def export_session(session_id: str | int) -> Call[bytes]:
-    """Export Session."""
+    """Download a whole session as a zip: history, pages, interactions, and every blob once."""
     return Call(
         "GET", f"/api/sessions/{segment(session_id)}/bundle", decode=bytes_of, is_repeatable=True
     )
 
 
 def import_session(body: Body) -> Call[models.SessionRecord]:
-    """Import Session."""
+    """Restore a session from its bundle, with the same ids and the same bytes."""
     return Call(
         "POST", "/api/sessions/import", decode=json_of, content=body, content_type="application/zip"
     )
@@ -783,35 +806,12 @@ def import_session(body: Body) -> Call[models.SessionRecord]:
 def examine_history(
     body: models.Examination,
     *,
-    target: Literal[
-        "openai-compat",
-        "openai-chat",
-        "openai-responses",
-        "anthropic",
-        "gemini",
-        "bedrock",
-        "mcp",
-        "langchain",
-        "vercel",
-        "vercel-6",
-        "text",
-    ]
-    | None = None,
+    target: models.Target | None = None,
     apply: bool | None = None,
-    dialect: Literal[
-        "openai-chat",
-        "openai-responses",
-        "anthropic",
-        "gemini",
-        "bedrock",
-        "mcp",
-        "langchain",
-        "vercel",
-    ]
-    | None = None,
+    dialect: models.Dialect | None = None,
     max_tokens: int | None = None,
 ) -> Call[models.Diagnosis]:
-    """Examine History."""
+    """Find what is wrong with a history of any dialect, and heal it."""
     return Call(
         "POST",
         "/api/doctor",
@@ -830,19 +830,7 @@ def examine_history(
 def render_tool_result(
     tool_result_id: str | int,
     *,
-    target: Literal[
-        "openai-compat",
-        "openai-chat",
-        "openai-responses",
-        "anthropic",
-        "gemini",
-        "bedrock",
-        "mcp",
-        "langchain",
-        "vercel",
-        "vercel-6",
-        "text",
-    ],
+    target: models.Target,
     accept: str | None = None,
     media: models.MediaWish | None = None,
     detail: models.ImageDetail | None = None,
@@ -853,7 +841,7 @@ def render_tool_result(
     handles: bool | None = None,
     max_tokens: int | None = None,
 ) -> Call[models.RenderedRecord]:
-    """Render Tool Result."""
+    """Render a tool result for a model, as the answer to its call."""
     return Call(
         "GET",
         f"/api/tool-results/{segment(tool_result_id)}/render",
@@ -878,21 +866,8 @@ def render_page(
     page_id: str | int,
     *,
     tool_call_id: str | None = None,
-    level: str | None = None,
-    target: Literal[
-        "openai-compat",
-        "openai-chat",
-        "openai-responses",
-        "anthropic",
-        "gemini",
-        "bedrock",
-        "mcp",
-        "langchain",
-        "vercel",
-        "vercel-6",
-        "text",
-    ]
-    | None = None,
+    level: models.LevelName | None = None,
+    target: models.Target | None = None,
     accept: str | None = None,
     media: models.MediaWish | None = None,
     detail: models.ImageDetail | None = None,
@@ -903,7 +878,7 @@ def render_page(
     handles: bool | None = None,
     max_tokens: int | None = None,
 ) -> Call[models.RenderedRecord]:
-    """Render Page."""
+    """Render a page at a level for a model, as the answer to the call that faults it in."""
     return Call(
         "GET",
         f"/api/pages/{segment(page_id)}/render",
@@ -929,25 +904,13 @@ def render_page(
 def render_session(
     session_id: str | int,
     *,
+    target: models.Target,
     since: int | None = None,
     memory: str | None = None,
     memory_tokens: int | None = None,
     frontier: str | None = None,
     evict_batch: int | None = None,
     cache_markers: bool | None = None,
-    target: Literal[
-        "openai-compat",
-        "openai-chat",
-        "openai-responses",
-        "anthropic",
-        "gemini",
-        "bedrock",
-        "mcp",
-        "langchain",
-        "vercel",
-        "vercel-6",
-        "text",
-    ],
     accept: str | None = None,
     media: models.MediaWish | None = None,
     detail: models.ImageDetail | None = None,
@@ -958,7 +921,7 @@ def render_session(
     handles: bool | None = None,
     max_tokens: int | None = None,
 ) -> Call[models.RenderedRecord]:
-    """Render Session."""
+    """Render the history of a session as one list of messages, in the provider's order."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}/render",
@@ -988,7 +951,7 @@ def render_session(
 def render_session_on(
     session_id: str | int, body: models.SessionRenderRequest
 ) -> Call[models.RenderedRecord]:
-    """Render Session On."""
+    """Render the history of a session within limits, and remember how far it was evicted."""
     return Call(
         "POST",
         f"/api/sessions/{segment(session_id)}/render",
@@ -999,28 +962,12 @@ def render_session_on(
 
 
 def render_record(body: models.RenderRequest) -> Call[models.RenderedRecord]:
-    """Render Record."""
+    """Render a stored record with options too long for an address."""
     return Call("POST", "/api/render", decode=json_of, json=body, is_repeatable=True)
 
 
-def list_tools(
-    *,
-    target: Literal[
-        "openai-compat",
-        "openai-chat",
-        "openai-responses",
-        "anthropic",
-        "gemini",
-        "bedrock",
-        "mcp",
-        "langchain",
-        "vercel",
-        "vercel-6",
-        "text",
-    ],
-    only: str | None = None,
-) -> Call[models.ToolDefinitions]:
-    """List Tools."""
+def list_tools(*, target: models.Target, only: str | None = None) -> Call[models.ToolDefinitions]:
+    """Read the definitions of the memory's tools, in the dialect of a provider."""
     return Call(
         "GET",
         "/api/tools",
@@ -1033,8 +980,8 @@ def list_tools(
     )
 
 
-def get_tool_instructions(*, style: Literal["strict", "relaxed"] | None = None) -> Call[str]:
-    """Get Tool Instructions."""
+def get_tool_instructions(*, style: models.InstructionStyle | None = None) -> Call[str]:
+    """Read the rules that a model needs to use its memory well, to be put before it as they are."""
     return Call(
         "GET",
         "/api/tools/instructions",
@@ -1049,7 +996,7 @@ def get_tool_instructions(*, style: Literal["strict", "relaxed"] | None = None) 
 def run_tool_call(
     session_id: str | int, body: models.ToolCallRequest
 ) -> Call[models.RenderedRecord]:
-    """Run Tool Call."""
+    """Run a model's call of one of the tools; `messages` is what to append to the conversation."""
     return Call(
         "POST",
         f"/api/sessions/{segment(session_id)}/tool-calls",
@@ -1062,13 +1009,13 @@ def run_tool_call(
 def append_turn(
     session_id: str | int, body: models.TurnRequest, *, idempotency_key: str | None = None
 ) -> Call[models.TurnReceipt]:
-    """Append Turn."""
+    """Append messages, tool results and calls of our tools in one transaction, and render."""
     return Call(
         "POST",
         f"/api/sessions/{segment(session_id)}/turns",
         decode=json_of,
         headers={
-            "idempotency-key": idempotency_key,
+            "Idempotency-Key": idempotency_key,
         },
         json=body,
         takes_key=True,
@@ -1076,44 +1023,39 @@ def append_turn(
 
 
 def create_upload(
-    *,
-    tus_resumable: str | None = None,
-    upload_length: str | None = None,
-    upload_metadata: str | None = None,
+    *, tus_resumable: str, upload_length: str, upload_metadata: str | None = None
 ) -> Call[httpx.Headers]:
-    """Create Upload."""
+    """Begin an upload of a file of known length; `Location` is where its pieces go."""
     return Call(
         "POST",
         "/api/uploads",
         decode=headers_of,
         headers={
-            "tus-resumable": tus_resumable,
-            "upload-length": upload_length,
-            "upload-metadata": upload_metadata,
+            "Tus-Resumable": tus_resumable,
+            "Upload-Length": upload_length,
+            "Upload-Metadata": upload_metadata,
         },
     )
 
 
 def get_upload_options() -> Call[httpx.Headers]:
-    """Get Upload Options."""
+    """Say what of the protocol is spoken here, and how long a file may be."""
     return Call("OPTIONS", "/api/uploads", decode=headers_of, is_repeatable=True)
 
 
 def get_upload(upload_id: str | int) -> Call[models.UploadRecord]:
-    """Get Upload."""
+    """Read the same as JSON, with the resource that became of it."""
     return Call("GET", f"/api/uploads/{segment(upload_id)}", decode=json_of, is_repeatable=True)
 
 
-def get_upload_offset(
-    upload_id: str | int, *, tus_resumable: str | None = None
-) -> Call[httpx.Headers]:
-    """Get Upload Offset."""
+def get_upload_offset(upload_id: str | int, *, tus_resumable: str) -> Call[httpx.Headers]:
+    """Say where to go on with an upload: `Upload-Offset` is where the next piece begins."""
     return Call(
         "HEAD",
         f"/api/uploads/{segment(upload_id)}",
         decode=headers_of,
         headers={
-            "tus-resumable": tus_resumable,
+            "Tus-Resumable": tus_resumable,
         },
         is_repeatable=True,
     )
@@ -1123,33 +1065,33 @@ def append_upload(
     upload_id: str | int,
     body: Body,
     *,
-    tus_resumable: str | None = None,
-    upload_offset: str | None = None,
+    tus_resumable: str,
+    upload_offset: str,
     upload_checksum: str | None = None,
 ) -> Call[httpx.Headers]:
-    """Append Upload."""
+    """Send the next piece. What comes of it is kept, even if the request breaks."""
     return Call(
         "PATCH",
         f"/api/uploads/{segment(upload_id)}",
         decode=headers_of,
         headers={
-            "tus-resumable": tus_resumable,
-            "upload-offset": upload_offset,
-            "upload-checksum": upload_checksum,
+            "Tus-Resumable": tus_resumable,
+            "Upload-Offset": upload_offset,
+            "Upload-Checksum": upload_checksum,
         },
         content=body,
         content_type="application/offset+octet-stream",
     )
 
 
-def delete_upload(upload_id: str | int, *, tus_resumable: str | None = None) -> Call[None]:
-    """Delete Upload."""
+def delete_upload(upload_id: str | int, *, tus_resumable: str) -> Call[None]:
+    """Give an upload up. A resource that came of it stays."""
     return Call(
         "DELETE",
         f"/api/uploads/{segment(upload_id)}",
         decode=nothing_of,
         headers={
-            "tus-resumable": tus_resumable,
+            "Tus-Resumable": tus_resumable,
         },
         is_repeatable=True,
     )
@@ -1158,7 +1100,7 @@ def delete_upload(upload_id: str | int, *, tus_resumable: str | None = None) -> 
 def stream_events(
     *, ticket: str | None = None, after: int | None = None, last_event_id: int | None = None
 ) -> Call[str]:
-    """Stream Events."""
+    """Listen to everything that is written to the project, as server-sent events."""
     return Call(
         "GET",
         "/api/events",
@@ -1179,7 +1121,7 @@ def stream_session_events(
     after: int | None = None,
     last_event_id: int | None = None,
 ) -> Call[str]:
-    """Stream Session Events."""
+    """Listen to what is written to a session, as server-sent events."""
     return Call(
         "GET",
         f"/api/sessions/{segment(session_id)}/events",
@@ -1194,25 +1136,25 @@ def stream_session_events(
 
 
 def create_event_ticket() -> Call[models.EventTicket]:
-    """Create Event Ticket."""
+    """Make a ticket to begin listening with, for browsers, whose EventSource sends no headers."""
     return Call("POST", "/api/events/ticket", decode=json_of, is_repeatable=True)
 
 
 def get_health() -> Call[models.Health]:
-    """Get Health."""
+    """Say that the process answers."""
     return Call("GET", "/healthz", decode=json_of, is_repeatable=True)
 
 
 def get_readiness() -> Call[models.Readiness]:
-    """Get Readiness."""
+    """Say that both stores answer; 503 if one does not, 507 if there is no room for a file."""
     return Call("GET", "/readyz", decode=json_of, is_repeatable=True)
 
 
 def get_version() -> Call[models.Version]:
-    """Get Version."""
+    """Say which version of the service answers."""
     return Call("GET", "/api/version", decode=json_of, is_repeatable=True)
 
 
 def get_metrics() -> Call[str]:
-    """Get Metrics."""
+    """Metrics in Prometheus' text format."""
     return Call("GET", "/metrics", decode=text_of, is_repeatable=True)

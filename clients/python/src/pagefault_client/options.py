@@ -5,7 +5,7 @@ import platform
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 import httpx
 
@@ -15,32 +15,9 @@ from pagefault_client._version import VERSION
 DEFAULT_URL = "http://127.0.0.1:8000"
 USER_AGENT = f"pagefault-client/{VERSION} python/{platform.python_version()}"
 
-Target: TypeAlias = Literal[
-    "openai-compat",
-    "openai-chat",
-    "openai-responses",
-    "anthropic",
-    "gemini",
-    "bedrock",
-    "mcp",
-    "langchain",
-    "vercel",
-    "vercel-6",
-    "text",
-]
-Dialect: TypeAlias = Literal[
-    "openai-chat",
-    "openai-responses",
-    "anthropic",
-    "gemini",
-    "bedrock",
-    "mcp",
-    "langchain",
-    "vercel",
-]
-Level: TypeAlias = (
-    models.Level | Literal["0", "1", "2", "3", "FULL", "REDUCED", "ABSTRACT", "REFERENCE"]
-)
+Target: TypeAlias = models.Target
+Level: TypeAlias = models.LevelInput
+_LEVELS: tuple[models.LevelName, ...] = ("FULL", "REDUCED", "ABSTRACT", "REFERENCE")
 
 
 class RenderOptions(TypedDict, total=False):
@@ -100,6 +77,11 @@ def options_of(
         timeout=timeout if isinstance(timeout, httpx.Timeout) else httpx.Timeout(timeout),
         retries=max(0, retries),
     )
+
+
+def level_name(level: Level | None) -> models.LevelName | None:
+    """Return a level as the query spells it."""
+    return _LEVELS[level] if isinstance(level, int) else level
 
 
 def on_the_wire(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ class Decoder:
     def feed(self, piece: bytes) -> list[Block]:
         """Return the blocks that a piece completes."""
         # A long event comes in many pieces: what has no end of a line yet is not looked at again.
-        if b"\n" not in piece and b"\r" not in piece:
+        if b"\n" not in piece and b"\r" not in piece and not self._rest.endswith(b"\r"):
             self._rest += piece
             return []
         text = bytes(self._rest) + piece

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import Any, Literal, ParamSpec, Self
+from typing import Any, ParamSpec, Self
 
 import httpx
 
@@ -16,7 +16,7 @@ from pagefault_client._async.tool_results import AsyncToolResults
 from pagefault_client._async.tools import AsyncTools
 from pagefault_client._async.transport import AsyncTransport
 from pagefault_client.calls import Call, T_co
-from pagefault_client.options import Dialect, Target, options_of
+from pagefault_client.options import Target, options_of
 from pagefault_client.shown import WrapTarget
 from pagefault_client.values import jsonable
 
@@ -135,7 +135,7 @@ class AsyncPagefault:
         self,
         session_id: str,
         arguments: Any,  # noqa: ANN401 - JSON
-        as_: Literal["data-uri", "base64", "signed-url", "text"] = "data-uri",
+        as_: models.ReferenceForm = "data-uri",
     ) -> models.ResolvedArguments:
         """Return arguments of a tool with the content of files in place of their handles."""
         return await self._transport.send(
@@ -154,7 +154,7 @@ class AsyncPagefault:
         target: Target,
         *,
         apply: bool = False,
-        dialect: Dialect | None = None,
+        dialect: models.Dialect | None = None,
         max_tokens: int | None = None,
     ) -> models.Diagnosis:
         """Examine a history for a provider; with `apply`, heal it. Nothing is stored.

@@ -1,12 +1,12 @@
 """Memory pages."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 from pagefault_client import models, operations
 from pagefault_client._async.lists import AsyncItems
 from pagefault_client._async.transport import AsyncTransport
-from pagefault_client.options import Level, RenderOptions, Target, on_the_wire
+from pagefault_client.options import Level, RenderOptions, Target, level_name, on_the_wire
 
 
 class AsyncPages:
@@ -57,7 +57,7 @@ class AsyncPages:
         return made["items"]
 
     async def get(
-        self, page_id: str, *, media: Literal["inline", "reference"] | None = None
+        self, page_id: str, *, media: models.MediaForm | None = None
     ) -> models.PageRecord:
         """Return a page with its content; `media="inline"` has its media in place of references."""
         return await self._transport.send(operations.get_page(page_id, media=media))
@@ -94,7 +94,7 @@ class AsyncPages:
                 modality=modality,
                 page_type=page_type,
                 pinned=pinned,
-                level=_level(level),
+                level=level_name(level),
             ),
         )
 
@@ -132,7 +132,7 @@ class AsyncPages:
         Raises:
             NotFoundError: There is no such page; `tool_message` says it to the model.
         """
-        body: Any = {
+        body: models.FaultRequest = {
             "target_level": target_level,
             "session_id": session_id,
             "tool_call_id": tool_call_id,
@@ -149,11 +149,11 @@ class AsyncPages:
         page_id: str,
         *,
         level: Level | None = None,
-        media: Literal["inline", "reference"] | None = None,
-    ) -> Any:  # noqa: ANN401 - a union by `type`, see the operation
+        media: models.MediaForm | None = None,
+    ) -> models.PageContent:
         """Return the content of a level; its `type` is that of the modality."""
         return await self._transport.send(
-            operations.get_page_content(page_id, level=_level(level), media=media)
+            operations.get_page_content(page_id, level=level_name(level), media=media)
         )
 
     async def blocks(
@@ -161,7 +161,7 @@ class AsyncPages:
         page_id: str,
         *,
         level: Level | None = None,
-        media: Literal["inline", "reference"] | None = None,
+        media: models.MediaForm | None = None,
         detail: models.ImageDetail | None = None,
         max_chars: int | None = None,
         offset: int | None = None,
@@ -170,7 +170,7 @@ class AsyncPages:
         return await self._transport.send(
             operations.get_page_blocks(
                 page_id,
-                level=_level(level),
+                level=level_name(level),
                 media=media,
                 detail=detail,
                 max_chars=max_chars,
@@ -221,9 +221,6 @@ class AsyncPages:
 
     async def download(self, page_id: str, *, level: Level | None = None) -> bytes:
         """Return the file of a page: media as they are, text as text, data as JSON."""
-        return await self._transport.send(operations.download_page(page_id, level=_level(level)))
-
-
-def _level(level: Level | None) -> str | None:
-    """Return a level as the query has it."""
-    return None if level is None else str(level)
+        return await self._transport.send(
+            operations.download_page(page_id, level=level_name(level))
+        )

@@ -76,7 +76,7 @@ class AsyncSession:
         self,
         *,
         after: int | None = None,
-        media: Literal["inline", "reference"] | None = None,
+        media: models.MediaForm | None = None,
         limit: int | None = None,
     ) -> AsyncItems[models.HistoryEntry]:
         """Return the history in order: from the beginning, or after a `seq`."""
@@ -92,14 +92,14 @@ class AsyncSession:
         )
 
     async def message(
-        self, seq: int, *, media: Literal["inline", "reference"] | None = None
+        self, seq: int, *, media: models.MediaForm | None = None
     ) -> models.HistoryEntry:
         """Return one entry of the history."""
         return await self._transport.send(operations.get_message(self.id, seq, media=media))
 
     async def interact(
         self,
-        input: models.MultiModalInput | str | dict[str, Any],
+        input: models.InteractionInput,
         *,
         output: models.ChatMessage | None = None,
         timestamp: str | None = None,
@@ -180,7 +180,7 @@ class AsyncSession:
         name: str,
         arguments: Any = None,  # noqa: ANN401 - an object, or its text
         *,
-        scope: Literal["session", "project"] = "session",
+        scope: models.ToolScope = "session",
         **options: Unpack[SessionRenderOptions],
     ) -> models.RenderedRecord:
         """Run a call of one of the memory's tools, and return the answer as messages."""

@@ -1,7 +1,6 @@
 """The tools of the memory."""
 
 from collections.abc import Iterable
-from typing import Literal
 
 from pagefault_client import models, operations
 from pagefault_client._async.transport import AsyncTransport
@@ -21,6 +20,6 @@ class AsyncTools:
         picked = None if only is None else ",".join(only)
         return await self._transport.send(operations.list_tools(target=target, only=picked))
 
-    async def instructions(self, *, style: Literal["strict", "relaxed"] = "strict") -> str:
+    async def instructions(self, *, style: models.InstructionStyle = "strict") -> str:
         """Return the rules that a model needs to use the memory well."""
         return await self._transport.send(operations.get_tool_instructions(style=style))

@@ -2,9 +2,9 @@
 
 # Written by generate.py from `_async/`; change that.
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Literal, ParamSpec, Self
+from typing import Any, ParamSpec, Self
 
 import httpx
 
@@ -18,7 +18,7 @@ from pagefault_client._sync.tool_results import ToolResults
 from pagefault_client._sync.tools import Tools
 from pagefault_client._sync.transport import Transport
 from pagefault_client.calls import Call, T_co
-from pagefault_client.options import Dialect, Target, options_of
+from pagefault_client.options import Target, options_of
 from pagefault_client.shown import WrapTarget
 from pagefault_client.values import jsonable
 
@@ -137,7 +137,7 @@ class Pagefault:
         self,
         session_id: str,
         arguments: Any,  # noqa: ANN401 - JSON
-        as_: Literal["data-uri", "base64", "signed-url", "text"] = "data-uri",
+        as_: models.ReferenceForm = "data-uri",
     ) -> models.ResolvedArguments:
         """Return arguments of a tool with the content of files in place of their handles."""
         return self._transport.send(
@@ -156,7 +156,7 @@ class Pagefault:
         target: Target,
         *,
         apply: bool = False,
-        dialect: Dialect | None = None,
+        dialect: models.Dialect | None = None,
         max_tokens: int | None = None,
     ) -> models.Diagnosis:
         """Examine a history for a provider; with `apply`, heal it. Nothing is stored.
@@ -185,12 +185,12 @@ class Pagefault:
 
     def wrap(
         self,
-        tool: Callable[P, Awaitable[object] | object],
+        tool: Callable[P, object],
         *,
         session: str | Session,
         name: str | None = None,
         target: WrapTarget | None = None,
-    ) -> Callable[P, Awaitable[Any]]:
+    ) -> Callable[P, Any]:
         """Return a tool that stores what it returns, and returns what the model should see of it.
 
         `shot = pf.wrap(shot, session="demo")`: images and long texts are stored, and the model

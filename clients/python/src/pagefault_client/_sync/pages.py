@@ -3,12 +3,12 @@
 # Written by generate.py from `_async/`; change that.
 
 from collections.abc import Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 from pagefault_client import models, operations
 from pagefault_client._sync.lists import Items
 from pagefault_client._sync.transport import Transport
-from pagefault_client.options import Level, RenderOptions, Target, on_the_wire
+from pagefault_client.options import Level, RenderOptions, Target, level_name, on_the_wire
 
 
 class Pages:
@@ -56,9 +56,7 @@ class Pages:
         made = self._transport.send(operations.create_pages({"pages": [*pages]}))
         return made["items"]
 
-    def get(
-        self, page_id: str, *, media: Literal["inline", "reference"] | None = None
-    ) -> models.PageRecord:
+    def get(self, page_id: str, *, media: models.MediaForm | None = None) -> models.PageRecord:
         """Return a page with its content; `media="inline"` has its media in place of references."""
         return self._transport.send(operations.get_page(page_id, media=media))
 
@@ -92,7 +90,7 @@ class Pages:
                 modality=modality,
                 page_type=page_type,
                 pinned=pinned,
-                level=_level(level),
+                level=level_name(level),
             ),
         )
 
@@ -130,7 +128,7 @@ class Pages:
         Raises:
             NotFoundError: There is no such page; `tool_message` says it to the model.
         """
-        body: Any = {
+        body: models.FaultRequest = {
             "target_level": target_level,
             "session_id": session_id,
             "tool_call_id": tool_call_id,
@@ -147,11 +145,11 @@ class Pages:
         page_id: str,
         *,
         level: Level | None = None,
-        media: Literal["inline", "reference"] | None = None,
-    ) -> Any:  # noqa: ANN401 - a union by `type`, see the operation
+        media: models.MediaForm | None = None,
+    ) -> models.PageContent:
         """Return the content of a level; its `type` is that of the modality."""
         return self._transport.send(
-            operations.get_page_content(page_id, level=_level(level), media=media)
+            operations.get_page_content(page_id, level=level_name(level), media=media)
         )
 
     def blocks(
@@ -159,7 +157,7 @@ class Pages:
         page_id: str,
         *,
         level: Level | None = None,
-        media: Literal["inline", "reference"] | None = None,
+        media: models.MediaForm | None = None,
         detail: models.ImageDetail | None = None,
         max_chars: int | None = None,
         offset: int | None = None,
@@ -168,7 +166,7 @@ class Pages:
         return self._transport.send(
             operations.get_page_blocks(
                 page_id,
-                level=_level(level),
+                level=level_name(level),
                 media=media,
                 detail=detail,
                 max_chars=max_chars,
@@ -217,9 +215,4 @@ class Pages:
 
     def download(self, page_id: str, *, level: Level | None = None) -> bytes:
         """Return the file of a page: media as they are, text as text, data as JSON."""
-        return self._transport.send(operations.download_page(page_id, level=_level(level)))
-
-
-def _level(level: Level | None) -> str | None:
-    """Return a level as the query has it."""
-    return None if level is None else str(level)
+        return self._transport.send(operations.download_page(page_id, level=level_name(level)))

@@ -78,7 +78,7 @@ class Session:
         self,
         *,
         after: int | None = None,
-        media: Literal["inline", "reference"] | None = None,
+        media: models.MediaForm | None = None,
         limit: int | None = None,
     ) -> Items[models.HistoryEntry]:
         """Return the history in order: from the beginning, or after a `seq`."""
@@ -93,15 +93,13 @@ class Session:
             ),
         )
 
-    def message(
-        self, seq: int, *, media: Literal["inline", "reference"] | None = None
-    ) -> models.HistoryEntry:
+    def message(self, seq: int, *, media: models.MediaForm | None = None) -> models.HistoryEntry:
         """Return one entry of the history."""
         return self._transport.send(operations.get_message(self.id, seq, media=media))
 
     def interact(
         self,
-        input: models.MultiModalInput | str | dict[str, Any],
+        input: models.InteractionInput,
         *,
         output: models.ChatMessage | None = None,
         timestamp: str | None = None,
@@ -180,7 +178,7 @@ class Session:
         name: str,
         arguments: Any = None,  # noqa: ANN401 - an object, or its text
         *,
-        scope: Literal["session", "project"] = "session",
+        scope: models.ToolScope = "session",
         **options: Unpack[SessionRenderOptions],
     ) -> models.RenderedRecord:
         """Run a call of one of the memory's tools, and return the answer as messages."""

@@ -3,7 +3,6 @@
 # Written by generate.py from `_async/`; change that.
 
 from collections.abc import Iterable
-from typing import Literal
 
 from pagefault_client import models, operations
 from pagefault_client._sync.transport import Transport
@@ -21,6 +20,6 @@ class Tools:
         picked = None if only is None else ",".join(only)
         return self._transport.send(operations.list_tools(target=target, only=picked))
 
-    def instructions(self, *, style: Literal["strict", "relaxed"] = "strict") -> str:
+    def instructions(self, *, style: models.InstructionStyle = "strict") -> str:
         """Return the rules that a model needs to use the memory well."""
         return self._transport.send(operations.get_tool_instructions(style=style))

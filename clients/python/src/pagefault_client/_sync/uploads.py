@@ -20,7 +20,7 @@ from pagefault_client.errors import (
     PagefaultError,
     ProblemError,
 )
-from pagefault_client.models import ResourceRecord
+from pagefault_client.models import ResourceRecord, TusVersion
 from pagefault_client.retrying import Attempts
 from pagefault_client.sources import (
     ONE_REQUEST_BYTES,
@@ -34,7 +34,7 @@ from pagefault_client.sources import (
     type_of_name,
 )
 
-TUS = "1.0.0"
+TUS: TusVersion = "1.0.0"
 
 
 class Upload:
@@ -130,12 +130,12 @@ class Upload:
     def _send(self, upload_id: str, piece: bytes, offset: int) -> None:
         """Send a piece until all of it is stored."""
         sent = 0
-        call = operations.append_upload(upload_id, piece, tus_resumable=TUS)
-        attempts = Attempts(call.changed(is_repeatable=True), self._transport.options.retries)
+        attempts: Attempts | None = None
         while sent < len(piece):
             call = operations.append_upload(
                 upload_id, piece[sent:], tus_resumable=TUS, upload_offset=str(offset + sent)
-            )
+            ).changed(is_repeatable=True)
+            attempts = attempts or Attempts(call, self._transport.options.retries)
             try:
                 answer = self._transport.once(call, stream=False)
                 stored = int(answer.headers["Upload-Offset"])

@@ -8,11 +8,12 @@ files in the place of the handles (`@blob:…`) that a model has written into it
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Literal
+from typing import Any
 
 from mcp.types import CallToolResult
 
 from pagefault_client import AsyncMemory, AsyncPagefault, PagefaultError
+from pagefault_client.models import ReferenceForm
 
 logger = logging.getLogger("pagefault_client")
 
@@ -22,7 +23,7 @@ def remember(
     memory: AsyncPagefault,
     session: str,
     *,
-    resolve: Literal["data-uri", "base64", "signed-url", "text"] | None = "data-uri",
+    resolve: ReferenceForm | None = "data-uri",
     apart_from: Iterable[str] = (),
 ) -> Callable[..., Awaitable[CallToolResult]]:
     """Return the `call_tool` of a client or session, with a memory.
@@ -56,7 +57,7 @@ async def _resolved(
     memory: AsyncPagefault,
     session: str,
     arguments: dict[str, Any],
-    form: Literal["data-uri", "base64", "signed-url", "text"],
+    form: ReferenceForm,
 ) -> dict[str, Any]:
     """Return arguments with files in them, or as they are if that fails."""
     try:
