@@ -13,7 +13,7 @@ from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 from pagefault_client._sync.client import Pagefault
 from pagefault_client._sync.reading import Content
 from pagefault_client.errors import NotFoundError
-from pagefault_client.models import ResourceDescriptor
+from pagefault_client.models import ResourceRecord
 
 _ID = re.compile(r"@?(blob:)?[0-9a-f]{32}")
 
@@ -96,11 +96,10 @@ class PagefaultFileSystem(AbstractFileSystem):  # type: ignore[misc]
         descriptor = self._descriptor(self._strip_protocol(path))
         return Content(self.client._transport, descriptor)
 
-    def _descriptor(self, path: str) -> ResourceDescriptor:
+    def _descriptor(self, path: str) -> ResourceRecord:
         try:
-            if _ID.fullmatch(path):
-                return self.client.resources.get(path)
-            return self.client.aliases.get(path)["resource"]
+            uri = path if _ID.fullmatch(path) else self.client.aliases.get(path)["uri"]
+            return self.client.resources.get(uri)
         except NotFoundError as error:
             raise FileNotFoundError(path) from error
 
@@ -116,7 +115,7 @@ class PagefaultFile(AbstractBufferedFile):  # type: ignore[misc]
         return self._content.read_at(start, end)
 
 
-def _entry(found: ResourceDescriptor) -> dict[str, Any]:
+def _entry(found: ResourceRecord) -> dict[str, Any]:
     identity = found["uri"].removeprefix("blob:")
     return {
         "name": identity,
@@ -125,5 +124,5 @@ def _entry(found: ResourceDescriptor) -> dict[str, Any]:
         "filename": found.get("filename"),
         "mimetype": found["mimeType"],
         "digest": found["digest"],
-        "created": found.get("createdAt"),
+        "created": found["createdAt"],
     }
