@@ -27,10 +27,10 @@ async def main() -> None:
         async for event in session.events(after=0):
             if event["event"] == "llmservice:toolResult":
                 (log,) = event["data"]["sanitized"]["resources"]
+                # What the model asks for next, when it wants to know more.
+                found = await pf.resources.text(log["uri"], grep="10:07:3")
+                print(found.get("totalMatches"), "lines of", found.get("totalLines"))
                 break
-        # What the model asks for next, when it wants to know more.
-        found = await pf.resources.text(log["uri"], grep="10:07:3", context=0)
-        print(found.get("totalMatches"), "lines of", found["totalLines"])
         await session.delete()
 
 

@@ -1,6 +1,7 @@
 """A session as one model sees it, kept on this side."""
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from pagefault_client import models
 from pagefault_client.errors import PagefaultError
@@ -9,25 +10,21 @@ from pagefault_client.options import SessionRenderOptions, Target, on_the_wire
 if TYPE_CHECKING:
     from pagefault_client._async.sessions import AsyncSession
 
-# A rendering with one of these is of the whole history, or of nothing.
-WHOLE = {"frontier", "max_tokens", "max_images", "max_bytes", "memory", "cache_markers"}
-# What a part of a history cannot tell from something that stands before it.
-PAIRED = {"no-answer", "late-answer", "no-beginning", "late-system"}
-ATTEMPTS = 3
+# Where everything that one side says is one message, and where its blocks are.
+ONE_MESSAGE = {"bedrock": "content", "gemini": "parts"}
 
 
 class AsyncConversation:
     """The messages of a session for one model, of which only what is new is asked for.
 
-    The messages that are here stay as they are, so that a provider's cache knows them. All of them
-    are read anew when that would be wrong: others have written to the session, a result belongs to
-    an earlier call, or an option is about the whole history (`max_tokens`, `memory`, `frontier`).
+    The messages that are here stay as they are, so that a provider's cache knows them. Each answer
+    says by a hash what the new ones stand behind. If that is something else, because a budget has
+    evicted old messages or somebody else has written, all are read anew.
 
     Attributes:
         messages: What the provider's request holds.
         system: The system prompt, for providers that take it apart.
         loss: What was left out or invented in `messages`.
-        seq: The last entry of the history that `messages` has.
         rendering: The last answer of the service.
     """
 
@@ -38,11 +35,11 @@ class AsyncConversation:
         self._target: Target = target
         # As in turns, where that is the default.
         self._options: SessionRenderOptions = {"handles": True, **options}
-        self._is_whole = bool(WHOLE & options.keys())
+        self._seq = 0
+        self._hash: str | None = None
         self.messages: list[dict[str, Any]] = []
         self.system: str | None = None
         self.loss: list[models.LossEntry] = []
-        self.seq = 0
         self.rendering: models.RenderedRecord | None = None
 
     async def turn(
@@ -51,70 +48,61 @@ class AsyncConversation:
         """Append what was said and returned, and return all messages for the next request.
 
         The entries are those of `AsyncSession.turn`.
+
+        Raises:
+            PagefaultError: The turn is stored and cannot be shown, for example because what is
+                never left out has more tokens than `max_tokens`.
         """
-        since = 0 if self._is_whole else self.seq
-        render = {"target": self._target, **on_the_wire(self._options)}
-        receipt = await self._session.turn(
-            *entries,
-            render=cast("models.TurnRender", {**render, "since": since} if since else render),
-            idempotency_key=idempotency_key,
-        )
-        rendering, seqs = receipt["rendering"], receipt["seqs"]
+        render: Any = {"target": self._target, **on_the_wire(self._options)}
+        render |= {"since": self._since()} if self._since() else {}
+        receipt = await self._session.turn(*entries, render=render, idempotency_key=idempotency_key)
+        rendering = receipt["rendering"]
         if rendering is None:
-            raise PagefaultError(
-                f"the turn is stored as {seqs}, and cannot be shown: {receipt.get('problem')}"
-            )
-        is_alone = seqs == list(range(self.seq + 1, self.seq + 1 + len(entries)))
-        if since and not (is_alone and self._continues(rendering)):
-            return await self._read_anew()
-        self._take(rendering, since=since, seq=seqs[-1] if seqs else self.seq)
-        return self.messages
+            seqs = receipt["seqs"]
+            raise PagefaultError(f"the turn is stored as {seqs}, but: {receipt.get('problem')}")
+        return await self._taken(rendering)
 
     async def render(self) -> list[dict[str, Any]]:
         """Return all messages, with what has been written meanwhile."""
-        since = 0 if self._is_whole else self.seq
-        if not since:
-            return await self._read_anew()
-        before = (await self._session.get())["lastSeq"]
-        if before == since:
-            return self.messages
-        rendering = await self._session.render(self._target, since=since, **self._options)
-        after = (await self._session.get())["lastSeq"]
-        if before != after or not self._continues(rendering):
-            return await self._read_anew()
-        self._take(rendering, since=since, seq=after)
-        return self.messages
+        since = self._since() or None
+        return await self._taken(
+            await self._session.render(self._target, since=since, **self._options)
+        )
 
-    async def _read_anew(self) -> list[dict[str, Any]]:
-        """Read the whole history, and which entry is its last."""
-        before, after, attempts = -1, (await self._session.get())["lastSeq"], 0
-        while True:
-            before, attempts = after, attempts + 1
+    def _since(self) -> int:
+        """Return up to where the messages are here. Marks for a cache are in all or in none."""
+        return 0 if self._hash is None or self._options.get("cache_markers") else self._seq
+
+    async def _taken(self, rendering: models.RenderedRecord) -> list[dict[str, Any]]:
+        """Return all messages, once the new ones are behind those that are here."""
+        since = self._since()
+        told: Mapping[str, Any] = rendering
+        if since and told.get("sinceHash") != self._hash:
+            self._hash = None
             rendering = await self._session.render(self._target, **self._options)
-            if self._is_whole or attempts == ATTEMPTS:
-                break
-            after = (await self._session.get())["lastSeq"]
-            if before == after:
-                break
-        self._take(rendering, since=0, seq=before)
+            since, told = 0, rendering
+        new, loss = rendering["messages"], rendering["loss"]
+        self.messages = self._joined(new) if since else new
+        self.loss = [*self.loss, *loss] if since else loss
+        if not since or rendering.get("system"):
+            self.system = rendering.get("system")
+        self._seq = told.get("lastSeq") or 0
+        hashes = told.get("prefixHash") or [told.get("sinceHash")]
+        # A service that does not say how far a session has come is asked for all of it.
+        self._hash = hashes[-1] if self._seq else None
+        self.rendering = rendering
         return self.messages
 
-    def _take(self, rendering: models.RenderedRecord, *, since: int, seq: int) -> None:
-        if since:
-            self.messages = [*self.messages, *rendering["messages"]]
-            self.loss = [*self.loss, *rendering["loss"]]
-        else:
-            self.messages, self.loss = rendering["messages"], rendering["loss"]
-            self.system = rendering.get("system")
-        self.rendering, self.seq = rendering, seq
+    def _joined(self, new: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        blocks = ONE_MESSAGE.get(self._target)
+        if not blocks or not new or not self.messages:
+            return [*self.messages, *new]
+        (*kept, last), (first, *rest) = self.messages, new
+        if last["role"] != first["role"] or _answers(last) != _answers(first):
+            return [*self.messages, *new]
+        return [*kept, {**last, blocks: [*last[blocks], *first[blocks]]}, *rest]
 
-    def _continues(self, rendering: models.RenderedRecord) -> bool:
-        """Return whether a rendering of what is new goes behind the messages that are here."""
-        if rendering.get("system") or any(each["code"] in PAIRED for each in rendering["loss"]):
-            return False
-        new = rendering["messages"]
-        if not new or not self.messages:
-            return True
-        last, first = self.messages[-1].get("role"), new[0].get("role")
-        # Turns of the same side are one message in a rendering of both.
-        return last != first or first in {None, "tool"}
+
+def _answers(message: dict[str, Any]) -> bool:
+    """Return whether a message of Gemini answers calls: such a one stands by itself."""
+    return any("functionResponse" in part for part in message.get("parts", ()))
