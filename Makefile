@@ -14,13 +14,13 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-inp
 APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 WEB_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name generated -prune -o -type f -print 2>/dev/null)
 
-.PHONY: clients-python clients-python-check help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture peers-check check lock clean
+.PHONY: clients-python clients-python-check help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture peers-check site release-check check lock clean
 
 # What `make help` lists, in this order; the rules are below.
 ##@ To start with
 run: ## Serve on 127.0.0.1:8000 with SQLite and a local directory; PORT=8001 for another port
 test: ## Run all tests, PostgreSQL, S3 and a browser included
-check: ## Run everything that CI runs: the next seven, and test
+check: ## Run everything that CI runs: the next nine, and test
 fmt: ## Format the code
 
 ##@ The parts of check
@@ -32,6 +32,8 @@ web-check: ## Check the viewer's types
 bench-smoke: ## Check that every benchmark runs, without judging times
 peers-check: ## Call real MCP servers, and check what is made of their results
 clients-python-check: ## Build the Python client, and try it with a service and agent frameworks
+site: ## Build the documentation site into build/site; a broken link ends it
+release-check: ## Build all packages, install them, list licenses and an SBOM in build/release
 
 ##@ To write generated documents
 openapi: ## Write openapi/openapi.json, docs/errors.md and docs/settings.md
@@ -128,7 +130,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 
 types: $(VENV)/dev.stamp
-	$(BIN)/mypy app tests benchmarks peers clients/python
+	$(BIN)/mypy app tests benchmarks peers website release clients/python
 
 imports: $(VENV)/dev.stamp
 	$(BIN)/lint-imports
@@ -145,8 +147,9 @@ targets: $(VENV)/dev.stamp
 promises: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -q tests/contract/test_promises.py --write-documents
 
-rooms: $(VENV)/dev.stamp ## Write the list of folders of docs/architecture.md
-	$(BIN)/python -m pytest -q tests/contract/test_architecture_document.py --write-documents
+rooms: $(VENV)/dev.stamp ## Write the list of folders of docs/architecture.md, and that of decisions
+	$(BIN)/python -m pytest -q tests/contract/test_architecture_document.py \
+	  tests/contract/test_documents.py -k "architecture or index" --write-documents
 
 openapi-check: install
 	$(BIN)/python -m app.cli.documents --check
@@ -199,9 +202,26 @@ clients-python-check: $(VENV)/dev.stamp $(VENV)/client-test.stamp $(VENV)/client
 	@$(CLIENT_TEST) $(CLIENT_PIP) --no-build-isolation --force-reinstall $(CLIENT_BUILD)/*.tar.gz
 	@$(CLIENT_RUN) $(CLIENT_PIP) --force-reinstall $(CLIENT_BUILD)/*.whl
 	$(CLIENT_TEST) -m mypy -p pagefault_client
+	$(CLIENT_TEST) -m mypy $(CLIENT)/tests/adapters/*.py
 	EXAMPLES_PYTHON=$(CURDIR)/$(CLIENT_RUN) $(CLIENT_TEST) -m pytest $(CLIENT)/tests
 
-check: lint types imports openapi-check web-check bench-smoke peers-check test
+# The generator of the site, and what makes the list of licenses, have environments of their own.
+$(VENV)/%-tools.stamp: requirements/%.lock | $(VENV)/runtime.stamp
+	@$(PYTHON) -m venv --clear $(VENV)/$*
+	@$(VENV)/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --require-hashes -r $<
+	@touch $@
+
+website/node_modules/.stamp: website/package.json website/package-lock.json $(VENV)/web.stamp
+	@PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix website ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+site: $(VENV)/website-tools.stamp website/node_modules/.stamp
+	$(VENV)/website/bin/python -m website.build
+
+release-check: $(VENV)/release-tools.stamp web
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(VENV)/release/bin/python -m release.check
+
+check: lint types imports openapi-check web-check bench-smoke peers-check site release-check test
 
 PIN_FLAGS := --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
 PIN := uv pip compile pyproject.toml $(PIN_FLAGS)
@@ -216,7 +236,9 @@ lock:
 	$(PIN_PEERS) clients/python/requirements-test.in --output-file clients/python/requirements-test.lock
 	$(PIN_PEERS) clients/python/requirements-run.in --constraint clients/python/requirements-test.lock \
 	  --output-file clients/python/requirements-run.lock
+	$(PIN_PEERS) requirements/website.in --output-file requirements/website.lock
+	$(PIN_PEERS) requirements/release.in --output-file requirements/release.lock
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	rm -rf web/dist web/node_modules web/src/api/generated
+	rm -rf web/dist web/node_modules web/src/api/generated website/node_modules

@@ -33,7 +33,8 @@ _COMMAND = re.compile(
 _CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _DECISION = re.compile(
     r"# (?P<number>\d{4}): (?P<title>[A-Z].*)\n\n"
-    r"\*\*Status:\*\* (accepted|superseded by \[\d{4}\]\((?P<later>.+)\)), \d{4}-\d\d-\d\d\n\n"
+    r"\*\*Status:\*\* (?P<status>(accepted|superseded by \[\d{4}\]\((?P<later>.+)\)), "
+    r"\d{4}-\d\d-\d\d)\n\n"
     r"\*\*Decision:\*\* [A-Z`].*\n"
 )
 _PINNED = re.compile(
@@ -59,7 +60,7 @@ def pages() -> list[Path]:
 
 def decision_records() -> list[Path]:
     """All records of decisions but the template."""
-    return sorted((ROOT / "docs" / "decisions").glob("*.md"))[1:]
+    return sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))[1:]
 
 
 def settings_from(values: dict[str, str], patch: pytest.MonkeyPatch) -> Settings:
@@ -142,6 +143,22 @@ def test_decision_has_a_title_a_status_and_a_date(record: Path) -> None:
     assert f"{found['number']}-{title.replace(' ', '-')}".startswith(record.stem)
     later = found["later"]
     assert later is None or (record.parent / later).exists()
+
+
+def test_index_lists_every_decision(pytestconfig: pytest.Config) -> None:
+    index = ROOT / "docs" / "decisions" / "README.md"
+    heads = [(record.name, _DECISION.match(record.read_text())) for record in decision_records()]
+    rows = "".join(
+        f"| {head['number']} | [{head['title']}]({name}) | {head['status']} |\n"
+        for name, head in heads
+        if head
+    )
+    text = index.read_text()
+    expected = text.partition("|---|---|---|\n")
+    expected_text = f"{expected[0]}{expected[1]}{rows}"
+    if pytestconfig.getoption("write_documents"):
+        index.write_text(expected_text)
+    assert index.read_text() == expected_text, "`make rooms` writes the index"
 
 
 def test_every_example_that_the_front_page_sends_is_there() -> None:

@@ -1,0 +1,1 @@
+"""What is handed to users of a version, and the checks that come before it."""

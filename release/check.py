@@ -1,0 +1,173 @@
+"""Check a release: build what is handed on, install it, and list what it is made of.
+
+    python -m release.check [--into build/release]
+
+    build/release/
+      pagefault-….whl, pagefault-….tar.gz    and the packages of the clients
+      image-context.txt                      the files that `docker build` is given
+      sbom.json, sbom-viewer.json            CycloneDX: what the service and the viewer depend on
+      licenses.md                            each dependency with its version and license
+      SHA256SUMS
+
+Nothing is published. The first check that fails ends the run with status 1 and says what to do.
+"""
+
+import argparse
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from app.version import VERSION
+from release.image_context import image_context
+from release.licenses import license_table
+from release.versions import disagreeing_versions
+
+ROOT: Final = Path(__file__).parent.parent
+RUNTIME_LOCK: Final = ROOT / "requirements" / "runtime.lock"
+
+
+class ReleaseError(Exception):
+    """A check that failed, in a sentence that says what to do."""
+
+
+def main() -> None:
+    """Run all checks, and print a line for each."""
+    parser = argparse.ArgumentParser(
+        prog="python -m release.check",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--into", type=Path, default=ROOT / "build" / "release")
+    into: Path = parser.parse_args().into.resolve()
+    shutil.rmtree(into, ignore_errors=True)
+    into.mkdir(parents=True)
+    checks: tuple[tuple[str, Callable[[Path], str]], ...] = (
+        ("versions", check_versions),
+        ("packages", build_packages),
+        ("installed", check_installed),
+        ("image", check_image_context),
+        ("SBOM", write_sboms),
+        ("licenses", check_licenses),
+        ("digests", write_digests),
+    )
+    for name, check in checks:
+        try:
+            said = check(into)
+        except ReleaseError as error:
+            sys.exit(f"{name}: {error}")
+        sys.stdout.write(f"{name:10} {said}\n")
+        sys.stdout.flush()
+
+
+def check_versions(_: Path) -> str:
+    """Compare the version with every other place that names it."""
+    wrong = disagreeing_versions(ROOT, VERSION)
+    if wrong:
+        raise ReleaseError(f"app/version.py says {VERSION}; set it too in {', '.join(wrong)}")
+    return f"{VERSION} everywhere"
+
+
+def build_packages(into: Path) -> str:
+    """Build source distribution and wheel of the service, and the packages of the clients."""
+    sources = [ROOT, *(path.parent for path in ROOT.glob("clients/*/pyproject.toml"))]
+    for source in sources:
+        run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(into), str(source))
+    for manifest in sorted(ROOT.glob("clients/typescript/packages/*/package.json")):
+        run("npm", "pack", "--silent", "--pack-destination", str(into), cwd=manifest.parent)
+    return ", ".join(sorted(path.name for path in into.iterdir()))
+
+
+def check_installed(into: Path) -> str:
+    """Install the wheel with its locked dependencies in an environment of its own, and run it."""
+    folder = environment_of(into)
+    venv.create(folder, clear=True, with_pip=True)
+    python = str(folder / "bin" / "python")
+    install = (python, "-m", "pip", "install", "--quiet", "--no-input", "--no-deps")
+    run(*install, "--disable-pip-version-check", "--require-hashes", "-r", str(RUNTIME_LOCK))
+    run(*install, "--disable-pip-version-check", str(wheel_of(into)))
+    run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "pip", "setuptools")
+    data = into / ".data"
+    run(str(folder / "bin" / "pagefault"), "migrate", "--data-dir", str(data), cwd=into)
+    shutil.rmtree(data)
+    said = run(str(folder / "bin" / "pagefault"), "--version", cwd=into).strip()
+    if VERSION not in said:
+        raise ReleaseError(f"the installed command says {said!r} instead of {VERSION}")
+    return f"`{said}`, and a new data directory"
+
+
+def check_image_context(into: Path) -> str:
+    """List what a container's build is given; end if something it copies is missing or too much."""
+    files, problems = image_context(ROOT)
+    if problems:
+        raise ReleaseError("; ".join(problems))
+    (into / "image-context.txt").write_text("".join(f"{name}\n" for name in files))
+    size = sum((ROOT / name).stat().st_size for name in files)
+    return f"{len(files)} files, {size / 1e6:.1f} MB"
+
+
+def write_sboms(into: Path) -> str:
+    """Write the CycloneDX documents of the service and of the viewer."""
+    service, viewer = into / "sbom.json", into / "sbom-viewer.json"
+    command = (sys.executable, "-m", "cyclonedx_py", "environment", "--gather-license-texts")
+    run(*command[:-1], "--output-reproducible", "-o", str(service), str(environment_of(into)))
+    arguments = ("sbom", "--sbom-format", "cyclonedx", "--omit", "dev", "--package-lock-only")
+    viewer.write_text(run("npm", *arguments, cwd=ROOT / "web"))
+    return f"{len(components(service))} packages of Python, {len(components(viewer))} of npm"
+
+
+def check_licenses(into: Path) -> str:
+    """Write the list of licenses; end if one is not in `release/licenses.toml`."""
+    listed = [*components(into / "sbom.json"), *components(into / "sbom-viewer.json")]
+    table, refused = license_table(listed, ROOT / "release" / "licenses.toml")
+    if refused:
+        raise ReleaseError(f"read the license of {', '.join(refused)}; see release/licenses.toml")
+    (into / "licenses.md").write_text(table)
+    return f"{len(listed)} dependencies, all with a license that release/licenses.toml allows"
+
+
+def write_digests(into: Path) -> str:
+    """Write `SHA256SUMS` of everything that is handed on."""
+    shutil.rmtree(environment_of(into))
+    files = sorted(path for path in into.iterdir() if path.is_file())
+    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
+    (into / "SHA256SUMS").write_text("".join(sums))
+    return f"{len(files)} files in {into}"
+
+
+def components(sbom: Path) -> list[dict[str, object]]:
+    """Return the packages of a CycloneDX document, but for our own."""
+    found = json.loads(sbom.read_text())["components"]
+    return [each for each in found if each["name"] not in {"pagefault", "pagefault-viewer"}]
+
+
+def environment_of(into: Path) -> Path:
+    """Return the folder of the environment that the wheel is tried in."""
+    return into / ".environment"
+
+
+def wheel_of(into: Path) -> Path:
+    """Return the wheel of the service."""
+    return into / f"pagefault-{VERSION}-py3-none-any.whl"
+
+
+def run(*command: str, cwd: Path = ROOT) -> str:
+    """Run a command and return what it printed.
+
+    Raises:
+        ReleaseError: It failed; the error has its last lines.
+    """
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = (done.stdout + done.stderr).strip()[-2_000:]
+        raise ReleaseError(f"`{' '.join(command)}` failed:\n{said}")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    main()
