@@ -16,9 +16,11 @@ RAW_RESULTS = "DECTO_DEBUG_TOOL_RESULT_RAW"
 """The one setting of another name: the specification's own."""
 STARTED_BY = "PAGEFAULT_STARTED_BY"
 """Set by the Makefile, so that what is said of a start can be followed there."""
-# Not settings of the service: where the viewer's development server finds it, and where a test has
-# it killed.
-_READ_ELSEWHERE = frozenset({"PAGEFAULT_URL", "PAGEFAULT_CRASH_AT", STARTED_BY})
+# Not settings of the service: where its clients find it and with which key, and where a test has it
+# killed.
+_READ_ELSEWHERE = frozenset(
+    {"PAGEFAULT_URL", "PAGEFAULT_API_KEY", "PAGEFAULT_CRASH_AT", STARTED_BY}
+)
 # Kubernetes tells every container in these of the services `pagefault`, `pagefault-objects` …
 _OF_A_CLUSTER = re.compile(
     r"PAGEFAULT_(?:\w+_)?"
