@@ -188,6 +188,23 @@ def test_turn_is_appended_whole_or_not_at_all(session: Session) -> None:
     assert session.get()["lastSeq"] == 3
 
 
+@pytest.mark.parametrize("hostile", [".", "..", "a?b=c", "a#b", "%2e", "%2F"])
+def test_ids_stay_in_their_place_of_the_path(pf: Pagefault, hostile: str) -> None:
+    with pytest.raises((NotFoundError, InvalidRequestError)) as refused:
+        pf.pages.get(hostile)
+    assert refused.value.code in {"not-found", "invalid-payload"}
+    for other in ("", "p/representations/2"):
+        with pytest.raises(ValueError, match="no id"):
+            pf.pages.delete(other)
+
+
+def test_bytes_may_be_the_content_of_a_page(pf: Pagefault, session: Session, png: bytes) -> None:
+    made = pf.pages.put(f"p-{session.id}", modality="image", content=png, session_id=session.id)
+    media = made["media"]
+    assert media is not None
+    assert (media["mime_type"], media["size_bytes"]) == ("image/png", len(png))
+
+
 def test_errors_say_what_is_wrong_and_where(pf: Pagefault) -> None:
     with pytest.raises(InvalidRequestError) as refused:
         pf.send(operations.put_page("p", {"modality": "smell"}))  # type: ignore[typeddict-item]

@@ -84,7 +84,11 @@ def test_a_store_that_fails_breaks_no_tool(caplog: pytest.LogCaptureFixture) -> 
     away = Pagefault("http://127.0.0.1:9", retries=0)
     with caplog.at_level(logging.WARNING, "pagefault_client"):
         assert away.wrap(lambda: {"a": 1}, session="s", name="t")() == {"a": 1}
-    assert "the result of t" in caplog.text
+        circle: list[object] = []
+        circle.append(circle)
+        assert away.wrap(lambda: circle, session="s", name="round")() is circle
+    assert "the result of t (" in caplog.text
+    assert "the result of round (" in caplog.text
 
 
 @pytest.mark.anyio

@@ -10,6 +10,8 @@ from urllib.parse import quote
 
 import httpx
 
+from pagefault_client import values
+
 T_co = TypeVar("T_co", covariant=True)
 
 Body = bytes
@@ -57,17 +59,18 @@ class Call(Generic[T_co]):
         return dataclasses.replace(self, **changes)
 
     def payload(self) -> tuple[bytes | None, str | None]:
-        """Return the body and its type.
+        """Return the body and its type. Bytes, dataclasses and the like become JSON.
 
         Everything beyond ASCII is escaped, so that a lone surrogate in a tool's result arrives.
 
         Raises:
             ValueError: The body has a number that JSON does not have.
-            TypeError: It has something that is not JSON.
         """
         if self.json is None:
             return self.content, self.content_type
-        text = _json.dumps(self.json, separators=(",", ":"), allow_nan=False)
+        text = _json.dumps(
+            self.json, separators=(",", ":"), allow_nan=False, default=values.jsonable
+        )
         return text.encode(), self.content_type or "application/json"
 
     def parameters(self) -> httpx.QueryParams:
@@ -87,8 +90,16 @@ def _spelled(value: object) -> str:
 
 
 def segment(value: str | int) -> str:
-    """Return a value as one segment of a path."""
-    return quote(str(value), safe="")
+    """Return an id as one segment of a path.
+
+    Raises:
+        ValueError: It is empty or has a slash, which even encoded would lead to something else.
+    """
+    text = str(value)
+    if not text or "/" in text:
+        raise ValueError(f"{text!r} is no id: an id is not empty and has no slash")
+    # `.` and `..` would be taken out of the path with what stands before them.
+    return text.replace(".", "%2E") if text in {".", ".."} else quote(text, safe="")
 
 
 def json_of(response: httpx.Response) -> Any:  # noqa: ANN401 - each operation says its type

@@ -73,7 +73,7 @@ def options_of(
     found = os.environ.get("PAGEFAULT_API_KEY") if key is None else key
     return Options(
         base_url=url.rstrip("/").removesuffix("/api"),
-        key=found or None,
+        key=(found or "").strip() or None,
         timeout=timeout if isinstance(timeout, httpx.Timeout) else httpx.Timeout(timeout),
         retries=max(0, retries),
     )

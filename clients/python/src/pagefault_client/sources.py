@@ -83,7 +83,7 @@ def opened(source: object) -> Opened:
         return Opened(io.BytesIO(source), memoryview(source).nbytes, None)
     if isinstance(source, str | os.PathLike):
         file: BinaryIO = Path(source).open("rb")  # noqa: SIM115 - `close` closes it
-        return Opened(file, os.fstat(file.fileno()).st_size, Path(source).name, is_ours=True)
+        return Opened(file, os.fstat(file.fileno()).st_size, _name(source), is_ours=True)
     read = getattr(source, "read", None)
     if callable(read):
         return _of_file(source)
@@ -99,7 +99,7 @@ def _of_file(file: object) -> Opened:
     if isinstance(file, io.TextIOBase):
         raise TypeError('a file of text cannot be uploaded: open it with mode "rb"')
     named = getattr(file, "name", None)
-    name = Path(named).name if isinstance(named, str) else None
+    name = _name(named) if isinstance(named, str) else None
     length: int | None = None
     seekable = getattr(file, "seekable", None)
     if seekable is not None and seekable():
@@ -107,6 +107,11 @@ def _of_file(file: object) -> Opened:
         length = file.seek(0, io.SEEK_END) - position  # type: ignore[attr-defined]
         file.seek(position)  # type: ignore[attr-defined]
     return Opened(file, length, name)  # type: ignore[arg-type]
+
+
+def _name(path: str | os.PathLike[str]) -> str:
+    """Return the name of a file in characters, also if its bytes are none."""
+    return os.fsencode(Path(path).name).decode("utf-8", "replace")
 
 
 def type_of_name(filename: str | None) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pagefault_client._async.sessions import AsyncSession
-from pagefault_client.errors import PagefaultError
 from pagefault_client.models import RenderedToolResult
 from pagefault_client.shown import WrapTarget, content_of
 
@@ -51,7 +50,15 @@ class AsyncMemory:
         if not rendering:
             return result
         content = content_of(rendering, name, call_id)
-        return type(result).model_validate(content) if is_mcp and target == "mcp" else content
+        if not is_mcp or target != "mcp":
+            return content
+        try:
+            return type(result).model_validate(content)
+        except ValueError as error:
+            logger.warning(
+                "the result of %s (%s) is stored, and not shown: %s", name, call_id, error
+            )
+            return result
 
     async def keep_error(self, name: str, call_id: str, error: Exception) -> None:
         """Store the error of a tool."""
@@ -71,6 +78,6 @@ class AsyncMemory:
             return await self.session.tool_result(
                 name, call_id, result, success=success, render=target, handles=True
             )
-        except PagefaultError as error:
+        except Exception as error:  # noqa: BLE001 - a tool may return what nothing can write down
             logger.warning("the result of %s (%s) is not stored: %s", name, call_id, error)
             return None

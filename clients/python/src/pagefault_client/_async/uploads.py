@@ -4,6 +4,7 @@ import functools
 import hashlib
 import io
 from collections.abc import AsyncIterable, AsyncIterator, Iterable
+from dataclasses import replace
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
 
@@ -33,6 +34,7 @@ from pagefault_client.sources import (
 )
 
 TUS: TusVersion = "1.0.0"
+SLOWEST_BYTES_PER_SECOND = 10_000_000
 
 
 class AsyncUpload:
@@ -63,6 +65,7 @@ class AsyncUpload:
             if found.file is None or (found.length is None and length is None):
                 found = await self._readable(found, source, length)
             total = found.length if found.length is not None else length or 0
+            self._transport = _patient(self._transport, total)
             self._filename = self._filename or found.name
             self._mime_type = self._mime_type or type_of_name(self._filename)
             if total <= ONE_REQUEST_BYTES and upload_id is None:
@@ -202,6 +205,20 @@ class AsyncPieces:
             taken.append(piece[:left])
             self._rest = io.BytesIO(piece[left:])
         return b"".join(taken)
+
+
+def _patient(transport: AsyncTransport, total: int) -> AsyncTransport:
+    """Return a transport that waits until the service has put a file together."""
+    usual = transport.options.timeout
+    if usual.read is None:
+        return transport
+    longer = httpx.Timeout(
+        connect=usual.connect,
+        write=usual.write,
+        pool=usual.pool,
+        read=usual.read + total / SLOWEST_BYTES_PER_SECOND,
+    )
+    return AsyncTransport(transport.http, replace(transport.options, timeout=longer))
 
 
 async def _read(found: Opened, size: int) -> bytes:

@@ -114,7 +114,9 @@ class Content:
         whole = operations.get_resource_content(self.descriptor["uri"])
         attempts = Attempts(whole, self._transport.options.retries)
         while start < end:
-            call = whole.changed(headers={"Range": f"bytes={start}-{end - 1}"})
+            # A proxy that compresses would make other positions of these.
+            wanted = {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}
+            call = whole.changed(headers=wanted)
             try:
                 response = self._transport.open(call)
                 try:

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import io
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
 
@@ -35,6 +36,7 @@ from pagefault_client.sources import (
 )
 
 TUS: TusVersion = "1.0.0"
+SLOWEST_BYTES_PER_SECOND = 10_000_000
 
 
 class Upload:
@@ -63,6 +65,7 @@ class Upload:
             if found.file is None or (found.length is None and length is None):
                 found = self._readable(found, source, length)
             total = found.length if found.length is not None else length or 0
+            self._transport = _patient(self._transport, total)
             self._filename = self._filename or found.name
             self._mime_type = self._mime_type or type_of_name(self._filename)
             if total <= ONE_REQUEST_BYTES and upload_id is None:
@@ -200,6 +203,20 @@ class Pieces:
             taken.append(piece[:left])
             self._rest = io.BytesIO(piece[left:])
         return b"".join(taken)
+
+
+def _patient(transport: Transport, total: int) -> Transport:
+    """Return a transport that waits until the service has put a file together."""
+    usual = transport.options.timeout
+    if usual.read is None:
+        return transport
+    longer = httpx.Timeout(
+        connect=usual.connect,
+        write=usual.write,
+        pool=usual.pool,
+        read=usual.read + total / SLOWEST_BYTES_PER_SECOND,
+    )
+    return Transport(transport.http, replace(transport.options, timeout=longer))
 
 
 def _read(found: Opened, size: int) -> bytes:
