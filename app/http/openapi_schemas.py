@@ -35,8 +35,19 @@ def schemas_of(models: Iterable[Any]) -> dict[str, Any]:
 
 def finish_schemas(document: Mapping[str, Any]) -> None:
     """Rewrite every schema of a document in place."""
+    unions = {
+        SCHEMA_TEMPLATE.format(model=name)
+        for name, schema in document["components"]["schemas"].items()
+        if "anyOf" in schema
+    }
+    for item in document["paths"].values():
+        for operation in item.values():
+            for parameter in operation.get("parameters", ()):
+                parameter["schema"] = _without_null(parameter["schema"])
     for schema in all_schemas(document):
         _finish(schema)
+        if schema.get("$ref") in unions and "default" in schema:
+            _say_default(schema)
 
 
 def all_schemas(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -82,3 +93,18 @@ def _finish(schema: dict[str, Any]) -> None:
     if places and all(place == places[0] for place in places):
         del schema["prefixItems"]
         schema["items"] = places[0]
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a parameter: it is left out, and an address has no null."""
+    taken = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
+    if len(taken) != 1:
+        return schema
+    return {**taken[0], **{word: rule for word, rule in schema.items() if word != "anyOf"}}
+
+
+def _say_default(schema: dict[str, Any]) -> None:
+    """Put a default into words: generators write it as a value of the union, which it is not."""
+    default = f"By default {schema.pop('default')}."
+    said = schema.get("description")
+    schema["description"] = f"{said} {default}" if said else default

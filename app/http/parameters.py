@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self, cast, get_type_hints
 
 from fastapi import Depends, Header, Path, Query, Request, params
 from fastapi.exceptions import RequestValidationError
-from pydantic import BeforeValidator, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from app.errors import (
     Fault,
@@ -142,8 +142,11 @@ AliasQuery = Annotated[
 
 # Numbers are taken as well. Not every generator can write a union into an address.
 _LEVELS = f"{LEVEL_NAMES}; by name, in any case, or by number."
-_BY_NAME = BeforeValidator(str, json_schema_input_type=LevelName)
-_PERHAPS_BY_NAME = BeforeValidator(lambda given: given, json_schema_input_type=LevelName | None)
+_LevelText = Annotated[
+    str,
+    Field(max_length=16),
+    BeforeValidator(lambda given: given, json_schema_input_type=LevelName),
+]
 
 PageIdPath = Annotated[
     str, Path(pattern=CLIENT_ID_PATTERN, description="The client's id of the page.")
@@ -167,16 +170,14 @@ MediaQuery = Annotated[
 
 
 async def get_level_query(
-    level: Annotated[
-        str | None, _PERHAPS_BY_NAME, Query(max_length=16, description=_LEVELS)
-    ] = None,
+    level: Annotated[_LevelText | None, Query(description=_LEVELS)] = None,
 ) -> Level | None:
     """Read the level of `?level=`, if there is one."""
     return None if level is None else _level(level, "/query/level")
 
 
 async def get_level_path(
-    level: Annotated[str, _BY_NAME, Path(max_length=16, description=_LEVELS)],
+    level: Annotated[_LevelText, Path(description=_LEVELS)],
 ) -> Level:
     """Read the level that is part of the path."""
     return _level(level, "/path/level")

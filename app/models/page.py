@@ -153,9 +153,14 @@ Timestamps = TypeAliasType(
 Seconds = Annotated[float, Field(ge=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
 Pixels = Annotated[int, Field(ge=1, le=2**31 - 1)]
 ShortText = Annotated[str, Field(max_length=512)]
+# Of two enums whose names are the same, orval makes one, without the numbers.
+_LevelNumber = Annotated[int, Field(ge=0, le=3)]
 LevelInput = TypeAliasType(
     "LevelInput",
-    Annotated[Level, BeforeValidator(_level_by_name, json_schema_input_type=Level | LevelName)],
+    Annotated[
+        Level,
+        BeforeValidator(_level_by_name, json_schema_input_type=_LevelNumber | LevelName),
+    ],
 )
 Scene = TypeAliasType("Scene", str | dict[str, Any])
 

@@ -86,7 +86,8 @@ class PageFaultProblem(Problem):
     `role`, `tool_call_id` and `content` are that message.
     """
 
-    success: Literal[False]
+    # A constant would be the text "false" in the Python of openapi-generator.
+    success: Annotated[bool, Field(description="False.")]
     page_id: Annotated[str, Field(alias="page_id", description="As it was sent, cut if long.")]
     error: Annotated[str, Field(description="What the model is told: what to send instead.")]
     role: Literal["tool"]

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator, FormatChecker
-from referencing import Registry, Resource
+from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[import-untyped]
+from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from app.config.settings import Settings
@@ -28,7 +28,9 @@ OPERATIONS = [
     for operation in item.values()
 ]
 NAMED = {id(schema): name for name, schema in SCHEMAS.items()}
-REGISTRY: Registry[Any] = Registry().with_resource("urn:document", Resource(DOCUMENT, DRAFT202012))
+REGISTRY: Registry[Any] = Registry().with_resource(
+    "urn:document", DRAFT202012.create_resource(DOCUMENT)
+)
 FORMATS = {"integer": "int64", "number": "double"}
 OPEN_UNIONS = {
     "AnyJson": "any JSON value",
@@ -117,7 +119,7 @@ def test_discriminator_is_a_required_constant_of_every_member(name: str) -> None
         assert len(alternatives(union)) <= 1
         return
     member, mapping = union["discriminator"]["propertyName"], union["discriminator"]["mapping"]
-    found = {}
+    found: dict[str, str] = {}
     for each in union["oneOf"]:
         schema = SCHEMAS[each["$ref"].rpartition("/")[2]]
         assert member in schema["required"]

@@ -26,9 +26,13 @@ export function useFoundPages({ words, modality, session, isPinned }: PageFilter
   return useInfiniteQuery({
     queryKey: ["pages", "found", { words, modality, session, isPinned }],
     queryFn: ({ pageParam: cursor, signal }) => {
-      const common = { modality, session_id: session === "" ? null : session, cursor };
+      const common = {
+        ...(modality === null ? {} : { modality }),
+        ...(session === "" ? {} : { session_id: session }),
+        ...(cursor === null ? {} : { cursor }),
+      };
       return words === ""
-        ? answered(listPages({ query: { ...common, pinned: isPinned ? true : null }, signal }))
+        ? answered(listPages({ query: { ...common, ...(isPinned ? { pinned: true } : {}) }, signal }))
         : answered(searchPages({ query: { ...common, q: words }, signal }));
     },
     initialPageParam: null as string | null,
