@@ -356,7 +356,7 @@ class Examination(TypedDict):
 
 LevelName: TypeAlias = Literal["FULL", "REDUCED", "ABSTRACT", "REFERENCE"]
 
-LevelInput: TypeAlias = Level | LevelName
+LevelInput: TypeAlias = int | LevelName
 
 PageForm: TypeAlias = Literal["blocks", "json"]
 
@@ -835,7 +835,7 @@ class PageFaultProblem(TypedDict):
     code: str
     requestId: str
     errors: NotRequired[list[ProblemFault]]
-    success: Literal[False]
+    success: bool
     page_id: str
     error: str
     role: Literal["tool"]

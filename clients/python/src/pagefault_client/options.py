@@ -80,8 +80,16 @@ def options_of(
 
 
 def level_name(level: Level | None) -> models.LevelName | None:
-    """Return a level as the query spells it."""
-    return _LEVELS[level] if isinstance(level, int) else level
+    """Return a level as an address spells it.
+
+    Raises:
+        ValueError: There is no level of this number.
+    """
+    if not isinstance(level, int):
+        return level
+    if not 0 <= level < len(_LEVELS):
+        raise ValueError(f"there is no level {level}: they are 0 (FULL) to 3 (REFERENCE)")
+    return _LEVELS[level]
 
 
 def on_the_wire(options: Mapping[str, Any]) -> dict[str, Any]:
