@@ -1,9 +1,14 @@
 """The nouns of the facade against a live service."""
 
+from pathlib import Path
+
 import pytest
 
+from clients.python.tests.servers import CuttingProxy
 from pagefault_client import (
+    AsyncPagefault,
     ConflictError,
+    ConnectionFailedError,
     InvalidRequestError,
     NotFoundError,
     Pagefault,
@@ -106,7 +111,9 @@ def test_history_keeps_messages_interactions_and_answers(session: Session) -> No
     assert session.interaction(asked["id"]) == interaction
 
 
-def test_session_is_counted_exported_deleted_and_imported(pf: Pagefault, session: Session) -> None:
+def test_session_is_counted_exported_deleted_and_imported(
+    pf: Pagefault, session: Session, tmp_path: Path
+) -> None:
     session.put()
     session.append({"role": "user", "content": "Hi"})
     before = session.get()
@@ -115,7 +122,31 @@ def test_session_is_counted_exported_deleted_and_imported(pf: Pagefault, session
         pf.sessions.import_bundle(bundle)
     assert session.delete()["deleted"]["messages"] == 1
     assert pf.sessions.import_bundle(bundle)["counts"] == before["counts"]
+    saved = session.save_bundle(tmp_path / "session.zip")
+    session.delete()
+    with saved.open("rb") as file:
+        assert pf.sessions.import_bundle(file)["counts"] == before["counts"]
     assert [each["id"] for each in pf.sessions.list(session.id)] == [session.id]
+
+
+@pytest.mark.anyio
+async def test_awaited_bundles_are_files_too(url: str, session: Session, tmp_path: Path) -> None:
+    session.append({"role": "user", "content": "Hi"})
+    async with AsyncPagefault(url) as client:
+        saved = await client.session(session.id).save_bundle(tmp_path / "session.zip")
+        session.delete()
+        with saved.open("rb") as file:
+            assert (await client.sessions.import_bundle(file))["lastSeq"] == 1
+
+
+def test_a_bundle_that_is_cut_leaves_no_file(
+    proxy: CuttingProxy, session: Session, png: bytes, tmp_path: Path
+) -> None:
+    session.tool_result("shot", "call_1", png)
+    proxy.cuts = [-2_000]
+    with Pagefault(proxy.url) as client, pytest.raises(ConnectionFailedError):
+        client.session(session.id).save_bundle(tmp_path / "session.zip")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_files_have_aliases_and_links(pf: Pagefault, png: bytes) -> None:

@@ -3,10 +3,12 @@
 import functools
 import inspect
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, ParamSpec, TypeVar
 
 import anyio
 import anyio.to_thread
+
+from pagefault_client.calls import Body
 
 if TYPE_CHECKING:
     from pagefault_client._async.memory import AsyncMemory
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 P = ParamSpec("P")
 
+PIECE_BYTES = 1024 * 1024
+
 
 async def sleep(seconds: float) -> None:
     """Wait."""
@@ -26,6 +30,17 @@ async def sleep(seconds: float) -> None:
 async def in_thread(function: Callable[..., T], *arguments: object) -> T:
     """Return what a function returns that may wait for a disk."""
     return await anyio.to_thread.run_sync(function, *arguments)
+
+
+def body(content: Body | None) -> bytes | AsyncIterator[bytes] | None:
+    """Return a body as httpx takes it; a file is read in a thread."""
+    return content if content is None or isinstance(content, bytes) else _read_in_pieces(content)
+
+
+async def _read_in_pieces(file: BinaryIO) -> AsyncIterator[bytes]:
+    await in_thread(file.seek, 0)
+    while piece := await in_thread(file.read, PIECE_BYTES):
+        yield piece
 
 
 def opened(content: "AsyncContent") -> "AsyncContent":

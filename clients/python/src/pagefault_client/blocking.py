@@ -5,10 +5,11 @@ import inspect
 import io
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, ParamSpec, TypeAlias, TypeVar
 
 import anyio.to_thread
 
+from pagefault_client.calls import Body
 from pagefault_client.files import ContentFile
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ OpenedContent: TypeAlias = io.BufferedReader
 T = TypeVar("T")
 P = ParamSpec("P")
 
+PIECE_BYTES = 1024 * 1024
+
 
 def sleep(seconds: float) -> None:
     """Wait."""
@@ -29,6 +32,17 @@ def sleep(seconds: float) -> None:
 def in_thread(function: Callable[..., T], *arguments: object) -> T:
     """Return what a function returns. It may wait, as everything here may."""
     return function(*arguments)
+
+
+def body(content: Body | None) -> bytes | Iterator[bytes] | None:
+    """Return a body as httpx takes it."""
+    return content if content is None or isinstance(content, bytes) else _read_in_pieces(content)
+
+
+def _read_in_pieces(file: BinaryIO) -> Iterator[bytes]:
+    file.seek(0)
+    while piece := file.read(PIECE_BYTES):
+        yield piece
 
 
 def opened(content: "Content") -> io.BufferedReader:

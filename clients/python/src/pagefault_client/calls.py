@@ -5,7 +5,7 @@ import json as _json
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, BinaryIO, Generic, TypeAlias, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -14,7 +14,9 @@ from pagefault_client import values
 
 T_co = TypeVar("T_co", covariant=True)
 
-Body = bytes
+Body: TypeAlias = bytes | BinaryIO
+"""Bytes, or a file that is read from its beginning."""
+
 CONDITIONS = ("If-Match", "If-None-Match", "If-Unmodified-Since")
 
 
@@ -33,7 +35,7 @@ class Call(Generic[T_co]):
     query: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str | None] = field(default_factory=dict)
     json: Any = None
-    content: bytes | None = None
+    content: Body | None = None
     content_type: str | None = None
     is_repeatable: bool = False
     takes_key: bool = False
@@ -58,7 +60,7 @@ class Call(Generic[T_co]):
         """Return the call with other values."""
         return dataclasses.replace(self, **changes)
 
-    def payload(self) -> tuple[bytes | None, str | None]:
+    def payload(self) -> tuple[Body | None, str | None]:
         """Return the body and its type. Bytes, dataclasses and the like become JSON.
 
         Everything beyond ASCII is escaped, so that a lone surrogate in a tool's result arrives.

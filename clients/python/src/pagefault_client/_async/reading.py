@@ -2,7 +2,9 @@
 
 import hashlib
 import io
+import os
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import httpx
 
@@ -14,6 +16,19 @@ from pagefault_client.retrying import Attempts
 
 FIRST_AHEAD_BYTES = 64 * 1024
 MOST_AHEAD_BYTES = 4 * 1024 * 1024
+
+
+async def written(pieces: AsyncIterator[bytes], target: Path) -> Path:
+    """Write a file, and return its path; unless all came, there is none."""
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            async for piece in pieces:
+                await aio.in_thread(file.write, piece)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+    return target
 
 
 class AsyncContent:

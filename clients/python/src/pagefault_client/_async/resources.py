@@ -7,7 +7,7 @@ from typing import Literal
 
 from pagefault_client import aio, operations
 from pagefault_client._async.lists import AsyncItems
-from pagefault_client._async.reading import MOST_AHEAD_BYTES, AsyncContent
+from pagefault_client._async.reading import MOST_AHEAD_BYTES, AsyncContent, written
 from pagefault_client._async.transport import AsyncTransport
 from pagefault_client._async.uploads import AsyncUpload
 from pagefault_client.models import (
@@ -164,15 +164,7 @@ class AsyncResources:
         if await aio.in_thread(target.is_dir):
             name = reader.descriptor.get("filename") or bare(reader.descriptor["uri"])
             target = target / Path(name).name
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            with part.open("wb") as file:
-                async for piece in reader.stream():
-                    await aio.in_thread(file.write, piece)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
-        return target
+        return await written(reader.stream(), target)
 
 
 class AsyncAliases:

@@ -1,13 +1,20 @@
 """Sessions: conversations, and what belongs to one."""
 
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any, Literal, Unpack
+
+import httpx
 
 from pagefault_client import models, operations
 from pagefault_client._async.conversation import AsyncConversation
 from pagefault_client._async.listening import AsyncEvents
 from pagefault_client._async.lists import AsyncItems
+from pagefault_client._async.reading import written
 from pagefault_client._async.tool_results import AsyncToolResults
-from pagefault_client._async.transport import AsyncTransport
+from pagefault_client._async.transport import AsyncTransport, lost
+from pagefault_client.calls import Body
 from pagefault_client.options import SessionRenderOptions, Target, on_the_wire
 from pagefault_client.values import jsonable
 
@@ -27,8 +34,8 @@ class AsyncSessions:
             lambda cursor: operations.list_sessions(q=query, limit=limit, cursor=cursor),
         )
 
-    async def import_bundle(self, bundle: bytes) -> models.SessionRecord:
-        """Store the session of a bundle, with the ids and bytes that it had.
+    async def import_bundle(self, bundle: Body) -> models.SessionRecord:
+        """Store the session of a bundle, bytes or a file, with the ids and bytes that it had.
 
         Raises:
             ConflictError: The session is there already.
@@ -151,6 +158,21 @@ class AsyncSession:
     async def bundle(self) -> bytes:
         """Return the session as a zip, for `sessions.import_bundle`."""
         return await self._transport.send(operations.export_session(self.id))
+
+    async def save_bundle(self, path: str | os.PathLike[str]) -> Path:
+        """Write the session as a zip to a file, of any size; there is no file unless all came."""
+        return await written(self._bundle_pieces(), Path(path))
+
+    async def _bundle_pieces(self) -> AsyncIterator[bytes]:
+        call = operations.export_session(self.id)
+        response = await self._transport.open(call)
+        try:
+            async for piece in response.aiter_bytes():
+                yield piece
+        except httpx.RequestError as error:
+            raise lost(error, call) from error
+        finally:
+            await response.aclose()
 
     async def tool_result(
         self,

@@ -81,7 +81,7 @@ class AsyncTransport:
             f"{self.options.base_url}{call.path}",
             params=call.parameters(),
             headers={name: value for name, value in headers.items() if value is not None},
-            content=content,
+            content=aio.body(content),
             timeout=patience or self.options.timeout,
         )
         try:

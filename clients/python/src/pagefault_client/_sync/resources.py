@@ -9,7 +9,7 @@ from typing import Literal
 
 from pagefault_client import blocking, operations
 from pagefault_client._sync.lists import Items
-from pagefault_client._sync.reading import MOST_AHEAD_BYTES, Content
+from pagefault_client._sync.reading import MOST_AHEAD_BYTES, Content, written
 from pagefault_client._sync.transport import Transport
 from pagefault_client._sync.uploads import Upload
 from pagefault_client.models import (
@@ -166,15 +166,7 @@ class Resources:
         if blocking.in_thread(target.is_dir):
             name = reader.descriptor.get("filename") or bare(reader.descriptor["uri"])
             target = target / Path(name).name
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            with part.open("wb") as file:
-                for piece in reader.stream():
-                    blocking.in_thread(file.write, piece)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
-        return target
+        return written(reader.stream(), target)
 
 
 class Aliases:

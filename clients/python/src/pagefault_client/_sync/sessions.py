@@ -2,14 +2,21 @@
 
 # Written by generate.py from `_async/`; change that.
 
+import os
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal, Unpack
+
+import httpx
 
 from pagefault_client import models, operations
 from pagefault_client._sync.conversation import Conversation
 from pagefault_client._sync.listening import Events
 from pagefault_client._sync.lists import Items
+from pagefault_client._sync.reading import written
 from pagefault_client._sync.tool_results import ToolResults
-from pagefault_client._sync.transport import Transport
+from pagefault_client._sync.transport import Transport, lost
+from pagefault_client.calls import Body
 from pagefault_client.options import SessionRenderOptions, Target, on_the_wire
 from pagefault_client.values import jsonable
 
@@ -29,8 +36,8 @@ class Sessions:
             lambda cursor: operations.list_sessions(q=query, limit=limit, cursor=cursor),
         )
 
-    def import_bundle(self, bundle: bytes) -> models.SessionRecord:
-        """Store the session of a bundle, with the ids and bytes that it had.
+    def import_bundle(self, bundle: Body) -> models.SessionRecord:
+        """Store the session of a bundle, bytes or a file, with the ids and bytes that it had.
 
         Raises:
             ConflictError: The session is there already.
@@ -149,6 +156,21 @@ class Session:
     def bundle(self) -> bytes:
         """Return the session as a zip, for `sessions.import_bundle`."""
         return self._transport.send(operations.export_session(self.id))
+
+    def save_bundle(self, path: str | os.PathLike[str]) -> Path:
+        """Write the session as a zip to a file, of any size; there is no file unless all came."""
+        return written(self._bundle_pieces(), Path(path))
+
+    def _bundle_pieces(self) -> Iterator[bytes]:
+        call = operations.export_session(self.id)
+        response = self._transport.open(call)
+        try:
+            for piece in response.iter_bytes():
+                yield piece
+        except httpx.RequestError as error:
+            raise lost(error, call) from error
+        finally:
+            response.close()
 
     def tool_result(
         self,
