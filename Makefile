@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-inp
 APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 WEB_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name generated -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture peers-check clients-check clients-generated-check golang openapi-diff site release-check check lock clean
+.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture peers-check clients-check clients-generated-check clients-python clients-python-check golang openapi-diff site release-check check lock clean
 
 # What `make help` lists, in this order; the rules are below.
 ##@ To start with
@@ -41,6 +41,7 @@ openapi: ## Write openapi/openapi.json, docs/errors.md and docs/settings.md
 targets: ## Write the matrix of docs/targets.md
 promises: ## Write the tables of docs/durability.md and docs/security.md
 pictures: ## Take the pictures of the documentation
+clients-python: ## Write the generated parts of clients/python
 
 ##@ The rest
 install: ## Install .venv/bin/pagefault and nothing else
@@ -66,9 +67,10 @@ $(VENV)/runtime.stamp: requirements/runtime.lock pyproject.toml
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/dev.stamp: $(VENV)/runtime.stamp requirements/dev.lock
+$(VENV)/dev.stamp: $(VENV)/runtime.stamp requirements/dev.lock clients/python/pyproject.toml
 	@echo "Installing the tools for development …"
 	@$(PIP) --no-deps --require-hashes -r requirements/dev.lock
+	@$(PIP) --no-deps --no-build-isolation --editable clients/python
 	@touch $@
 
 install: $(VENV)/runtime.stamp
@@ -129,7 +131,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 
 types: $(VENV)/dev.stamp
-	$(BIN)/mypy app tests benchmarks peers website release clients/check
+	$(BIN)/mypy app tests benchmarks peers website release clients/check clients/python
 
 imports: $(VENV)/dev.stamp
 	$(BIN)/lint-imports
@@ -178,6 +180,33 @@ $(VENV)/peers-%.stamp: peers/requirements-%.lock | $(VENV)/runtime.stamp
 peers-check: $(VENV)/dev.stamp $(VENV)/peers-new.stamp $(VENV)/peers-old.stamp
 	$(BIN)/python -m pytest -n 2 --dist loadgroup peers
 
+# The package is built, and tried as what was built: the source distribution with the frameworks that it has adapters for, the wheel
+# with what it needs and nothing else.
+CLIENT := clients/python
+CLIENT_BUILD := $(VENV)/client-build
+CLIENT_TEST := $(VENV)/client-test/bin/python
+CLIENT_RUN := $(VENV)/client-run/bin/python
+CLIENT_PIP := -m pip install --quiet --disable-pip-version-check --no-input --no-deps
+
+clients-python: $(VENV)/dev.stamp
+	$(BIN)/python $(CLIENT)/generate.py
+
+$(VENV)/client-%.stamp: $(CLIENT)/requirements-%.lock | $(VENV)/runtime.stamp
+	@echo "Installing what the Python client needs to $* …"
+	@$(PYTHON) -m venv --clear $(VENV)/client-$*
+	@$(VENV)/client-$*/bin/python $(CLIENT_PIP) --require-hashes -r $<
+	@touch $@
+
+clients-python-check: $(VENV)/dev.stamp $(VENV)/client-test.stamp $(VENV)/client-run.stamp
+	$(BIN)/python $(CLIENT)/generate.py --check
+	@rm -rf $(CLIENT_BUILD)
+	$(BIN)/python -m build --no-isolation --outdir $(CLIENT_BUILD) $(CLIENT)
+	@$(CLIENT_TEST) $(CLIENT_PIP) --no-build-isolation --force-reinstall $(CLIENT_BUILD)/*.tar.gz
+	@$(CLIENT_RUN) $(CLIENT_PIP) --force-reinstall $(CLIENT_BUILD)/*.whl
+	$(CLIENT_TEST) -m mypy -p pagefault_client
+	$(CLIENT_TEST) -m mypy $(CLIENT)/tests/adapters/*.py
+	EXAMPLES_PYTHON=$(CURDIR)/$(CLIENT_RUN) $(CLIENT_TEST) -m pytest $(CLIENT)/tests
+
 # The generator of the site, and what makes the list of licenses, have environments of their own.
 $(VENV)/%-tools.stamp: requirements/%.lock | $(VENV)/runtime.stamp
 	@$(PYTHON) -m venv --clear $(VENV)/$*
@@ -210,7 +239,7 @@ golang:
 	    $(APT_INSTALL) golang-go >/dev/null 2>&1 || { apt-get update -qq && $(APT_INSTALL) golang-go >/dev/null; }; }; } \
 	  || echo "The check of generated clients needs Debian's package golang-go; install it." >&2
 
-clients-check: clients-generated-check
+clients-check: clients-generated-check clients-python-check
 
 clients-generated-check: $(VENV)/dev.stamp $(VENV)/clients-check.stamp clients/check/node_modules/.stamp golang
 	$(BIN)/python -m pytest -n 2 clients/check
@@ -230,6 +259,9 @@ lock:
 	$(PIN) --extra web --constraint requirements/dev.lock --output-file requirements/web.lock
 	$(PIN_PEERS) peers/requirements-new.in --output-file peers/requirements-new.lock
 	$(PIN_PEERS) peers/requirements-old.in --output-file peers/requirements-old.lock
+	$(PIN_PEERS) clients/python/requirements-test.in --output-file clients/python/requirements-test.lock
+	$(PIN_PEERS) clients/python/requirements-run.in --constraint clients/python/requirements-test.lock \
+	  --output-file clients/python/requirements-run.lock
 	$(PIN_PEERS) requirements/website.in --output-file requirements/website.lock
 	$(PIN_PEERS) requirements/release.in --output-file requirements/release.lock
 	$(PIN_PEERS) clients/check/requirements.in --output-file clients/check/requirements.lock

@@ -13,7 +13,7 @@ from app.wire.events import DATA_OF, EventTicket
 from tests.contract.bundled_sessions import export, take_in
 from tests.contract.page_requests import put
 from tests.contract.session_requests import ANSWER, append, ask, call_tool
-from tests.kit.event_streams import Block, log_of, ticket_of
+from tests.kit.event_streams import Block, log_of
 from tests.kit.process import ROOT
 
 pytestmark = pytest.mark.engines("embedded")
@@ -106,19 +106,28 @@ def test_shown_ticket_has_every_member() -> None:
     assert ticket.model_dump(mode="json", by_alias=True) == shown(text)
 
 
-def test_shown_python_listens(client: httpx.Client) -> None:
+class HeardEnough(Exception):  # noqa: N818 - it ends a loop that has no end
+    """Two events were printed."""
+
+
+def test_shown_python_listens(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     (code,) = re.findall(r"^```python\n(.*?)\n```$", DOCUMENT, re.MULTILINE | re.DOTALL)
-    code = code.replace("http://localhost:8000", str(client.base_url).rstrip("/"))
-    names: dict[str, Any] = {"ticket": ticket_of(client)}
-    exec(code.replace('"after": after', '"after": after, "ticket": ticket'), names)  # noqa: S102
+    monkeypatch.setenv("PAGEFAULT_URL", str(client.base_url))
+    monkeypatch.setenv("PAGEFAULT_API_KEY", client.headers["authorization"].split()[1])
     append(client, "demo", content="one")
     append(client, "demo", content="two")
-    heard = names["listen"]("demo", 0)
-    told = [next(heard) for _ in range(2)]
-    heard.close()
+    told: list[tuple[int, str, Any]] = []
+
+    def hear(*shown: Any) -> None:  # noqa: ANN401 - what `print` takes
+        told.append(shown)
+        if len(told) == 2:
+            raise HeardEnough
+
+    with pytest.raises(HeardEnough):
+        exec(code.replace("after=12", "after=0"), {"print": hear})  # noqa: S102
     assert [(id_, event, data["message"]["content"]) for id_, event, data in told] == [
-        ("1", "message:created", "one"),
-        ("2", "message:created", "two"),
+        (1, "message:created", "one"),
+        (2, "message:created", "two"),
     ]
 
 

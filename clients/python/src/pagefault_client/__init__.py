@@ -1,0 +1,87 @@
+"""A client of Pagefault, the media memory of AI agents.
+
+`Pagefault` blocks, `AsyncPagefault` awaits; both have the same members.
+"""
+
+from pagefault_client import models, operations
+from pagefault_client._async.client import AsyncPagefault
+from pagefault_client._async.conversation import AsyncConversation
+from pagefault_client._async.listening import AsyncEvents
+from pagefault_client._async.lists import AsyncItems
+from pagefault_client._async.memory import AsyncMemory
+from pagefault_client._async.reading import AsyncContent
+from pagefault_client._async.sessions import AsyncSession
+from pagefault_client._sync.client import Pagefault
+from pagefault_client._sync.conversation import Conversation
+from pagefault_client._sync.listening import Events
+from pagefault_client._sync.lists import Items
+from pagefault_client._sync.memory import Memory
+from pagefault_client._sync.reading import Content
+from pagefault_client._sync.sessions import Session
+from pagefault_client._version import VERSION
+from pagefault_client.calls import Call
+from pagefault_client.errors import (
+    ConflictError,
+    ConnectionFailedError,
+    DigestMismatchError,
+    ForbiddenError,
+    GoneError,
+    InvalidRequestError,
+    NotFoundError,
+    PagefaultError,
+    PreconditionFailedError,
+    ProblemError,
+    ServerError,
+    StoreFullError,
+    TimedOutError,
+    TooManyRequestsError,
+    UnauthorizedError,
+)
+from pagefault_client.events import Event
+from pagefault_client.files import ContentFile
+from pagefault_client.options import Level, RenderOptions, SessionRenderOptions, Target
+from pagefault_client.sources import UploadProgress
+
+__version__ = VERSION
+
+__all__ = [
+    "AsyncContent",
+    "AsyncConversation",
+    "AsyncEvents",
+    "AsyncItems",
+    "AsyncMemory",
+    "AsyncPagefault",
+    "AsyncSession",
+    "Call",
+    "ConflictError",
+    "ConnectionFailedError",
+    "Content",
+    "ContentFile",
+    "Conversation",
+    "DigestMismatchError",
+    "Event",
+    "Events",
+    "ForbiddenError",
+    "GoneError",
+    "InvalidRequestError",
+    "Items",
+    "Level",
+    "Memory",
+    "NotFoundError",
+    "Pagefault",
+    "PagefaultError",
+    "PreconditionFailedError",
+    "ProblemError",
+    "RenderOptions",
+    "ServerError",
+    "Session",
+    "SessionRenderOptions",
+    "StoreFullError",
+    "Target",
+    "TimedOutError",
+    "TooManyRequestsError",
+    "UnauthorizedError",
+    "UploadProgress",
+    "models",
+    "operations",
+]

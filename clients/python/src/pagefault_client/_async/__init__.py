@@ -1,0 +1,1 @@
+"""The client that awaits. `_sync` is made of it by generate.py."""

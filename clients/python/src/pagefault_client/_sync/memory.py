@@ -1,0 +1,85 @@
+"""Stores what tools return, and says what a model should see of it."""
+
+# Written by generate.py from `_async/`; change that.
+
+import logging
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pagefault_client._sync.sessions import Session
+from pagefault_client.models import RenderedToolResult
+from pagefault_client.shown import WrapTarget, content_of
+
+logger = logging.getLogger("pagefault_client")
+
+
+class Memory:
+    """Stores results of tools in a session: `wrap` and the adapters are made of it.
+
+    Args:
+        session: Where the results belong.
+        name: The name of the tool, if it is always the same.
+        target: Whose content `keep` returns; by default that of MCP for results of MCP, else text.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        name: str | None = None,
+        target: WrapTarget | None = None,
+    ) -> None:
+        self.session = session
+        self.target = target
+        self._name = name
+
+    def call_of(
+        self, tool: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> tuple[str, str]:
+        """Return the name of a call of a tool, and a new id for it."""
+        own = str(getattr(tool, "__name__", type(tool).__name__))
+        # Of an MCP client: its first argument is the tool.
+        called = (args[0] if args else kwargs.get("name")) if own == "call_tool" else None
+        return self._name or (str(called) if called else own), f"call_{uuid.uuid4().hex}"
+
+    def keep(self, name: str, call_id: str, result: Any) -> Any:  # noqa: ANN401 - the tool's
+        """Store a result, and return what the model should see; the result itself if that fails."""
+        is_mcp = hasattr(result, "model_validate") and hasattr(result, "content")
+        target = self.target or ("mcp" if is_mcp else "text")
+        record = self.stored(name, call_id, result, target=target)
+        rendering = record.get("rendering") if record else None
+        if not rendering:
+            return result
+        content = content_of(rendering, name, call_id)
+        if not is_mcp or target != "mcp":
+            return content
+        try:
+            return type(result).model_validate(content)
+        except ValueError as error:
+            logger.warning(
+                "the result of %s (%s) is stored, and not shown: %s", name, call_id, error
+            )
+            return result
+
+    def keep_error(self, name: str, call_id: str, error: Exception) -> None:
+        """Store the error of a tool."""
+        self.stored(name, call_id, f"{type(error).__name__}: {error}", success=False)
+
+    def stored(
+        self,
+        name: str,
+        call_id: str,
+        result: Any,  # noqa: ANN401 - the tool's
+        *,
+        success: bool = True,
+        target: WrapTarget | None = None,
+    ) -> RenderedToolResult | None:
+        """Return the record of a result with its rendering, or None if it could not be stored."""
+        try:
+            return self.session.tool_result(
+                name, call_id, result, success=success, render=target, handles=True
+            )
+        except Exception as error:  # noqa: BLE001 - a tool may return what nothing can write down
+            logger.warning("the result of %s (%s) is not stored: %s", name, call_id, error)
+            return None

@@ -1,0 +1,272 @@
+"""Sessions: conversations, and what belongs to one."""
+
+# Written by generate.py from `_async/`; change that.
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, Unpack
+
+import httpx
+
+from pagefault_client import models, operations
+from pagefault_client._sync.conversation import Conversation
+from pagefault_client._sync.listening import Events
+from pagefault_client._sync.lists import Items
+from pagefault_client._sync.reading import written
+from pagefault_client._sync.tool_results import ToolResults
+from pagefault_client._sync.transport import Transport, lost
+from pagefault_client.calls import Body
+from pagefault_client.options import SessionRenderOptions, Target, on_the_wire
+from pagefault_client.values import jsonable
+
+
+class Sessions:
+    """All sessions of the project."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(
+        self, query: str | None = None, *, limit: int | None = None
+    ) -> Items[models.SessionRecord]:
+        """Return sessions, the one last written to first; `query` is a part of their ids."""
+        return Items(
+            self._transport,
+            lambda cursor: operations.list_sessions(q=query, limit=limit, cursor=cursor),
+        )
+
+    def import_bundle(self, bundle: Body) -> models.SessionRecord:
+        """Store the session of a bundle, bytes or a file, with the ids and bytes that it had.
+
+        Raises:
+            ConflictError: The session is there already.
+        """
+        return self._transport.send(operations.import_session(bundle))
+
+
+class Session:
+    """One session; the first write creates it.
+
+    Attributes:
+        id: Its id, chosen by you.
+    """
+
+    def __init__(self, transport: Transport, session_id: str) -> None:
+        self._transport = transport
+        self._tool_results = ToolResults(transport)
+        self.id = session_id
+
+    def get(self) -> models.SessionRecord:
+        """Return what the session holds, in numbers."""
+        return self._transport.send(operations.get_session(self.id))
+
+    def put(self) -> models.SessionRecord:
+        """Create the session, if it is not there, without writing to it."""
+        return self._transport.send(operations.put_session(self.id))
+
+    def delete(self) -> models.DeletionReceipt:
+        """Delete the session with its history and its pages, and return the receipt."""
+        return self._transport.send(operations.delete_session(self.id))
+
+    def append(
+        self,
+        message: models.HistoryMessageDraft | dict[str, Any],
+        *,
+        idempotency_key: str | None = None,
+    ) -> models.HistoryMessage:
+        """Append a message, as you send it to your model."""
+        body: Any = jsonable(message)
+        return self._transport.send(
+            operations.append_message(self.id, body, idempotency_key=idempotency_key)
+        )
+
+    def messages(
+        self,
+        *,
+        after: int | None = None,
+        media: models.MediaForm | None = None,
+        limit: int | None = None,
+    ) -> Items[models.HistoryEntry]:
+        """Return the history in order: from the beginning, or after a `seq`."""
+        return Items(
+            self._transport,
+            lambda cursor: operations.list_messages(
+                self.id,
+                media=media,
+                limit=limit,
+                cursor=cursor,
+                after=after if cursor is None else None,
+            ),
+        )
+
+    def message(self, seq: int, *, media: models.MediaForm | None = None) -> models.HistoryEntry:
+        """Return one entry of the history."""
+        return self._transport.send(operations.get_message(self.id, seq, media=media))
+
+    def interact(
+        self,
+        input: models.InteractionInput,
+        *,
+        output: models.ChatMessage | None = None,
+        timestamp: str | None = None,
+        input_kind: models.InputKind | None = None,
+        attachments: Literal["any"] | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.InteractionRecord:
+        """Store a request of a user, with the files attached to it."""
+        body: models.InteractionDraft = {"input": input}
+        if output is not None:
+            body["output"] = output
+        if timestamp is not None:
+            body["timestamp"] = timestamp
+        if input_kind is not None:
+            body["input_kind"] = input_kind
+        return self._transport.send(
+            operations.create_interaction(
+                self.id, body, attachments=attachments, idempotency_key=idempotency_key
+            )
+        )
+
+    def answer(self, interaction_id: str, output: models.ChatMessage) -> models.InteractionRecord:
+        """Store the answer to an interaction, which is set once."""
+        return self._transport.send(
+            operations.set_interaction_output(self.id, interaction_id, output)
+        )
+
+    def interactions(
+        self, *, input_kind: models.InputKind | None = None, limit: int | None = None
+    ) -> Items[models.InteractionRecord]:
+        """Return the interactions in order, with their answers."""
+        return Items(
+            self._transport,
+            lambda cursor: operations.list_interactions(
+                self.id, input_kind=input_kind, limit=limit, cursor=cursor
+            ),
+        )
+
+    def interaction(self, interaction_id: str) -> models.InteractionRecord:
+        """Return one interaction with its answer."""
+        return self._transport.send(operations.get_interaction(self.id, interaction_id))
+
+    def manifest(self, *, limit: int | None = None) -> models.PageManifest:
+        """Return a line for each page of the session, for a model."""
+        return self._transport.send(operations.get_manifest(self.id, limit=limit))
+
+    def bundle(self) -> bytes:
+        """Return the session as a zip, for `sessions.import_bundle`."""
+        return self._transport.send(operations.export_session(self.id))
+
+    def save_bundle(self, path: str | os.PathLike[str]) -> Path:
+        """Write the session as a zip to a file, of any size; there is no file unless all came."""
+        return written(self._bundle_pieces(), Path(path))
+
+    def _bundle_pieces(self) -> Iterator[bytes]:
+        call = operations.export_session(self.id)
+        response = self._transport.open(call)
+        try:
+            for piece in response.iter_bytes():
+                yield piece
+        except httpx.RequestError as error:
+            raise lost(error, call) from error
+        finally:
+            response.close()
+
+    def tool_result(
+        self,
+        tool_name: str,
+        tool_call_id: str,
+        result: Any,  # noqa: ANN401 - whatever a tool returns
+        *,
+        success: bool = True,
+        render: Target | None = None,
+        handles: bool | None = None,
+    ) -> models.RenderedToolResult:
+        """Store what a tool returned; see `tool_results.create`."""
+        return self._tool_results.create(
+            tool_name,
+            tool_call_id,
+            result,
+            session_id=self.id,
+            success=success,
+            render=render,
+            handles=handles,
+        )
+
+    def call_tool(
+        self,
+        target: Target,
+        tool_call_id: str,
+        name: str,
+        arguments: Any = None,  # noqa: ANN401 - an object, or its text
+        *,
+        scope: models.ToolScope = "session",
+        **options: Unpack[SessionRenderOptions],
+    ) -> models.RenderedRecord:
+        """Run a call of one of the memory's tools, and return the answer as messages."""
+        body: Any = {
+            "target": target,
+            "id": tool_call_id,
+            "name": name,
+            "arguments": {} if arguments is None else arguments,
+            "scope": scope,
+            **on_the_wire(options),
+        }
+        return self._transport.send(operations.run_tool_call(self.id, body))
+
+    def turn(
+        self,
+        *entries: models.TurnEntry | dict[str, Any],
+        render: models.TurnRender | Target | None = None,
+        expected_seq: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.TurnReceipt:
+        """Append all that one step of an agent says, and return what the next request holds.
+
+        Args:
+            entries: `{"message": …}`, `{"toolResult": {"toolName", "toolCallId", "result"}}` or
+                `{"toolCall": {"id", "name", "arguments"}}`, which is a call of the memory's tools.
+            render: A target, or a target with options as `docs/targets.md` names them.
+            expected_seq: The last `seq` that you know.
+            idempotency_key: Names the turn; made here by default, so that it can be repeated.
+
+        Raises:
+            ConflictError: Somebody else has written (`session-moved-on`), or a call is answered
+                already. Nothing of the turn is stored.
+        """
+        wanted: Any = {"target": render} if isinstance(render, str) else render
+        listed: Any = [jsonable(entry) for entry in entries]
+        return self._transport.send(
+            operations.append_turn(
+                self.id,
+                {"entries": listed, "expectedSeq": expected_seq, "render": wanted},
+                idempotency_key=idempotency_key,
+            )
+        )
+
+    def render(
+        self,
+        target: Target,
+        *,
+        since: int | None = None,
+        **options: Unpack[SessionRenderOptions],
+    ) -> models.RenderedRecord:
+        """Return the history as messages for a model: all of it, or what came after `since`.
+
+        With a `frontier`, what has to give way is moved behind it for good.
+        """
+        body: Any = {"target": target, "sessionId": self.id, **on_the_wire(options)}
+        body |= {"since": since} if since else {}
+        return self._transport.send(operations.render_record(body))
+
+    def conversation(self, target: Target, **options: Unpack[SessionRenderOptions]) -> Conversation:
+        """Return the session as the messages of one model, kept here between the steps."""
+        return Conversation(self, target, options)
+
+    def events(self, *, after: int | None = None) -> Events:
+        """Return the events of the session: from now on, or after a `seq`; 0 is the beginning."""
+        return Events(
+            self._transport,
+            lambda position: operations.stream_session_events(self.id, after=position),
+            after,
+        )

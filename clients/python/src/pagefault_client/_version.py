@@ -1,0 +1,3 @@
+"""The version, that of the service."""
+
+VERSION = "0.2.0"

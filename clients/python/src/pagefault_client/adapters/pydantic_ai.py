@@ -1,0 +1,71 @@
+"""Pydantic AI: `Agent(toolsets=[RememberingToolset(toolset, session), …])`.
+
+It takes any toolset: functions, MCP servers, others. It needs `pagefault-client[pydantic-ai]`.
+"""
+
+import base64
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_ai import BinaryContent, RunContext, ToolReturn
+from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
+
+from pagefault_client import AsyncMemory, AsyncSession
+from pagefault_client.shown import content_of
+
+
+@dataclass
+class RememberingToolset(WrapperToolset[Any]):
+    """A toolset whose results are stored in a session. `metadata` of each has the record."""
+
+    session: AsyncSession
+
+    async def call_tool(
+        self,
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: RunContext[Any],
+        tool: ToolsetTool[Any],
+    ) -> Any:  # noqa: ANN401 - Pydantic AI's
+        """Run a tool, store what it returns, and return what the model should see of it."""
+        memory = AsyncMemory(self.session)
+        call_id = ctx.tool_call_id or f"call_{uuid.uuid4().hex}"
+        try:
+            result = await super().call_tool(name, tool_args, ctx, tool)
+        except Exception as error:
+            await memory.keep_error(name, call_id, error)
+            raise
+        record = await memory.stored(name, call_id, raw_of(result), target="mcp")
+        rendering = record.get("rendering") if record else None
+        if record is None or rendering is None:
+            return result
+        shown = content_of(rendering, name, call_id)
+        return ToolReturn(
+            return_value=[value_of(block) for block in shown["content"]],
+            content=result.content if isinstance(result, ToolReturn) else None,
+            metadata=record["sanitized"],
+        )
+
+
+def raw_of(result: object) -> object:
+    """Return a result with the media of Pydantic AI as data URIs, in which their type is said."""
+    if isinstance(result, ToolReturn):
+        return raw_of(result.return_value)
+    if isinstance(result, BinaryContent):
+        return result.data_uri
+    if isinstance(result, list | tuple):
+        return [raw_of(each) for each in result]
+    if isinstance(result, dict):
+        return {name: raw_of(each) for name, each in result.items()}
+    return result
+
+
+def value_of(block: dict[str, Any]) -> str | BinaryContent:
+    """Return a block of MCP as Pydantic AI has it."""
+    if block["type"] in {"image", "audio"}:
+        data = base64.b64decode(block["data"])
+        return BinaryContent(data=data, media_type=block["mimeType"])
+    if block["type"] == "resource_link":
+        return f"[{block.get('name') or 'file'}: {block['uri']}]"
+    return str(block.get("text") or block.get("resource", {}).get("text") or "")

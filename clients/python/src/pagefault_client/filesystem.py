@@ -1,0 +1,128 @@
+"""Resources as files of `fsspec`: `pandas.read_csv("pagefault://9a0e…")`.
+
+A path is an id, a reference (`@blob:…`), a URI (`blob:…`) or an alias. There are no folders: the
+root lists all resources. Files are never changed, so there is nothing to write but new ones, with
+`Pagefault.resources.upload`. It needs `pagefault-client[fsspec]`.
+"""
+
+import re
+from typing import Any, ClassVar
+
+from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
+
+from pagefault_client._sync.client import Pagefault
+from pagefault_client._sync.reading import Content
+from pagefault_client.errors import NotFoundError
+from pagefault_client.models import ResourceRecord
+
+_ID = re.compile(r"@?(blob:)?[0-9a-f]{32}")
+
+
+class PagefaultFileSystem(AbstractFileSystem):  # type: ignore[misc]
+    """The resources of a project, read-only.
+
+    Args:
+        base_url: Where the service is; see `Pagefault`.
+        key: A key of the project.
+    """
+
+    protocol: ClassVar[str] = "pagefault"
+    root_marker = ""
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        key: str | None = None,
+        **storage_options: Any,  # noqa: ANN401 - fsspec's
+    ) -> None:
+        super().__init__(**storage_options)
+        self.client = Pagefault(base_url, key)
+
+    def info(self, path: str, **kwargs: object) -> dict[str, Any]:
+        """Return what a file is; `name` is its path here, `filename` what it is called."""
+        bare = self._strip_protocol(path)
+        if not bare:
+            return {"name": "", "size": 0, "type": "directory"}
+        return _entry(self._descriptor(bare))
+
+    def ls(self, path: str, detail: bool = True, **kwargs: object) -> list[Any]:
+        """Return all resources for the root, newest first, and one for the path of one."""
+        bare = self._strip_protocol(path)
+        found = [self._descriptor(bare)] if bare else self.client.resources.list(limit=200)
+        entries = [_entry(each) for each in found]
+        return entries if detail else [entry["name"] for entry in entries]
+
+    def cat_file(
+        self, path: str, start: int | None = None, end: int | None = None, **kwargs: object
+    ) -> bytes:
+        """Return the bytes of a file, or of a part of it; of all, the digest is compared."""
+        content = self._content(path)
+        if start is None and end is None:
+            return content.read()
+        first, last, _ = slice(start, end).indices(content.size)
+        return content.read_at(first, last)
+
+    def created(self, path: str) -> str:
+        """Return when a file was stored."""
+        made: str = self.info(path)["created"]
+        return made
+
+    def ukey(self, path: str) -> str:
+        """Return what tells versions apart: there is only one."""
+        return str(self.info(path)["digest"])
+
+    def _open(
+        self,
+        path: str,
+        mode: str = "rb",
+        block_size: int | None = None,
+        autocommit: bool = True,
+        cache_options: dict[str, Any] | None = None,
+        **kwargs: Any,  # noqa: ANN401 - fsspec's
+    ) -> "PagefaultFile":
+        if mode != "rb":
+            raise NotImplementedError("files are never changed: store new ones with an upload")
+        return PagefaultFile(
+            self,
+            path,
+            mode,
+            block_size or "default",
+            cache_options=cache_options,
+            content=self._content(path),
+            **kwargs,
+        )
+
+    def _content(self, path: str) -> Content:
+        descriptor = self._descriptor(self._strip_protocol(path))
+        return Content(self.client._transport, descriptor)
+
+    def _descriptor(self, path: str) -> ResourceRecord:
+        try:
+            uri = path if _ID.fullmatch(path) else self.client.aliases.get(path)["uri"]
+            return self.client.resources.get(uri)
+        except NotFoundError as error:
+            raise FileNotFoundError(path) from error
+
+
+class PagefaultFile(AbstractBufferedFile):  # type: ignore[misc]
+    """A resource as a file of fsspec, which reads ahead as its `cache_type` says."""
+
+    def __init__(self, *args: Any, content: Content, **kwargs: Any) -> None:  # noqa: ANN401
+        self._content = content
+        super().__init__(*args, size=content.size, **kwargs)
+
+    def _fetch_range(self, start: int, end: int) -> bytes:
+        return self._content.read_at(start, end)
+
+
+def _entry(found: ResourceRecord) -> dict[str, Any]:
+    identity = found["uri"].removeprefix("blob:")
+    return {
+        "name": identity,
+        "size": found["size"],
+        "type": "file",
+        "filename": found.get("filename"),
+        "mimetype": found["mimeType"],
+        "digest": found["digest"],
+        "created": found["createdAt"],
+    }

@@ -1,0 +1,1632 @@
+"""The shapes of the service's JSON, as it spells them."""
+
+# Written by generate.py from openapi/openapi.json.
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+
+
+class AliasDraft(TypedDict):
+    """What an alias is to name."""
+
+    uri: str
+
+
+MediaKind: TypeAlias = Literal["audio", "video", "binary"]
+
+ResourceKind: TypeAlias = Literal["image", "audio", "video", "binary", "text"]
+
+
+class ResourceDescriptor(TypedDict):
+    """What a record says about a medium it refers to (spec 002, Canonical Types)."""
+
+    uri: str
+    kind: ResourceKind
+    mimeType: str
+    filename: NotRequired[str | None]
+    mediaKind: NotRequired[MediaKind | None]
+    size: int
+    digest: str
+    width: NotRequired[int | None]
+    height: NotRequired[int | None]
+    durationSeconds: NotRequired[float | None]
+
+
+class AliasRecord(TypedDict):
+    """An alias, the resource it names, and since when it names that one."""
+
+    alias: str
+    uri: str
+    createdAt: str
+    resource: ResourceDescriptor
+
+
+class AliasPage(TypedDict):
+    """A page of aliases, newest first."""
+
+    items: list[AliasRecord]
+    nextCursor: str | None
+
+
+Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
+
+
+class ChatMessage(TypedDict):
+    """What was said, and by whom; the answer of an interaction.
+
+    Source: spec 001, "Interaction".
+    """
+
+    role: Role
+    content: str
+    name: NotRequired[str | None]
+    tool_call_id: NotRequired[str | None]
+    timestamp: NotRequired[str]
+
+
+class AnswerEntry(TypedDict):
+    """The answer of an interaction, set after it."""
+
+    seq: int
+    id: str
+    created_at: str
+    entry: Literal["answer"]
+    interaction_id: str
+    output: ChatMessage
+
+
+InputKind: TypeAlias = Literal["multimodal", "text", "dict"]
+
+
+class AnswerEvent(TypedDict):
+    """The answer of an interaction was set; `id` is that of the interaction."""
+
+    sessionId: str | None
+    seq: int | None
+    id: str
+    createdAt: str
+    inputKind: InputKind
+    output: ChatMessage
+
+
+class AnswerFrame(TypedDict):
+    """The answer of an interaction was set."""
+
+    id: int
+    event: Literal["interaction:answered"]
+    data: AnswerEvent
+
+
+AnyJson: TypeAlias = Any
+
+
+class AttachedFile(TypedDict):
+    """A file that was stored before: its `blob:` URI, bare id or alias, and its type."""
+
+    id: str
+    mime_type: NotRequired[str | None]
+
+
+AttachmentStatus: TypeAlias = Literal["available", "missing", "unknown"]
+
+
+class Attachment(TypedDict):
+    """An attached file: the id the client gave, and the resource it is."""
+
+    id: str
+    status: AttachmentStatus
+    resource: NotRequired[ResourceDescriptor | None]
+
+
+Audience: TypeAlias = Literal["assistant", "user"]
+
+
+class AudioContent(TypedDict):
+    """What is said in a recording."""
+
+    type: Literal["audio"]
+    transcript: str | None
+    timestamps: list[Any] | None
+    duration_seconds: float | None
+
+
+ImageDetail: TypeAlias = Literal["low", "high", "auto"]
+
+
+class ImageUrl(TypedDict):
+    """Where the image is: an address, a data URI, or a `@blob:` reference."""
+
+    url: str
+    detail: ImageDetail
+
+
+class ImageUrlBlock(TypedDict):
+    """An image as a model takes it."""
+
+    type: Literal["image_url"]
+    image_url: ImageUrl
+
+
+class TextBlock(TypedDict):
+    """What is said about the image beside it."""
+
+    type: Literal["text"]
+    text: str
+
+
+Block: TypeAlias = TextBlock | ImageUrlBlock
+
+Blocks: TypeAlias = str | list[Block]
+
+
+class ContentPart(TypedDict):
+    """A piece of a user's turn: text, files, or both. Source: spec 001, "ContentPart"."""
+
+    text: NotRequired[str | None]
+    attachments: NotRequired[list[AttachedFile]]
+
+
+Embedding: TypeAlias = list[float]
+
+Level: TypeAlias = Literal[0, 1, 2, 3]
+
+Modality: TypeAlias = Literal["text", "image", "audio", "video", "structured"]
+
+
+class PageMedia(TypedDict):
+    """What is known, by measuring, of the medium a page's content holds or refers to."""
+
+    uri: str | None
+    mime_type: str
+    size_bytes: int
+    filename: str | None
+    width: int | None
+    height: int | None
+    duration_seconds: float | None
+
+
+PageType: TypeAlias = Literal["transcript", "summary", "artifact", "claim", "procedure", "index"]
+
+Scene: TypeAlias = str | dict[str, Any]
+
+TimestampItem: TypeAlias = dict[str, Any] | float | list[float]
+
+Timestamps: TypeAlias = list[TimestampItem]
+
+
+class PageSummary(TypedDict):
+    """A page without its content, as lists show it."""
+
+    page_id: str
+    session_id: str | None
+    modality: Modality
+    page_type: PageType
+    mime_type: str | None
+    caption: str | None
+    transcript: str | None
+    dimensions: list[int] | None
+    duration_seconds: float | None
+    schema_name: str | None
+    scenes: list[Scene] | None
+    hint: str | None
+    importance: float
+    pinned: bool
+    provenance: list[str]
+    metadata: dict[str, Any]
+    compression_level: Level
+    levels: list[Level]
+    media: PageMedia | None
+    size_bytes: int | None
+    size_tokens: int
+    created_at: str
+    updated_at: str
+    version: int
+    timestamps: Timestamps | None
+    embedding: Embedding | None
+    last_accessed: str | None
+    access_count: int
+
+
+class CreatedPages(TypedDict):
+    """Pages that were created together, in the order they were given."""
+
+    items: list[PageSummary]
+
+
+class EntryCounts(TypedDict):
+    """How many entries of each kind a history has, and how many pages belong to it."""
+
+    toolResults: int
+    pageFaults: int
+    messages: int
+    interactions: int
+    answers: int
+    pages: int
+
+
+class ResourceUser(TypedDict):
+    """What else uses a resource: how many of a kind, and one of them."""
+
+    kind: str
+    count: int
+    exampleId: str
+
+
+class ReleasedResource(TypedDict):
+    """What became of a resource the session used."""
+
+    uri: str
+    size: int
+    status: Literal["deleted", "kept"]
+    usedBy: list[ResourceUser]
+
+
+class DeletionReceipt(TypedDict):
+    """What the deletion of a session removed.
+
+    Bytes of deleted resources go with the next sweep.
+    """
+
+    id: str
+    deleted: EntryCounts
+    resources: list[ReleasedResource]
+
+
+FindingValue: TypeAlias = int | str
+
+
+class Finding(TypedDict):
+    """One thing that is wrong with a history."""
+
+    seq: NotRequired[int | None]
+    pointer: str
+    rule: str
+    demands: str
+    limit: NotRequired[FindingValue | None]
+    actual: NotRequired[FindingValue | None]
+    fix: str
+    source: str
+
+
+# One thing that a rendering left out, changed or invented.
+LossEntry = TypedDict(
+    "LossEntry",
+    {
+        "seq": NotRequired[int | None],
+        "pointer": str,
+        "from": str,
+        "to": str,
+        "code": str,
+        "reason": str,
+        "restore": str,
+    },
+)
+
+Target: TypeAlias = Literal[
+    "openai-compat",
+    "openai-chat",
+    "openai-responses",
+    "anthropic",
+    "gemini",
+    "bedrock",
+    "mcp",
+    "langchain",
+    "vercel",
+    "vercel-6",
+    "text",
+]
+
+
+class Diagnosis(TypedDict):
+    """What is wrong with a history, and the history healed."""
+
+    target: Target
+    profile: str
+    dialect: str | None
+    findings: list[Finding]
+    loss: list[LossEntry]
+    tokensEst: int
+    system: NotRequired[str | None]
+    messages: NotRequired[list[dict[str, Any]] | None]
+
+
+Dialect: TypeAlias = Literal[
+    "openai-chat",
+    "openai-responses",
+    "anthropic",
+    "gemini",
+    "bedrock",
+    "mcp",
+    "langchain",
+    "vercel",
+]
+
+
+class EventTicket(TypedDict):
+    """What a browser shows in `?ticket=` instead of a key, to begin listening until it expires."""
+
+    ticket: str
+    expiresAt: str
+
+
+class Examination(TypedDict):
+    """A history: the request that a provider refused, or a list of messages, or a session."""
+
+    messages: NotRequired[list[Any] | None]
+    sessionId: NotRequired[str | None]
+
+
+LevelName: TypeAlias = Literal["FULL", "REDUCED", "ABSTRACT", "REFERENCE"]
+
+LevelInput: TypeAlias = int | LevelName
+
+PageForm: TypeAlias = Literal["blocks", "json"]
+
+
+class FaultRequest(TypedDict):
+    """What a model asks for when it faults a page in."""
+
+    target_level: NotRequired[LevelInput]
+    session_id: NotRequired[str | None]
+    tool_call_id: NotRequired[str | None]
+    max_chars: NotRequired[int | None]
+    offset: NotRequired[int]
+    detail: NotRequired[ImageDetail]
+    form: NotRequired[PageForm]
+
+
+class FilePart(TypedDict):
+    """Audio, video or any other file: `@blob:…` or an https URL."""
+
+    annotations: NotRequired[dict[str, Any] | None]
+    uri: NotRequired[str | None]
+    name: NotRequired[str | None]
+    _meta: NotRequired[dict[str, Any] | None]
+    type: Literal["file"]
+    data: str
+    mimeType: str
+    mediaKind: MediaKind
+    filename: NotRequired[str | None]
+
+
+class Frontier(TypedDict):
+    """What of a history is shown at a smaller level, in the order in which it is evicted."""
+
+    toolMedia: NotRequired[int]
+    saidMedia: NotRequired[int]
+    toolTexts: NotRequired[int]
+    toolResults: NotRequired[int]
+    saidTexts: NotRequired[int]
+    orphans: NotRequired[list[int]]
+
+
+FrontierChoice: TypeAlias = str | Frontier
+
+
+class Health(TypedDict):
+    """The process answers."""
+
+    status: Literal["ok"]
+
+
+MessageContent: TypeAlias = str | list[dict[str, Any]]
+
+MessageRole: TypeAlias = Literal[
+    "system", "developer", "user", "assistant", "model", "tool", "function"
+]
+
+
+class HistoryMessage(TypedDict):
+    """A message that a client appended, as it was written, with the number it took."""
+
+    seq: int
+    id: str
+    created_at: str
+    entry: Literal["message"]
+    role: MessageRole
+    content: NotRequired[MessageContent | None]
+    name: NotRequired[str | None]
+    tool_calls: NotRequired[list[dict[str, Any]] | None]
+    tool_call_id: NotRequired[str | None]
+
+
+class MultiModalInput(TypedDict):
+    """A rich user turn. Source: spec 001, "MultiModalInput"."""
+
+    parts: list[ContentPart]
+
+
+InteractionInput: TypeAlias = MultiModalInput | str | dict[str, Any]
+
+
+class Interaction(TypedDict):
+    """One cycle of a user's request and the assistant's response."""
+
+    input: InteractionInput
+    output: NotRequired[ChatMessage | None]
+    timestamp: NotRequired[str]
+
+
+class InteractionEntry(TypedDict):
+    """An interaction as it was written; an answer that was set later is an entry of its own."""
+
+    seq: int
+    id: str
+    created_at: str
+    entry: Literal["interaction"]
+    input_kind: InputKind
+    bound: NotRequired[dict[str, str | None] | None]
+    interaction: Interaction
+
+
+class PageFaultMessage(TypedDict):
+    """A page that a model has faulted in, as history keeps it: media by reference."""
+
+    seq: int
+    id: str
+    created_at: str
+    entry: Literal["page_fault"]
+    role: Literal["tool"]
+    tool_call_id: str | None
+    content: Blocks
+
+
+class ImagePart(TypedDict):
+    """An image: `@blob:…`, an https URL, or plain base64 below the inline limit."""
+
+    annotations: NotRequired[dict[str, Any] | None]
+    uri: NotRequired[str | None]
+    name: NotRequired[str | None]
+    _meta: NotRequired[dict[str, Any] | None]
+    type: Literal["image"]
+    image: str
+    mimeType: str
+
+
+class TextPart(TypedDict):
+    """Text to read. Above the preview limit it is a head, a line saying what is left, a tail."""
+
+    annotations: NotRequired[dict[str, Any] | None]
+    uri: NotRequired[str | None]
+    name: NotRequired[str | None]
+    _meta: NotRequired[dict[str, Any] | None]
+    type: Literal["text"]
+    text: str
+
+
+Part: TypeAlias = TextPart | ImagePart | FilePart
+
+
+class ToolResultWarning(TypedDict):
+    """Something that could not be taken as the tool meant it, at a JSON pointer into `result`."""
+
+    code: str
+    pointer: str
+    detail: str
+
+
+class ToolResultMeta(TypedDict):
+    """Which call this answers, and what belongs to the result as a whole."""
+
+    toolName: str
+    toolCallId: str
+    success: bool
+    structuredContent: NotRequired[Any]
+    display: NotRequired[Any]
+    _meta: NotRequired[dict[str, Any] | None]
+    warnings: NotRequired[list[ToolResultWarning] | None]
+    declaredMimeType: NotRequired[dict[str, str] | None]
+
+
+class SanitizedToolResult(TypedDict):
+    """A tool result, canonical and small: parts to show, resources they refer to, meta."""
+
+    parts: list[Part]
+    resources: list[ResourceDescriptor]
+    meta: ToolResultMeta
+
+
+class ToolMessage(TypedDict):
+    """A tool result as it stands in history; `sanitized` is the stored record, byte for byte."""
+
+    seq: int
+    id: str
+    role: Literal["tool"]
+    toolCallId: str
+    name: str
+    createdAt: str
+    entry: Literal["tool_result"]
+    sanitized: SanitizedToolResult
+
+
+HistoryEntry: TypeAlias = (
+    ToolMessage | PageFaultMessage | InteractionEntry | AnswerEntry | HistoryMessage
+)
+
+
+class HistoryMessageDraft(TypedDict):
+    """A message as a client's own model dialect has it; further members are kept as they are."""
+
+    role: MessageRole
+    content: NotRequired[MessageContent | None]
+    name: NotRequired[str | None]
+    tool_calls: NotRequired[list[dict[str, Any]] | None]
+    tool_call_id: NotRequired[str | None]
+
+
+class ImageContent(TypedDict):
+    """An image: by `url` (or `@blob:` reference) or as plain `base64`, or only its caption."""
+
+    type: Literal["image"]
+    caption: str | None
+    url: str | None
+    base64: str | None
+    embedding: Embedding | None
+
+
+class ImportedEntries(TypedDict):
+    """How many entries of each kind came with a session."""
+
+    toolResults: int
+    pageFaults: int
+    messages: int
+    interactions: int
+    answers: int
+
+
+InstructionStyle: TypeAlias = Literal["strict", "relaxed"]
+
+
+class InteractionDraft(TypedDict):
+    """An interaction as a client writes it."""
+
+    input: InteractionInput
+    output: NotRequired[ChatMessage | None]
+    timestamp: NotRequired[str]
+    input_kind: NotRequired[InputKind | None]
+
+
+class InteractionEvent(TypedDict):
+    """A user's turn was stored, as it was before its answer."""
+
+    sessionId: str | None
+    seq: int | None
+    id: str
+    createdAt: str
+    inputKind: InputKind
+    interaction: Interaction
+
+
+class InteractionFrame(TypedDict):
+    """A user's turn was stored."""
+
+    id: int
+    event: Literal["interaction:created"]
+    data: InteractionEvent
+
+
+class InteractionRecord(TypedDict):
+    """A stored interaction with its answer, and each attached file once, in order of first use."""
+
+    id: str
+    session_id: str
+    seq: int
+    input_kind: InputKind
+    attachments: list[Attachment]
+    interaction: Interaction
+
+
+class InteractionPage(TypedDict):
+    """A page of a session's interactions, in the order of `seq`."""
+
+    items: list[InteractionRecord]
+    nextCursor: str | None
+
+
+JsonKeyName: TypeAlias = str | int
+
+
+class JsonKey(TypedDict):
+    """A member of a value, and how to ask for it."""
+
+    key: JsonKeyName
+    pointer: str
+    type: Literal["null", "boolean", "number", "string", "array", "object"]
+    length: NotRequired[int | None]
+
+
+class JsonShape(TypedDict):
+    """What a value that is too large looks like, and how to go deeper."""
+
+    type: Literal["number", "string", "array", "object"]
+    size: int
+    length: NotRequired[int | None]
+    keys: NotRequired[list[JsonKey] | None]
+    start: NotRequired[str | None]
+    hint: str
+
+
+class JsonValueAt(TypedDict):
+    """The value at a JSON pointer."""
+
+    uri: str
+    mimeType: str
+    pointer: str
+    truncated: bool
+    shape: JsonShape | None
+    value: AnyJson
+
+
+class ManifestPage(TypedDict):
+    """A page as a manifest names it."""
+
+    page_id: str
+    modality: Modality
+    page_type: PageType
+    levels: list[LevelName]
+    hint: str | None
+    importance: float
+    pinned: bool
+    size_tokens: int
+    line: str
+
+
+McpRevision: TypeAlias = Literal[
+    "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"
+]
+
+MediaForm: TypeAlias = Literal["inline", "reference"]
+
+MediaWish: TypeAlias = Literal["inline", "signed-url", "reference"]
+
+MemoryPart: TypeAlias = Literal["instructions", "manifest"]
+
+
+class MessageEvent(TypedDict):
+    """A message was appended to a session; `message` is the stored one, media as references."""
+
+    sessionId: str | None
+    seq: int | None
+    id: str
+    createdAt: str
+    role: str
+    message: dict[str, Any]
+
+
+class MessageFrame(TypedDict):
+    """A message was appended."""
+
+    id: int
+    event: Literal["message:created"]
+    data: MessageEvent
+
+
+class MessagePage(TypedDict):
+    """A page of a session's history, in the order of `seq`."""
+
+    items: list[HistoryEntry]
+    nextCursor: str | None
+
+
+Origin: TypeAlias = Literal["stored", "supplied", "derived"]
+
+
+class PageDraft(TypedDict):
+    """A page as a client writes it."""
+
+    session_id: NotRequired[str | None]
+    modality: NotRequired[Modality]
+    page_type: NotRequired[PageType]
+    mime_type: NotRequired[str | None]
+    caption: NotRequired[str | None]
+    transcript: NotRequired[str | None]
+    dimensions: NotRequired[list[int] | None]
+    duration_seconds: NotRequired[float | None]
+    schema_name: NotRequired[str | None]
+    scenes: NotRequired[list[Scene] | None]
+    hint: NotRequired[str | None]
+    importance: NotRequired[float]
+    pinned: NotRequired[bool]
+    provenance: NotRequired[list[str]]
+    metadata: NotRequired[dict[str, Any]]
+    compression_level: NotRequired[LevelInput]
+    timestamps: NotRequired[Timestamps | None]
+    embedding: NotRequired[Embedding | None]
+    page_id: NotRequired[str | None]
+    content: NotRequired[Any]
+    represents: NotRequired[str | None]
+    parent_page_id: NotRequired[str | None]
+
+
+class PageBatch(TypedDict):
+    """Up to 1,000 pages, created together or not at all."""
+
+    pages: list[PageDraft]
+
+
+class PageBlocksRecord(TypedDict):
+    """A page as the content of a tool message: text, or text and image."""
+
+    content: Blocks
+    level: Level
+    requested_level: Level
+    truncated: bool
+    total_chars: int
+    next_offset: int | None
+
+
+class StructuredContent(TypedDict):
+    """Data: any JSON value."""
+
+    type: Literal["structured"]
+    data: AnyJson
+    schema_name: str | None
+
+
+class TextContent(TypedDict):
+    """Text: of a text page, and the tag every page has at REFERENCE."""
+
+    type: Literal["text"]
+    text: str
+
+
+class VideoContent(TypedDict):
+    """What is seen and said in a video; `url` may be a `@blob:` reference."""
+
+    type: Literal["video"]
+    scenes: list[Scene] | None
+    transcript: str | None
+    duration_seconds: float | None
+    url: str | None
+
+
+PageContent: TypeAlias = (
+    TextContent | ImageContent | AudioContent | VideoContent | StructuredContent
+)
+
+
+class PageEvent(TypedDict):
+    """A page was created, changed or deleted; `id` is its id."""
+
+    sessionId: str | None
+    seq: int | None
+    id: str
+    createdAt: str
+    version: int
+    modality: Modality
+    pageType: PageType
+
+
+class PageFaultEvent(TypedDict):
+    """A page was faulted in; in a session, `messageId` is that of the message in its history."""
+
+    sessionId: str | None
+    seq: int | None
+    id: str
+    createdAt: str
+    level: LevelName
+    callId: str | None
+    messageId: str | None
+
+
+class PageFaultFrame(TypedDict):
+    """A page was faulted in."""
+
+    id: int
+    event: Literal["page:faulted"]
+    data: PageFaultEvent
+
+
+class ProblemFault(TypedDict):
+    """One thing that is wrong with the request, and where."""
+
+    pointer: str
+    detail: str
+
+
+class PageFaultProblem(TypedDict):
+    """A page fault that could not be carried out, with the tool message for the model that sent
+    it.
+    """
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    code: str
+    requestId: str
+    errors: NotRequired[list[ProblemFault]]
+    success: bool
+    page_id: str
+    error: str
+    role: Literal["tool"]
+    tool_call_id: str | None
+    content: str
+
+
+class Problem(TypedDict):
+    """What went wrong, for programs (`code`, `errors`) and for people (`title`, `detail`)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    code: str
+    requestId: str
+    errors: NotRequired[list[ProblemFault]]
+
+
+PageFaultRefusal: TypeAlias = PageFaultProblem | Problem
+
+
+class PageFrame(TypedDict):
+    """A page was created, changed or deleted."""
+
+    id: int
+    event: Literal["page:created", "page:updated", "page:deleted"]
+    data: PageEvent
+
+
+class PageLevelRecord(TypedDict):
+    """One level of a page."""
+
+    page_id: str
+    level: Level
+    name: LevelName
+    origin: Origin
+    content: AnyJson
+    media: PageMedia | None
+    size_bytes: int | None
+    size_tokens: int
+
+
+class PageList(TypedDict):
+    """A page of the list of pages, newest first."""
+
+    items: list[PageSummary]
+    nextCursor: str | None
+
+
+class PageManifest(TypedDict):
+    """What a model is told of a session's pages: pinned, then important, then new ones first."""
+
+    session_id: str
+    pages: list[ManifestPage]
+    total: int
+    text: str
+
+
+class PagePatch(TypedDict):
+    """Only for the document: what a merge patch may hold, every field of it optional."""
+
+    session_id: NotRequired[str | None]
+    modality: NotRequired[Modality]
+    page_type: NotRequired[PageType]
+    mime_type: NotRequired[str | None]
+    caption: NotRequired[str | None]
+    transcript: NotRequired[str | None]
+    dimensions: NotRequired[list[int] | None]
+    duration_seconds: NotRequired[float | None]
+    schema_name: NotRequired[str | None]
+    scenes: NotRequired[list[Scene] | None]
+    hint: NotRequired[str | None]
+    importance: NotRequired[float]
+    pinned: NotRequired[bool]
+    provenance: NotRequired[list[str]]
+    metadata: NotRequired[dict[str, Any]]
+    compression_level: NotRequired[LevelInput]
+    timestamps: NotRequired[Timestamps | None]
+    embedding: NotRequired[Embedding | None]
+
+
+class PageRecord(TypedDict):
+    """A page: what is said about it, and its content."""
+
+    page_id: str
+    session_id: str | None
+    modality: Modality
+    page_type: PageType
+    mime_type: str | None
+    caption: str | None
+    transcript: str | None
+    dimensions: list[int] | None
+    duration_seconds: float | None
+    schema_name: str | None
+    scenes: list[Scene] | None
+    hint: str | None
+    importance: float
+    pinned: bool
+    provenance: list[str]
+    metadata: dict[str, Any]
+    compression_level: Level
+    levels: list[Level]
+    media: PageMedia | None
+    size_bytes: int | None
+    size_tokens: int
+    created_at: str
+    updated_at: str
+    version: int
+    timestamps: Timestamps | None
+    embedding: Embedding | None
+    last_accessed: str | None
+    access_count: int
+    content: AnyJson
+
+
+class PageToolMessage(TypedDict):
+    """A page as a tool message, ready to be given to a model."""
+
+    role: Literal["tool"]
+    tool_call_id: str | None
+    content: Blocks
+
+
+class Readiness(TypedDict):
+    """Both stores answer."""
+
+    status: Literal["ready"]
+    database: Literal["ok"]
+    blobs: Literal["ok"]
+
+
+ReferenceForm: TypeAlias = Literal["data-uri", "base64", "signed-url", "text"]
+
+
+class RenderRequest(TypedDict):
+    """A stored record, named by exactly one id, and how it is to be rendered."""
+
+    target: Target
+    accept: NotRequired[list[str] | None]
+    media: NotRequired[MediaWish]
+    detail: NotRequired[ImageDetail | None]
+    maxBytes: NotRequired[int | None]
+    maxImages: NotRequired[int | None]
+    audience: NotRequired[Audience]
+    protocolVersion: NotRequired[McpRevision]
+    handles: NotRequired[bool]
+    memory: NotRequired[list[MemoryPart]]
+    memoryTokens: NotRequired[int]
+    maxTokens: NotRequired[int | None]
+    evictBatch: NotRequired[int | None]
+    frontier: NotRequired[FrontierChoice | None]
+    cacheMarkers: NotRequired[bool]
+    toolResultId: NotRequired[str | None]
+    pageId: NotRequired[str | None]
+    sessionId: NotRequired[str | None]
+    level: NotRequired[LevelInput | None]
+    toolCallId: NotRequired[str | None]
+    since: NotRequired[int]
+
+
+class RenderedRecord(TypedDict):
+    """A record as the messages of one provider, and what had to be left out."""
+
+    target: Target
+    profile: str
+    messages: list[dict[str, Any]]
+    system: NotRequired[str | None]
+    loss: list[LossEntry]
+    tokensEst: int
+    frontier: NotRequired[Frontier | None]
+    stableThrough: NotRequired[int | None]
+    prefixHash: NotRequired[list[str] | None]
+
+
+class RenderedToolResult(TypedDict):
+    """A stored tool result, with its rendering where one is asked for."""
+
+    id: str
+    sessionId: str | None
+    seq: int | None
+    createdAt: str
+    toolName: str
+    toolCallId: str
+    sanitized: SanitizedToolResult
+    rendering: NotRequired[RenderedRecord | None]
+
+
+class RepresentationDraft(TypedDict):
+    """A level of a page as a client supplies it: words, data, or a smaller image."""
+
+    content: Any
+
+
+class ResetEvent(TypedDict):
+    """The position that was asked for is not kept: load anew what you show."""
+
+    reason: Literal["position-not-kept"]
+    position: int
+
+
+class ResetFrame(TypedDict):
+    """The place that was asked for is not kept."""
+
+    id: int
+    event: Literal["reset"]
+    data: ResetEvent
+
+
+# A JSON value with references in it, and how they are wanted.
+ResolveRequest = TypedDict(
+    "ResolveRequest",
+    {
+        "arguments": Any,
+        "sessionId": str,
+        "as": NotRequired[ReferenceForm],
+    },
+)
+
+
+class ResolvedReference(TypedDict):
+    """A reference that was replaced."""
+
+    pointer: str
+    uri: str
+    mimeType: str
+    size: int
+
+
+class UnresolvedReference(TypedDict):
+    """A reference that was left as it is."""
+
+    pointer: str
+    reference: str
+    reason: str
+
+
+class ResolvedArguments(TypedDict):
+    """The value with content in the place of its references, and what became of each of them."""
+
+    arguments: AnyJson
+    resolved: list[ResolvedReference]
+    unresolved: list[UnresolvedReference]
+
+
+class ResourceRecord(TypedDict):
+    """A stored resource: its descriptor, and since when it is kept."""
+
+    uri: str
+    kind: ResourceKind
+    mimeType: str
+    filename: NotRequired[str | None]
+    mediaKind: NotRequired[MediaKind | None]
+    size: int
+    digest: str
+    width: NotRequired[int | None]
+    height: NotRequired[int | None]
+    durationSeconds: NotRequired[float | None]
+    createdAt: str
+
+
+class ResourcePage(TypedDict):
+    """A page of resources, newest first."""
+
+    items: list[ResourceRecord]
+    nextCursor: str | None
+
+
+class SearchHit(TypedDict):
+    """A page that a search has found."""
+
+    page_id: str
+    session_id: str | None
+    modality: Modality
+    page_type: PageType
+    mime_type: str | None
+    caption: str | None
+    transcript: str | None
+    dimensions: list[int] | None
+    duration_seconds: float | None
+    schema_name: str | None
+    scenes: list[Scene] | None
+    hint: str | None
+    importance: float
+    pinned: bool
+    provenance: list[str]
+    metadata: dict[str, Any]
+    compression_level: Level
+    levels: list[Level]
+    media: PageMedia | None
+    size_bytes: int | None
+    size_tokens: int
+    created_at: str
+    updated_at: str
+    version: int
+    timestamps: Timestamps | None
+    embedding: Embedding | None
+    last_accessed: str | None
+    access_count: int
+    snippet: str | None
+
+
+class SearchHits(TypedDict):
+    """What a search has found, best first."""
+
+    items: list[SearchHit]
+    nextCursor: str | None
+
+
+class SessionCounts(TypedDict):
+    """The same, and how many resources are used."""
+
+    toolResults: int
+    pageFaults: int
+    messages: int
+    interactions: int
+    answers: int
+    pages: int
+    resources: int
+
+
+class SessionDeletedEvent(TypedDict):
+    """A session was deleted with its history and its pages, and what its events said."""
+
+    sessionId: str | None
+    seq: int | None
+    id: str
+    createdAt: str
+    deleted: EntryCounts
+
+
+class SessionDeletedFrame(TypedDict):
+    """A session was deleted."""
+
+    id: int
+    event: Literal["session:deleted"]
+    data: SessionDeletedEvent
+
+
+class SessionImportedEvent(TypedDict):
+    """A session came in as a bundle; `seq` is the last number it had.
+
+    Its history has the rest.
+    """
+
+    sessionId: str | None
+    seq: int | None
+    id: str
+    createdAt: str
+    imported: ImportedEntries
+
+
+class SessionImportedFrame(TypedDict):
+    """A session came in as a bundle."""
+
+    id: int
+    event: Literal["session:imported"]
+    data: SessionImportedEvent
+
+
+class SessionRecord(TypedDict):
+    """A session. `lastSeq` is the number its newest write took."""
+
+    id: str
+    createdAt: str
+    updatedAt: str
+    lastSeq: int
+    counts: SessionCounts
+    bytesReferenced: int
+    bytesSaved: int
+
+
+class SessionPage(TypedDict):
+    """A page of sessions, the one last written to first."""
+
+    items: list[SessionRecord]
+    nextCursor: str | None
+
+
+class SessionRenderRequest(TypedDict):
+    """How a session is to be rendered."""
+
+    target: Target
+    accept: NotRequired[list[str] | None]
+    media: NotRequired[MediaWish]
+    detail: NotRequired[ImageDetail | None]
+    maxBytes: NotRequired[int | None]
+    maxImages: NotRequired[int | None]
+    audience: NotRequired[Audience]
+    protocolVersion: NotRequired[McpRevision]
+    handles: NotRequired[bool]
+    memory: NotRequired[list[MemoryPart]]
+    memoryTokens: NotRequired[int]
+    maxTokens: NotRequired[int | None]
+    evictBatch: NotRequired[int | None]
+    frontier: NotRequired[FrontierChoice | None]
+    cacheMarkers: NotRequired[bool]
+
+
+class SignedUrl(TypedDict):
+    """A link that needs no key, fit for `<img src>` and `<video src>`, until it expires."""
+
+    url: str
+    expiresAt: str
+
+
+class SignedUrlRequest(TypedDict):
+    """What a link shall permit."""
+
+    expiresInSeconds: NotRequired[int]
+    disposition: NotRequired[Literal["inline", "attachment"]]
+    filename: NotRequired[str | None]
+
+
+class ToolResultEvent(TypedDict):
+    """A tool result was stored; `sanitized` is the stored record, byte for byte."""
+
+    sessionId: str | None
+    seq: int | None
+    id: str
+    createdAt: str
+    toolName: str
+    callId: str
+    success: bool
+    sanitized: SanitizedToolResult
+    rawResult: NotRequired[Any]
+
+
+class ToolResultFrame(TypedDict):
+    """A tool result was stored."""
+
+    id: int
+    event: Literal["llmservice:toolResult"]
+    data: ToolResultEvent
+
+
+StreamEvent: TypeAlias = (
+    ToolResultFrame
+    | MessageFrame
+    | InteractionFrame
+    | AnswerFrame
+    | PageFrame
+    | PageFaultFrame
+    | SessionImportedFrame
+    | SessionDeletedFrame
+    | ResetFrame
+)
+
+# Lines of a text.
+TextLines = TypedDict(
+    "TextLines",
+    {
+        "uri": str,
+        "mimeType": str,
+        "totalLines": int,
+        "totalBytes": int,
+        "from": int | None,
+        "to": int | None,
+        "text": str,
+        "cutLines": list[int],
+        "truncated": bool,
+        "nextLine": int | None,
+    },
+)
+
+
+class TextMatch(TypedDict):
+    """A line that holds what was looked for. More than 500 characters are cut with `…`."""
+
+    line: int
+    text: str
+    before: list[str]
+    after: list[str]
+
+
+class TextMatches(TypedDict):
+    """The lines of a text that hold something."""
+
+    uri: str
+    mimeType: str
+    totalLines: int
+    totalBytes: int
+    matches: list[TextMatch]
+    totalMatches: int
+    truncated: bool
+    nextLine: int | None
+
+
+TextPiece: TypeAlias = TextLines | TextMatches | JsonValueAt
+
+ToolScope: TypeAlias = Literal["session", "project"]
+
+
+class ToolCall(TypedDict):
+    """A call that a model made of one of the tools."""
+
+    id: str
+    name: str
+    arguments: NotRequired[Any]
+    scope: NotRequired[ToolScope]
+
+
+class ToolCallRequest(TypedDict):
+    """A call that a model made of one of the tools, and how its answer is wanted."""
+
+    target: Target
+    accept: NotRequired[list[str] | None]
+    media: NotRequired[MediaWish]
+    detail: NotRequired[ImageDetail | None]
+    maxBytes: NotRequired[int | None]
+    maxImages: NotRequired[int | None]
+    audience: NotRequired[Audience]
+    protocolVersion: NotRequired[McpRevision]
+    handles: NotRequired[bool]
+    memory: NotRequired[list[MemoryPart]]
+    memoryTokens: NotRequired[int]
+    maxTokens: NotRequired[int | None]
+    evictBatch: NotRequired[int | None]
+    frontier: NotRequired[FrontierChoice | None]
+    cacheMarkers: NotRequired[bool]
+    id: str
+    name: str
+    arguments: NotRequired[Any]
+    scope: NotRequired[ToolScope]
+
+
+class ToolDefinitions(TypedDict):
+    """The tools of the memory, in the dialect of one target."""
+
+    target: Target
+    tools: list[dict[str, Any]]
+
+
+class ToolResultRecord(TypedDict):
+    """A stored tool result. `sessionId` and `seq` are null outside any session."""
+
+    id: str
+    sessionId: str | None
+    seq: int | None
+    createdAt: str
+    toolName: str
+    toolCallId: str
+    sanitized: SanitizedToolResult
+
+
+class ToolResultPage(TypedDict):
+    """A page of tool results, newest first."""
+
+    items: list[ToolResultRecord]
+    nextCursor: str | None
+
+
+class ToolResultRequest(TypedDict):
+    """A raw tool result as the agent runtime hands it over."""
+
+    toolName: str
+    toolCallId: str
+    success: NotRequired[bool]
+    sessionId: NotRequired[str | None]
+    result: Any
+
+
+class TurnEntry(TypedDict):
+    """An entry of a history: exactly one of its members."""
+
+    message: NotRequired[dict[str, Any] | None]
+    toolResult: NotRequired[dict[str, Any] | None]
+    toolCall: NotRequired[ToolCall | None]
+
+
+class TurnReceipt(TypedDict):
+    """What a turn appended, and the session as it is now."""
+
+    seqs: list[int]
+    rendering: RenderedRecord | None
+    problem: NotRequired[str | None]
+
+
+class TurnRender(TypedDict):
+    """How the session is to be rendered once the turn is appended."""
+
+    target: Target
+    accept: NotRequired[list[str] | None]
+    media: NotRequired[MediaWish]
+    detail: NotRequired[ImageDetail | None]
+    maxBytes: NotRequired[int | None]
+    maxImages: NotRequired[int | None]
+    audience: NotRequired[Audience]
+    protocolVersion: NotRequired[McpRevision]
+    handles: NotRequired[bool]
+    memory: NotRequired[list[MemoryPart]]
+    memoryTokens: NotRequired[int]
+    maxTokens: NotRequired[int | None]
+    evictBatch: NotRequired[int | None]
+    frontier: NotRequired[FrontierChoice | None]
+    cacheMarkers: NotRequired[bool]
+    since: NotRequired[int]
+
+
+class TurnRequest(TypedDict):
+    """All that one step of an agent appends to a session, in order, and the rendering it wants."""
+
+    entries: list[TurnEntry]
+    expectedSeq: NotRequired[int | None]
+    render: NotRequired[TurnRender | None]
+
+
+TusVersion: TypeAlias = Literal["1.0.0"]
+
+
+class UploadRecord(TypedDict):
+    """An upload: how far it is, and, once all has come, the resource it became."""
+
+    id: str
+    offset: int
+    length: int
+    filename: str | None
+    mimeType: str | None
+    createdAt: str
+    expiresAt: str
+    resource: ResourceDescriptor | None
+
+
+class Version(TypedDict):
+    """What answers, and in which version."""
+
+    name: Literal["pagefault"]
+    version: str
+
+
+__all__ = [
+    "AliasDraft",
+    "AliasPage",
+    "AliasRecord",
+    "AnswerEntry",
+    "AnswerEvent",
+    "AnswerFrame",
+    "AnyJson",
+    "AttachedFile",
+    "Attachment",
+    "AttachmentStatus",
+    "Audience",
+    "AudioContent",
+    "Block",
+    "Blocks",
+    "ChatMessage",
+    "ContentPart",
+    "CreatedPages",
+    "DeletionReceipt",
+    "Diagnosis",
+    "Dialect",
+    "Embedding",
+    "EntryCounts",
+    "EventTicket",
+    "Examination",
+    "FaultRequest",
+    "FilePart",
+    "Finding",
+    "FindingValue",
+    "Frontier",
+    "FrontierChoice",
+    "Health",
+    "HistoryEntry",
+    "HistoryMessage",
+    "HistoryMessageDraft",
+    "ImageContent",
+    "ImageDetail",
+    "ImagePart",
+    "ImageUrl",
+    "ImageUrlBlock",
+    "ImportedEntries",
+    "InputKind",
+    "InstructionStyle",
+    "Interaction",
+    "InteractionDraft",
+    "InteractionEntry",
+    "InteractionEvent",
+    "InteractionFrame",
+    "InteractionInput",
+    "InteractionPage",
+    "InteractionRecord",
+    "JsonKey",
+    "JsonKeyName",
+    "JsonShape",
+    "JsonValueAt",
+    "Level",
+    "LevelInput",
+    "LevelName",
+    "LossEntry",
+    "ManifestPage",
+    "McpRevision",
+    "MediaForm",
+    "MediaKind",
+    "MediaWish",
+    "MemoryPart",
+    "MessageContent",
+    "MessageEvent",
+    "MessageFrame",
+    "MessagePage",
+    "MessageRole",
+    "Modality",
+    "MultiModalInput",
+    "Origin",
+    "PageBatch",
+    "PageBlocksRecord",
+    "PageContent",
+    "PageDraft",
+    "PageEvent",
+    "PageFaultEvent",
+    "PageFaultFrame",
+    "PageFaultMessage",
+    "PageFaultProblem",
+    "PageFaultRefusal",
+    "PageForm",
+    "PageFrame",
+    "PageLevelRecord",
+    "PageList",
+    "PageManifest",
+    "PageMedia",
+    "PagePatch",
+    "PageRecord",
+    "PageSummary",
+    "PageToolMessage",
+    "PageType",
+    "Part",
+    "Problem",
+    "ProblemFault",
+    "Readiness",
+    "ReferenceForm",
+    "ReleasedResource",
+    "RenderRequest",
+    "RenderedRecord",
+    "RenderedToolResult",
+    "RepresentationDraft",
+    "ResetEvent",
+    "ResetFrame",
+    "ResolveRequest",
+    "ResolvedArguments",
+    "ResolvedReference",
+    "ResourceDescriptor",
+    "ResourceKind",
+    "ResourcePage",
+    "ResourceRecord",
+    "ResourceUser",
+    "Role",
+    "SanitizedToolResult",
+    "Scene",
+    "SearchHit",
+    "SearchHits",
+    "SessionCounts",
+    "SessionDeletedEvent",
+    "SessionDeletedFrame",
+    "SessionImportedEvent",
+    "SessionImportedFrame",
+    "SessionPage",
+    "SessionRecord",
+    "SessionRenderRequest",
+    "SignedUrl",
+    "SignedUrlRequest",
+    "StreamEvent",
+    "StructuredContent",
+    "Target",
+    "TextBlock",
+    "TextContent",
+    "TextLines",
+    "TextMatch",
+    "TextMatches",
+    "TextPart",
+    "TextPiece",
+    "TimestampItem",
+    "Timestamps",
+    "ToolCall",
+    "ToolCallRequest",
+    "ToolDefinitions",
+    "ToolMessage",
+    "ToolResultEvent",
+    "ToolResultFrame",
+    "ToolResultMeta",
+    "ToolResultPage",
+    "ToolResultRecord",
+    "ToolResultRequest",
+    "ToolResultWarning",
+    "ToolScope",
+    "TurnEntry",
+    "TurnReceipt",
+    "TurnRender",
+    "TurnRequest",
+    "TusVersion",
+    "UnresolvedReference",
+    "UploadRecord",
+    "Version",
+    "VideoContent",
+]

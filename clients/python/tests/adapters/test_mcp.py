@@ -1,0 +1,72 @@
+"""The MCP Python SDK: results of a real server, and handles in arguments."""
+
+import base64
+
+import pytest
+from mcp import Client
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Image
+from mcp.types import CallToolResult, TextContent
+
+from pagefault_client import AsyncPagefault, Session
+from pagefault_client.adapters.mcp import remember
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def server(png: bytes) -> MCPServer:
+    made = MCPServer("shop")
+
+    @made.tool()
+    def shot(address: str) -> Image:
+        """Take a picture of a page."""
+        return Image(data=png, format="png")
+
+    @made.tool()
+    def size(image: str) -> dict[str, int]:
+        """Tell how many bytes an image has."""
+        return {"bytes": len(base64.b64decode(image.rpartition(",")[2]))}
+
+    @made.tool()
+    def fail() -> str:
+        """Fail."""
+        raise ValueError("no")
+
+    return made
+
+
+def handle_in(result: CallToolResult) -> str:
+    text = result.content[-1]
+    assert isinstance(text, TextContent)
+    return next(word for word in text.text.split() if word.startswith("@blob:"))
+
+
+async def test_call_tool_is_wrapped_in_a_line(
+    url: str, server: MCPServer, session: Session, png: bytes
+) -> None:
+    async with AsyncPagefault(url) as pf, Client(server) as client:
+        call_tool = pf.wrap(client.call_tool, session=session.id)
+        result = await call_tool("shot", {"address": "x"})
+        failed = await call_tool("fail", {})
+    assert isinstance(result, CallToolResult)
+    assert [block.type for block in result.content] == ["image", "text"]
+    assert failed.is_error
+    stored = [entry for entry in session.messages() if entry["entry"] == "tool_result"]
+    assert [(each["name"], each["sanitized"]["meta"]["success"]) for each in stored] == [
+        ("shot", True),
+        ("fail", False),
+    ]
+    assert handle_in(result) == f"@{stored[0]['sanitized']['resources'][0]['uri']}"
+
+
+async def test_handles_in_arguments_become_files(
+    url: str, server: MCPServer, session: Session, png: bytes
+) -> None:
+    async with AsyncPagefault(url) as pf, Client(server) as client:
+        call_tool = remember(client.call_tool, pf, session.id)
+        handle = handle_in(await call_tool("shot", {"address": "x"}))
+        told = await call_tool("size", {"image": handle})
+        untouched = remember(client.call_tool, pf, session.id, apart_from=["shot"])
+        assert (await untouched("shot", {"address": handle})).is_error is False
+    assert told.structured_content == {"bytes": len(png)}

@@ -1,0 +1,102 @@
+"""Events, over connections that do not last."""
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from clients.python.tests.servers import CuttingProxy, Reply, ScriptedService, problem, serving
+from pagefault_client import (
+    AsyncPagefault,
+    ConnectionFailedError,
+    NotFoundError,
+    Pagefault,
+    Session,
+)
+from pagefault_client.sse import Block, Decoder
+
+STREAM = (
+    b'id: 4\nretry: 1000\n\n: ping\n\nevent: a\r\ndata: {"x": "\xe2\x80\xa8"}\r\nid: 5\r\n\r\n'
+    b"event: b\rdata: 1\rdata:2\rid: 6\r\rdata: cut off"
+)
+BLOCKS = [
+    Block("message", "4", ""),
+    Block("a", "5", '{"x": "\u2028"}'),
+    Block("b", "6", "1\n2"),
+]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_blocks_are_read_however_they_are_cut(size: int) -> None:
+    decoder = Decoder()
+    fed = [decoder.feed(STREAM[at : at + size]) for at in range(0, len(STREAM), size)]
+    assert list(itertools.chain.from_iterable(fed)) == BLOCKS
+
+
+def test_events_are_typed_by_their_names(session: Session) -> None:
+    session.append({"role": "user", "content": "Hi\u2028there"})
+    session.tool_result("clock", "call_1", "ten")
+    first, second = itertools.islice(session.events(after=0), 2)
+    assert first["event"] == "message:created"
+    assert (first["id"], first["data"]["message"]["content"]) == (1, "Hi\u2028there")
+    assert second["event"] == "llmservice:toolResult"
+    assert second["data"]["sanitized"]["parts"] == [{"type": "text", "text": "ten"}]
+
+
+def test_a_lost_connection_loses_no_event(proxy: CuttingProxy, session: Session) -> None:
+    said = [session.append({"role": "user", "content": str(each)})["seq"] for each in range(9)]
+    heard = []
+    with Pagefault(proxy.url) as client:
+        # Each connection is cut within what it brings.
+        proxy.cuts = [-700, -900, -1100, -1300]
+        for event in client.session(session.id).events(after=0):
+            heard.append(event["id"])
+            if event["id"] == said[-1]:
+                break
+    assert (heard, proxy.cuts) == (said, [])
+
+
+@pytest.mark.anyio
+async def test_a_service_that_restarts_is_waited_for(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    with serving(data_dir) as url:
+        port = int(url.rpartition(":")[2])
+        client = AsyncPagefault(url)
+        session = client.session("s")
+        await session.append({"role": "user", "content": "before"})
+        stream = session.events(after=0)
+        heard = aiter(stream)
+        assert (await anext(heard))["id"] == 1
+    with serving(data_dir, port=port):
+        await session.append({"role": "user", "content": "after"})
+        assert ((await anext(heard))["id"], stream.position) == (2, 2)
+        await client.close()
+
+
+def test_a_position_that_is_not_kept_is_told_and_passed(session: Session) -> None:
+    session.append({"role": "user", "content": "Hi"})
+    (reset,) = itertools.islice(session.events(after=99), 1)
+    assert reset["event"] == "reset"
+    assert reset["data"]["position"] == 1
+
+
+def test_refusals_end_the_stream(scripted: Callable[..., ScriptedService]) -> None:
+    service = scripted(
+        Reply(200, b"id: 3\n\nevent: new:kind\ndata: {}\nid: 4\n\n"),
+        problem(503, "overloaded", Retry_After="0"),
+        problem(404, "not-found"),
+    )
+    heard = iter(Pagefault(service.url, retries=0).events())
+    event = next(heard)
+    with pytest.raises(NotFoundError):
+        next(heard)
+    assert [event] == [{"event": "new:kind", "id": 4, "data": {}}]
+    assert [each.path for each in service.requests] == [
+        *("/api/events", "/api/events?after=4", "/api/events?after=4"),
+    ]
+
+
+def test_a_service_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(ConnectionFailedError):
+        next(iter(Pagefault("http://127.0.0.1:9", retries=0).events()))

@@ -1,0 +1,62 @@
+"""The examples run as they are, with an interpreter that has the built package and no more."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clients.python.tests.servers import ROOT
+
+EXAMPLES = ROOT / "clients" / "python" / "examples"
+PYTHON = os.environ.get("EXAMPLES_PYTHON", sys.executable)
+
+
+def run(name: str, url: str, folder: Path) -> list[str]:
+    done = subprocess.run(  # noqa: S603 - our own examples
+        [PYTHON, "-W", "error", str(EXAMPLES / name)],
+        env={**os.environ, "PAGEFAULT_URL": url},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_five_minutes(url: str, tmp_path: Path, again: bool) -> None:
+    printed = run("five_minutes.py", url, tmp_path)
+    said = [line.partition(" |")[0] for line in printed[:4]]
+    assert said == ["user", "assistant", "tool", "user"]
+    assert printed[4:] == [
+        "['image']",
+        "1 message:created",
+        "2 message:created",
+        "3 llmservice:toolResult",
+        "2 messages deleted",
+    ]
+
+
+def test_large_file(url: str, tmp_path: Path) -> None:
+    printed = run("large_file.py", url, tmp_path)
+    assert [line.split()[0] for line in printed[:2]] == ["69", "100"]
+    assert printed[2].startswith("blob:")
+    assert printed[3] == "['noise.bin', 'report.txt']"
+    assert printed[4].startswith(f"{url}/api/resources/")
+
+
+def test_tools_that_remember(url: str, tmp_path: Path) -> None:
+    shown, found = run("tools_that_remember.py", url, tmp_path)
+    assert int(shown.split()[0]) < 6_000
+    assert shown.endswith("10:14:59 shop GET /cart")
+    assert found == "10 lines of 900"
+
+
+def test_there_are_no_other_examples() -> None:
+    assert sorted(path.name for path in EXAMPLES.glob("*.py")) == [
+        *("five_minutes.py", "large_file.py", "tools_that_remember.py"),
+    ]

@@ -1,0 +1,142 @@
+"""What is sent again, and what is not; a scripted service fails as told."""
+
+import pickle
+import socket
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from clients.python.tests.servers import Reply, ScriptedService, problem
+from pagefault_client import (
+    ConnectionFailedError,
+    InvalidRequestError,
+    Pagefault,
+    PreconditionFailedError,
+    ProblemError,
+    ServerError,
+    StoreFullError,
+    TimedOutError,
+    TooManyRequestsError,
+    operations,
+    retrying,
+)
+
+Scripted = Callable[..., ScriptedService]
+BUSY = problem(503, "overloaded", Retry_After="0")
+LOST = Reply(0)
+
+
+@pytest.fixture(autouse=True)
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retrying, "FIRST_PAUSE_SECONDS", 0.001)
+
+
+@pytest.mark.parametrize(
+    "failure", [BUSY, LOST, problem(502, "upstream-error"), Reply(504, b"<html>")]
+)
+def test_reading_is_repeated(scripted: Scripted, failure: Reply) -> None:
+    service = scripted(failure, failure, Reply(200, {"name": "pagefault", "version": "9"}))
+    assert Pagefault(service.url).version()["version"] == "9"
+    assert len(service.requests) == 3
+
+
+def test_as_often_as_it_is_told(scripted: Scripted) -> None:
+    service = scripted(BUSY)
+    with pytest.raises(ServerError):
+        Pagefault(service.url, retries=1).version()
+    with pytest.raises(ServerError):
+        Pagefault(service.url).with_options(retries=0).version()
+    assert len(service.requests) == 3
+
+
+def test_a_message_is_repeated_under_one_key(scripted: Scripted) -> None:
+    service = scripted(LOST, problem(409, "request-in-flight"), Reply(201, {"seq": 1}))
+    Pagefault(service.url).session("s").append({"role": "user", "content": "Hi"})
+    keys = {request.headers.get("Idempotency-Key") for request in service.requests}
+    assert (len(service.requests), len(keys), None in keys) == (3, 1, False)
+
+
+def test_a_result_in_a_session_needs_no_key(scripted: Scripted) -> None:
+    service = scripted(LOST, Reply(201, {"id": "x"}))
+    Pagefault(service.url).session("s").tool_result("clock", "call_1", "ten")
+    assert [request.headers.get("Idempotency-Key") for request in service.requests] == [None, None]
+
+
+def test_what_would_happen_twice_is_not_repeated(scripted: Scripted) -> None:
+    service = scripted(LOST)
+    with pytest.raises(ConnectionFailedError):
+        Pagefault(service.url).pages.create_many([{"content": "a"}])
+    assert len(service.requests) == 1
+
+
+def test_what_was_not_begun_is_repeated_all_the_same(scripted: Scripted) -> None:
+    service = scripted(BUSY, Reply(201, {"items": []}))
+    assert Pagefault(service.url).pages.create_many([{"content": "a"}]) == []
+
+
+def test_a_condition_is_not_tried_twice(scripted: Scripted) -> None:
+    service = scripted(LOST)
+    with pytest.raises(ConnectionFailedError):
+        Pagefault(service.url).pages.put("p", if_match='"1"', content="a")
+    assert len(service.requests) == 1
+
+
+def test_what_an_earlier_attempt_deleted_is_deleted(scripted: Scripted) -> None:
+    service = scripted(LOST, problem(404, "not-found"))
+    Pagefault(service.url).pages.delete("p")
+    assert len(service.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("refusal", "kind"),
+    [
+        (problem(422, "invalid-payload"), InvalidRequestError),
+        (problem(412, "precondition-failed"), PreconditionFailedError),
+        (problem(503, "store-misconfigured"), ServerError),
+        (problem(507, "store-full"), StoreFullError),
+        (problem(429, "quota-exceeded", Retry_After="3600"), TooManyRequestsError),
+    ],
+)
+def test_what_no_repetition_changes_is_raised_at_once(
+    scripted: Scripted, refusal: Reply, kind: type[ProblemError]
+) -> None:
+    service = scripted(refusal)
+    with pytest.raises(kind) as refused:
+        Pagefault(service.url).version()
+    assert len(service.requests) == 1
+    assert (refused.value.detail, refused.value.request_id) == ("No.", "r1")
+    copied = pickle.loads(pickle.dumps(refused.value))  # noqa: S301 - our own
+    assert (type(copied), str(copied), copied.retry_after) == (
+        *(kind, str(refused.value)),
+        refused.value.retry_after,
+    )
+
+
+def test_the_pause_is_at_least_what_the_service_asks_for() -> None:
+    attempts = retrying.Attempts(operations.get_version(), retries=3)
+    refused = TooManyRequestsError(429, {}, httpx.Headers({"Retry-After": "7"}))
+    pause = attempts.pause_after(refused)
+    assert pause is not None
+    assert 7 <= pause < 8
+
+
+def test_silence_is_an_error_of_its_own() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        client = Pagefault(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.05, retries=0)
+        with pytest.raises(TimedOutError):
+            client.version()
+
+
+def test_key_and_address_come_from_the_environment(
+    scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = scripted(Reply(200, {}))
+    monkeypatch.setenv("PAGEFAULT_URL", f"{service.url}/api/")
+    monkeypatch.setenv("PAGEFAULT_API_KEY", "pf_secret")
+    Pagefault().version()
+    Pagefault(key="pf_other").version()
+    sent = [(each.path, each.headers.get("Authorization")) for each in service.requests]
+    assert sent == [("/api/version", "Bearer pf_secret"), ("/api/version", "Bearer pf_other")]
+    with pytest.raises(ValueError, match="no URL"):
+        Pagefault("localhost:8000")

@@ -1,0 +1,123 @@
+"""Tools that store what they return."""
+
+import dataclasses
+import datetime
+import enum
+import inspect
+import logging
+import math
+import uuid
+from pathlib import PurePosixPath
+
+import pytest
+
+from pagefault_client import AsyncPagefault, Pagefault, Session
+from pagefault_client.values import jsonable
+
+
+class Colour(enum.StrEnum):
+    RED = "red"
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: float
+
+
+def test_a_function_returns_what_the_model_should_see(
+    pf: Pagefault, session: Session, png: bytes
+) -> None:
+    def shot(url: str, *, full: bool = False) -> dict[str, object]:
+        """Take a picture."""
+        return {"url": url, "full": full, "image": png}
+
+    wrapped = pf.wrap(shot, session=session)
+    seen = wrapped("https://shop.example", full=True)
+    (entry,) = session.messages()
+    assert entry["entry"] == "tool_result"
+    handle = entry["sanitized"]["resources"][0]["uri"]
+    assert (entry["name"], seen.splitlines()) == (
+        "shot",
+        [
+            f'{{"url":"https://shop.example","full":true,"image":"@{handle}"}}',
+            "",
+            f"[Image: image/png ({len(png) / 1000:.1f} kB)]",
+            "",
+            f"[image @{handle} 300\u00d7200]",
+        ],
+    )
+    assert (wrapped.__doc__, inspect.signature(wrapped)) == (shot.__doc__, inspect.signature(shot))
+
+
+def test_another_target_has_images_in_it(pf: Pagefault, session: Session, png: bytes) -> None:
+    for target, kinds in {
+        "anthropic": ["image", "text"],
+        "openai-responses": ["input_image", "input_text"],
+        "langchain": ["image", "text"],
+    }.items():
+        shown = pf.wrap(lambda: png, session=session, name="shot", target=target)()  # type: ignore[arg-type]
+        assert [block["type"] for block in shown] == kinds
+
+
+def test_long_text_is_shown_in_part(pf: Pagefault, session: Session) -> None:
+    seen = pf.wrap(lambda: "line\n" * 10_000, session=session, name="log")()
+    assert len(seen) < 6_000
+    assert "characters left out; the whole text is blob:" in seen
+
+
+def test_an_error_is_stored_and_raised(pf: Pagefault, session: Session) -> None:
+    def fail() -> None:
+        raise ValueError("no such page")
+
+    with pytest.raises(ValueError, match="no such page"):
+        pf.wrap(fail, session=session.id)()
+    (entry,) = session.messages()
+    assert entry["entry"] == "tool_result"
+    assert (entry["sanitized"]["meta"]["success"], entry["sanitized"]["parts"]) == (
+        False,
+        [{"type": "text", "text": "ValueError: no such page"}],
+    )
+
+
+def test_a_store_that_fails_breaks_no_tool(caplog: pytest.LogCaptureFixture) -> None:
+    away = Pagefault("http://127.0.0.1:9", retries=0)
+    with caplog.at_level(logging.WARNING, "pagefault_client"):
+        assert away.wrap(lambda: {"a": 1}, session="s", name="t")() == {"a": 1}
+        circle: list[object] = []
+        circle.append(circle)
+        assert away.wrap(lambda: circle, session="s", name="round")() is circle
+    assert "the result of t (" in caplog.text
+    assert "the result of round (" in caplog.text
+
+
+@pytest.mark.anyio
+async def test_what_awaits_is_awaited(url: str, pf: Pagefault, session: Session) -> None:
+    async def clock() -> str:
+        return "ten"
+
+    assert await pf.wrap(clock, session=session)() == "ten"
+    async with AsyncPagefault(url) as client:
+        assert await client.wrap(clock, session=session.id)() == "ten"
+        assert await client.wrap(lambda: "eleven", session=session.id, name="clock")() == "eleven"
+    assert len(session.messages().all()) == 3
+
+
+def test_values_of_python_become_json() -> None:
+    identity = uuid.UUID(int=7)
+    made = jsonable(
+        {
+            1: (Point(1, math.nan), {2}),
+            Colour.RED: [Colour.RED, datetime.date(2026, 1, 2), PurePosixPath("/a"), identity],
+            "big": 2**70,
+            "bytes": b"ab",
+            "other": Ellipsis,
+        }
+    )
+    assert made == {
+        "1": [{"x": 1, "y": "nan"}, [2]],
+        "red": ["red", "2026-01-02", "/a", str(identity)],
+        "big": 2**70,
+        "bytes": "data:application/octet-stream;base64,YWI=",
+        "other": "Ellipsis",
+    }
