@@ -1,17 +1,9 @@
 /** Pages, their levels and their renderings, as the service has them. */
+import type { Level, Modality, PageLevelRecord, RenderedRecord } from "@pagefault/client";
+import { memberOf } from "@pagefault/client/json";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 
-import { answered, fetched } from "../api/client";
-import {
-  getPage,
-  listPages,
-  searchPages,
-  type Level,
-  type Modality,
-  type PageLevelRecord,
-  type RenderedRecord,
-} from "../api/generated";
-import { memberOf } from "../json/source";
+import { pagefault } from "../api/client";
 
 /** Which pages to list: all of them, newest first, or those that hold the words, best first. */
 export interface PageFilter {
@@ -26,20 +18,13 @@ export function useFoundPages({ words, modality, session, isPinned }: PageFilter
   return useInfiniteQuery({
     queryKey: ["pages", "found", { words, modality, session, isPinned }],
     queryFn: ({ pageParam: cursor, signal }) => {
-      const common = { modality, session_id: session === "" ? null : session, cursor };
+      const common = { modality, session_id: session === "" ? null : session, signal };
       return words === ""
-        ? answered(listPages({ query: { ...common, pinned: isPinned ? true : null }, signal }))
-        : answered(searchPages({ query: { ...common, q: words }, signal }));
+        ? pagefault().pages.list({ ...common, pinned: isPinned ? true : null }).slice(cursor)
+        : pagefault().pages.search(words, common).slice(cursor);
     },
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.nextCursor,
-  });
-}
-
-export function usePage(pageId: string) {
-  return useQuery({
-    queryKey: ["pages", "one", pageId],
-    queryFn: ({ signal }) => answered(getPage({ path: { page_id: pageId }, signal })),
   });
 }
 
@@ -101,5 +86,5 @@ export function pagePath(pageId: string): string {
 }
 
 async function textOf(path: string, signal: AbortSignal): Promise<string> {
-  return (await fetched(path, { signal })).text();
+  return (await pagefault().request(path, { signal })).text();
 }
