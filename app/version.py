@@ -1,3 +1,3 @@
 """The version of the service: said here, and read by the packages, the command and the API."""
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"

@@ -1,10 +1,11 @@
 """The OpenAPI document, in the form that client generators accept."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from fastapi import FastAPI, routing
-from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel, TypeAdapter
+from fastapi.openapi.utils import get_fields_from_routes, get_openapi
+from pydantic import BaseModel
 
 from app.errors import (
     ForbiddenOriginError,
@@ -16,18 +17,22 @@ from app.errors import (
     StoreUnavailableError,
     UnauthorizedError,
 )
+from app.http.openapi_schemas import finish_schemas, reference, schemas_of
 from app.http.problem_types import problem_responses
 from app.http.tus import PATH as TUS_PATH
-from app.wire.events import DATA_OF
+from app.http.tus import TusVersion
+from app.wire.event_frames import StreamEvent
 from app.wire.problem import problem_components
-from app.wire.shape import Shape
 
-_SCHEMA_TEMPLATE = "#/components/schemas/{model}"
 _read_by_hand: dict[str, type[BaseModel]] = {}
 """The models of bodies that routes read as a stream, by name; FastAPI knows none of them."""
 
 BINARY = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 """The documentation of an answer that is a file."""
+
+SERVERS = (
+    {"url": "http://127.0.0.1:8000", "description": "Where `make run` serves; use your address."},
+)
 
 _METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
 _WRITING = ("post", "put", "patch", "delete")
@@ -59,33 +64,72 @@ def json_body(
 ) -> dict[str, Any]:
     """Return the documentation of a JSON body that the route reads as a stream."""
     _read_by_hand[model.__name__] = model
-    reference = _SCHEMA_TEMPLATE.format(model=model.__name__)
     return {
         "requestBody": {
             "required": required,
-            "content": {media_type: {"schema": {"$ref": reference}}},
+            "content": {media_type: {"schema": reference(model)}},
         }
     }
 
 
-def file_body() -> dict[str, Any]:
-    """Return the documentation of a body that is a file, raw or in a form."""
-    binary = {"type": "string", "format": "binary"}
-    form = {
-        "type": "object",
-        "title": "FileForm",
-        "required": ["file"],
-        "properties": {"file": binary},
-    }
+def file_body(media_type: str = "application/octet-stream") -> dict[str, Any]:
+    """Return the documentation of a body that is a file.
+
+    Where others are taken as well, one type is documented: of several, generators send the first
+    or none.
+    """
+    content = {media_type: {"schema": {"type": "string", "format": "binary"}}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def header(
+    name: str, description: str, *, required: bool = False, **schema: object
+) -> dict[str, Any]:
+    """Return the documentation of a header that a route reads from the request itself.
+
+    Args:
+        name: As it is spelled in its standard.
+        description: What it is for.
+        required: Whether a request without it is refused.
+        schema: Words of JSON Schema; text by default.
+    """
     return {
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/octet-stream": {"schema": binary},
-                "multipart/form-data": {"schema": form},
-            },
-        }
+        "name": name,
+        "in": "header",
+        "required": required,
+        "description": description,
+        "schema": schema or {"type": "string"},
     }
+
+
+def answer_headers(**headers: tuple[str, str]) -> dict[str, Any]:
+    """Return the documentation of headers of an answer: type and meaning, by name with `_`."""
+    return {
+        name.replace("_", "-"): {"description": meaning, "schema": {"type": kind}}
+        for name, (kind, meaning) in headers.items()
+    }
+
+
+IF_MATCH = header("If-Match", "Answer only if the ETag is one of these, else 412.")
+IF_NONE_MATCH = header("If-None-Match", "Answer 304 if the ETag is one of these.")
+CONTENT_CONDITIONS = (
+    header("If-Modified-Since", "Answer 304 if the content is not newer (RFC 9110)."),
+    header("If-Unmodified-Since", "Answer only if the content is not newer, else 412."),
+    header("Want-Repr-Digest", "Which digest is wanted (RFC 9530); `sha-256` is what there is."),
+)
+CONTENT_RANGES = (
+    header("Range", "The bytes wanted, as `bytes=0-499`; 16 ranges at most."),
+    header("If-Range", "Send ranges only of the content with this ETag, else all of it."),
+)
+CONTENT_HEADERS = answer_headers(
+    Accept_Ranges=("string", "`bytes`."),
+    Content_Disposition=("string", "How to show it, and its name."),
+    Repr_Digest=("string", "`sha-256=:…:` of the whole content (RFC 9530)."),
+)
+RANGE_HEADERS = CONTENT_HEADERS | answer_headers(
+    Content_Range=("string", "Which bytes of how many, where one range was asked for.")
+)
+_ETAG = answer_headers(ETag=("string", "Stands for what was sent; for `If-Match` and the like."))
 
 
 def install_openapi(app: FastAPI) -> None:
@@ -109,35 +153,54 @@ def _describe(app: FastAPI) -> dict[str, Any]:
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         routes=app.routes,
         tags=list(TAGS),
+        servers=[*SERVERS],
         separate_input_output_schemas=False,
     )
     schemas = document["components"]["schemas"]
+    # Once more those that FastAPI has: it takes every null out of their examples.
+    answered = [field.field_info.annotation for field in get_fields_from_routes(app.routes)]
+    schemas.update(schemas_of([*answered, *_read_by_hand.values(), StreamEvent, TusVersion]))
     schemas.update(problem_components())
-    # By name: the order in which modules are loaded is not to show.
-    for name in sorted(_read_by_hand):
-        _add_schema(schemas, _read_by_hand[name])
-    for events in DATA_OF.values():
-        _add_schema(schemas, events)
-    _document_common_faults(document)
-    _document_streams(document)
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
+    # By name: the order in which modules are loaded is not to show.
+    document["components"]["schemas"] = dict(sorted(schemas.items()))
+    _document_common_faults(document)
+    for operation in _operations(document):
+        _document_conditions(operation)
+        _document_streams(operation)
+        # What has none is for everybody; a generator is to be told, and not to conclude it.
+        operation.setdefault("security", [])
+    finish_schemas(document)
     return document
 
 
-def _add_schema(schemas: dict[str, Any], model: type[BaseModel | Shape]) -> None:
-    schema = TypeAdapter[Any](model).json_schema(ref_template=_SCHEMA_TEMPLATE)
-    schemas.update(schema.pop("$defs", {}))
-    schemas[model.__name__] = schema
-
-
-def _document_streams(document: dict[str, Any]) -> None:
-    """Describe streams of events by a word of OpenAPI 3.1: `itemSchema` is one of 3.2."""
+def _operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for item in document["paths"].values():
-        for method in _METHODS:
-            content = item.get(method, {}).get("responses", {}).get("200", {}).get("content", {})
-            if "text/event-stream" in content:
-                content["text/event-stream"] = {"schema": {"type": "string"}}
+        yield from (item[method] for method in _METHODS if method in item)
+
+
+def _document_conditions(operation: dict[str, Any]) -> None:
+    """Add the conditions of a read that has any, and spell headers as their standards do."""
+    parameters = operation.setdefault("parameters", [])
+    for parameter in parameters:
+        if parameter["in"] == "header" and parameter["name"].islower():
+            parameter["name"] = parameter["name"].title()
+    responses = operation["responses"]
+    if "304" in responses:
+        parameters += [dict(IF_MATCH), dict(IF_NONE_MATCH)]
+    if any(parameter["name"] == "If-Match" for parameter in parameters):
+        for status in responses.keys() & {"200", "201", "206"}:
+            responses[status]["headers"] = {**_ETAG, **responses[status].get("headers", {})}
+    if not parameters:
+        del operation["parameters"]
+
+
+def _document_streams(operation: dict[str, Any]) -> None:
+    """Describe streams of events by a word of OpenAPI 3.1: `itemSchema` is one of 3.2."""
+    content = operation["responses"].get("200", {}).get("content", {})
+    if "text/event-stream" in content:
+        content["text/event-stream"] = {"schema": reference(StreamEvent)}
 
 
 def _document_common_faults(document: dict[str, Any]) -> None:

@@ -6,11 +6,11 @@ writes, of sessions, of resources, of pages and of renderings.
 
 from dataclasses import replace
 from functools import cache
-from typing import Annotated, Any, Literal, Self, cast, get_type_hints
+from typing import Annotated, Any, Self, cast, get_type_hints
 
 from fastapi import Depends, Header, Path, Query, Request, params
 from fastapi.exceptions import RequestValidationError
-from pydantic import AfterValidator, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from app.errors import (
     Fault,
@@ -22,7 +22,16 @@ from app.errors import (
 )
 from app.http.authenticate import BEARER
 from app.models.identity import CLIENT_ID_PATTERN
-from app.models.page import LEVEL_NAMES, Level, Modality, PageFilters, PageType, parse_level
+from app.models.page import (
+    LEVEL_NAMES,
+    Level,
+    LevelName,
+    Modality,
+    PageFilters,
+    PageForm,
+    PageType,
+    parse_level,
+)
 from app.models.rendering import (
     Audience,
     ImageDetail,
@@ -31,11 +40,9 @@ from app.models.rendering import (
     MemoryPart,
     RenderOptions,
 )
-from app.rendering.targets.table import TARGETS
 from app.services.pages.reading import BlocksOptions, MediaForm
-from app.services.pages.reading import ImageDetail as BlockDetail
 from app.services.renders.renders import RenderQuery
-from app.wire.renders import CACHE_MARKERS, EVICT_BATCH, MAX_TOKENS, check_ranges, check_target
+from app.wire.renders import CACHE_MARKERS, EVICT_BATCH, MAX_TOKENS, Target, check_ranges
 
 
 class Parameters:
@@ -106,7 +113,7 @@ WRITE_FAULTS = (
 
 SessionIdPath = Annotated[str, Path(pattern=CLIENT_ID_PATTERN)]
 HistoryMediaQuery = Annotated[
-    Literal["reference", "inline"],
+    MediaForm,
     Query(
         description="`inline` puts the media of messages back in their places, byte for byte; "
         "tool results keep their references."
@@ -133,7 +140,13 @@ AliasQuery = Annotated[
     Query(description="What another system calls the file; see `PUT /api/aliases/{alias}`."),
 ]
 
-_LEVELS = f"{LEVEL_NAMES}; by number or by name."
+# Numbers are taken as well. Not every generator can write a union into an address.
+_LEVELS = f"{LEVEL_NAMES}; by name, in any case, or by number."
+_LevelText = Annotated[
+    str,
+    Field(max_length=16),
+    BeforeValidator(lambda given: given, json_schema_input_type=LevelName),
+]
 
 PageIdPath = Annotated[
     str, Path(pattern=CLIENT_ID_PATTERN, description="The client's id of the page.")
@@ -147,7 +160,7 @@ FaultedIdPath = Annotated[
     ),
 ]
 FormQuery = Annotated[
-    Literal["blocks", "json"] | None,
+    PageForm | None,
     Query(description="`json`: `content` is one JSON string with the page in it."),
 ]
 MediaQuery = Annotated[
@@ -157,14 +170,14 @@ MediaQuery = Annotated[
 
 
 async def get_level_query(
-    level: Annotated[str | None, Query(max_length=16, description=_LEVELS)] = None,
+    level: Annotated[_LevelText | None, Query(description=_LEVELS)] = None,
 ) -> Level | None:
     """Read the level of `?level=`, if there is one."""
     return None if level is None else _level(level, "/query/level")
 
 
 async def get_level_path(
-    level: Annotated[str, Path(max_length=16, description=_LEVELS)],
+    level: Annotated[_LevelText, Path(description=_LEVELS)],
 ) -> Level:
     """Read the level that is part of the path."""
     return _level(level, "/path/level")
@@ -204,7 +217,7 @@ async def get_search_filters(
 
 async def get_blocks_options(
     media: MediaQuery = "inline",
-    detail: Annotated[BlockDetail, Query(description="Of the image, for the model.")] = "low",
+    detail: Annotated[ImageDetail, Query(description="Of the image, for the model.")] = "low",
     max_chars: Annotated[
         int | None,
         Query(ge=1, description="How much of the level's text; media are never cut."),
@@ -219,11 +232,7 @@ PageFiltersDep = Annotated[PageFilters, Depends(get_page_filters)]
 SearchFiltersDep = Annotated[PageFilters, Depends(get_search_filters)]
 BlocksOptionsDep = Annotated[BlocksOptions, Depends(get_blocks_options)]
 
-TargetQuery = Annotated[
-    str,
-    AfterValidator(check_target),
-    Query(description="Whose dialect to write.", json_schema_extra={"enum": list(TARGETS)}),
-]
+TargetQuery = Annotated[Target, Query(description="Whose dialect to write.")]
 
 
 HandlesQuery = Annotated[

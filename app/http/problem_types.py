@@ -200,6 +200,15 @@ def problem_type(error_class: type[errors.ServiceError]) -> ProblemType:
     return INTERNAL
 
 
+_PASSING = (429, 503)
+_RETRY_AFTER = {
+    "Retry-After": {
+        "description": "In how many seconds to ask again.",
+        "schema": {"type": "integer"},
+    }
+}
+
+
 def problem_responses(*error_classes: type[errors.ServiceError]) -> dict[int | str, dict[str, Any]]:
     """Return what `responses=` of a route needs to say that it may answer with these errors.
 
@@ -215,6 +224,7 @@ def problem_responses(*error_classes: type[errors.ServiceError]) -> dict[int | s
     return {
         status: {
             "description": "; or: ".join(titles[status]),
+            **({"headers": _RETRY_AFTER} if status in _PASSING else {}),
             "content": {PROBLEM_MEDIA_TYPE: {"schema": dict(PROBLEM_REFERENCE)}},
         }
         for status in sorted(titles)

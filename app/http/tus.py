@@ -10,8 +10,10 @@ import re
 from email.utils import format_datetime
 from typing import Annotated, Final, get_args
 
-from fastapi import Depends, Header, Request
+from fastapi import Depends, Request
+from pydantic import Field
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from typing_extensions import TypeAliasType
 
 from app.errors import (
     Fault,
@@ -28,6 +30,9 @@ from app.services.uploads.uploads import Piece, UploadDraft
 
 PATH: Final = "/api/uploads"
 VERSION: Final = "1.0.0"
+TusVersion = TypeAliasType(
+    "TusVersion", Annotated[str, Field(json_schema_extra={"enum": [VERSION]})]
+)
 EXTENSIONS: Final = "creation,expiration,checksum,termination"
 PIECE_TYPE: Final = "application/offset+octet-stream"
 
@@ -94,23 +99,13 @@ def _method(scope: Scope) -> str:
     return str(scope["method"])
 
 
-async def require_version(
-    request: Request,
-    _: ProjectDep,
-    tus_resumable: Annotated[str | None, Header(description=f"`{VERSION}`.")] = None,
-) -> None:
+async def require_version(request: Request, _: ProjectDep) -> None:
     """Refuse a request that does not say it speaks this version. Raises TusVersionError."""
     if request.headers.getlist("tus-resumable") != [VERSION]:
         raise TusVersionError
 
 
-async def read_draft(
-    request: Request,
-    upload_length: Annotated[str | None, Header(description="Bytes of the whole file.")] = None,
-    upload_metadata: Annotated[
-        str | None, Header(description="`filename <base64>,filetype <base64>,alias <base64>`.")
-    ] = None,
-) -> UploadDraft:
+async def read_draft(request: Request) -> UploadDraft:
     """Read what the headers say about a new upload.
 
     Raises:
@@ -135,13 +130,7 @@ async def read_draft(
     )
 
 
-async def read_piece(
-    request: Request,
-    upload_offset: Annotated[str | None, Header(description="Where the piece begins.")] = None,
-    upload_checksum: Annotated[
-        str | None, Header(description="`sha256 <base64>`; also sha1 and sha512.")
-    ] = None,
-) -> Piece:
+async def read_piece(request: Request) -> Piece:
     """Read what the headers say about a piece.
 
     Raises:

@@ -15,7 +15,7 @@ from app.models.resource import Resource, parse_resource_id
 
 Role = TypeAliasType("Role", Literal["system", "user", "assistant", "tool"])
 InputKind = TypeAliasType("InputKind", Literal["multimodal", "text", "dict"])
-AttachmentStatus: TypeAlias = Literal["available", "missing", "unknown"]
+AttachmentStatus = TypeAliasType("AttachmentStatus", Literal["available", "missing", "unknown"])
 
 
 def _with_offset(moment: datetime) -> datetime:
@@ -92,7 +92,10 @@ def _read_input(value: object, _: object) -> object:
         return frozen(value)
 
 
-InteractionInput = Annotated[MultiModalInput | str | Mapping[str, Any], WrapValidator(_read_input)]
+InteractionInput = TypeAliasType(
+    "InteractionInput",
+    Annotated[MultiModalInput | str | Mapping[str, Any], WrapValidator(_read_input)],
+)
 
 
 class Interaction(FrozenModel):

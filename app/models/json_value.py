@@ -15,12 +15,16 @@ from itertools import groupby
 from json.encoder import encode_basestring
 from typing import Any, Self, TypeAlias
 
+from typing_extensions import TypeAliasType
+
 from app.errors import InvalidJsonError, PayloadTooLargeError
 from app.models.normalized import MediaSlot, TextTemplate
 from app.models.text_windows import WINDOW_CHARS, match_end, without_lone_surrogates
 
 JsonValue: TypeAlias = Any
 """Any JSON value as `parse_json` returns it; raw input is the one place where types end."""
+AnyJson = TypeAliasType("AnyJson", str | float | bool | dict[str, Any] | list[Any] | None)
+"""The same for the document."""
 
 # Every quantifier is possessive: a string that is never closed fails at its end at once, instead of
 # being tried again from each of its escapes.

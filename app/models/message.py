@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+from typing_extensions import TypeAliasType
 
 from app.models.interaction import StoredAnswer, StoredInteraction
 
@@ -18,6 +20,13 @@ class StoredMessage:
     tool_name: str
     sanitized: bytes
 
+
+MessageRole = TypeAliasType(
+    "MessageRole",
+    Literal["system", "developer", "user", "assistant", "model", "tool", "function"],
+)
+MessageContent = TypeAliasType("MessageContent", str | list[dict[str, Any]])
+"""What a message says: a text, or blocks of any dialect."""
 
 EntryKind: TypeAlias = Literal["tool_result", "page_fault", "message", "interaction", "answer"]
 """What an entry of a history stands for."""

@@ -15,12 +15,22 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, ConfigDict, FailFast, Field, PlainValidator, WithJsonSchema
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    FailFast,
+    Field,
+    GetJsonSchemaHandler,
+    PlainValidator,
+    WithJsonSchema,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 from typing_extensions import TypeAliasType
 
 from app.models.base import FrozenModel
 from app.models.identity import CLIENT_ID_PATTERN
-from app.models.json_value import JsonValue
+from app.models.json_value import AnyJson, JsonValue
 from app.models.resource import Damage
 
 # Named, so that the document's readers have one name for each and not one for every place.
@@ -28,7 +38,9 @@ Modality = TypeAliasType("Modality", Literal["text", "image", "audio", "video", 
 PageType = TypeAliasType(
     "PageType", Literal["transcript", "summary", "artifact", "claim", "procedure", "index"]
 )
-Origin: TypeAlias = Literal["stored", "supplied", "derived"]
+LevelName = TypeAliasType("LevelName", Literal["FULL", "REDUCED", "ABSTRACT", "REFERENCE"])
+PageForm = TypeAliasType("PageForm", Literal["blocks", "json"])
+Origin = TypeAliasType("Origin", Literal["stored", "supplied", "derived"])
 BodyKind: TypeAlias = Literal["none", "text", "json", "url", "data", "blob"]
 
 # A longer one is no duration, and nobody could read it.
@@ -50,6 +62,13 @@ class Level(IntEnum):
     REDUCED = 1
     ABSTRACT = 2
     REFERENCE = 3
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Describe the numbers by their names, which generators give to constants."""
+        return {**handler(schema), "x-enum-varnames": [level.name for level in cls]}
 
 
 LEVEL_NAMES = "0 (FULL), 1 (REDUCED), 2 (ABSTRACT), 3 (REFERENCE)"
@@ -102,19 +121,22 @@ def _timestamp(value: object) -> object:
 PageId = Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
 # Numbers keep the spelling they were sent in, so neither is a `float` here.
 _Coordinate = Annotated[Any, PlainValidator(_coordinate), WithJsonSchema({"type": "number"})]
-_Timestamp = Annotated[
-    Any,
-    PlainValidator(_timestamp),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "object", "additionalProperties": True},
-                {"type": "number"},
-                {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
-            ]
-        }
-    ),
-]
+TimestampItem = TypeAliasType(
+    "TimestampItem",
+    Annotated[
+        Any,
+        PlainValidator(_timestamp),
+        WithJsonSchema(
+            {
+                "anyOf": [
+                    {"type": "object", "additionalProperties": True},
+                    {"type": "number"},
+                    {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+                ]
+            }
+        ),
+    ],
+)
 # The first that is none is told: there may be thousands.
 Embedding = TypeAliasType(
     "Embedding",
@@ -124,12 +146,23 @@ Embedding = TypeAliasType(
 )
 Timestamps = TypeAliasType(
     "Timestamps",
-    Annotated[tuple[_Timestamp, ...], FailFast(), Field(strict=False, max_length=MOST_TIMESTAMPS)],
+    Annotated[
+        tuple[TimestampItem, ...], FailFast(), Field(strict=False, max_length=MOST_TIMESTAMPS)
+    ],
 )
 Seconds = Annotated[float, Field(ge=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
 Pixels = Annotated[int, Field(ge=1, le=2**31 - 1)]
 ShortText = Annotated[str, Field(max_length=512)]
-LevelField = Annotated[Level, BeforeValidator(_level_by_name)]
+# Of two enums whose names are the same, orval makes one, without the numbers.
+_LevelNumber = Annotated[int, Field(ge=0, le=3)]
+LevelInput = TypeAliasType(
+    "LevelInput",
+    Annotated[
+        Level,
+        BeforeValidator(_level_by_name, json_schema_input_type=_LevelNumber | LevelName),
+    ],
+)
+Scene = TypeAliasType("Scene", str | dict[str, Any])
 
 
 class PageFields(FrozenModel):
@@ -156,7 +189,7 @@ class PageFields(FrozenModel):
     ] = None
     duration_seconds: Seconds | None = None
     schema_name: ShortText | None = None
-    scenes: Annotated[tuple[str | dict[str, Any], ...] | None, Field(strict=False)] = None
+    scenes: Annotated[tuple[Scene, ...] | None, Field(strict=False)] = None
     hint: Annotated[str | None, Field(description="A line for whoever looks for the page.")] = None
     importance: Annotated[float, Field(ge=0, le=1)] = 0.5
     pinned: bool = False
@@ -166,7 +199,7 @@ class PageFields(FrozenModel):
     ] = ()
     metadata: Annotated[dict[str, Any], Field(default_factory=dict)]
     compression_level: Annotated[
-        LevelField, Field(description="The level it is shown at unless another is asked for.")
+        LevelInput, Field(description="The level it is shown at unless another is asked for.")
     ] = Level.FULL
     timestamps: Annotated[
         Timestamps | None,
@@ -359,7 +392,7 @@ class VideoContent(FrozenModel):
     """What is seen and said in a video; `url` may be a `@blob:` reference."""
 
     type: Literal["video"]
-    scenes: tuple[str | dict[str, Any], ...] | None
+    scenes: tuple[Scene, ...] | None
     transcript: str | None
     duration_seconds: float | None
     url: str | None
@@ -369,11 +402,14 @@ class StructuredContent(FrozenModel):
     """Data: any JSON value."""
 
     type: Literal["structured"]
-    data: Any
+    data: AnyJson
     schema_name: str | None
 
 
-PageContent: TypeAlias = Annotated[
-    TextContent | ImageContent | AudioContent | VideoContent | StructuredContent,
-    Field(discriminator="type"),
-]
+PageContent = TypeAliasType(
+    "PageContent",
+    Annotated[
+        TextContent | ImageContent | AudioContent | VideoContent | StructuredContent,
+        Field(discriminator="type"),
+    ],
+)

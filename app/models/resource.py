@@ -13,12 +13,13 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
+from typing_extensions import TypeAliasType
 
 from app.errors import InvalidPayloadError
 from app.models.base import WireModel
 
-ResourceKind = Literal["image", "audio", "video", "binary", "text"]
-MediaKind = Literal["audio", "video", "binary"]
+ResourceKind = TypeAliasType("ResourceKind", Literal["image", "audio", "video", "binary", "text"])
+MediaKind = TypeAliasType("MediaKind", Literal["audio", "video", "binary"])
 DamageCode = Literal["damaged-media", "encrypted-media", "expired-link"]
 FaultKind: TypeAlias = Literal["missing", "damaged", "wrong-size", "unreadable"]
 """What can be wrong with a stored file."""

@@ -16,6 +16,7 @@ from app.errors import (
 from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.content_headers import content_disposition, safe_headers
+from app.http.openapi import file_body
 from app.http.parameters import SessionIdPath
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_written
@@ -65,7 +66,7 @@ async def export_session(call: CallDep, session_id: SessionIdPath) -> Response:
     "/import",
     status_code=201,
     response_model=SessionRecord,
-    openapi_extra={"requestBody": {"required": True, "content": {"application/zip": _FILE}}},
+    openapi_extra=file_body("application/zip"),
     responses=problem_responses(
         MalformedRequestError,
         SlowBodyError,

@@ -14,7 +14,7 @@ from app.http.record_responses import rendered_response
 from app.services.doctor.doctor import DoctorQuery
 from app.services.doctor.histories import Dialect
 from app.wire.doctor import Diagnosis, Examination
-from app.wire.renders import MAX_TOKENS, TargetName
+from app.wire.renders import MAX_TOKENS, Target
 
 router = APIRouter(prefix="/api", tags=["doctor"], route_class=ApiRoute)
 
@@ -28,7 +28,7 @@ router = APIRouter(prefix="/api", tags=["doctor"], route_class=ApiRoute)
 async def examine_history(
     call: CallDep,
     target: Annotated[
-        TargetName | None,
+        Target | None,
         Query(description="For whom the history is; its own dialect by default."),
     ] = None,
     apply: Annotated[

@@ -52,7 +52,7 @@ _BYTES_FOR_MANY = 16 * 1024
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
-        "description": "Events; the schemas named `…Event` say what their `data` holds.",
+        "description": "Events, whose fields `event`, `id` and `data` are those of `StreamEvent`.",
     },
     **problem_responses(InvalidPayloadError, OverloadedError, StreamLimitError),
 }

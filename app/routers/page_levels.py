@@ -1,8 +1,10 @@
 """`/api/pages/{page_id}/…`: a page at a level: typed, as blocks, as a tool message, as a file."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from typing_extensions import TypeAliasType
 
 from app.errors import (
     ConflictError,
@@ -13,6 +15,7 @@ from app.errors import (
     PayloadTooLargeError,
     PreconditionFailedError,
     RangeNotSatisfiableError,
+    ServiceError,
     UpstreamError,
     UpstreamTimeoutError,
 )
@@ -23,7 +26,15 @@ from app.http.calls import CallDep
 from app.http.content_headers import REVALIDATE
 from app.http.content_response import ContentToSend, content_response
 from app.http.dependencies import container_of
-from app.http.openapi import BINARY, json_body
+from app.http.openapi import (
+    BINARY,
+    CONTENT_CONDITIONS,
+    CONTENT_HEADERS,
+    CONTENT_RANGES,
+    RANGE_HEADERS,
+    json_body,
+)
+from app.http.openapi_schemas import reference
 from app.http.parameters import (
     WRITE_FAULTS,
     BlocksOptionsDep,
@@ -49,6 +60,7 @@ from app.models.page import Level, PageContent
 from app.services.pages.faults import FaultRequest, read_fault_request
 from app.services.pages.requests import RepresentationDraft
 from app.wire.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage, level_record
+from app.wire.problem import PROBLEM_MEDIA_TYPE, PageFaultProblem, PageFaultRefusal
 
 router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=ApiRoute)
 
@@ -64,6 +76,14 @@ _DOWNLOAD_FAULTS = read_responses(
     UpstreamError,
     UpstreamTimeoutError,
 )
+
+
+def _with_message(
+    error_class: type[ServiceError], status: int, shape: type[PageFaultProblem] | TypeAliasType
+) -> dict[str, Any]:
+    """Return the documentation of an error that has a tool message for the model."""
+    content = {PROBLEM_MEDIA_TYPE: {"schema": reference(shape)}}
+    return {**problem_responses(error_class)[status], "content": content}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +133,11 @@ async def get_page_blocks(
     dependencies=_Faulted.documented(),
     response_model=PageToolMessage,
     openapi_extra=json_body(FaultRequest, required=False),
-    responses=problem_responses(NotFoundError, ConflictError, *WRITE_FAULTS),
+    responses={
+        **problem_responses(ConflictError, *WRITE_FAULTS),
+        404: _with_message(NotFoundError, 404, PageFaultProblem),
+        422: _with_message(InvalidPayloadError, 422, PageFaultRefusal),
+    },
 )
 async def fault_page(request: Request) -> Response:
     """Fault a page in: the tool message that puts it before a model.
@@ -143,9 +167,10 @@ odd_ids_router.add_api_route(
     "/{page_id}/download",
     name="download_page",
     response_class=Response,
+    openapi_extra={"parameters": [*CONTENT_CONDITIONS, *CONTENT_RANGES]},
     responses={
-        200: {"description": "The file.", "content": BINARY},
-        206: {"description": "The asked ranges.", "content": BINARY},
+        200: {"description": "The file.", "content": BINARY, "headers": CONTENT_HEADERS},
+        206: {"description": "The asked ranges.", "content": BINARY, "headers": RANGE_HEADERS},
         **_DOWNLOAD_FAULTS,
     },
 )
@@ -153,7 +178,11 @@ odd_ids_router.add_api_route(
     "/{page_id}/download",
     name="head_page_download",
     response_class=Response,
-    responses={200: {"description": "The headers of the file."}, **_DOWNLOAD_FAULTS},
+    openapi_extra={"parameters": [*CONTENT_CONDITIONS]},
+    responses={
+        200: {"description": "The headers of the file.", "headers": CONTENT_HEADERS},
+        **_DOWNLOAD_FAULTS,
+    },
 )
 async def download_page(call: CallDep, page_id: PageIdPath, level: LevelQuery) -> Response:
     """Download a page as a file, by default its FULL level.

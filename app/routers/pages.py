@@ -1,7 +1,7 @@
 """`/api/pages`: memory pages, written, read, listed and searched."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
@@ -41,6 +41,7 @@ from app.http.record_responses import (
     rendered_response,
     wants_text,
 )
+from app.services.pages.reading import MediaForm
 from app.services.pages.requests import PageBatch, PageDraft, PagePatch
 from app.services.pages.writing import WrittenPage
 from app.wire.pages import (
@@ -63,7 +64,7 @@ router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=ApiRoute)
 class _Asked(Parameters):
     page_id: PageIdPath
     media: Annotated[
-        Literal["reference", "inline"],
+        MediaForm,
         Query(description="`inline` gives moved data URIs back, byte for byte."),
     ] = "reference"
 

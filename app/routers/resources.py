@@ -28,7 +28,15 @@ from app.http.conditions import strong_etag
 from app.http.content_headers import Disposition, ResourcePolicy, parse_repr_digest
 from app.http.content_response import ContentToSend, content_response
 from app.http.dependencies import container_of
-from app.http.openapi import BINARY, file_body, json_body
+from app.http.openapi import (
+    BINARY,
+    CONTENT_CONDITIONS,
+    CONTENT_HEADERS,
+    CONTENT_RANGES,
+    RANGE_HEADERS,
+    file_body,
+    json_body,
+)
 from app.http.parameters import (
     WRITE_FAULTS,
     AliasQuery,
@@ -234,11 +242,12 @@ async def _grant(request: Request, asked: _ContentAsked) -> _Grant:
 @router.get(
     "/{uri}/content",
     name="get_resource_content",
+    openapi_extra={"parameters": [*CONTENT_CONDITIONS, *CONTENT_RANGES]},
     dependencies=_ContentAsked.documented(),
     response_class=Response,
     responses={
-        200: {"description": "The whole content.", "content": BINARY},
-        206: {"description": "The asked ranges.", "content": BINARY},
+        200: {"description": "The whole content.", "content": BINARY, "headers": CONTENT_HEADERS},
+        206: {"description": "The asked ranges.", "content": BINARY, "headers": RANGE_HEADERS},
         307: {"description": "Where the content is, if the store, or another host, sends it."},
         **_REFUSALS,
     },
@@ -246,10 +255,11 @@ async def _grant(request: Request, asked: _ContentAsked) -> _Grant:
 @router.head(
     "/{uri}/content",
     name="head_resource_content",
+    openapi_extra={"parameters": [*CONTENT_CONDITIONS]},
     dependencies=_ContentAsked.documented(),
     response_class=Response,
     responses={
-        200: {"description": "The headers of the whole content."},
+        200: {"description": "The headers of the whole content.", "headers": CONTENT_HEADERS},
         307: {"description": "Where they are, if another host sends the content."},
         **_REFUSALS,
     },

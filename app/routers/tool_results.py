@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
-from pydantic import AfterValidator
 
 from app.errors import ConflictError, InvalidCursorError, InvalidPayloadError, NotFoundError
 from app.http.api_route import ApiRoute
@@ -30,10 +29,9 @@ from app.http.record_responses import (
 )
 from app.models.identity import CLIENT_ID_PATTERN
 from app.models.rendering import RenderOptions
-from app.rendering.targets.table import TARGETS
 from app.services.renders.renders import RenderQuery
 from app.services.tool_results.requests import ToolResultRequest
-from app.wire.renders import check_target
+from app.wire.renders import Target
 from app.wire.tool_results import (
     RenderedToolResult,
     ToolResultPage,
@@ -50,12 +48,8 @@ class _Written(Parameters):
         str | None, Header(alias="idempotency-key", min_length=1, max_length=255)
     ] = None
     render: Annotated[
-        str | None,
-        AfterValidator(check_target),
-        Query(
-            description="The target to render the record for, in the same answer.",
-            json_schema_extra={"enum": list(TARGETS)},
-        ),
+        Target | None,
+        Query(description="The target to render the record for, in the same answer."),
     ] = None
     handles: HandlesQuery = False
 

@@ -1,6 +1,6 @@
 """`/api/uploads`: files in pieces, over requests that may all break (tus 1.0.0)."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Response
 
@@ -17,6 +17,8 @@ from app.errors import (
     UnsupportedMediaError,
 )
 from app.http.calls import CallDep
+from app.http.openapi import answer_headers, file_body, header
+from app.http.openapi_schemas import reference
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_record, read_responses
 from app.http.tus import (
@@ -27,6 +29,7 @@ from app.http.tus import (
     VERSION,
     DraftDep,
     PieceDep,
+    TusVersion,
     progress_headers,
     require_version,
     state_headers,
@@ -38,21 +41,35 @@ router = APIRouter(prefix=PATH, tags=["uploads"])
 UploadPath = Annotated[str, Path(description="The upload's id, the end of its `Location`.")]
 
 _SPEAKS_TUS = [Depends(require_version)]
-_PROGRESS = ("Tus-Resumable", "Upload-Offset", "Upload-Expires", "Upload-Resource")
+_PROTOCOL = header(
+    "Tus-Resumable", "The version of the protocol.", required=True, **reference(TusVersion)
+)
+_LENGTH = header(
+    "Upload-Length", "Bytes of the whole file.", required=True, type="integer", minimum=0
+)
+_OFFSET = header(
+    "Upload-Offset", "Where the piece begins.", required=True, type="integer", minimum=0
+)
+_METADATA = header("Upload-Metadata", "`filename <base64>,filetype <base64>,alias <base64>`.")
+_CHECKSUM = header("Upload-Checksum", "`sha256 <base64>`; also sha1 and sha512.")
 
-
-def _with_headers(description: str, *names: str) -> dict[str, Any]:
-    """The documentation of an answer that is nothing but headers."""
-    headers = {name: {"schema": {"type": "string"}} for name in names}
-    return {"description": description, "headers": headers}
-
-
-_PIECE_BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {PIECE_TYPE: {"schema": {"type": "string", "format": "binary"}}},
-    }
-}
+_VERSION_HEADER = answer_headers(Tus_Resumable=("string", f"`{VERSION}`."))
+_PROGRESS = _VERSION_HEADER | answer_headers(
+    Upload_Offset=("integer", "Bytes that have come and are kept."),
+    Upload_Expires=("string", "Until when it is kept; every piece moves it on."),
+    Upload_Resource=("string", "The URI of the resource, once all has come."),
+)
+_BEGUN = _PROGRESS | answer_headers(Location=("string", "Where its pieces go."))
+_STATE = _PROGRESS | answer_headers(
+    Upload_Length=("integer", "Bytes of the whole file."),
+    Upload_Metadata=("string", "As it was sent."),
+)
+_OFFERED = _VERSION_HEADER | answer_headers(
+    Tus_Version=("string", f"`{VERSION}`."),
+    Tus_Extension=("string", "What is offered beside the core."),
+    Tus_Max_Size=("integer", "How many bytes a file may have."),
+    Tus_Checksum_Algorithm=("string", "What pieces are verified by."),
+)
 
 
 @router.options(
@@ -60,11 +77,7 @@ _PIECE_BODY: dict[str, Any] = {
     status_code=204,
     response_class=Response,
     responses={
-        204: _with_headers(
-            "What is spoken here.",
-            *("Tus-Resumable", "Tus-Version", "Tus-Extension"),
-            *("Tus-Max-Size", "Tus-Checksum-Algorithm"),
-        )
+        204: {"description": "What is spoken here.", "headers": _OFFERED},
     },
 )
 async def get_upload_options(call: CallDep) -> Response:
@@ -85,8 +98,9 @@ async def get_upload_options(call: CallDep) -> Response:
     status_code=201,
     response_class=Response,
     dependencies=_SPEAKS_TUS,
+    openapi_extra={"parameters": [_PROTOCOL, _LENGTH, _METADATA]},
     responses={
-        201: _with_headers("The upload has begun.", "Location", *_PROGRESS),
+        201: {"description": "The upload has begun.", "headers": _BEGUN},
         **problem_responses(
             MalformedRequestError,
             ConflictError,
@@ -107,8 +121,9 @@ async def create_upload(call: CallDep, draft: DraftDep) -> Response:
     "/{upload_id}",
     response_class=Response,
     dependencies=_SPEAKS_TUS,
+    openapi_extra={"parameters": [_PROTOCOL]},
     responses={
-        200: _with_headers("Where it is.", *_PROGRESS, "Upload-Length", "Upload-Metadata"),
+        200: {"description": "Where it is.", "headers": _STATE},
         **problem_responses(NotFoundError, ConflictError, GoneError, TusVersionError),
     },
 )
@@ -138,9 +153,9 @@ async def get_upload(call: CallDep, upload_id: UploadPath) -> Response:
     status_code=204,
     response_class=Response,
     dependencies=_SPEAKS_TUS,
-    openapi_extra=_PIECE_BODY,
+    openapi_extra={"parameters": [_PROTOCOL, _OFFSET, _CHECKSUM], **file_body(PIECE_TYPE)},
     responses={
-        204: _with_headers("The piece is kept.", *_PROGRESS),
+        204: {"description": "The piece is kept.", "headers": _PROGRESS},
         **problem_responses(
             MalformedRequestError,
             NotFoundError,
@@ -170,6 +185,7 @@ async def append_upload(call: CallDep, upload_id: UploadPath, piece: PieceDep) -
     "/{upload_id}",
     status_code=204,
     dependencies=_SPEAKS_TUS,
+    openapi_extra={"parameters": [_PROTOCOL]},
     responses=problem_responses(NotFoundError, TusVersionError),
 )
 async def delete_upload(call: CallDep, upload_id: UploadPath) -> None:

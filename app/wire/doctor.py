@@ -4,10 +4,12 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
+from typing_extensions import TypeAliasType
 
 from app.models.base import WireModel
 from app.models.identity import CLIENT_ID_PATTERN
 from app.models.rendering import LossEntry
+from app.wire.renders import Target
 
 _EXAMPLE_REQUEST: JsonDict = {
     "messages": [
@@ -43,6 +45,9 @@ _EXAMPLE: JsonDict = {
 }
 
 
+FindingValue = TypeAliasType("FindingValue", int | str)
+
+
 class Examination(WireModel):
     """A history: the request that a provider refused, or a list of messages, or a session.
 
@@ -76,9 +81,9 @@ class Finding(WireModel):
     ]
     demands: Annotated[str, Field(description="What the rule demands, for people.")]
     limit: Annotated[
-        int | str | None, Field(description="What is allowed, where that is a number or a list.")
+        FindingValue | None, Field(description="What is allowed, where that is a number or a list.")
     ] = None
-    actual: Annotated[int | str | None, Field(description="What was found.")] = None
+    actual: Annotated[FindingValue | None, Field(description="What was found.")] = None
     fix: Annotated[str, Field(description="What the healed history has instead.")]
     source: Annotated[str, Field(description="Who demands it.")]
 
@@ -88,7 +93,7 @@ class Diagnosis(WireModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
-    target: str
+    target: Target
     profile: Annotated[str, Field(description="Target and version of its limits and rules.")]
     dialect: Annotated[
         str | None, Field(description="What most of the history is written in, if that shows.")

@@ -15,7 +15,7 @@ from pydantic import Field
 from app.models.base import WireModel
 from app.models.event import CONTENT_OF, Event, EventType, LoggedEvent
 from app.models.interaction import ChatMessage, InputKind, Interaction, StoredInteraction
-from app.models.page import Modality, PageType
+from app.models.page import LevelName, Modality, PageType
 from app.models.tool_result import SanitizedToolResult
 from app.wire.history import interaction
 from app.wire.sessions import EntryCounts, ImportedEntries
@@ -80,7 +80,7 @@ class PageEvent(_Event, kw_only=True):
 class PageFaultEvent(_Event, kw_only=True):
     """A page was faulted in; in a session, `messageId` is that of the message in its history."""
 
-    level: Literal["FULL", "REDUCED", "ABSTRACT", "REFERENCE"]
+    level: LevelName
     call_id: str | None
     message_id: str | None
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from app.models.base import WireModel
+from app.version import VERSION
 
 
 class Health(WireModel):
@@ -25,7 +26,7 @@ class Version(WireModel):
     """What answers, and in which version."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"name": "pagefault", "version": "0.1.0"}]}
+        json_schema_extra={"examples": [{"name": "pagefault", "version": VERSION}]}
     )
 
     name: Literal["pagefault"]

@@ -17,12 +17,14 @@ from typing_extensions import TypeAliasType
 from app.models import message as stored
 from app.models.interaction import (
     AttachedResource,
+    AttachmentStatus,
     ChatMessage,
     InputKind,
     Interaction,
     StoredAnswer,
     StoredInteraction,
 )
+from app.models.json_value import parse_stored_json
 from app.models.rendering import JsonPiece
 from app.wire.lists import ListPage
 from app.wire.pages import Blocks
@@ -53,7 +55,7 @@ class Attachment(Shape, rename=None, kw_only=True):
 
     id: str
     status: Annotated[
-        Literal["available", "missing", "unknown"],
+        AttachmentStatus,
         Field(
             description="`unknown` where nobody knew the id when the interaction was written, "
             "`missing` where the store has lost the record of the resource."
@@ -119,6 +121,7 @@ class ToolMessage(Shape, kw_only=True):
     tool_call_id: str
     name: str
     created_at: Moment
+    entry: Literal["tool_result"]
     sanitized: StoredRecord
 
 
@@ -130,9 +133,16 @@ class _Entry(Shape, rename=None, kw_only=True):
     created_at: Moment
 
 
+class _Head(_Entry, kw_only=True):
+    """The same, and which kind of message it is."""
+
+    entry: Literal["page_fault", "message"] | None = None
+
+
 class PageFaultMessage(_Entry, kw_only=True):
     """A page that a model has faulted in, as history keeps it: media by reference."""
 
+    entry: Literal["page_fault"]
     role: Literal["tool"]
     tool_call_id: str | None
     content: Blocks
@@ -146,8 +156,9 @@ class HistoryMessage(_Entry, kw_only=True):
 
     described = ConfigDict(extra="allow")
 
-    role: str
-    content: str | tuple[dict[str, Any], ...] | None = None
+    entry: Literal["message"]
+    role: stored.MessageRole
+    content: stored.MessageContent | None = None
     name: str | None = None
     tool_calls: tuple[dict[str, Any], ...] | None = None
     tool_call_id: str | None = None
@@ -156,6 +167,7 @@ class HistoryMessage(_Entry, kw_only=True):
 class InteractionEntry(_Entry, kw_only=True):
     """An interaction as it was written; an answer that was set later is an entry of its own."""
 
+    entry: Literal["interaction"]
     input_kind: InputKind
     bound: Annotated[
         Mapping[str, str | None] | None,
@@ -170,13 +182,17 @@ class InteractionEntry(_Entry, kw_only=True):
 class AnswerEntry(_Entry, kw_only=True):
     """The answer of an interaction, set after it."""
 
+    entry: Literal["answer"]
     interaction_id: str
     output: Annotated[Raw, ShownAs(ChatMessage)]
 
 
 HistoryEntry = TypeAliasType(
     "HistoryEntry",
-    ToolMessage | PageFaultMessage | InteractionEntry | AnswerEntry | HistoryMessage,
+    Annotated[
+        ToolMessage | PageFaultMessage | InteractionEntry | AnswerEntry | HistoryMessage,
+        Field(discriminator="entry"),
+    ],
 )
 
 
@@ -205,8 +221,22 @@ def history_message_pieces(
     return [_head(message).followed_by(first), *pieces[1:]]
 
 
-def _head(message: stored.StoredHistoryMessage) -> _Entry:
-    return _Entry(seq=message.seq, id=message.message_id, created_at=moment(message.created_at))
+def _head(message: stored.StoredHistoryMessage) -> _Head:
+    return _Head(
+        seq=message.seq,
+        id=message.message_id,
+        created_at=moment(message.created_at),
+        entry=None if _has_own_entry(message) else _kind(message),
+    )
+
+
+def _kind(message: stored.StoredHistoryMessage) -> Literal["page_fault", "message"]:
+    return "page_fault" if message.is_page_fault else "message"
+
+
+def _has_own_entry(message: stored.StoredHistoryMessage) -> bool:
+    """Tell whether a message has a member of that name, from before the name was ours."""
+    return b'"entry":' in message.message and "entry" in parse_stored_json(message.message)
 
 
 def _tool_message(message: stored.StoredMessage) -> bytes:
@@ -217,6 +247,7 @@ def _tool_message(message: stored.StoredMessage) -> bytes:
         tool_call_id=message.tool_call_id,
         name=message.tool_name,
         created_at=moment(message.created_at),
+        entry="tool_result",
         sanitized=Raw(message.sanitized),
     ).encode()
 
@@ -230,6 +261,7 @@ def _interaction_entry(entry: StoredInteraction) -> bytes:
         seq=entry.seq,
         id=entry.interaction_id,
         created_at=moment(entry.created_at),
+        entry="interaction",
         input_kind=entry.input_kind,
         bound=bound or None,
         interaction=interaction(entry, entry.first_output),
@@ -242,6 +274,7 @@ def _answer_entry(entry: StoredAnswer) -> bytes:
         seq=entry.seq,
         id=f"{entry.interaction_id}.output",
         created_at=moment(entry.created_at),
+        entry="answer",
         interaction_id=entry.interaction_id,
         output=Raw(entry.output),
     ).encode()

@@ -16,23 +16,26 @@ from typing import Annotated, Any, Literal
 from msgspec import Raw
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
+from typing_extensions import TypeAliasType
 
 from app.models.base import FrozenModel
 from app.models.identity import rfc3339
-from app.models.json_value import JsonValue, json_text
+from app.models.json_value import AnyJson, JsonValue, json_text
 from app.models.page import (
     Embedding,
     Level,
+    LevelName,
     Modality,
     Origin,
     PageContent,
     PageMedia,
     PageType,
     Representation,
+    Scene,
     StoredPage,
     Timestamps,
 )
-from app.models.rendering import JsonPiece, joined_pieces
+from app.models.rendering import ImageDetail, JsonPiece, joined_pieces
 from app.rendering.pages.blocks import PageBlocks
 from app.rendering.pages.detail import ManifestEntry, manifest_line
 from app.rendering.pages.sizes import body_size_bytes, estimate_tokens
@@ -87,7 +90,7 @@ class PageSummary(FrozenModel):
     dimensions: tuple[int, int] | None
     duration_seconds: float | None
     schema_name: str | None
-    scenes: tuple[str | dict[str, Any], ...] | None
+    scenes: tuple[Scene, ...] | None
     hint: str | None
     importance: float
     pinned: bool
@@ -133,13 +136,19 @@ class PageRecord(PageSummary):
     )
 
     content: Annotated[
-        Any,
+        AnyJson,
         Field(description="Text, JSON, an address, a small data URI, or a `@blob:` reference."),
     ]
 
 
 class SearchHit(PageSummary):
     """A page that a search has found."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{**_EXAMPLE_SUMMARY, **_COUNTERS, "snippet": "… with tree, path, sheep …"}]
+        }
+    )
 
     snippet: Annotated[
         str | None, Field(description="The passage it was found by; `…` marks where it is cut.")
@@ -171,7 +180,7 @@ class ImageUrl(FrozenModel):
     """Where the image is: an address, a data URI, or a `@blob:` reference."""
 
     url: str
-    detail: Literal["low", "high", "auto"]
+    detail: ImageDetail
 
 
 class ImageUrlBlock(FrozenModel):
@@ -181,7 +190,9 @@ class ImageUrlBlock(FrozenModel):
     image_url: ImageUrl
 
 
-Blocks = str | tuple[TextBlock | ImageUrlBlock, ...]
+Block = TypeAliasType("Block", Annotated[TextBlock | ImageUrlBlock, Field(discriminator="type")])
+Blocks = TypeAliasType("Blocks", str | tuple[Block, ...])
+"""What a tool message says of a page: text, or text and image."""
 
 
 class PageBlocksRecord(Shape, rename=None, kw_only=True):
@@ -190,6 +201,7 @@ class PageBlocksRecord(Shape, rename=None, kw_only=True):
     content: Annotated[Raw, ShownAs(Blocks)]
     level: Annotated[
         Level,
+        LevelName,
         Field(description="The level that is shown: the fullest that holds what is shown."),
     ]
     requested_level: Annotated[
@@ -213,10 +225,10 @@ class PageLevelRecord(Shape, rename=None, kw_only=True):
 
     page_id: str
     level: Level
-    name: Annotated[str, Field(examples=["ABSTRACT"])]
+    name: Annotated[str, ShownAs(LevelName)]
     origin: Origin
     content: Annotated[
-        Raw, ShownAs(Any), Field(description="Text, JSON, an address or a `@blob:` reference.")
+        Raw, ShownAs(AnyJson), Field(description="Text, JSON, an address or a `@blob:` reference.")
     ]
     media: Annotated[Raw | None, ShownAs(PageMedia | None)]
     size_bytes: int | None
@@ -229,7 +241,7 @@ class ManifestPage(FrozenModel):
     page_id: str
     modality: Modality
     page_type: PageType
-    levels: tuple[str, ...]
+    levels: tuple[LevelName, ...]
     hint: str | None
     importance: float
     pinned: bool

@@ -6,9 +6,10 @@ that no problem can fail to be written or grow with what it complains about.
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
+from typing_extensions import TypeAliasType
 
 from app.errors import Fault
 from app.models.base import WireModel
@@ -79,14 +80,37 @@ class Problem(WireModel):
         return text.encode()
 
 
+class PageFaultProblem(Problem):
+    """A page fault that could not be carried out, with the tool message for the model that sent it.
+
+    `role`, `tool_call_id` and `content` are that message.
+    """
+
+    # A constant would be the text "false" in the Python of openapi-generator.
+    success: Annotated[bool, Field(description="False.")]
+    page_id: Annotated[str, Field(alias="page_id", description="As it was sent, cut if long.")]
+    error: Annotated[str, Field(description="What the model is told: what to send instead.")]
+    role: Literal["tool"]
+    tool_call_id: Annotated[str | None, Field(alias="tool_call_id")]
+    content: Annotated[str, Field(description="JSON with `success`, `page_id` and `error`.")]
+
+
+PageFaultRefusal = TypeAliasType("PageFaultRefusal", PageFaultProblem | Problem)
+"""A page fault that is none: there is a tool message, unless the request itself was wrong."""
+
+
 def problem_components() -> dict[str, dict[str, Any]]:
-    """The OpenAPI component schemas that `PROBLEM_REFERENCE` needs, by name."""
-    schema = Problem.model_json_schema(
-        mode="serialization", ref_template="#/components/schemas/{model}"
+    """The OpenAPI component schemas of problems, by name."""
+    refusal = TypeAdapter(PageFaultRefusal)
+    _, shown = TypeAdapter.json_schemas(
+        [(PageFaultRefusal.__name__, "serialization", refusal)],
+        ref_template="#/components/schemas/{model}",
     )
-    # A problem may have further members, which who does not know them ignores (RFC 9457 §3.2).
-    del schema["additionalProperties"]
-    return {**schema.pop("$defs"), "Problem": schema}
+    schemas: dict[str, dict[str, Any]] = shown["$defs"]
+    for name in ("Problem", "PageFaultProblem"):
+        # It may have further members, which who does not know them ignores (RFC 9457 §3.2).
+        del schemas[name]["additionalProperties"]
+    return schemas
 
 
 def problem_faults(faults: Iterable[Fault], *, every: bool = False) -> tuple[ProblemFault, ...]:

@@ -9,12 +9,13 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
+from typing_extensions import TypeAliasType
 
 from app.media.types import is_media_range
 from app.models.base import WireModel
 from app.models.frontier import Frontier
 from app.models.identity import CLIENT_ID_PATTERN
-from app.models.page import LEVEL_NAMES, LevelField
+from app.models.page import LEVEL_NAMES, LevelInput
 from app.models.rendering import (
     Audience,
     ImageDetail,
@@ -94,15 +95,18 @@ def _split(value: object) -> object:
     return value.split(",") if isinstance(value, str) else value
 
 
-TargetName = Annotated[
-    str,
-    AfterValidator(check_target),
-    Field(
-        description="Whose dialect to write.",
-        examples=["anthropic"],
-        json_schema_extra={"enum": list(TARGETS)},
-    ),
-]
+Target = TypeAliasType(
+    "Target",
+    Annotated[
+        str,
+        AfterValidator(check_target),
+        Field(
+            description="Whose dialect to write.",
+            examples=["anthropic"],
+            json_schema_extra={"enum": list(TARGETS)},
+        ),
+    ],
+)
 
 
 HandlesMember = Annotated[
@@ -123,12 +127,13 @@ CACHE_MARKERS = (
     "and, with a frontier, at the last one that was sent before. They count in no `prefixHash`."
 )
 FrontierName = Annotated[str, Field(pattern=CLIENT_ID_PATTERN, examples=["main"])]
+FrontierChoice = TypeAliasType("FrontierChoice", FrontierName | Frontier)
 
 
 class RenderWish(WireModel):
     """For which target something is to be rendered, and how."""
 
-    target: TargetName
+    target: Target
     accept: Annotated[
         tuple[str, ...] | None,
         BeforeValidator(_split),
@@ -162,7 +167,7 @@ class RenderWish(WireModel):
     max_tokens: Annotated[int | None, Field(ge=0, le=2**53, description=MAX_TOKENS)] = None
     evict_batch: Annotated[int | None, Field(ge=0, le=2**53, description=EVICT_BATCH)] = None
     frontier: Annotated[
-        FrontierName | Frontier | None,
+        FrontierChoice | None,
         Field(
             description="Of a session: how far it was evicted before. A name: that is kept under "
             "it, and moved on by this request. An object, as the last answer has it: nothing is "
@@ -194,7 +199,7 @@ class RenderRequest(RenderWish):
     tool_result_id: str | None = None
     page_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
     session_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
-    level: Annotated[LevelField | None, Field(description=f"Of a page: {LEVEL_NAMES}.")] = None
+    level: Annotated[LevelInput | None, Field(description=f"Of a page: {LEVEL_NAMES}.")] = None
     tool_call_id: Annotated[
         str | None,
         Field(min_length=1, max_length=512, description="The call that a page answers."),
@@ -220,7 +225,7 @@ class RenderedRecord(WireModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
-    target: str
+    target: Target
     profile: Annotated[str, Field(description="Target and version of its limits and rules.")]
     messages: Annotated[
         tuple[dict[str, Any], ...], Field(description="To be pasted into the provider's request.")

@@ -4,7 +4,7 @@ The shape of a value that is too large is made by `app/rendering/texts`, which c
 its members takes; here it is only described.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Raw
@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
+from app.models.json_value import AnyJson
 from app.models.resource import Resource
 from app.rendering.texts.excerpts import JsonExcerpt, LineExcerpt, Match, Matches
 from app.wire.shape import Shape, ShownAs, raw_json
@@ -76,10 +77,13 @@ class TextMatches(Shape, kw_only=True):
     next_line: Annotated[int | None, _NEXT]
 
 
+JsonKeyName = TypeAliasType("JsonKeyName", str | int)
+
+
 class JsonKey(Shape, kw_only=True):
     """A member of a value, and how to ask for it."""
 
-    key: str | int
+    key: JsonKeyName
     pointer: str
     type: Literal["null", "boolean", "number", "string", "array", "object"]
     length: int | None = None
@@ -106,7 +110,7 @@ class JsonValueAt(Shape, kw_only=True):
     pointer: str
     truncated: Annotated[bool, Field(description="Whether the value has more than 64 KiB.")]
     shape: Annotated[Raw | None, ShownAs(JsonShape | None)]
-    value: Annotated[Raw, ShownAs(Any), Field(description="Null where `truncated` is true.")]
+    value: Annotated[Raw, ShownAs(AnyJson), Field(description="Null where `truncated` is true.")]
 
 
 TextPiece = TypeAliasType("TextPiece", TextLines | TextMatches | JsonValueAt)

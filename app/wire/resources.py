@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.models.base import WireModel
+from app.models.json_value import AnyJson
 from app.models.resource import Alias, Resource, ResourceDescriptor, descriptor_fields
 from app.models.upload import ResumableUpload
 from app.wire.lists import ListPage
@@ -165,7 +166,7 @@ class ResolvedArguments(Shape, kw_only=True):
 
     described = ConfigDict(json_schema_extra={"examples": [_RESOLVED_EXAMPLE]})
 
-    arguments: Annotated[Raw, ShownAs(Any)]
+    arguments: Annotated[Raw, ShownAs(AnyJson)]
     resolved: tuple[ResolvedReference, ...]
     unresolved: tuple[UnresolvedReference, ...]
 

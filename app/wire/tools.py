@@ -4,9 +4,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
+from typing_extensions import TypeAliasType
 
 from app.models.base import WireModel
-from app.wire.renders import HandlesMember, RenderWish
+from app.wire.renders import HandlesMember, RenderWish, Target
 
 _EXAMPLE: JsonDict = {
     "target": "anthropic",
@@ -26,12 +27,15 @@ _EXAMPLE_CALL: JsonDict = {
 }
 
 
+ToolScope = TypeAliasType("ToolScope", Literal["session", "project"])
+
+
 class ToolDefinitions(WireModel):
     """The tools of the memory, in the dialect of one target."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
-    target: str
+    target: Target
     tools: Annotated[
         tuple[dict[str, Any], ...], Field(description="To be put into the provider's request.")
     ]
@@ -49,7 +53,7 @@ class ToolCall(WireModel):
         Any, Field(description="An object, or the JSON text that Chat Completions sends.")
     ] = None
     scope: Annotated[
-        Literal["session", "project"],
+        ToolScope,
         Field(description="How far handles lead: to the media of this session, or of the project."),
     ] = "session"
 

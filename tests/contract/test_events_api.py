@@ -98,6 +98,9 @@ ODD_MESSAGE = (
 )
 
 
+OWN = ("seq", "id", "created_at", "entry")
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -113,7 +116,7 @@ def test_message_is_told_in_the_bytes_of_the_history(client: httpx.Client, body:
     item = member(history(client), "items", 0)
     entry = json.loads(item)
     place = {"sessionId": "s", "seq": 1, "id": entry["id"], "createdAt": entry["created_at"]}
-    message = {name: entry[name] for name in entry if name not in ("seq", "id", "created_at")}
+    message = {name: entry[name] for name in entry if name not in OWN}
     assert (block.event, block.told) == (
         "message:created",
         {"role": "user", "message": message, **place},

@@ -83,6 +83,7 @@ def test_message_carries_the_bytes_of_the_record(client: httpx.Client) -> None:
             "toolCallId": "call-1",
             "name": "camera",
             "createdAt": record["createdAt"],
+            "entry": "tool_result",
             "sanitized": record["sanitized"],
         }
     ]

@@ -45,6 +45,7 @@ def test_answer_is_an_entry_of_its_own_and_the_question_stays_as_it_was(
         "seq": 3,
         "id": f"{record['id']}.output",
         "created_at": entry["created_at"],
+        "entry": "answer",
         "interaction_id": record["id"],
         "output": ANSWER,
     }

@@ -27,6 +27,7 @@ from tests.kit.media import png, wav
 from tests.kit.servers import LiveService, serving
 
 ROUTE = MESSAGES
+SAID_OF_ALL = {"seq", "id", "created_at", "entry"}
 URI = data_uri(png(noise=True), "image/png")
 TOOL = {"role": "tool", "tool_call_id": "call_1", "content": "Sunny."}
 
@@ -76,7 +77,8 @@ def test_message_is_kept_as_it_is(client: httpx.Client, text: str) -> None:
     record = created.json()
     assert created.headers["location"] == f"{ROUTE}/1"
     assert created.text == (
-        f'{{"seq":1,"id":"{record["id"]}","created_at":"{record["created_at"]}",{text[1:]}'
+        f'{{"seq":1,"id":"{record["id"]}","created_at":"{record["created_at"]}",'
+        f'"entry":"message",{text[1:]}'
     )
     assert item_texts(client.get(ROUTE)) == created.content
     assert client.get(f"{ROUTE}/1").content == created.content
@@ -108,6 +110,7 @@ def test_blanks_between_members_are_the_only_thing_that_is_not_kept(client: http
         ({"role": "user", "id": "x", "created_at": None, "seq": 7}, ["/id", "/created_at", "/seq"]),
         ({"role": "user", "sanitized": {}, "interaction": 1}, ["/sanitized", "/interaction"]),
         ({"role": "user", "interaction_id": "x"}, ["/interaction_id"]),
+        ({"role": "user", "entry": "message"}, ["/entry"]),
     ],
     ids=lambda value: str(value)[:50],
 )
@@ -325,16 +328,19 @@ def test_one_cursor_replays_everything_whatever_the_size_of_a_page(client: httpx
         assert outcome(client.get(f"{ROUTE}/{absent}")) == (404, "not-found")
     for limit in (1, 2, 3, 7, 8, 200):
         assert b",".join(pages_of(client, limit, "reference")) == b",".join(written)
-    kinds = [sorted(json.loads(each).keys() - {"seq", "id", "created_at"}) for each in written]
+    kinds = [
+        [json.loads(each)["entry"], *sorted(json.loads(each).keys() - SAID_OF_ALL)]
+        for each in written
+    ]
     assert kinds == [
-        ["createdAt", "name", "role", "sanitized", "toolCallId"],
-        ["content", "role"],
-        ["input_kind", "interaction"],
-        ["content", "role", "tool_call_id"],
-        ["content", "more", "role"],
-        ["interaction_id", "output"],
-        ["input_kind", "interaction"],
-        ["content", "role", "tool_call_id"],
+        ["tool_result", "createdAt", "name", "role", "sanitized", "toolCallId"],
+        ["message", "content", "role"],
+        ["interaction", "input_kind", "interaction"],
+        ["page_fault", "content", "role", "tool_call_id"],
+        ["message", "content", "more", "role"],
+        ["answer", "interaction_id", "output"],
+        ["interaction", "input_kind", "interaction"],
+        ["message", "content", "role", "tool_call_id"],
     ]
 
 

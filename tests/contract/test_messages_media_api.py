@@ -38,9 +38,11 @@ def send(client: httpx.Client, message: object) -> httpx.Response:
 
 
 def own_members(entry: bytes) -> str:
-    """The text of an entry but for its number, id and time, which the service has given."""
-    head, _, tail = entry.decode().partition('Z",')
+    """The text of an entry but for its number, id, time and kind, which the service has given."""
+    head, _, rest = entry.decode().partition('Z","entry":"')
+    kind, _, tail = rest.partition('",')
     assert head.startswith('{"seq":')
+    assert kind in ("message", "page_fault")
     return "{" + tail
 
 

@@ -260,6 +260,7 @@ def test_message_of_a_fault_is_appended_to_its_session(client: httpx.Client) -> 
         "seq": 1,
         "id": entry["id"],
         "created_at": entry["created_at"],
+        "entry": "page_fault",
         **answer.json(),
     }
 

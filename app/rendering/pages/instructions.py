@@ -6,11 +6,13 @@ Source: `agents`, "Tools for models".
 from collections.abc import Sequence
 from typing import Literal
 
+from typing_extensions import TypeAliasType
+
 from app.models.page import LEVEL_NAMES
 from app.rendering.pages.detail import ManifestEntry, manifest_text
 from app.rendering.pages.sizes import text_tokens
 
-InstructionStyle = Literal["strict", "relaxed"]
+InstructionStyle = TypeAliasType("InstructionStyle", Literal["strict", "relaxed"])
 
 _RULES = (
     "You have a memory of pages and media outside this conversation.",

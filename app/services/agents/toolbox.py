@@ -26,7 +26,7 @@ from app.errors import InvalidJsonError, PayloadTooLargeError
 from app.models.base import faults_of
 from app.models.identity import CLIENT_ID_PATTERN
 from app.models.json_value import JsonValue, parse_repaired_json
-from app.models.page import Level, LevelField, Modality, PageType
+from app.models.page import Level, LevelInput, Modality, PageType
 from app.models.resource import ResourceKind
 from app.models.tool import ToolDefinition
 
@@ -51,7 +51,7 @@ def _named_level(value: object) -> object:
     return value.strip() if isinstance(value, str) else value
 
 
-_Level = Annotated[LevelField, BeforeValidator(_named_level), _LevelSchema]
+_Level = Annotated[LevelInput, BeforeValidator(_named_level), _LevelSchema]
 
 
 class ToolArguments(BaseModel):

@@ -6,22 +6,27 @@ files: OpenAI Chat and Responses, Anthropic, Gemini, Bedrock, MCP, LangChain, th
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, get_args
+
+from typing_extensions import TypeAliasType
 
 from app.models.json_pointer import child_pointer
 from app.models.json_value import JsonValue
 
-Dialect: TypeAlias = Literal[
-    "openai-chat",
-    "openai-responses",
-    "anthropic",
-    "gemini",
-    "bedrock",
-    "mcp",
-    "langchain",
-    "vercel",
-]
-DIALECTS: Sequence[Dialect] = get_args(Dialect)
+Dialect = TypeAliasType(
+    "Dialect",
+    Literal[
+        "openai-chat",
+        "openai-responses",
+        "anthropic",
+        "gemini",
+        "bedrock",
+        "mcp",
+        "langchain",
+        "vercel",
+    ],
+)
+DIALECTS: Sequence[Dialect] = get_args(Dialect.__value__)
 
 _LISTS = ("messages", "input", "contents", "history")
 _SYSTEMS = ("system", "instructions", "systemInstruction", "system_instruction")

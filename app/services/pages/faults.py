@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import ConfigDict, Field, ValidationError
 
@@ -22,8 +22,8 @@ from app.models.event import NewEvent
 from app.models.identity import CLIENT_ID, CLIENT_ID_PATTERN, new_id, utc_now
 from app.models.json_value import JsonValue, json_text
 from app.models.message import PAGE_FAULT, StoredHistoryMessage
-from app.models.page import Level, LevelField
-from app.models.rendering import Rendering
+from app.models.page import Level, LevelInput, PageForm
+from app.models.rendering import ImageDetail, Rendering
 from app.rendering.pages.lines import quoted, quoted_short
 from app.rendering.pages.typed_content import failure_json
 from app.rendering.texts.cuts import cut_short
@@ -55,14 +55,14 @@ class FaultRequest(FrozenModel):
         },
     )
 
-    target_level: LevelField = Level.ABSTRACT
+    target_level: LevelInput = Level.ABSTRACT
     session_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
     tool_call_id: Annotated[str | None, Field(min_length=1, max_length=_LONGEST_CALL_ID)] = None
     max_chars: Annotated[int | None, Field(ge=1)] = None
     offset: Annotated[int, Field(ge=0, le=2**53)] = 0
-    detail: Literal["low", "high", "auto"] = "low"
+    detail: ImageDetail = "low"
     form: Annotated[
-        Literal["blocks", "json"],
+        PageForm,
         Field(description="`json`: `content` is one JSON string with the page in it."),
     ] = "blocks"
 

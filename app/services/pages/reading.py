@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import anyio.to_thread
+from typing_extensions import TypeAliasType
 
 from app.errors import NotFoundError
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.page import Body, Level, Page, Representation, StoredPage
-from app.models.rendering import Rendering, rendering_of
+from app.models.rendering import ImageDetail, Rendering, rendering_of
 from app.models.resource import Resource
 from app.rendering.pages.blocks import PageBlocks, page_blocks
 from app.rendering.pages.detail import page_detail
@@ -33,8 +34,7 @@ from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.wire.pages import blocks_record, content_record, page_record_pieces
 
-MediaForm = Literal["inline", "reference"]
-ImageDetail = Literal["low", "high", "auto"]
+MediaForm = TypeAliasType("MediaForm", Literal["inline", "reference"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic.config import JsonDict
+from typing_extensions import TypeAliasType
 
 from app.errors import Fault, NotFoundError, PayloadTooLargeError
 from app.media.types import is_textual
@@ -41,7 +42,7 @@ from app.wire.shape import GAP
 LINK_SECONDS = 300
 """How long the links of `signed-url` live."""
 
-ReferenceForm = Literal["data-uri", "base64", "signed-url", "text"]
+ReferenceForm = TypeAliasType("ReferenceForm", Literal["data-uri", "base64", "signed-url", "text"])
 
 # A longer run of letters and digits is no reference of ours, and is not repeated whole.
 _REFERENCE = re.compile(r"@blob:[0-9A-Za-z]{1,64}")

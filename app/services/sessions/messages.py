@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, WrapValidator
 from pydantic.config import JsonDict
@@ -26,7 +26,7 @@ from app.models.identity import new_id, utc_now
 from app.models.json_pointer import first_difference
 from app.models.json_value import JsonValue, json_text, parse_stored_json
 from app.models.limits import Limits
-from app.models.message import MESSAGE, StoredHistoryMessage
+from app.models.message import MESSAGE, MessageContent, MessageRole, StoredHistoryMessage
 from app.models.resource import Resource
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.stored_media import MediaMover, media_in_message, references_in
@@ -43,6 +43,8 @@ APPEND_ROUTE = "POST /api/sessions/{session_id}/messages"
 
 OURS = frozenset({"seq", "id", "created_at", "sanitized", "interaction", "interaction_id"})
 """What a message may not hold: the service's words, and those other entries are known by."""
+_REFUSED = OURS | {"entry"}
+"""Of messages that are new: stored ones may have a member that is named like the newest word."""
 
 _EXAMPLE: JsonDict = {
     "role": "user",
@@ -79,8 +81,8 @@ class HistoryMessageDraft(BaseModel):
         frozen=True, extra="allow", strict=True, json_schema_extra={"examples": [_EXAMPLE]}
     )
 
-    role: Literal["system", "developer", "user", "assistant", "model", "tool", "function"]
-    content: Annotated[str | list[dict[str, Any]] | None, WrapValidator(_read_content)] = None
+    role: MessageRole
+    content: Annotated[MessageContent | None, WrapValidator(_read_content)] = None
     name: str | None = None
     tool_calls: list[dict[str, Any]] | None = None
     tool_call_id: Annotated[str | None, Field(min_length=1, max_length=512)] = None
@@ -276,10 +278,10 @@ class PreparedMessage:
 
 def _read_message(body: JsonValue) -> _Read:
     value = as_object(body)
-    ours = [Fault(f"/{name}", "is the service's own word") for name in value if name in OURS]
+    ours = [Fault(f"/{name}", "is the service's own word") for name in value if name in _REFUSED]
     if ours:
         raise InvalidPayloadError(
-            f"A message has no members named {', '.join(sorted(OURS))}.", faults=ours
+            f"A message has no members named {', '.join(sorted(_REFUSED))}.", faults=ours
         )
     validated(HistoryMessageDraft, value, "The body is not a message; `errors` says where.")
     return _Read(value, media_in_message(value), references_in(value))

@@ -15,6 +15,13 @@ import { chromium } from "playwright-core";
 import { Pagefault } from "../client/src/index.ts";
 import { CLIENTS, ROOT, startService } from "./kit/service.ts";
 
+declare global {
+  interface Window {
+    progress: number[];
+    upload: (bytes: number) => Promise<string>;
+  }
+}
+
 const LARGEST_BYTES = 15_000;
 const PIXELS = Buffer.concat([
   Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64"),
@@ -27,7 +34,7 @@ const BESIDE = ["react", "react-dom", "scheduler", "csstype", "@types", "typescr
 
 function run(command: string, args: string[], options: { cwd: string; env?: Record<string, string> }): string {
   const env = { ...process.env, ...options.env };
-  const { status, stdout, stderr } = spawnSync(command, args, { ...options, env, encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(command, args, { ...options, env, encoding: "utf8", timeout: 60_000 });
   assert.equal(status, 0, `${command} ${args.join(" ")}\n${stdout}${stderr}`);
   return stdout;
 }
@@ -100,7 +107,7 @@ test("hooks and components work in a browser, at another origin, with each React
   });
   await new Promise<void>((resolve) => pages.listen(0, "127.0.0.1", resolve));
   const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
-  const service = await startService("api-key", { PAGEFAULT_CORS_ORIGINS: JSON.stringify([origin]) });
+  const service = await startService("api-key", { PAGEFAULT_CORS_ORIGINS: origin });
   const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ARGUMENTS });
   after(async () => {
     await browser.close();

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { test } from "node:test";
 
-import { ConflictError, DigestMismatchError, Pagefault, PagefaultError, UnauthorizedError, type PagefaultEvent } from "../client/src/index.ts";
+import { ConflictError, DigestMismatchError, Pagefault, PagefaultError, UnauthorizedError, type StreamEvent } from "../client/src/index.ts";
 import { Sha256 } from "../client/src/sha256.ts";
 import { badLine } from "./kit/badLine.ts";
 import { startService } from "./kit/service.ts";
@@ -121,13 +121,13 @@ test("events go on after each break, none missed and none twice", async () => {
   for (const content of ["1", "2", "3"]) await session.append({ role: "user", content });
   line.break("/sessions/heard/events", { cutAfter: 350 }, "lose-request", { answer: 503, headers: { "Retry-After": "0" } });
   const states: string[] = [];
-  const heard: PagefaultEvent[] = [];
+  const heard: StreamEvent[] = [];
   for await (const event of shaky.session("heard").events({ after: 0, onState: (state) => states.push(state) })) {
     heard.push(event);
     if (heard.length === 3) await session.append({ role: "user", content: "4" });
     if (heard.length === 4) break;
   }
-  assert.deepEqual(heard.map(({ id }) => id), ["1", "2", "3", "4"]);
+  assert.deepEqual(heard.map(({ id }) => id), [1, 2, 3, 4]);
   assert.deepEqual(states.slice(0, 3), ["connecting", "live", "reconnecting"]);
   assert.equal(states.at(-1), "live");
 });
@@ -137,8 +137,8 @@ test("a stream that begins now hears what is written after its position is told"
   await session.append({ role: "user", content: "before" });
   const given = new AbortController();
   const heard: unknown[] = [];
-  const onPosition = (position: string) => {
-    if (position === "1") void session.append({ role: "user", content: "after" });
+  const onPosition = (position: number) => {
+    if (position === 1) void session.append({ role: "user", content: "after" });
   };
   for await (const { event, data } of session.events({ signal: given.signal, onPosition })) {
     heard.push(event === "message:created" && data.message["content"]);

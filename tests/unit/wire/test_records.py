@@ -1,6 +1,7 @@
 """Shapes are encoded as the standard library's JSON would be, and stored bytes stay as they are."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -50,6 +51,7 @@ def test_tool_message_is_what_json_makes_of_it(string: str) -> None:
             "toolCallId": string,
             "name": string,
             "createdAt": TOLD,
+            "entry": "tool_result",
             "sanitized": {},
         }
     )
@@ -57,9 +59,16 @@ def test_tool_message_is_what_json_makes_of_it(string: str) -> None:
 
 def test_history_message_is_what_json_makes_of_it() -> None:
     message = StoredHistoryMessage(3, "i", NOW, None, "d", b'{"role":"user","content":null}')
-    assert history_entry(message) == dumped(
-        {"seq": 3, "id": "i", "created_at": TOLD, "role": "user", "content": None}
-    )
+    head = {"seq": 3, "id": "i", "created_at": TOLD}
+    said = {"role": "user", "content": None}
+    assert history_entry(message) == dumped({**head, "entry": "message", **said})
+    fault = replace(message, is_page_fault=True)
+    assert history_entry(fault) == dumped({**head, "entry": "page_fault", **said})
+    # From before the name was taken: what was stored is told as it is.
+    earlier = replace(message, message=b'{"role":"user","content":null,"entry":7}')
+    assert history_entry(earlier) == dumped({**head, **said, "entry": 7})
+    deeper = replace(message, message=b'{"role":"user","content":[{"entry":7}]}')
+    assert json.loads(history_entry(deeper))["entry"] == "message"
 
 
 @pytest.mark.parametrize("kind", ["image", "audio", "video", "binary", "text"])

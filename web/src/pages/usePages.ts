@@ -18,9 +18,13 @@ export function useFoundPages({ words, modality, session, isPinned }: PageFilter
   return useInfiniteQuery({
     queryKey: ["pages", "found", { words, modality, session, isPinned }],
     queryFn: ({ pageParam: cursor, signal }) => {
-      const common = { modality, session_id: session === "" ? null : session, signal };
+      const common = {
+        modality: modality ?? undefined,
+        session_id: session === "" ? undefined : session,
+        signal,
+      };
       return words === ""
-        ? pagefault().pages.list({ ...common, pinned: isPinned ? true : null }).slice(cursor)
+        ? pagefault().pages.list({ ...common, pinned: isPinned || undefined }).slice(cursor)
         : pagefault().pages.search(words, common).slice(cursor);
     },
     initialPageParam: null as string | null,

@@ -5,7 +5,7 @@
  * meanwhile, the whole is read again, and the step is repeated behind that.
  */
 import { ConflictError, PagefaultError, problemError } from "./errors.ts";
-import type { LossEntry, RenderedRecord, TurnRender } from "./generated/index.ts";
+import type { LossEntry, RenderedRecord, TurnRender } from "./generated/types.gen.ts";
 import type { Session, TurnStep } from "./sessions.ts";
 import type { RequestOptions } from "./transport.ts";
 

@@ -18,7 +18,7 @@
  *
  * A request that was given up through its `AbortSignal` rejects with the reason of that signal.
  */
-import type { Problem } from "./generated/index.ts";
+import type { Problem } from "./generated/types.gen.ts";
 
 /** What every error of this client is. */
 export class PagefaultError extends Error {

@@ -5,51 +5,21 @@
  * missed and none comes twice. If the service no longer keeps that position it says so with a
  * `reset`, which comes like an event: read again what you show; the stream goes on by itself.
  */
-import type {
-  AnswerEvent,
-  InteractionEvent,
-  MessageEvent as MessageCreatedEvent,
-  PageEvent,
-  PageFaultEvent,
-  ResetEvent,
-  SessionDeletedEvent,
-  SessionImportedEvent,
-  ToolResultEvent,
-} from "./generated/index.ts";
 import { ConnectionError, ProblemError } from "./errors.ts";
+import type { StreamEvent } from "./generated/types.gen.ts";
 import { backoffMs, isPassing, pause, type Transport } from "./transport.ts";
-
-/** What each kind of event carries. */
-export interface EventData {
-  "llmservice:toolResult": ToolResultEvent;
-  "message:created": MessageCreatedEvent;
-  "interaction:created": InteractionEvent;
-  "interaction:answered": AnswerEvent;
-  "page:created": PageEvent;
-  "page:updated": PageEvent;
-  "page:deleted": PageEvent;
-  "page:faulted": PageFaultEvent;
-  "session:imported": SessionImportedEvent;
-  "session:deleted": SessionDeletedEvent;
-  reset: ResetEvent;
-}
-
-export type EventName = keyof EventData;
-
-/** An event; `event` tells what `data` is, and `id` is the position behind it. */
-export type PagefaultEvent = { [Name in EventName]: { event: Name; id: string; data: EventData[Name] } }[EventName];
 
 /** Whether what is read is what there is. */
 export type StreamState = "connecting" | "live" | "reconnecting";
 
 export interface EventOptions {
   /** The position to begin behind: 0 for all that is kept; by default only what comes from now on. */
-  readonly after?: number | string | undefined;
+  readonly after?: number | undefined;
   /** Ends the stream without an error. */
   readonly signal?: AbortSignal | undefined;
   readonly onState?: ((state: StreamState) => void) | undefined;
   /** Called with each position, also of the start of a stream, which is no event. */
-  readonly onPosition?: ((position: string) => void) | undefined;
+  readonly onPosition?: ((position: number) => void) | undefined;
 }
 
 /** A comment comes every 15 seconds if nothing else does. */
@@ -67,8 +37,8 @@ export async function* readEvents(
   transport: Transport,
   path: string,
   { after, signal, onState, onPosition }: EventOptions,
-): AsyncGenerator<PagefaultEvent, void> {
-  let position = after === undefined ? undefined : String(after);
+): AsyncGenerator<StreamEvent, void> {
+  let position = after;
   let attempts = 0;
   let retryMs = 1_000;
   while (!signal?.aborted) {
@@ -85,11 +55,11 @@ export async function* readEvents(
         attempts = 0;
         if (block.retry !== undefined) retryMs = Number(block.retry);
         if (block.id !== undefined) {
-          position = block.id;
+          position = Number(block.id);
           onPosition?.(position);
         }
         if (block.data === undefined) continue;
-        yield { event: block.event, id: position ?? "", data: JSON.parse(block.data) as unknown } as PagefaultEvent;
+        yield { event: block.event, id: position ?? 0, data: JSON.parse(block.data) as unknown } as StreamEvent;
       }
     } catch (failure) {
       if (signal?.aborted) return;

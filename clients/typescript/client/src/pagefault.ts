@@ -1,5 +1,5 @@
 /** The client: one object for a service, with its nouns as members. */
-import { readEvents, type EventOptions, type PagefaultEvent } from "./events.ts";
+import { readEvents, type EventOptions } from "./events.ts";
 import type {
   Diagnosis,
   EventTicket,
@@ -10,9 +10,10 @@ import type {
   RenderRequest,
   ResolvedArguments,
   ResolveRequest,
+  StreamEvent,
   ToolDefinitions,
   Version,
-} from "./generated/index.ts";
+} from "./generated/types.gen.ts";
 import { Pages } from "./pages.ts";
 import { Aliases, Resources } from "./resources.ts";
 import { Session, Sessions } from "./sessions.ts";
@@ -64,7 +65,7 @@ export class Pagefault {
   }
 
   /** What is written to the project, as it is written. */
-  events(options: EventOptions = {}): AsyncGenerator<PagefaultEvent, void> {
+  events(options: EventOptions = {}): AsyncGenerator<StreamEvent, void> {
     return readEvents(this.transport, "/api/events", options);
   }
 

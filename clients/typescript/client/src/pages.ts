@@ -22,7 +22,7 @@ import type {
   SearchHit,
   SearchHits,
   SearchPagesData,
-} from "./generated/index.ts";
+} from "./generated/types.gen.ts";
 import { listAt, type List } from "./lists.ts";
 import { at, newIdempotencyKey, type Conditions, type QueryOf, type RequestOptions, type Transport } from "./transport.ts";
 

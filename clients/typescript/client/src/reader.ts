@@ -2,7 +2,7 @@
  * Content read at any position: blocks are kept, and read ahead while the reading goes on in order.
  */
 import { ConnectionError } from "./errors.ts";
-import type { ResourceDescriptor } from "./generated/index.ts";
+import type { ResourceDescriptor } from "./generated/types.gen.ts";
 import type { ByteRange } from "./content.ts";
 
 const BLOCK_BYTES = 256 * 1024;

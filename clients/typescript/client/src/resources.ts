@@ -11,7 +11,7 @@ import type {
   TextLines,
   TextMatches,
   TextPiece,
-} from "./generated/index.ts";
+} from "./generated/types.gen.ts";
 import { listAt, type List } from "./lists.ts";
 import { ResourceReader } from "./reader.ts";
 import { resourceId } from "./references.ts";

@@ -1,6 +1,6 @@
 /** Sessions: conversations, their history, and their turns. */
 import { Conversation } from "./conversation.ts";
-import { readEvents, type EventOptions, type PagefaultEvent } from "./events.ts";
+import { readEvents, type EventOptions } from "./events.ts";
 import type {
   AppendMessageResponse,
   ChatMessage,
@@ -20,11 +20,12 @@ import type {
   RenderRequest,
   SessionPage,
   SessionRecord,
+  StreamEvent,
   ToolCallRequest,
   TurnReceipt,
   TurnRender,
   TurnRequest,
-} from "./generated/index.ts";
+} from "./generated/types.gen.ts";
 import { listAt, type List } from "./lists.ts";
 import { ToolResults, type CreateToolResultOptions, type ToolResultDraft } from "./toolResults.ts";
 import { at, newIdempotencyKey, type Conditions, type QueryOf, type RequestOptions, type Transport } from "./transport.ts";
@@ -168,7 +169,7 @@ export class Session {
   }
 
   /** What is written to the session, as it is written. */
-  events(options: EventOptions = {}): AsyncGenerator<PagefaultEvent, void> {
+  events(options: EventOptions = {}): AsyncGenerator<StreamEvent, void> {
     return readEvents(this.transport, `${this.path}/events`, options);
   }
 

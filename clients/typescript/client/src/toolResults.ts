@@ -7,7 +7,7 @@ import type {
   RenderToolResultData,
   ToolResultPage,
   ToolResultRecord,
-} from "./generated/index.ts";
+} from "./generated/types.gen.ts";
 import { listAt, type List } from "./lists.ts";
 import { at, newIdempotencyKey, type QueryOf, type RequestOptions, type Transport } from "./transport.ts";
 

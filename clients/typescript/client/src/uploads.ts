@@ -5,7 +5,7 @@
  * on from there; a stream has to be read once only, since the piece under way is kept.
  */
 import { PagefaultError, ProblemError } from "./errors.ts";
-import type { ResourceRecord } from "./generated/index.ts";
+import type { ResourceRecord } from "./generated/types.gen.ts";
 import { fetchWithProgress } from "./progress.ts";
 import { resourceId } from "./references.ts";
 import { Sha256 } from "./sha256.ts";

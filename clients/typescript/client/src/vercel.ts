@@ -9,7 +9,7 @@
  */
 import { jsonSchema, tool, type Tool, type ToolSet } from "ai";
 
-import type { ToolResultRecord } from "./generated/index.ts";
+import type { ToolResultRecord } from "./generated/types.gen.ts";
 import type { Pagefault } from "./pagefault.ts";
 import { answersOf, outcomeOf, storeOutcome, type StoreOptions } from "./wrap.ts";
 

@@ -3,7 +3,7 @@
  * what the memory makes of it.
  */
 import { PagefaultError } from "./errors.ts";
-import type { CreateToolResultData, RenderedToolResult } from "./generated/index.ts";
+import type { CreateToolResultData, RenderedToolResult } from "./generated/types.gen.ts";
 import type { ToolResults } from "./toolResults.ts";
 import { newIdempotencyKey } from "./transport.ts";
 

@@ -6,7 +6,7 @@
  * there is something to be loaded. Whoever listens loads what is new on `open` too, so that nothing
  * falls between two streams.
  */
-import type { EventOptions, Pagefault, PagefaultEvent } from "@pagefault/client";
+import type { EventOptions, Pagefault, StreamEvent } from "@pagefault/client";
 
 export type LiveState = "connecting" | "live" | "reconnecting" | "offline";
 
@@ -15,10 +15,10 @@ export type Signal =
   | { kind: "reset" }
   | {
       kind: "event";
-      name: Exclude<PagefaultEvent["event"], "reset">;
+      name: Exclude<StreamEvent["event"], "reset">;
       sessionId: string | null;
       id: string | null;
-      event: PagefaultEvent;
+      event: StreamEvent;
     };
 
 export interface StreamListener {
@@ -53,16 +53,16 @@ export class LiveStreams {
 }
 
 class LiveStream {
-  private readonly open: (options: EventOptions) => AsyncGenerator<PagefaultEvent, void>;
+  private readonly open: (options: EventOptions) => AsyncGenerator<StreamEvent, void>;
   private readonly onEnd: () => void;
   private readonly listeners = new Set<StreamListener>();
   private life: AbortController | undefined;
   private state: LiveState = "connecting";
-  private position: string | undefined;
+  private position: number | undefined;
   private attempts = 0;
   private hideTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(open: (options: EventOptions) => AsyncGenerator<PagefaultEvent, void>, onEnd: () => void) {
+  constructor(open: (options: EventOptions) => AsyncGenerator<StreamEvent, void>, onEnd: () => void) {
     this.open = open;
     this.onEnd = onEnd;
   }
@@ -106,7 +106,7 @@ class LiveStream {
   }
 
   private async read(signal: AbortSignal): Promise<void> {
-    const onPosition = (position: string) => {
+    const onPosition = (position: number) => {
       this.position = position;
       // A server that takes connections and drops them is not taken for one that is there.
       this.attempts = 0;
@@ -157,8 +157,8 @@ class LiveStream {
   };
 }
 
-function named(event: PagefaultEvent): Signal {
-  const name = event.event as Exclude<PagefaultEvent["event"], "reset">;
+function named(event: StreamEvent): Signal {
+  const name = event.event as Exclude<StreamEvent["event"], "reset">;
   const { sessionId = null, id = null } = event.data as { sessionId?: string | null; id?: string | null };
   return { kind: "event", name, sessionId, id, event };
 }

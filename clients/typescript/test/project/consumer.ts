@@ -1,12 +1,12 @@
 // What somebody writes who has installed the package: strict types, in Node.js.
-import { ConflictError, Pagefault, type HistoryEntry, type PagefaultEvent } from "@pagefault/client";
+import { ConflictError, Pagefault, type HistoryEntry, type StreamEvent } from "@pagefault/client";
 import { laidOut } from "@pagefault/client/json";
 import { storedHandler } from "@pagefault/client/mcp";
 
 const pf = new Pagefault();
 const session = pf.session("packed");
 
-function told(event: PagefaultEvent): string {
+function told(event: StreamEvent): string {
   switch (event.event) {
     case "llmservice:toolResult":
       return event.data.sanitized.parts.map((part) => (part.type === "text" ? part.text : part.mimeType)).join();
@@ -18,8 +18,7 @@ function told(event: PagefaultEvent): string {
 }
 
 function kindOf(entry: HistoryEntry): string {
-  if ("sanitized" in entry) return `result of ${entry.name}`;
-  return "interaction" in entry ? "interaction" : "other";
+  return entry.entry === "tool_result" ? `result of ${entry.name}` : entry.entry;
 }
 
 await session.toolResult({ toolName: "clock", toolCallId: "c1", result: "Ten." });

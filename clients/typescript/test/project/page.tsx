@@ -29,7 +29,7 @@ function History() {
       {hasEarlier && <button onClick={() => void history.loadEarlier()}>Earlier</button>}
       <ol>
         {entries.map(({ seq, entry }) => (
-          <li key={seq}>{"sanitized" in entry ? <ToolResult result={entry.sanitized} /> : "said"}</li>
+          <li key={seq}>{entry.entry === "tool_result" ? <ToolResult result={entry.sanitized} /> : "said"}</li>
         ))}
       </ol>
     </section>

@@ -1,0 +1,113 @@
+"""Shapes of events with their names: a frame of a WebSocket, and of a stream what its fields say.
+
+Of server-sent events, `event`, `id` and `data` are fields of the stream's own, and `data` alone is
+JSON. Frames are written by `app/routers/events`, around data that are there already; here they are
+only described.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+from typing_extensions import TypeAliasType
+
+from app.wire.events import (
+    AnswerEvent,
+    InteractionEvent,
+    MessageEvent,
+    PageEvent,
+    PageFaultEvent,
+    ResetEvent,
+    SessionDeletedEvent,
+    SessionImportedEvent,
+    ToolResultEvent,
+)
+from app.wire.shape import Shape
+
+
+class _Frame(Shape, kw_only=True):
+    """What every frame has besides its event."""
+
+    id: Annotated[
+        int, Field(description="The place to come back to: `seq` in a session, else the number.")
+    ]
+
+
+class ToolResultFrame(_Frame, kw_only=True):
+    """A tool result was stored."""
+
+    event: Literal["llmservice:toolResult"]
+    data: ToolResultEvent
+
+
+class MessageFrame(_Frame, kw_only=True):
+    """A message was appended."""
+
+    event: Literal["message:created"]
+    data: MessageEvent
+
+
+class InteractionFrame(_Frame, kw_only=True):
+    """A user's turn was stored."""
+
+    event: Literal["interaction:created"]
+    data: InteractionEvent
+
+
+class AnswerFrame(_Frame, kw_only=True):
+    """The answer of an interaction was set."""
+
+    event: Literal["interaction:answered"]
+    data: AnswerEvent
+
+
+class PageFrame(_Frame, kw_only=True):
+    """A page was created, changed or deleted."""
+
+    event: Literal["page:created", "page:updated", "page:deleted"]
+    data: PageEvent
+
+
+class PageFaultFrame(_Frame, kw_only=True):
+    """A page was faulted in."""
+
+    event: Literal["page:faulted"]
+    data: PageFaultEvent
+
+
+class SessionImportedFrame(_Frame, kw_only=True):
+    """A session came in as a bundle."""
+
+    event: Literal["session:imported"]
+    data: SessionImportedEvent
+
+
+class SessionDeletedFrame(_Frame, kw_only=True):
+    """A session was deleted."""
+
+    event: Literal["session:deleted"]
+    data: SessionDeletedEvent
+
+
+class ResetFrame(_Frame, kw_only=True):
+    """The place that was asked for is not kept."""
+
+    event: Literal["reset"]
+    data: ResetEvent
+
+
+StreamEvent = TypeAliasType(
+    "StreamEvent",
+    Annotated[
+        ToolResultFrame
+        | MessageFrame
+        | InteractionFrame
+        | AnswerFrame
+        | PageFrame
+        | PageFaultFrame
+        | SessionImportedFrame
+        | SessionDeletedFrame
+        | ResetFrame,
+        Field(discriminator="event"),
+    ],
+)
+"""An event as `{event, id, data}`."""

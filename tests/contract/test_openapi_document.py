@@ -1,0 +1,182 @@
+"""The OpenAPI document is one that generators make good clients of, whatever route is added.
+
+What fails here is mended where the schema is declared: in `app/wire`, `app/models`, or the router.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[import-untyped]
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+from app.config.settings import Settings
+from app.http.openapi_schemas import all_schemas
+from app.main import create_app
+from app.version import VERSION
+from app.wire.events import DATA_OF
+
+DOCUMENT = create_app(Settings(auth="none", host="127.0.0.1")).openapi()
+SCHEMAS: dict[str, dict[str, Any]] = DOCUMENT["components"]["schemas"]
+OPERATIONS = [
+    pytest.param(operation, id=operation["operationId"])
+    for item in DOCUMENT["paths"].values()
+    for operation in item.values()
+]
+NAMED = {id(schema): name for name, schema in SCHEMAS.items()}
+REGISTRY: Registry[Any] = Registry().with_resource(
+    "urn:document", DRAFT202012.create_resource(DOCUMENT)
+)
+FORMATS = {"integer": "int64", "number": "double"}
+OPEN_UNIONS = {
+    "AnyJson": "any JSON value",
+    "Blocks": "a text, or a list",
+    "FindingValue": "a number, or a text",
+    "FrontierChoice": "a name, or an object",
+    "InteractionInput": "a text, or an object of two kinds, one of which may have any members",
+    "JsonKeyName": "a number, or a text",
+    "LevelInput": "a number, or a name",
+    "MessageContent": "a text, or a list",
+    "PageFaultRefusal": "a problem, with or without further members",
+    "Scene": "a text, or an object",
+    "TextPiece": "objects that have no required member in common but those they share",
+    "TimestampItem": "a number, an object, or a list",
+}
+"""Unions without a discriminator, and what tells their members apart instead."""
+
+
+def values_of(key: str, value: object) -> Iterator[Any]:
+    """Every value of a member of that name, at any depth."""
+    if isinstance(value, list):
+        for item in value:
+            yield from values_of(key, item)
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            if name == key:
+                yield member
+            yield from values_of(key, member)
+
+
+def alternatives(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a union is of, but for null."""
+    words = schema.get("oneOf", []) + schema.get("anyOf", [])
+    return [each for each in words if each.get("type") != "null"]
+
+
+def shown(schema: dict[str, Any]) -> str:
+    return NAMED.get(id(schema)) or json.dumps(schema)[:200]
+
+
+def test_numbers_have_a_format_that_holds_them() -> None:
+    others = [
+        shown(schema)
+        for schema in all_schemas(DOCUMENT)
+        if schema.get("format") != FORMATS.get(schema.get("type", ""), schema.get("format"))
+    ]
+    assert others == []
+
+
+def test_every_component_is_used() -> None:
+    used = {str(reference).rpartition("/")[2] for reference in values_of("$ref", DOCUMENT)}
+    unused = SCHEMAS.keys() - used
+    assert unused == set(), "link them from a route, or leave them out of the document"
+
+
+def test_an_enum_that_occurs_twice_has_a_name() -> None:
+    inline = Counter(
+        json.dumps(schema["enum"])
+        for schema in all_schemas(DOCUMENT)
+        if "enum" in schema and id(schema) not in NAMED
+    )
+    named = Counter(json.dumps(schema["enum"]) for schema in SCHEMAS.values() if "enum" in schema)
+    twice = [enum for enum, times in (inline + named).items() if times > 1]
+    assert twice == [], "declare them once: `Name = TypeAliasType('Name', Literal[…])`"
+
+
+def test_every_union_has_a_name() -> None:
+    inline = [
+        shown(schema)
+        for schema in all_schemas(DOCUMENT)
+        if len(alternatives(schema)) > 1 and id(schema) not in NAMED
+    ]
+    assert inline == [], "declare them once: `Name = TypeAliasType('Name', A | B)`"
+
+
+def test_every_union_has_a_discriminator_or_a_reason() -> None:
+    unions = {name for name, schema in SCHEMAS.items() if len(alternatives(schema)) > 1}
+    without = {name for name in unions if "discriminator" not in SCHEMAS[name]}
+    assert without == OPEN_UNIONS.keys(), "give it `Field(discriminator=…)`, or a reason here"
+
+
+@pytest.mark.parametrize("name", sorted(SCHEMAS.keys() - OPEN_UNIONS.keys()))
+def test_discriminator_is_a_required_constant_of_every_member(name: str) -> None:
+    union = SCHEMAS[name]
+    if "discriminator" not in union:
+        assert len(alternatives(union)) <= 1
+        return
+    member, mapping = union["discriminator"]["propertyName"], union["discriminator"]["mapping"]
+    found: dict[str, str] = {}
+    for each in union["oneOf"]:
+        schema = SCHEMAS[each["$ref"].rpartition("/")[2]]
+        assert member in schema["required"]
+        said = schema["properties"][member]
+        found |= dict.fromkeys(said.get("enum", [said.get("const")]), each["$ref"])
+    assert mapping == found
+
+
+def test_no_name_is_made_by_a_machine() -> None:
+    made = [name for name in SCHEMAS if re.search(r"Inner|AnyOf|OneOf|[a-z]\d$|_", name)]
+    assert made == []
+    assert [shown(schema) for schema in all_schemas(DOCUMENT) if "title" in schema] == []
+
+
+def test_every_example_is_what_its_schema_says() -> None:
+    wrong = []
+    for schema in all_schemas(DOCUMENT):
+        rules = {word: rule for word, rule in schema.items() if word != "examples"}
+        text = json.dumps(rules).replace('"#/components', '"urn:document#/components')
+        judge = Draft202012Validator(
+            json.loads(text), registry=REGISTRY, format_checker=FormatChecker()
+        )
+        for example in schema.get("examples", []):
+            wrong += [(shown(schema), error.message) for error in judge.iter_errors(example)]
+    assert wrong == []
+
+
+def test_version_is_that_of_the_service() -> None:
+    assert DOCUMENT["info"]["version"] == VERSION
+    assert DOCUMENT["servers"]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_operation_says_who_may_call_it_and_takes_one_type_of_body(
+    operation: dict[str, Any],
+) -> None:
+    assert operation["security"] in ([], [{"apiKey": []}])
+    body = operation.get("requestBody", {"content": {"": {}}})
+    assert len(body["content"]) == 1, "of several types, generators send the first, or none"
+    names = [parameter["name"] for parameter in operation.get("parameters", [])]
+    assert len(set(names)) == len(names)
+    if "304" in operation["responses"]:
+        assert {"If-Match", "If-None-Match"} <= set(names)
+        assert "ETag" in operation["responses"]["200"]["headers"]
+
+
+def test_routes_of_events_lead_to_every_event() -> None:
+    streams = [
+        operation["responses"]["200"]["content"]["text/event-stream"]
+        for item in DOCUMENT["paths"].values()
+        for operation in item.values()
+        if "text/event-stream" in operation["responses"].get("200", {}).get("content", {})
+    ]
+    assert streams == [{"schema": {"$ref": "#/components/schemas/StreamEvent"}}] * 2
+    frames = SCHEMAS["StreamEvent"]["discriminator"]["mapping"]
+    data = {
+        event: SCHEMAS[frame.rpartition("/")[2]]["properties"]["data"]["$ref"].rpartition("/")[2]
+        for event, frame in frames.items()
+    }
+    assert data == {event: shape.__name__ for event, shape in DATA_OF.items()}
