@@ -103,6 +103,18 @@ test("the AI SDK: the model sees the image, and everybody else the record", asyn
   assert.deepEqual((messages.at(-1)!.content as { output: object }[])[0]!.output, JSON.parse(look!));
 });
 
+test("the AI SDK: a tool works although nothing can be stored", async () => {
+  const away = new Pagefault("http://127.0.0.1:9", { retries: 0 });
+  const told: unknown[] = [];
+  const clock = tool({ inputSchema: z.object({}), execute: () => ({ hour: 10 }) });
+  const model = modelThat([{ toolName: "clock", input: {} }]);
+  const tools = storedTools(away, { clock }, { onStoreError: (failure) => told.push(failure) });
+  await generateText({ model, prompt: "When?", tools, stopWhen: isStepCount(3) });
+  const { content } = model.doGenerateCalls.at(-1)!.prompt.at(-1)!;
+  assert.deepEqual((content as { output: object }[])[0]!.output, { type: "json", value: { hour: 10 } });
+  assert.equal(told.length, 1);
+});
+
 function look() {
   return { content: [{ type: "image" as const, data: NOISE_PNG, mimeType: "image/png" }, { type: "text" as const, text: "A dot." }] };
 }

@@ -8,6 +8,7 @@ import {
   InvalidRequestError,
   NotFoundError,
   Pagefault,
+  PagefaultError,
   ServerError,
   TimedOutError,
   UnauthorizedError,
@@ -174,10 +175,26 @@ test("a wrapped function stores what it returns and shows it, and what it throws
   const [shown] = await look("a dot");
   assert.match(JSON.stringify(shown), /"type":"image".*a dot/);
   const say = pf.wrap((words: string) => words.toUpperCase(), { name: "say", callId: (words) => words });
-  assert.match(await say("hello"), /HELLO$/);
+  assert.equal(await say("hello"), "HELLO");
   assert.match(JSON.stringify(await look("dark")), /RangeError: It is dark.*"is_error":true/);
   const stored = await pf.toolResults.list({ sessionId: "wrapped" }).all();
   assert.deepEqual(stored.map(({ toolName, sanitized }) => [toolName, sanitized.meta.success]).sort(), [["look", false], ["look", true]]);
+});
+
+test("a tool works although nothing can be stored", async () => {
+  const told: unknown[] = [];
+  const away = new Pagefault("http://127.0.0.1:9", { retries: 0 });
+  const options = { onStoreError: (failure: unknown) => told.push(failure) };
+  assert.equal(await away.wrap(() => ["ten"], options)(), '["ten"]');
+  const failing = away.wrap(() => Promise.reject(new RangeError("No.")), options);
+  await assert.rejects(failing(), RangeError);
+  const client = { callTool: async () => ({ content: [] }) };
+  assert.deepEqual(await away.wrap(client, options)({ name: "look" }), { content: [] });
+  await assert.rejects(away.wrap(() => "ten", { ...options, target: "anthropic" })(), PagefaultError);
+  const circular: unknown[] = [];
+  circular.push(circular);
+  await assert.rejects(pf.wrap(() => circular, options)(), TypeError);
+  assert.equal(told.length, 5);
 });
 
 test("a conversation keeps its beginning, whoever writes meanwhile", async () => {

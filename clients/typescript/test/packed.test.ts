@@ -1,6 +1,6 @@
 /** The packages as they are handed on: packed, installed into a clean project, and used there. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -85,6 +85,54 @@ test("a strict program compiles against the packages, and runs in Node.js", asyn
     ["result of clock", "result of look"],
   ]);
 });
+
+test("the examples run as they are", async () => {
+  const service = await startService();
+  const pf = new Pagefault(service.url);
+  cpSync(join(CLIENTS, "examples"), project, { recursive: true });
+  const env = { PAGEFAULT_URL: service.url, NO_PROXY: "*" };
+
+  await pf.pages.put("notes", { content: "Ten sheep.", session_id: "demo" });
+  const call = (id: string, name: string, given: object) => ({ id, type: "function", function: { name, arguments: JSON.stringify(given) } });
+  const replies = [
+    { content: null, tool_calls: [call("c1", "page_fault", { page_id: "notes", target_level: 0 }), call("c2", "clock", {})] },
+    { content: "Ten sheep." },
+  ];
+  const asked: { messages: { role: string; content: unknown }[] }[] = [];
+  const model = createServer(async (request, response) => {
+    asked.push(JSON.parse(Buffer.concat(await request.toArray()).toString()) as (typeof asked)[number]);
+    response.end(JSON.stringify({ choices: [{ message: { role: "assistant", ...replies.shift() } }] }));
+  });
+  await new Promise<void>((resolve) => model.listen(0, "127.0.0.1", resolve));
+  after(() => model.close());
+  const base = `http://127.0.0.1:${(model.address() as AddressInfo).port}`;
+  const answered = await started("agent.ts", ["What is in the notes?"], { ...env, OPENAI_BASE_URL: base });
+  assert.equal(answered, "Ten sheep.\n");
+  assert.deepEqual(asked[1]!.messages.map(({ role }) => role), ["user", "assistant", "tool", "tool"]);
+  assert.match(JSON.stringify(asked[1]!.messages[2]), /Ten sheep\./);
+
+  writeFileSync(join(project, "zeros.bin"), Buffer.alloc(9_000_000));
+  const [uri, url] = (await started("upload.ts", ["zeros.bin"], env)).trim().split("\n");
+  assert.equal((await pf.resources.get(uri!)).size, 9_000_000);
+  assert.equal((await (await fetch(url!)).arrayBuffer()).byteLength, 9_000_000);
+
+  const followed = await started("follow.ts", ["demo"], env, /Ten sheep\."\n$/);
+  assert.match(followed, /user: "What is in the notes\?"/);
+});
+
+/** What a program prints, to its end or until it has printed what was waited for. */
+function started(name: string, args: string[], env: Record<string, string>, last?: RegExp): Promise<string> {
+  const running = spawn(process.execPath, [name, ...args], { cwd: project, env: { ...process.env, ...env } });
+  let [said, wrong] = ["", ""];
+  running.stderr.on("data", (bytes) => (wrong += String(bytes)));
+  return new Promise((resolve, reject) => {
+    running.stdout.on("data", (bytes) => {
+      said += String(bytes);
+      if (last?.test(said)) running.kill();
+    });
+    running.on("exit", (status) => (status === 0 || last?.test(said) ? resolve(said) : reject(new Error(said + wrong))));
+  });
+}
 
 test("hooks and components work in a browser, at another origin, with each React", async () => {
   const bundles: Record<string, string> = {};

@@ -6,7 +6,7 @@
  *     server.registerTool("look", config, storedHandler(pf, "look", handler, { session: "demo" }));
  */
 import type { Pagefault } from "./pagefault.ts";
-import { answersOf, isInputRequired, outcomeOf, storeOutcome, type StoreOptions, type ToolCaller } from "./wrap.ts";
+import { isInputRequired, outcomeOf, passOn, storeOutcome, type StoreOptions, type ToolCaller } from "./wrap.ts";
 
 /** The client as it is, but for `callTool`, which stores each result. */
 export function storedClient<Client extends ToolCaller>(pf: Pagefault, client: Client, options: StoreOptions = {}): Client {
@@ -32,7 +32,7 @@ export function storedHandler<Arguments extends unknown[], Result>(
     const outcome = await outcomeOf((): unknown => handler(...args));
     // It asks for something before it can answer: that is no result yet.
     if (isInputRequired(outcome.result)) return outcome.result as Awaited<Result>;
-    const record = await storeOutcome(pf.toolResults, outcome, options, { toolName: name, target: "mcp" });
-    return answersOf(record)[0] as Awaited<Result>;
+    const stored = await storeOutcome(pf.toolResults, outcome, options, { toolName: name, target: "mcp" });
+    return (stored === undefined ? passOn(outcome) : stored.messages[0]) as Awaited<Result>;
   };
 }

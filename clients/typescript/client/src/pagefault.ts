@@ -1,4 +1,5 @@
 /** The client: one object for a service, with its nouns as members. */
+import { PagefaultError } from "./errors.ts";
 import { readEvents, type EventOptions } from "./events.ts";
 import type {
   Diagnosis,
@@ -19,7 +20,18 @@ import { Aliases, Resources } from "./resources.ts";
 import { Session, Sessions } from "./sessions.ts";
 import { ToolResults } from "./toolResults.ts";
 import { Transport, type ClientOptions, type Query, type QueryOf, type RequestOptions } from "./transport.ts";
-import { answersOf, isInputRequired, isToolCaller, outcomeOf, storeOutcome, type Target, type ToolCaller, type WrapOptions } from "./wrap.ts";
+import {
+  isInputRequired,
+  isToolCaller,
+  outcomeOf,
+  passOn,
+  storeOutcome,
+  type Outcome,
+  type StoredOutcome,
+  type Target,
+  type ToolCaller,
+  type WrapOptions,
+} from "./wrap.ts";
 
 /** What `request` takes: a `fetch` of this service, with key, time-out and repetitions. */
 export interface RawRequest extends RequestOptions {
@@ -128,16 +140,35 @@ export class Pagefault {
         const outcome = await outcomeOf(() => tool.callTool(params, ...rest));
         if (isInputRequired(outcome.result)) return outcome.result;
         const call = { toolName: params.name, target: "mcp" } as const;
-        return answersOf(await storeOutcome(this.toolResults, outcome, store, call))[0];
+        const stored = await storeOutcome(this.toolResults, outcome, store, call);
+        return stored === undefined ? passOn(outcome) : stored.messages[0];
       };
     }
     return async (...args: Arguments) => {
       const outcome = await outcomeOf(() => tool(...args));
       const call = { toolName: name || tool.name || "tool", toolCallId: callId?.(...args), target: target ?? "text" };
-      const messages = answersOf(await storeOutcome(this.toolResults, outcome, store, call));
-      return target === undefined ? messages[0]?.["content"] : messages;
+      const stored = await storeOutcome(this.toolResults, outcome, store, call);
+      if (stored === undefined) return shownAnyway(target, outcome, call);
+      return target === undefined ? textShown(stored) : stored.messages;
     };
   }
+}
+
+/** What the tool returned; messages of a provider only the service can write. */
+function shownAnyway(target: Target | undefined, outcome: Outcome, { toolName }: { toolName: string }): string {
+  if (target === undefined) return textOf(passOn(outcome));
+  throw new PagefaultError(`The result of ${toolName} could not be stored, so there are no messages for ${target}`);
+}
+
+/** The text without the line that says which tool it is of: who called it knows. */
+function textShown({ record, messages }: StoredOutcome): string {
+  const text = String(messages[0]?.["content"]);
+  const line = `Tool ${record.toolName} (call ${record.toolCallId}):\n`;
+  return text.startsWith(line) ? text.slice(line.length) : text;
+}
+
+function textOf(result: unknown): string {
+  return typeof result === "string" ? result : (JSON.stringify(result) ?? "");
 }
 
 /** The memory's own tools, which a model can call. */

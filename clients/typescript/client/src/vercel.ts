@@ -11,7 +11,7 @@ import { jsonSchema, tool, type Tool, type ToolSet } from "ai";
 
 import type { ToolResultRecord } from "./generated/types.gen.ts";
 import type { Pagefault } from "./pagefault.ts";
-import { answersOf, outcomeOf, storeOutcome, type StoreOptions } from "./wrap.ts";
+import { outcomeOf, passOn, storeOutcome, type StoreOptions } from "./wrap.ts";
 
 type ModelOutput = Awaited<ReturnType<NonNullable<Tool["toModelOutput"]>>>;
 type Execute = NonNullable<Tool["execute"]>;
@@ -53,16 +53,18 @@ function storedTool(pf: Pagefault, name: string, given: Tool, options: VercelOpt
   const { target = "vercel", ...store } = options;
   const rendered = new WeakMap<object, ModelOutput>();
 
-  async function stored(run: () => unknown, input: unknown, { toolCallId }: CallOptions): Promise<ToolResultRecord> {
-    const outcome = await outcomeOf(async () => {
-      const output = await run();
-      if (given.toModelOutput === undefined) return output;
-      const said = await given.toModelOutput({ toolCallId, input, output });
-      return { type: "tool-result", toolCallId, toolName: name, output: said };
-    });
-    const created = await storeOutcome(pf.toolResults, outcome, store, { toolName: name, toolCallId, target });
-    const { rendering: _, ...record } = created;
-    rendered.set(record, outputOf(answersOf(created)));
+  async function stored(run: () => unknown, input: unknown, { toolCallId }: CallOptions): Promise<unknown> {
+    const outcome = await outcomeOf(run);
+    let { result } = outcome;
+    if (outcome.success && given.toModelOutput !== undefined) {
+      const output = await given.toModelOutput({ toolCallId, input, output: result });
+      result = { type: "tool-result", toolCallId, toolName: name, output };
+    }
+    const call = { toolName: name, toolCallId, target };
+    const made = await storeOutcome(pf.toolResults, { ...outcome, result }, store, call);
+    if (made === undefined) return passOn(outcome);
+    const { rendering: _, ...record } = made.record;
+    rendered.set(record, outputOf(made.messages));
     return record;
   }
 
@@ -91,7 +93,9 @@ function storedTool(pf: Pagefault, name: string, given: Tool, options: VercelOpt
       }
       return isIterable(output) ? streamed(output, input, call) : stored(() => output, input, call);
     },
-    toModelOutput: async ({ output }: { output: ToolResultRecord }) => {
+    toModelOutput: async (told: { toolCallId: string; input: unknown; output: unknown }) => {
+      const { output } = told;
+      if (!isRecord(output)) return (await given.toModelOutput?.(told)) ?? plain(output);
       const wish = { target, handles: store.handles ?? true };
       return rendered.get(output) ?? outputOf((await pf.toolResults.render(output.id, wish)).messages);
     },
@@ -106,4 +110,13 @@ function outputOf(messages: readonly Record<string, unknown>[]): ModelOutput {
 
 function isIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+/** Whether an output is a stored record; it is not where storing failed. */
+function isRecord(output: unknown): output is ToolResultRecord {
+  return typeof output === "object" && output !== null && "sanitized" in output && "id" in output;
+}
+
+function plain(output: unknown): ModelOutput {
+  return typeof output === "string" ? { type: "text", value: output } : ({ type: "json", value: output ?? null } as ModelOutput);
 }

@@ -14,6 +14,11 @@ export interface StoreOptions {
   readonly session?: string | { readonly id: string } | undefined;
   /** A line behind each stored medium names it, so that the model can use it again; true by default. */
   readonly handles?: boolean | undefined;
+  /**
+   * Called if a result could not be stored, which by default is told on the console. The tool works
+   * all the same: what it returned is passed on as it is.
+   */
+  readonly onStoreError?: ((failure: unknown) => void) | undefined;
 }
 
 export interface WrapOptions<Arguments extends unknown[] = never[]> extends StoreOptions {
@@ -40,23 +45,46 @@ export interface StoredCall {
 export interface Outcome {
   readonly result: unknown;
   readonly success: boolean;
+  readonly failure?: unknown;
 }
 
-/** Store what a tool returned; gives the record with its rendering. */
-export function storeOutcome(
+/** Store what a tool returned; gives the record with its rendering, or undefined if that failed. */
+export async function storeOutcome(
   toolResults: ToolResults,
-  outcome: Outcome,
-  { session, handles = true }: StoreOptions,
+  { result, success }: Outcome,
+  { session, handles = true, onStoreError = warn }: StoreOptions,
   { toolName, toolCallId = `call_${newIdempotencyKey().slice(0, 24)}`, target }: StoredCall,
-): Promise<RenderedToolResult> {
+): Promise<StoredOutcome | undefined> {
   const sessionId = typeof session === "string" ? session : session?.id;
-  return toolResults.create({ toolName, toolCallId, sessionId, ...outcome }, { render: target, handles });
+  try {
+    const draft = { toolName, toolCallId, sessionId, result, success };
+    const record = await toolResults.create(draft, { render: target, handles });
+    return { record, messages: answersOf(record) };
+  } catch (failure) {
+    onStoreError(failure);
+    return undefined;
+  }
 }
 
-/** The messages that answer the call, as the provider takes them. */
-export function answersOf({ rendering, id }: RenderedToolResult): Record<string, unknown>[] {
+/** What the tool itself has returned or thrown, where nothing could be stored. */
+export function passOn({ result, failure, success }: Outcome): unknown {
+  if (success) return result;
+  throw failure;
+}
+
+export interface StoredOutcome {
+  readonly record: RenderedToolResult;
+  /** The messages that answer the call, as the provider takes them. */
+  readonly messages: readonly Record<string, unknown>[];
+}
+
+function answersOf({ rendering, id }: RenderedToolResult): Record<string, unknown>[] {
   if (rendering) return rendering.messages;
   throw new PagefaultError(`The result is stored as ${id}, and could not be rendered`);
+}
+
+function warn(failure: unknown): void {
+  console.warn("Pagefault:", failure);
 }
 
 /** Whether something is an MCP client, and not a function. */
@@ -71,7 +99,8 @@ export async function outcomeOf(run: () => unknown): Promise<Outcome> {
   } catch (failure) {
     // Giving up is no result.
     if (failure instanceof Error && failure.name === "AbortError") throw failure;
-    return { result: failure instanceof Error ? `${failure.name}: ${failure.message}` : String(failure), success: false };
+    const result = failure instanceof Error ? `${failure.name}: ${failure.message}` : String(failure);
+    return { result, success: false, failure };
   }
 }
 
