@@ -29,7 +29,8 @@ const file = await openAsBlob(path);
 const begun = await readFile(note, "utf8").catch(() => undefined);
 const resource = await send(file, begun).catch((failure: unknown) => {
   // What was begun long ago is no longer kept.
-  if (begun !== undefined && (failure instanceof NotFoundError || failure instanceof GoneError)) return send(file, undefined);
+  if (begun !== undefined && (failure instanceof NotFoundError || failure instanceof GoneError))
+    return send(file, undefined);
   throw failure;
 });
 await rm(note, { force: true });

@@ -3,7 +3,14 @@ import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { test } from "node:test";
 
-import { ConflictError, DigestMismatchError, Pagefault, PagefaultError, UnauthorizedError, type StreamEvent } from "../client/src/index.ts";
+import {
+  ConflictError,
+  DigestMismatchError,
+  Pagefault,
+  PagefaultError,
+  UnauthorizedError,
+  type StreamEvent,
+} from "../client/src/index.ts";
 import { Sha256 } from "../client/src/sha256.ts";
 import { badLine } from "./kit/badLine.ts";
 import { startService } from "./kit/service.ts";
@@ -20,7 +27,8 @@ test("SHA-256 is that of everybody else, however the bytes are cut", () => {
   for (const length of [0, 1, 55, 56, 63, 64, 65, 119, 120, 1000]) {
     const bytes = NOISE.subarray(0, length);
     const hash = new Sha256();
-    for (let start = 0; start < length; start += 13) hash.update(bytes.subarray(start, Math.min(start + 13, length)));
+    for (let start = 0; start < length; start += 13)
+      hash.update(bytes.subarray(start, Math.min(start + 13, length)));
     assert.equal(hash.hex(), createHash("sha256").update(bytes).digest("hex"));
   }
 });
@@ -34,7 +42,10 @@ test("content goes on after the line broke, and is verified", async () => {
   const part = await shaky.resources.bytes(uri, { range: { start: 1_000, end: 2_000 } });
   assert.deepEqual(part, NOISE.subarray(1_000, 2_000));
   const response = await pf.resources.content(uri, { range: { start: 1_499_990 } });
-  assert.deepEqual([response.status, new Uint8Array(await response.arrayBuffer())], [206, NOISE.subarray(-10)]);
+  assert.deepEqual(
+    [response.status, new Uint8Array(await response.arrayBuffer())],
+    [206, NOISE.subarray(-10)],
+  );
 });
 
 test("a line that breaks again and again is an error, and giving up ends it", async () => {
@@ -61,7 +72,10 @@ test("a reader reads anywhere, ahead where it goes on, and each block once", asy
   assert.equal((await reader.read(NOISE.length, 10)).length, 0);
   const asked = line.requests.slice(seen).filter((request) => request.includes("/content"));
   assert.ok(asked.length <= 4, asked.join("\n"));
-  assert.deepEqual(new Uint8Array(await new Response(reader.stream(1_000_000)).arrayBuffer()), NOISE.subarray(1_000_000));
+  assert.deepEqual(
+    new Uint8Array(await new Response(reader.stream(1_000_000)).arrayBuffer()),
+    NOISE.subarray(1_000_000),
+  );
 });
 
 test("a reader asks again for what did not come", async () => {
@@ -80,10 +94,20 @@ test("an upload in pieces goes on after each break, and tells how far it is", as
     assert.equal(total, file.size);
     told.push(sent);
   };
-  const record = await shaky.resources.upload(file, { pieceBytes: PIECE, onProgress, onStart: (id) => (begun = id) });
+  const record = await shaky.resources.upload(file, {
+    pieceBytes: PIECE,
+    onProgress,
+    onStart: (id) => (begun = id),
+  });
   assert.equal(record.filename, "talk.bin");
-  assert.equal(record.digest, `sha-256:${createHash("sha256").update(NOISE.slice(1)).digest("hex")}`);
-  assert.deepEqual(told, [...told].sort((one, two) => one - two));
+  assert.equal(
+    record.digest,
+    `sha-256:${createHash("sha256").update(NOISE.slice(1)).digest("hex")}`,
+  );
+  assert.deepEqual(
+    told,
+    [...told].sort((one, two) => one - two),
+  );
   assert.deepEqual([told[0], told.at(-1)], [0, file.size]);
   const again = await shaky.resources.upload(file, { uploadId: begun });
   assert.deepEqual(again, record);
@@ -95,13 +119,22 @@ test("a stream is uploaded without being held: with its size in pieces, without 
   }
   line.break("PATCH", "lose-answer", { cutRequestAfter: 100_000 });
   const options = { filename: "noise.bin", pieceBytes: PIECE };
-  assert.equal((await shaky.resources.upload(chunks(), { ...options, size: NOISE.length })).uri, uri);
+  assert.equal(
+    (await shaky.resources.upload(chunks(), { ...options, size: NOISE.length })).uri,
+    uri,
+  );
   assert.equal((await pf.resources.upload(new Blob([NOISE]).stream(), options)).uri, uri);
-  await assert.rejects(pf.resources.upload(chunks(), { ...options, size: NOISE.length + 1 }), /ended at 1500000 of 1500001/);
+  await assert.rejects(
+    pf.resources.upload(chunks(), { ...options, size: NOISE.length + 1 }),
+    /ended at 1500000 of 1500001/,
+  );
 });
 
 test("small files go in one request with their digest, and are repeated", async () => {
-  line.break("POST /api/resources", "lose-answer", { answer: 503, headers: { "Retry-After": "0" } });
+  line.break("POST /api/resources", "lose-answer", {
+    answer: 503,
+    headers: { "Retry-After": "0" },
+  });
   const seen = line.requests.length;
   assert.equal((await shaky.resources.upload("")).size, 0);
   assert.equal(line.requests.length - seen, 3);
@@ -111,23 +144,36 @@ test("small files go in one request with their digest, and are repeated", async 
 test("what waiting does not mend ends an upload", async () => {
   await pf.resources.upload("other", { alias: "taken" });
   const seen = line.requests.length;
-  const failure = await shaky.resources.upload(NOISE, { alias: "taken", pieceBytes: PIECE, filename: "z" }).catch((each: unknown) => each);
+  const failure = await shaky.resources
+    .upload(NOISE, { alias: "taken", pieceBytes: PIECE, filename: "z" })
+    .catch((each: unknown) => each);
   assert.ok(failure instanceof ConflictError && failure.code === "alias-taken", String(failure));
-  assert.equal(line.requests.slice(seen).filter((request) => request.startsWith("PATCH")).length, 0);
+  assert.equal(
+    line.requests.slice(seen).filter((request) => request.startsWith("PATCH")).length,
+    0,
+  );
 });
 
 test("events go on after each break, none missed and none twice", async () => {
   const session = pf.session("heard");
   for (const content of ["1", "2", "3"]) await session.append({ role: "user", content });
-  line.break("/sessions/heard/events", { cutAfter: 350 }, "lose-request", { answer: 503, headers: { "Retry-After": "0" } });
+  line.break("/sessions/heard/events", { cutAfter: 350 }, "lose-request", {
+    answer: 503,
+    headers: { "Retry-After": "0" },
+  });
   const states: string[] = [];
   const heard: StreamEvent[] = [];
-  for await (const event of shaky.session("heard").events({ after: 0, onState: (state) => states.push(state) })) {
+  for await (const event of shaky
+    .session("heard")
+    .events({ after: 0, onState: (state) => states.push(state) })) {
     heard.push(event);
     if (heard.length === 3) await session.append({ role: "user", content: "4" });
     if (heard.length === 4) break;
   }
-  assert.deepEqual(heard.map(({ id }) => id), [1, 2, 3, 4]);
+  assert.deepEqual(
+    heard.map(({ id }) => id),
+    [1, 2, 3, 4],
+  );
   assert.deepEqual(states.slice(0, 3), ["connecting", "live", "reconnecting"]);
   assert.equal(states.at(-1), "live");
 });
@@ -161,5 +207,8 @@ test("a position that is not kept is a reset, and the stream goes on", async () 
 
 test("a stream is refused where waiting is of no use", async () => {
   const keyed = await startService("api-key");
-  await assert.rejects(new Pagefault(keyed.url, { key: "pf_wrong" }).events().next(), UnauthorizedError);
+  await assert.rejects(
+    new Pagefault(keyed.url, { key: "pf_wrong" }).events().next(),
+    UnauthorizedError,
+  );
 });

@@ -38,7 +38,11 @@ export async function openContent(transport: Transport, source: Source): Promise
   const ifMatch = first.redirected ? undefined : (first.headers.get("ETag") ?? undefined);
 
   async function reopen(at: number): Promise<Response> {
-    const next = await transport.response({ ...call, ifMatch, headers: { Range: spelled({ start: at, end }) } });
+    const next = await transport.response({
+      ...call,
+      ifMatch,
+      headers: { Range: spelled({ start: at, end }) },
+    });
     if (next.status === 206 && startOf(next) === at) return next;
     await next.body?.cancel();
     throw new PagefaultError(`The content broke off at ${at}, and its rest cannot be asked for`);
@@ -58,7 +62,10 @@ interface Steady {
   readonly reopen: (at: number) => Promise<Response>;
 }
 
-function steady(first: Response, { start, end, digest, reopen, retries, signal }: Steady): ReadableStream<Uint8Array> {
+function steady(
+  first: Response,
+  { start, end, digest, reopen, retries, signal }: Steady,
+): ReadableStream<Uint8Array> {
   const hash = digest === undefined ? undefined : new Sha256();
   let reader = readerOf(first);
   let at = start;
@@ -96,7 +103,10 @@ function steady(first: Response, { start, end, digest, reopen, retries, signal }
           return;
         }
         const found = hash?.hex();
-        if (found !== digest) throw new DigestMismatchError(`The content has the digest ${found}, and should have ${digest}`);
+        if (found !== digest)
+          throw new DigestMismatchError(
+            `The content has the digest ${found}, and should have ${digest}`,
+          );
         controller.close();
       },
       cancel: (reason) => reader.cancel(reason),
@@ -121,5 +131,7 @@ function startOf(response: Response): number {
 function digestOf(response: Response): string | undefined {
   const base64 = /sha-256=:([A-Za-z0-9+/=]+):/.exec(response.headers.get("Repr-Digest") ?? "")?.[1];
   if (base64 === undefined) return undefined;
-  return Array.from(atob(base64), (byte) => byte.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+  return Array.from(atob(base64), (byte) => byte.charCodeAt(0).toString(16).padStart(2, "0")).join(
+    "",
+  );
 }

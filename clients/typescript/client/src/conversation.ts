@@ -24,7 +24,9 @@ export class Conversation {
 
   constructor(session: Session, wish: TurnRender) {
     if (wish.frontier != null || wish.since) {
-      throw new TypeError("A conversation keeps its own beginning: it takes no frontier and no since");
+      throw new TypeError(
+        "A conversation keeps its own beginning: it takes no frontier and no since",
+      );
     }
     this.session = session;
     this.wish = wish;
@@ -51,7 +53,10 @@ export class Conversation {
   }
 
   /** Append what a step says; gives all messages, with what it added. */
-  async turn(entries: readonly TurnStep[], options: RequestOptions = {}): Promise<readonly ProviderMessage[]> {
+  async turn(
+    entries: readonly TurnStep[],
+    options: RequestOptions = {},
+  ): Promise<readonly ProviderMessage[]> {
     if (this.lastSeq === undefined) await this.reload(options);
     for (let reading = 1; ; reading += 1) {
       const expectedSeq = this.seq;
@@ -97,7 +102,11 @@ export class Conversation {
     throw new PagefaultError(`Session ${this.session.id} is written to faster than it can be read`);
   }
 
-  private async extend(rendering: RenderedRecord, lastSeq: number, options: RequestOptions): Promise<readonly ProviderMessage[]> {
+  private async extend(
+    rendering: RenderedRecord,
+    lastSeq: number,
+    options: RequestOptions,
+  ): Promise<readonly ProviderMessage[]> {
     // What the system says stands before everything, so it changes the whole.
     if (rendering.system != null && this.lastSeq !== 0) return this.reload(options);
     this.told ??= rendering.system;
@@ -112,7 +121,8 @@ export class Conversation {
       return (await this.session.get(options)).lastSeq;
     } catch (failure) {
       // Nothing was written to it yet.
-      if (failure instanceof PagefaultError && "status" in failure && failure.status === 404) return 0;
+      if (failure instanceof PagefaultError && "status" in failure && failure.status === 404)
+        return 0;
       throw failure;
     }
   }
@@ -120,5 +130,13 @@ export class Conversation {
 
 function unrendered(detail: string | null | undefined) {
   const title = "The turn is stored, and could not be rendered";
-  return { type: "about:blank", title, status: 422, detail: detail ?? "", instance: "", code: "not-rendered", requestId: "" };
+  return {
+    type: "about:blank",
+    title,
+    status: 422,
+    detail: detail ?? "",
+    instance: "",
+    code: "not-rendered",
+    requestId: "",
+  };
 }

@@ -154,7 +154,8 @@ function untold(response: Response): Problem {
     type: "about:blank",
     title: `The service answered ${response.status}`,
     status: response.status,
-    detail: "The answer does not say why. Something between this client and the service may have made it.",
+    detail:
+      "The answer does not say why. Something between this client and the service may have made it.",
     instance: "",
     code: "no-problem-document",
     requestId: response.headers.get("X-Request-ID") ?? "",
@@ -164,7 +165,11 @@ function untold(response: Response): Problem {
 /** Whether a value is a problem document. */
 export function isProblem(value: unknown): value is Problem {
   const members = value as Partial<Problem> | null | undefined;
-  return typeof members?.title === "string" && typeof members.detail === "string" && typeof members.status === "number";
+  return (
+    typeof members?.title === "string" &&
+    typeof members.detail === "string" &&
+    typeof members.status === "number"
+  );
 }
 
 /** Seconds as `Retry-After` spells them: a number, or a date. */

@@ -59,7 +59,11 @@ export async function* readEvents(
           onPosition?.(position);
         }
         if (block.data === undefined) continue;
-        yield { event: block.event, id: position ?? 0, data: JSON.parse(block.data) as unknown } as StreamEvent;
+        yield {
+          event: block.event,
+          id: position ?? 0,
+          data: JSON.parse(block.data) as unknown,
+        } as StreamEvent;
       }
     } catch (failure) {
       if (signal?.aborted) return;
@@ -93,11 +97,16 @@ async function* blocksOf(response: Response, onSilence: () => void): AsyncGenera
     text = lines.pop() ?? "";
     for (const line of lines) {
       const [, name, said] = /^([^:\r]*)(?:: ?(.*?))?\r?$/s.exec(line) ?? [];
-      if (name) fields[name] = name === "data" && fields["data"] !== undefined ? `${fields["data"]}\n${said}` : (said ?? "");
+      if (name)
+        fields[name] =
+          name === "data" && fields["data"] !== undefined
+            ? `${fields["data"]}\n${said}`
+            : (said ?? "");
       else if (line.trim() === "") {
         const { event, data, id, retry } = fields;
         fields = {};
-        if (data !== undefined || id !== undefined || retry !== undefined) yield { event, data, id, retry };
+        if (data !== undefined || id !== undefined || retry !== undefined)
+          yield { event, data, id, retry };
       }
     }
   }

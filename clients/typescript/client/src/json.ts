@@ -30,7 +30,7 @@ export function memberAt(source: string, ...names: readonly string[]): string | 
 export function laidOut(source: string): string {
   const out: string[] = [];
   let depth = 0;
-  for (let at = 0; at < source.length; ) {
+  for (let at = 0; at < source.length;) {
     const character = source.charAt(at);
     if (character === '"') {
       const end = endOfString(source, at);

@@ -50,6 +50,10 @@ export function listAt<Item, Part extends Slice<Item> = Slice<Item>>(
   { query, once, ...options }: RequestOptions & { query?: Query | undefined; once?: Query },
 ): List<Item, Part> {
   return new List((cursor) =>
-    transport.json<Part>({ ...options, path, query: { ...query, ...(cursor === undefined ? once : { cursor }) } }),
+    transport.json<Part>({
+      ...options,
+      path,
+      query: { ...query, ...(cursor === undefined ? once : { cursor }) },
+    }),
   );
 }

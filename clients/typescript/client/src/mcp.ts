@@ -6,10 +6,21 @@
  *     server.registerTool("look", config, storedHandler(pf, "look", handler, { session: "demo" }));
  */
 import type { Pagefault } from "./pagefault.ts";
-import { isInputRequired, outcomeOf, passOn, storeOutcome, type StoreOptions, type ToolCaller } from "./wrap.ts";
+import {
+  isInputRequired,
+  outcomeOf,
+  passOn,
+  storeOutcome,
+  type StoreOptions,
+  type ToolCaller,
+} from "./wrap.ts";
 
 /** The client as it is, but for `callTool`, which stores each result. */
-export function storedClient<Client extends ToolCaller>(pf: Pagefault, client: Client, options: StoreOptions = {}): Client {
+export function storedClient<Client extends ToolCaller>(
+  pf: Pagefault,
+  client: Client,
+  options: StoreOptions = {},
+): Client {
   const callTool = pf.wrap(client, options);
   return new Proxy(client, {
     get(target, name) {
@@ -32,7 +43,10 @@ export function storedHandler<Arguments extends unknown[], Result>(
     const outcome = await outcomeOf((): unknown => handler(...args));
     // It asks for something before it can answer: that is no result yet.
     if (isInputRequired(outcome.result)) return outcome.result as Awaited<Result>;
-    const stored = await storeOutcome(pf.toolResults, outcome, options, { toolName: name, target: "mcp" });
+    const stored = await storeOutcome(pf.toolResults, outcome, options, {
+      toolName: name,
+      target: "mcp",
+    });
     return (stored === undefined ? passOn(outcome) : stored.messages[0]) as Awaited<Result>;
   };
 }

@@ -19,7 +19,13 @@ import { Pages } from "./pages.ts";
 import { Aliases, Resources } from "./resources.ts";
 import { Session, Sessions } from "./sessions.ts";
 import { ToolResults } from "./toolResults.ts";
-import { Transport, type ClientOptions, type Query, type QueryOf, type RequestOptions } from "./transport.ts";
+import {
+  Transport,
+  type ClientOptions,
+  type Query,
+  type QueryOf,
+  type RequestOptions,
+} from "./transport.ts";
 import {
   isInputRequired,
   isToolCaller,
@@ -56,7 +62,10 @@ export class Pagefault {
    *   `PAGEFAULT_URL`, or http://127.0.0.1:8000.
    */
   constructor(baseUrl: string = usualUrl(), options: ClientOptions = {}) {
-    this.transport = new Transport(baseUrl, { ...options, key: options.key ?? variable("PAGEFAULT_API_KEY") });
+    this.transport = new Transport(baseUrl, {
+      ...options,
+      key: options.key ?? variable("PAGEFAULT_API_KEY"),
+    });
     this.toolResults = new ToolResults(this.transport);
     this.resources = new Resources(this.transport);
     this.aliases = new Aliases(this.transport);
@@ -83,7 +92,12 @@ export class Pagefault {
 
   /** A ticket with which a browser may listen for a minute, without the key. */
   eventTicket(options: RequestOptions = {}): Promise<EventTicket> {
-    return this.transport.json({ ...options, method: "POST", path: "/api/events/ticket", isRepeatable: true });
+    return this.transport.json({
+      ...options,
+      method: "POST",
+      path: "/api/events/ticket",
+      isRepeatable: true,
+    });
   }
 
   /** Put files in place of the references in arguments. */
@@ -91,12 +105,24 @@ export class Pagefault {
     request: Omit<ResolveRequest, "arguments"> & { arguments: Arguments },
     options: RequestOptions = {},
   ): Promise<Omit<ResolvedArguments, "arguments"> & { arguments: Arguments }> {
-    return this.transport.json({ ...options, method: "POST", path: "/api/resolve", json: request, isRepeatable: true });
+    return this.transport.json({
+      ...options,
+      method: "POST",
+      path: "/api/resolve",
+      json: request,
+      isRepeatable: true,
+    });
   }
 
   /** A stored record, named by its id, as messages of a provider. */
   render(request: RenderRequest, options: RequestOptions = {}): Promise<RenderedRecord> {
-    return this.transport.json({ ...options, method: "POST", path: "/api/render", json: request, isRepeatable: true });
+    return this.transport.json({
+      ...options,
+      method: "POST",
+      path: "/api/render",
+      json: request,
+      isRepeatable: true,
+    });
   }
 
   /** Say what is wrong with a history: a list of messages, a request to a provider, or a session. */
@@ -106,7 +132,14 @@ export class Pagefault {
     options: RequestOptions = {},
   ): Promise<Diagnosis> {
     const json = Array.isArray(history) ? { messages: history } : history;
-    return this.transport.json({ ...options, method: "POST", path: "/api/doctor", query: wish, json, isRepeatable: true });
+    return this.transport.json({
+      ...options,
+      method: "POST",
+      path: "/api/doctor",
+      query: wish,
+      json,
+      isRepeatable: true,
+    });
   }
 
   version(options: RequestOptions = {}): Promise<Version> {
@@ -127,13 +160,22 @@ export class Pagefault {
    * A tool whose results are stored, and which returns what the model should see: a text, or the
    * messages of `target`. Of an MCP client it is `callTool`, with the result that is to be shown.
    */
-  wrap(client: ToolCaller, options?: Omit<WrapOptions, "name" | "target" | "callId">): <Result>(params: Parameters<ToolCaller["callTool"]>[0], ...rest: unknown[]) => Promise<Result>;
+  wrap(
+    client: ToolCaller,
+    options?: Omit<WrapOptions, "name" | "target" | "callId">,
+  ): <Result>(params: Parameters<ToolCaller["callTool"]>[0], ...rest: unknown[]) => Promise<Result>;
   wrap<Arguments extends unknown[]>(
     tool: (...args: Arguments) => unknown,
     options: WrapOptions<Arguments> & { target: Target },
   ): (...args: Arguments) => Promise<Record<string, unknown>[]>;
-  wrap<Arguments extends unknown[]>(tool: (...args: Arguments) => unknown, options?: WrapOptions<Arguments>): (...args: Arguments) => Promise<string>;
-  wrap<Arguments extends unknown[]>(tool: ToolCaller | ((...args: Arguments) => unknown), options: WrapOptions<Arguments> = {}): unknown {
+  wrap<Arguments extends unknown[]>(
+    tool: (...args: Arguments) => unknown,
+    options?: WrapOptions<Arguments>,
+  ): (...args: Arguments) => Promise<string>;
+  wrap<Arguments extends unknown[]>(
+    tool: ToolCaller | ((...args: Arguments) => unknown),
+    options: WrapOptions<Arguments> = {},
+  ): unknown {
     const { name, target, callId, ...store } = options;
     if (isToolCaller(tool)) {
       return async (params: Parameters<ToolCaller["callTool"]>[0], ...rest: never[]) => {
@@ -146,7 +188,11 @@ export class Pagefault {
     }
     return async (...args: Arguments) => {
       const outcome = await outcomeOf(() => tool(...args));
-      const call = { toolName: name || tool.name || "tool", toolCallId: callId?.(...args), target: target ?? "text" };
+      const call = {
+        toolName: name || tool.name || "tool",
+        toolCallId: callId?.(...args),
+        target: target ?? "text",
+      };
       const stored = await storeOutcome(this.toolResults, outcome, store, call);
       if (stored === undefined) return shownAnyway(target, outcome, call);
       return target === undefined ? textShown(stored) : stored.messages;
@@ -155,9 +201,15 @@ export class Pagefault {
 }
 
 /** What the tool returned; messages of a provider only the service can write. */
-function shownAnyway(target: Target | undefined, outcome: Outcome, { toolName }: { toolName: string }): string {
+function shownAnyway(
+  target: Target | undefined,
+  outcome: Outcome,
+  { toolName }: { toolName: string },
+): string {
   if (target === undefined) return textOf(passOn(outcome));
-  throw new PagefaultError(`The result of ${toolName} could not be stored, so there are no messages for ${target}`);
+  throw new PagefaultError(
+    `The result of ${toolName} could not be stored, so there are no messages for ${target}`,
+  );
 }
 
 /** The text without the line that says which tool it is of: who called it knows. */
@@ -181,15 +233,23 @@ export class Tools {
 
   /** Their definitions, in the dialect of a target; `only` picks some by name. */
   list(
-    { target, only }: Omit<QueryOf<ListToolsData>, "only"> & { only?: readonly string[] | undefined },
+    {
+      target,
+      only,
+    }: Omit<QueryOf<ListToolsData>, "only"> & { only?: readonly string[] | undefined },
     options: RequestOptions = {},
   ): Promise<ToolDefinitions> {
     return this.transport.json({ ...options, path: "/api/tools", query: { target, only } });
   }
 
   /** The rules that a model needs to use them well. */
-  async instructions(wish: QueryOf<GetToolInstructionsData> = {}, options: RequestOptions = {}): Promise<string> {
-    return (await this.transport.response({ ...options, path: "/api/tools/instructions", query: wish })).text();
+  async instructions(
+    wish: QueryOf<GetToolInstructionsData> = {},
+    options: RequestOptions = {},
+  ): Promise<string> {
+    return (
+      await this.transport.response({ ...options, path: "/api/tools/instructions", query: wish })
+    ).text();
   }
 }
 

@@ -17,7 +17,10 @@ export class ResourceReader {
   private ahead = 1;
   private next = 0;
 
-  constructor(descriptor: ResourceDescriptor, fetchRange: (range: ByteRange) => Promise<Uint8Array>) {
+  constructor(
+    descriptor: ResourceDescriptor,
+    fetchRange: (range: ByteRange) => Promise<Uint8Array>,
+  ) {
     this.descriptor = descriptor;
     this.fetchRange = fetchRange;
   }
@@ -75,7 +78,8 @@ export class ResourceReader {
       wanted.push(this.blocks.get(number)!);
     }
     const coming = last + 1;
-    if (this.ahead > 1 && coming * BLOCK_BYTES < this.size && !this.blocks.has(coming)) this.request(coming, coming);
+    if (this.ahead > 1 && coming * BLOCK_BYTES < this.size && !this.blocks.has(coming))
+      this.request(coming, coming);
     for (const number of this.blocks.keys()) {
       if (this.blocks.size <= Math.max(MOST_KEPT, last - first + MOST_AHEAD)) break;
       this.blocks.delete(number);
@@ -92,14 +96,19 @@ export class ResourceReader {
     const start = first * BLOCK_BYTES;
     const end = Math.min(start + count * BLOCK_BYTES, this.size);
     const coming = this.fetchRange({ start, end }).then((bytes) => {
-      if (bytes.length !== end - start) throw new ConnectionError(`${bytes.length} bytes came instead of ${end - start}`);
+      if (bytes.length !== end - start)
+        throw new ConnectionError(`${bytes.length} bytes came instead of ${end - start}`);
       return bytes;
     });
     for (let index = 0; index < count; index += 1) {
-      const block = coming.then((bytes) => bytes.subarray(index * BLOCK_BYTES, (index + 1) * BLOCK_BYTES));
+      const block = coming.then((bytes) =>
+        bytes.subarray(index * BLOCK_BYTES, (index + 1) * BLOCK_BYTES),
+      );
       this.blocks.set(first + index, block);
       // Whoever reads it hears of the failure; the next one asks again.
-      block.catch(() => this.blocks.get(first + index) === block && this.blocks.delete(first + index));
+      block.catch(
+        () => this.blocks.get(first + index) === block && this.blocks.delete(first + index),
+      );
     }
   }
 }

@@ -50,9 +50,19 @@ export class Resources {
   }
 
   /** A link that opens the content without a key for a while, in `<img>` and `<video>` too. */
-  signedUrl(uri: string, wish: SignedUrlRequest = {}, options: RequestOptions = {}): Promise<SignedUrl> {
+  signedUrl(
+    uri: string,
+    wish: SignedUrlRequest = {},
+    options: RequestOptions = {},
+  ): Promise<SignedUrl> {
     const path = `${pathOf(uri)}/signed-url`;
-    return this.transport.json({ ...options, method: "POST", path, json: wish, isRepeatable: true });
+    return this.transport.json({
+      ...options,
+      method: "POST",
+      path,
+      json: wish,
+      isRepeatable: true,
+    });
   }
 
   /**
@@ -74,12 +84,22 @@ export class Resources {
   /** A reader of any part of the content, which keeps what it has read and reads ahead. */
   async open(uri: string, options: RequestOptions = {}): Promise<ResourceReader> {
     const descriptor = await this.get(uri, options);
-    return new ResourceReader(descriptor, (range: ByteRange) => this.bytes(uri, { ...options, range }));
+    return new ResourceReader(descriptor, (range: ByteRange) =>
+      this.bytes(uri, { ...options, range }),
+    );
   }
 
   /** A part of a text: lines, the lines with a word, or a value of a JSON document. */
-  text(uri: string, wish: { grep: string } & TextWish, options?: RequestOptions): Promise<TextMatches>;
-  text(uri: string, wish?: { grep?: never; pointer?: never } & TextWish, options?: RequestOptions): Promise<TextLines>;
+  text(
+    uri: string,
+    wish: { grep: string } & TextWish,
+    options?: RequestOptions,
+  ): Promise<TextMatches>;
+  text(
+    uri: string,
+    wish?: { grep?: never; pointer?: never } & TextWish,
+    options?: RequestOptions,
+  ): Promise<TextLines>;
   text(uri: string, wish: TextWish, options?: RequestOptions): Promise<TextPiece>;
   text(uri: string, wish: TextWish = {}, options: RequestOptions = {}): Promise<TextPiece> {
     return this.transport.json({ ...options, path: `${pathOf(uri)}/text`, query: wish });
@@ -96,14 +116,22 @@ export class Aliases {
 
   /** Give an alias to a resource; `ifMatch` moves it from another one. */
   put(alias: string, uri: string, options: Conditions & RequestOptions = {}): Promise<AliasRecord> {
-    return this.transport.json({ ...options, method: "PUT", path: at`/api/aliases/${alias}`, json: { uri } });
+    return this.transport.json({
+      ...options,
+      method: "PUT",
+      path: at`/api/aliases/${alias}`,
+      json: { uri },
+    });
   }
 
   get(alias: string, options: RequestOptions = {}): Promise<AliasRecord> {
     return this.transport.json({ ...options, path: at`/api/aliases/${alias}` });
   }
 
-  list({ uri, limit, ...options }: { readonly uri?: string | undefined } & ListWish = {}): List<AliasRecord, AliasPage> {
+  list({ uri, limit, ...options }: { readonly uri?: string | undefined } & ListWish = {}): List<
+    AliasRecord,
+    AliasPage
+  > {
     return listAt(this.transport, "/api/aliases", { ...options, query: { uri, limit } });
   }
 

@@ -28,7 +28,14 @@ import type {
 } from "./generated/types.gen.ts";
 import { listAt, type List } from "./lists.ts";
 import { ToolResults, type CreateToolResultOptions, type ToolResultDraft } from "./toolResults.ts";
-import { at, newIdempotencyKey, type Conditions, type QueryOf, type RequestOptions, type Transport } from "./transport.ts";
+import {
+  at,
+  newIdempotencyKey,
+  type Conditions,
+  type QueryOf,
+  type RequestOptions,
+  type Transport,
+} from "./transport.ts";
 
 type Idempotent = RequestOptions & { readonly idempotencyKey?: string | undefined };
 
@@ -55,14 +62,30 @@ export class Sessions {
   }
 
   /** Sessions, the one last written to first; `q` is a part of their ids. */
-  list({ q, limit, ...options }: Omit<QueryOf<ListSessionsData>, "cursor"> & RequestOptions = {}): List<SessionRecord, SessionPage> {
+  list({
+    q,
+    limit,
+    ...options
+  }: Omit<QueryOf<ListSessionsData>, "cursor"> & RequestOptions = {}): List<
+    SessionRecord,
+    SessionPage
+  > {
     return listAt(this.transport, "/api/sessions", { ...options, query: { q, limit } });
   }
 
   /** Restore a session that `bundle` of another service has given. */
-  importBundle(bundle: Blob | ArrayBuffer | Uint8Array, options: RequestOptions = {}): Promise<SessionRecord> {
+  importBundle(
+    bundle: Blob | ArrayBuffer | Uint8Array,
+    options: RequestOptions = {},
+  ): Promise<SessionRecord> {
     const headers = { "Content-Type": "application/zip" };
-    return this.transport.json({ ...options, method: "POST", path: "/api/sessions/import", body: bundle as BodyInit, headers });
+    return this.transport.json({
+      ...options,
+      method: "POST",
+      path: "/api/sessions/import",
+      body: bundle as BodyInit,
+      headers,
+    });
   }
 }
 
@@ -88,12 +111,29 @@ export class Session {
 
   /** Delete the session with its history and pages. It is not repeated, since it has a receipt. */
   delete(options: RequestOptions = {}): Promise<DeletionReceipt> {
-    return this.transport.json({ ...options, method: "DELETE", path: this.path, isRepeatable: false });
+    return this.transport.json({
+      ...options,
+      method: "DELETE",
+      path: this.path,
+      isRepeatable: false,
+    });
   }
 
   /** The history, from the beginning or behind a `seq`. */
-  messages({ after, media, limit, ...options }: Omit<QueryOf<ListMessagesData>, "cursor"> & RequestOptions = {}): List<HistoryEntry, MessagePage> {
-    return listAt(this.transport, `${this.path}/messages`, { ...options, query: { media, limit }, once: { after } });
+  messages({
+    after,
+    media,
+    limit,
+    ...options
+  }: Omit<QueryOf<ListMessagesData>, "cursor"> & RequestOptions = {}): List<
+    HistoryEntry,
+    MessagePage
+  > {
+    return listAt(this.transport, `${this.path}/messages`, {
+      ...options,
+      query: { media, limit },
+      once: { after },
+    });
   }
 
   message(seq: number, options: RequestOptions = {}): Promise<HistoryEntry> {
@@ -106,26 +146,48 @@ export class Session {
   }
 
   /** Store a result of a tool. */
-  toolResult(draft: Omit<ToolResultDraft, "sessionId">, options: CreateToolResultOptions = {}): Promise<RenderedToolResult> {
+  toolResult(
+    draft: Omit<ToolResultDraft, "sessionId">,
+    options: CreateToolResultOptions = {},
+  ): Promise<RenderedToolResult> {
     return new ToolResults(this.transport).create({ ...draft, sessionId: this.id }, options);
   }
 
   /** Append all that one step of an agent says, in one transaction. */
-  turn(entries: readonly TurnStep[], { render, expectedSeq, ...options }: TurnOptions = {}): Promise<TurnReceipt> {
-    return this.post("turns", { entries, render, expectedSeq } satisfies Record<keyof TurnRequest, unknown>, options);
+  turn(
+    entries: readonly TurnStep[],
+    { render, expectedSeq, ...options }: TurnOptions = {},
+  ): Promise<TurnReceipt> {
+    return this.post(
+      "turns",
+      { entries, render, expectedSeq } satisfies Record<keyof TurnRequest, unknown>,
+      options,
+    );
   }
 
   /** Run a call that a model made of one of the memory's tools; its answer is a rendering. */
   callTool(call: ToolCallRequest, options: RequestOptions = {}): Promise<RenderedRecord> {
     const path = `${this.path}/tool-calls`;
     // The same call gets the stored answer.
-    return this.transport.json({ ...options, method: "POST", path, json: call, isRepeatable: true });
+    return this.transport.json({
+      ...options,
+      method: "POST",
+      path,
+      json: call,
+      isRepeatable: true,
+    });
   }
 
   /** The history as messages of a provider. */
   render(wish: RenderWish, options: RequestOptions = {}): Promise<RenderedRecord> {
     const json: RenderRequest = { ...wish, sessionId: this.id };
-    return this.transport.json({ ...options, method: "POST", path: "/api/render", json, isRepeatable: true });
+    return this.transport.json({
+      ...options,
+      method: "POST",
+      path: "/api/render",
+      json,
+      isRepeatable: true,
+    });
   }
 
   /** The history as messages that are kept here: only what is new is asked for. */
@@ -136,30 +198,52 @@ export class Session {
   /** Store a request of a user, perhaps with files. */
   interact(
     draft: InteractionDraft,
-    { attachments, idempotencyKey = newIdempotencyKey(), ...options }: Idempotent & { readonly attachments?: "stored" | "any" | undefined } = {},
+    {
+      attachments,
+      idempotencyKey = newIdempotencyKey(),
+      ...options
+    }: Idempotent & { readonly attachments?: "stored" | "any" | undefined } = {},
   ): Promise<InteractionRecord> {
     const call = { ...options, idempotencyKey, method: "POST", path: `${this.path}/interactions` };
     return this.transport.json({ ...call, query: { attachments }, json: draft });
   }
 
   interaction(interactionId: string, options: RequestOptions = {}): Promise<InteractionRecord> {
-    return this.transport.json({ ...options, path: this.path + at`/interactions/${interactionId}` });
+    return this.transport.json({
+      ...options,
+      path: this.path + at`/interactions/${interactionId}`,
+    });
   }
 
   /** Set the assistant's response to an interaction, once. */
-  answer(interactionId: string, output: ChatMessage, options: Pick<Conditions, "ifMatch"> & RequestOptions = {}): Promise<InteractionRecord> {
+  answer(
+    interactionId: string,
+    output: ChatMessage,
+    options: Pick<Conditions, "ifMatch"> & RequestOptions = {},
+  ): Promise<InteractionRecord> {
     const path = this.path + at`/interactions/${interactionId}/output`;
     return this.transport.json({ ...options, method: "PUT", path, json: output });
   }
 
-  interactions(
-    { input_kind, limit, ...options }: Omit<QueryOf<ListInteractionsData>, "cursor"> & RequestOptions = {},
-  ): List<InteractionRecord, InteractionPage> {
-    return listAt(this.transport, `${this.path}/interactions`, { ...options, query: { input_kind, limit } });
+  interactions({
+    input_kind,
+    limit,
+    ...options
+  }: Omit<QueryOf<ListInteractionsData>, "cursor"> & RequestOptions = {}): List<
+    InteractionRecord,
+    InteractionPage
+  > {
+    return listAt(this.transport, `${this.path}/interactions`, {
+      ...options,
+      query: { input_kind, limit },
+    });
   }
 
   /** A line for each page of the session, for a model. */
-  manifest({ limit, ...options }: { readonly limit?: number | undefined } & RequestOptions = {}): Promise<PageManifest> {
+  manifest({
+    limit,
+    ...options
+  }: { readonly limit?: number | undefined } & RequestOptions = {}): Promise<PageManifest> {
     return this.transport.json({ ...options, path: `${this.path}/manifest`, query: { limit } });
   }
 
@@ -173,7 +257,17 @@ export class Session {
     return readEvents(this.transport, `${this.path}/events`, options);
   }
 
-  private post<Value>(noun: string, json: unknown, { idempotencyKey = newIdempotencyKey(), ...options }: Idempotent): Promise<Value> {
-    return this.transport.json({ ...options, idempotencyKey, method: "POST", path: `${this.path}/${noun}`, json });
+  private post<Value>(
+    noun: string,
+    json: unknown,
+    { idempotencyKey = newIdempotencyKey(), ...options }: Idempotent,
+  ): Promise<Value> {
+    return this.transport.json({
+      ...options,
+      idempotencyKey,
+      method: "POST",
+      path: `${this.path}/${noun}`,
+      json,
+    });
   }
 }

@@ -8,7 +8,9 @@ const ROUND_CONSTANTS = Int32Array.from(PRIMES, (prime) => fraction(Math.cbrt(pr
 const BLOCK_BYTES = 64;
 
 export class Sha256 {
-  private readonly state = Int32Array.from(PRIMES.slice(0, 8), (prime) => fraction(Math.sqrt(prime)));
+  private readonly state = Int32Array.from(PRIMES.slice(0, 8), (prime) =>
+    fraction(Math.sqrt(prime)),
+  );
   private readonly words = new Int32Array(64);
   private readonly rest = new Uint8Array(BLOCK_BYTES);
   private restLength = 0;
@@ -44,7 +46,8 @@ export class Sha256 {
     const { words, state } = this;
     for (let t = 0; t < 16; t += 1) {
       const at = start + t * 4;
-      words[t] = (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
+      words[t] =
+        (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
     }
     for (let t = 16; t < 64; t += 1) {
       const early = words[t - 15]!;
@@ -53,8 +56,14 @@ export class Sha256 {
       const sigma1 = right(late, 17) ^ right(late, 19) ^ (late >>> 10);
       words[t] = words[t - 16]! + sigma0 + words[t - 7]! + sigma1;
     }
-    let a = state[0]!, b = state[1]!, c = state[2]!, d = state[3]!;
-    let e = state[4]!, f = state[5]!, g = state[6]!, h = state[7]!;
+    let a = state[0]!,
+      b = state[1]!,
+      c = state[2]!,
+      d = state[3]!;
+    let e = state[4]!,
+      f = state[5]!,
+      g = state[6]!,
+      h = state[7]!;
     for (let t = 0; t < 64; t += 1) {
       const sum1 = right(e, 6) ^ right(e, 11) ^ right(e, 25);
       const one = (h + sum1 + ((e & f) ^ (~e & g)) + ROUND_CONSTANTS[t]! + words[t]!) | 0;

@@ -9,7 +9,13 @@ import type {
   ToolResultRecord,
 } from "./generated/types.gen.ts";
 import { listAt, type List } from "./lists.ts";
-import { at, newIdempotencyKey, type QueryOf, type RequestOptions, type Transport } from "./transport.ts";
+import {
+  at,
+  newIdempotencyKey,
+  type QueryOf,
+  type RequestOptions,
+  type Transport,
+} from "./transport.ts";
 
 export interface ToolResultDraft {
   readonly toolName: string;
@@ -34,12 +40,23 @@ export class ToolResults {
   }
 
   /** Store a result. With `render` the record has its `rendering` for that target. */
-  create(draft: ToolResultDraft, options: CreateToolResultOptions = {}): Promise<RenderedToolResult> {
+  create(
+    draft: ToolResultDraft,
+    options: CreateToolResultOptions = {},
+  ): Promise<RenderedToolResult> {
     const { idempotencyKey, signal, timeoutMs, retries, ...query } = options;
     // In a session a call has one result, and is recognised by its id.
     const key = draft.sessionId ? idempotencyKey : (idempotencyKey ?? newIdempotencyKey());
     const json = { ...draft, result: draft.result ?? null };
-    const call = { signal, timeoutMs, retries, query, json, idempotencyKey: key, isRepeatable: true };
+    const call = {
+      signal,
+      timeoutMs,
+      retries,
+      query,
+      json,
+      idempotencyKey: key,
+      isRepeatable: true,
+    };
     return this.transport.json({ ...call, method: "POST", path: "/api/tool-results" });
   }
 
@@ -47,14 +64,27 @@ export class ToolResults {
     return this.transport.json({ ...options, path: at`/api/tool-results/${id}` });
   }
 
-  list(
-    { sessionId, limit, ...options }: Omit<QueryOf<ListToolResultsData>, "cursor"> & RequestOptions = {},
-  ): List<ToolResultRecord, ToolResultPage> {
+  list({
+    sessionId,
+    limit,
+    ...options
+  }: Omit<QueryOf<ListToolResultsData>, "cursor"> & RequestOptions = {}): List<
+    ToolResultRecord,
+    ToolResultPage
+  > {
     return listAt(this.transport, "/api/tool-results", { ...options, query: { sessionId, limit } });
   }
 
   /** The result as messages of a provider. */
-  render(id: string, wish: QueryOf<RenderToolResultData>, options: RequestOptions = {}): Promise<RenderedRecord> {
-    return this.transport.json({ ...options, path: at`/api/tool-results/${id}/render`, query: wish });
+  render(
+    id: string,
+    wish: QueryOf<RenderToolResultData>,
+    options: RequestOptions = {},
+  ): Promise<RenderedRecord> {
+    return this.transport.json({
+      ...options,
+      path: at`/api/tool-results/${id}/render`,
+      query: wish,
+    });
   }
 }

@@ -108,7 +108,10 @@ export class Transport {
     return (typeof key === "function" ? await key() : key) ?? null;
   }
 
-  private async send<Value>(call: Call, read: (response: Response) => Promise<Value>): Promise<Value> {
+  private async send<Value>(
+    call: Call,
+    read: (response: Response) => Promise<Value>,
+  ): Promise<Value> {
     const { retries = this.options.retries ?? 3 } = call;
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -116,14 +119,18 @@ export class Transport {
       } catch (failure) {
         // It is gone: an earlier attempt has arrived, and its answer has not.
         if (attempt > 0 && isGone(call, failure)) return undefined as Value;
-        const waitMs = attempt < retries ? waitBefore(failure, attempt, isRepeatable(call)) : undefined;
+        const waitMs =
+          attempt < retries ? waitBefore(failure, attempt, isRepeatable(call)) : undefined;
         if (waitMs === undefined) throw failure;
         await pause(waitMs, call.signal);
       }
     }
   }
 
-  private async attempt<Value>(call: Call, read: (response: Response) => Promise<Value>): Promise<Value> {
+  private async attempt<Value>(
+    call: Call,
+    read: (response: Response) => Promise<Value>,
+  ): Promise<Value> {
     call.signal?.throwIfAborted();
     const key = await this.key();
     const late = new AbortController();
@@ -145,9 +152,13 @@ export class Transport {
     } catch (failure) {
       call.signal?.throwIfAborted();
       if (failure instanceof PagefaultError) throw failure;
-      if (late.signal.aborted) throw new TimedOutError(`No answer within ${timeoutMs} ms: ${named(call)}`);
-      if (failure instanceof SyntaxError) throw new PagefaultError(`The answer is not JSON: ${named(call)}`);
-      throw new ConnectionError(`No answer to ${named(call)}: ${reasonOf(failure)}`, { cause: failure });
+      if (late.signal.aborted)
+        throw new TimedOutError(`No answer within ${timeoutMs} ms: ${named(call)}`);
+      if (failure instanceof SyntaxError)
+        throw new PagefaultError(`The answer is not JSON: ${named(call)}`);
+      throw new ConnectionError(`No answer to ${named(call)}: ${reasonOf(failure)}`, {
+        cause: failure,
+      });
     } finally {
       clearTimeout(timer);
     }
@@ -193,8 +204,12 @@ export function backoffMs(attempt: number, firstMs = FIRST_WAIT_MS, longestMs = 
 
 /** Whether a later attempt may succeed; not whether it is safe. */
 export function isPassing(failure: unknown): boolean {
-  if (!(failure instanceof ProblemError)) return failure instanceof ConnectionError || failure instanceof TimedOutError;
-  return (PASSING.has(failure.status) && !LASTING_CODES.has(failure.code)) || PASSING_CODES.has(failure.code);
+  if (!(failure instanceof ProblemError))
+    return failure instanceof ConnectionError || failure instanceof TimedOutError;
+  return (
+    (PASSING.has(failure.status) && !LASTING_CODES.has(failure.code)) ||
+    PASSING_CODES.has(failure.code)
+  );
 }
 
 function waitBefore(failure: unknown, attempt: number, isRepeatable: boolean): number | undefined {
@@ -206,7 +221,12 @@ function waitBefore(failure: unknown, attempt: number, isRepeatable: boolean): n
 }
 
 function isGone(call: Call, failure: unknown): boolean {
-  return call.method === "DELETE" && isRepeatable(call) && failure instanceof ProblemError && failure.status === 404;
+  return (
+    call.method === "DELETE" &&
+    isRepeatable(call) &&
+    failure instanceof ProblemError &&
+    failure.status === 404
+  );
 }
 
 function isRepeatable(call: Call): boolean {
@@ -228,14 +248,17 @@ function headersOf(call: Call, key: string | null): Headers {
     ...call.headers,
   };
   const headers = new Headers();
-  for (const [name, value] of Object.entries(named)) if (value !== undefined) headers.set(name, value);
+  for (const [name, value] of Object.entries(named))
+    if (value !== undefined) headers.set(name, value);
   return headers;
 }
 
 function bodyOf(call: Call): RequestInit & { duplex?: "half" } {
   if (call.json !== undefined) return { body: JSON.stringify(call.json) };
   if (call.body === undefined) return {};
-  return call.body instanceof ReadableStream ? { body: call.body, duplex: "half" } : { body: call.body };
+  return call.body instanceof ReadableStream
+    ? { body: call.body, duplex: "half" }
+    : { body: call.body };
 }
 
 function named(call: Call): string {

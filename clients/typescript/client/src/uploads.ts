@@ -9,9 +9,23 @@ import type { ResourceRecord } from "./generated/types.gen.ts";
 import { fetchWithProgress } from "./progress.ts";
 import { resourceId } from "./references.ts";
 import { Sha256 } from "./sha256.ts";
-import { at, backoffMs, isPassing, pause, type Call, type RequestOptions, type Transport } from "./transport.ts";
+import {
+  at,
+  backoffMs,
+  isPassing,
+  pause,
+  type Call,
+  type RequestOptions,
+  type Transport,
+} from "./transport.ts";
 
-export type UploadSource = Blob | ArrayBuffer | ArrayBufferView | string | AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>;
+export type UploadSource =
+  | Blob
+  | ArrayBuffer
+  | ArrayBufferView
+  | string
+  | AsyncIterable<Uint8Array>
+  | ReadableStream<Uint8Array>;
 
 export interface UploadOptions extends RequestOptions {
   readonly filename?: string | undefined;
@@ -21,7 +35,8 @@ export interface UploadOptions extends RequestOptions {
   /** How many bytes a stream has. One without a size above a piece is sent in one request. */
   readonly size?: number | undefined;
   /** Called as bytes go out; `total` is undefined of a stream without a size. */
-  readonly onProgress?: ((progress: { sent: number; total: number | undefined }) => void) | undefined;
+  readonly onProgress?:
+    ((progress: { sent: number; total: number | undefined }) => void) | undefined;
   /** How large a piece is, and the largest file that goes in one request; 8 MiB by default. */
   readonly pieceBytes?: number | undefined;
   /** Called with the id of an upload in pieces, by which it can be taken up later. */
@@ -46,7 +61,11 @@ interface Pieces {
 }
 
 /** Store a file as a resource. */
-export async function upload(transport: Transport, source: UploadSource, options: UploadOptions): Promise<ResourceRecord> {
+export async function upload(
+  transport: Transport,
+  source: UploadSource,
+  options: UploadOptions,
+): Promise<ResourceRecord> {
   const named: UploadOptions = { ...describe(source), ...given(options) };
   const pieceBytes = named.pieceBytes ?? PIECE_BYTES;
   const pieces = piecesOf(source, named.size);
@@ -54,13 +73,18 @@ export async function upload(transport: Transport, source: UploadSource, options
   if (named.uploadId === undefined && isSmall) {
     return sendWhole(transport, await pieces.take(0, pieceBytes), named);
   }
-  if (pieces.size !== undefined) return new PiecewiseUpload(transport, pieces, pieces.size, pieceBytes, named).send();
+  if (pieces.size !== undefined)
+    return new PiecewiseUpload(transport, pieces, pieces.size, pieceBytes, named).send();
   const beginning = await pieces.take(0, pieceBytes);
   if (beginning.size < pieceBytes) return sendWhole(transport, beginning, named);
   return sendWhole(transport, streamOf(pieces, pieceBytes, named), named);
 }
 
-async function sendWhole(transport: Transport, body: Blob | ReadableStream<Uint8Array>, options: UploadOptions) {
+async function sendWhole(
+  transport: Transport,
+  body: Blob | ReadableStream<Uint8Array>,
+  options: UploadOptions,
+) {
   const { filename, alias, mimeType = "application/octet-stream", onProgress } = options;
   const total = body instanceof Blob ? body.size : undefined;
   onProgress?.({ sent: 0, total });
@@ -74,7 +98,10 @@ async function sendWhole(transport: Transport, body: Blob | ReadableStream<Uint8
     body,
     // The same file is the same resource.
     isRepeatable: true,
-    fetch: total && onProgress ? fetchWithProgress((sent) => onProgress({ sent: Math.min(sent, total), total })) : undefined,
+    fetch:
+      total && onProgress
+        ? fetchWithProgress((sent) => onProgress({ sent: Math.min(sent, total), total }))
+        : undefined,
   };
   const record = await transport.json<ResourceRecord>(call);
   onProgress?.({ sent: record.size, total: record.size });
@@ -91,7 +118,13 @@ class PiecewiseUpload {
   private offset = 0;
   private resource: string | undefined;
 
-  constructor(transport: Transport, pieces: Pieces, size: number, pieceBytes: number, options: UploadOptions) {
+  constructor(
+    transport: Transport,
+    pieces: Pieces,
+    size: number,
+    pieceBytes: number,
+    options: UploadOptions,
+  ) {
     this.transport = transport;
     this.pieces = pieces;
     this.size = size;
@@ -130,15 +163,29 @@ class PiecewiseUpload {
       await this.askOffset();
       return;
     }
-    const metadata = Object.entries({ filename, filetype: mimeType, alias }).flatMap(([name, value]) =>
-      value ? [`${name} ${base64Of(new TextEncoder().encode(value))}`] : [],
+    const metadata = Object.entries({ filename, filetype: mimeType, alias }).flatMap(
+      ([name, value]) => (value ? [`${name} ${base64Of(new TextEncoder().encode(value))}`] : []),
     );
-    const headers = { ...TUS, "Upload-Length": `${this.size}`, "Upload-Metadata": metadata.join(",") || undefined };
+    const headers = {
+      ...TUS,
+      "Upload-Length": `${this.size}`,
+      "Upload-Metadata": metadata.join(",") || undefined,
+    };
     // One that is created twice expires.
-    const call: Call = { method: "POST", path: "/api/uploads", headers, signal, isRepeatable: true };
+    const call: Call = {
+      method: "POST",
+      path: "/api/uploads",
+      headers,
+      signal,
+      isRepeatable: true,
+    };
     const location = (await this.headersOf(call)).get("Location") ?? "";
     // The address may name a host that only proxies know.
-    const id = location.replace(/[?#].*$/, "").split("/").at(-1) ?? "";
+    const id =
+      location
+        .replace(/[?#].*$/, "")
+        .split("/")
+        .at(-1) ?? "";
     this.path = at`/api/uploads/${id}`;
     onStart?.(id);
     this.tell(0);
@@ -147,8 +194,13 @@ class PiecewiseUpload {
   private async sendPiece(): Promise<void> {
     const start = this.offset;
     const piece = await this.pieces.take(start, Math.min(start + this.pieceBytes, this.size));
-    if (piece.size === 0 && start < this.size) throw new PagefaultError(`The source ended at ${start} of ${this.size} bytes`);
-    const headers = { ...TUS, "Upload-Offset": `${start}`, "Content-Type": "application/offset+octet-stream" };
+    if (piece.size === 0 && start < this.size)
+      throw new PagefaultError(`The source ended at ${start} of ${this.size} bytes`);
+    const headers = {
+      ...TUS,
+      "Upload-Offset": `${start}`,
+      "Content-Type": "application/offset+octet-stream",
+    };
     const answered = await this.headersOf({
       ...patient(this.transport, this.options, piece.size),
       method: "PATCH",
@@ -156,7 +208,9 @@ class PiecewiseUpload {
       headers,
       body: piece,
       retries: 0,
-      fetch: this.options.onProgress && fetchWithProgress((sent) => this.tell(start + Math.min(sent, piece.size))),
+      fetch:
+        this.options.onProgress &&
+        fetchWithProgress((sent) => this.tell(start + Math.min(sent, piece.size))),
     });
     this.note(answered);
   }
@@ -188,15 +242,24 @@ function canGoOn(failure: unknown): boolean {
 }
 
 /** Time for a body of this size, on a slow line. */
-function patient(transport: Transport, { signal, retries, timeoutMs }: UploadOptions, size: number): RequestOptions {
+function patient(
+  transport: Transport,
+  { signal, retries, timeoutMs }: UploadOptions,
+  size: number,
+): RequestOptions {
   const usualMs = timeoutMs ?? transport.options.timeoutMs ?? 60_000;
   // A timer cannot wait for longer.
-  return { signal, retries, timeoutMs: Math.min(usualMs + size / SLOWEST_BYTES_PER_MS, 2 ** 31 - 1) };
+  return {
+    signal,
+    retries,
+    timeoutMs: Math.min(usualMs + size / SLOWEST_BYTES_PER_MS, 2 ** 31 - 1),
+  };
 }
 
 function describe(source: UploadSource): UploadOptions {
   const isFile = typeof File !== "undefined" && source instanceof File;
-  const type = source instanceof Blob ? source.type : typeof source === "string" ? "text/plain" : "";
+  const type =
+    source instanceof Blob ? source.type : typeof source === "string" ? "text/plain" : "";
   return { filename: isFile ? source.name : undefined, mimeType: type || undefined };
 }
 
@@ -216,7 +279,10 @@ function piecesOfBlob(blob: Blob): Pieces {
   return { size: blob.size, take: async (start, end) => blob.slice(start, end) };
 }
 
-function piecesOfStream(source: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>, size: number | undefined): Pieces {
+function piecesOfStream(
+  source: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>,
+  size: number | undefined,
+): Pieces {
   const chunks = chunksOf(source);
   let kept: Uint8Array[] = [];
   let keptFrom = 0;
@@ -224,10 +290,12 @@ function piecesOfStream(source: AsyncIterable<Uint8Array> | ReadableStream<Uint8
   return {
     size,
     async take(start, end) {
-      if (start < keptFrom) throw new PagefaultError(`The source is a stream, and was read beyond ${start} before`);
+      if (start < keptFrom)
+        throw new PagefaultError(`The source is a stream, and was read beyond ${start} before`);
       while (keptTo < end) {
         // What lies before is on the service, and is not needed again.
-        while (kept[0] !== undefined && keptFrom + kept[0].length <= start) keptFrom += kept.shift()!.length;
+        while (kept[0] !== undefined && keptFrom + kept[0].length <= start)
+          keptFrom += kept.shift()!.length;
         const { done, value } = await chunks.next();
         if (done) break;
         kept.push(value);
@@ -239,14 +307,20 @@ function piecesOfStream(source: AsyncIterable<Uint8Array> | ReadableStream<Uint8
   };
 }
 
-function chunksOf(source: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>): AsyncIterator<Uint8Array> {
+function chunksOf(
+  source: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>,
+): AsyncIterator<Uint8Array> {
   // Not every browser can iterate a stream.
   if (Symbol.asyncIterator in source) return source[Symbol.asyncIterator]();
   const reader = (source as ReadableStream<Uint8Array>).getReader();
   return { next: async () => (await reader.read()) as IteratorResult<Uint8Array> };
 }
 
-function streamOf(pieces: Pieces, pieceBytes: number, { onProgress }: UploadOptions): ReadableStream<Uint8Array> {
+function streamOf(
+  pieces: Pieces,
+  pieceBytes: number,
+  { onProgress }: UploadOptions,
+): ReadableStream<Uint8Array> {
   let sent = 0;
   return new ReadableStream(
     {

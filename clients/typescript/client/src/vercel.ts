@@ -23,8 +23,15 @@ export interface VercelOptions extends StoreOptions {
 }
 
 /** Tools that store what they return. Those without `execute` stay as they are. */
-export function storedTools<Tools extends ToolSet>(pf: Pagefault, tools: Tools, options: VercelOptions = {}): Tools {
-  const stored = Object.entries(tools).map(([name, each]) => [name, storedTool(pf, name, each as Tool, options)]);
+export function storedTools<Tools extends ToolSet>(
+  pf: Pagefault,
+  tools: Tools,
+  options: VercelOptions = {},
+): Tools {
+  const stored = Object.entries(tools).map(([name, each]) => [
+    name,
+    storedTool(pf, name, each as Tool, options),
+  ]);
   return Object.fromEntries(stored) as Tools;
 }
 
@@ -32,17 +39,27 @@ export function storedTools<Tools extends ToolSet>(pf: Pagefault, tools: Tools, 
 export async function memoryTools(
   pf: Pagefault,
   session: string,
-  { target = "vercel", only }: Pick<VercelOptions, "target"> & { readonly only?: readonly string[] } = {},
+  {
+    target = "vercel",
+    only,
+  }: Pick<VercelOptions, "target"> & { readonly only?: readonly string[] } = {},
 ): Promise<ToolSet> {
   const { tools } = await pf.tools.list({ target, only });
   const made = tools.map((definition) => {
-    const { name, description, inputSchema } = definition as { name: string; description: string; inputSchema: object };
+    const { name, description, inputSchema } = definition as {
+      name: string;
+      description: string;
+      inputSchema: object;
+    };
     const execute = async (input: unknown, { toolCallId, abortSignal: signal }: CallOptions) => {
       const call = { target, id: toolCallId, name, arguments: input as Record<string, unknown> };
       return outputOf((await pf.session(session).callTool(call, { signal })).messages);
     };
     const toModelOutput = ({ output }: { output: ModelOutput }) => output;
-    return [name, tool({ description, inputSchema: jsonSchema(inputSchema), execute, toModelOutput })];
+    return [
+      name,
+      tool({ description, inputSchema: jsonSchema(inputSchema), execute, toModelOutput }),
+    ];
   });
   return Object.fromEntries(made) as ToolSet;
 }
@@ -53,7 +70,11 @@ function storedTool(pf: Pagefault, name: string, given: Tool, options: VercelOpt
   const { target = "vercel", ...store } = options;
   const rendered = new WeakMap<object, ModelOutput>();
 
-  async function stored(run: () => unknown, input: unknown, { toolCallId }: CallOptions): Promise<unknown> {
+  async function stored(
+    run: () => unknown,
+    input: unknown,
+    { toolCallId }: CallOptions,
+  ): Promise<unknown> {
     const outcome = await outcomeOf(run);
     let { result } = outcome;
     if (outcome.success && given.toModelOutput !== undefined) {
@@ -97,7 +118,9 @@ function storedTool(pf: Pagefault, name: string, given: Tool, options: VercelOpt
       const { output } = told;
       if (!isRecord(output)) return (await given.toModelOutput?.(told)) ?? plain(output);
       const wish = { target, handles: store.handles ?? true };
-      return rendered.get(output) ?? outputOf((await pf.toolResults.render(output.id, wish)).messages);
+      return (
+        rendered.get(output) ?? outputOf((await pf.toolResults.render(output.id, wish)).messages)
+      );
     },
   } as Tool;
 }
@@ -118,5 +141,7 @@ function isRecord(output: unknown): output is ToolResultRecord {
 }
 
 function plain(output: unknown): ModelOutput {
-  return typeof output === "string" ? { type: "text", value: output } : ({ type: "json", value: output ?? null } as ModelOutput);
+  return typeof output === "string"
+    ? { type: "text", value: output }
+    : ({ type: "json", value: output ?? null } as ModelOutput);
 }

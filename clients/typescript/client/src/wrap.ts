@@ -7,7 +7,10 @@ import type { CreateToolResultData, RenderedToolResult } from "./generated/types
 import type { ToolResults } from "./toolResults.ts";
 import { newIdempotencyKey } from "./transport.ts";
 
-export type Target = Exclude<NonNullable<CreateToolResultData["query"]>["render"], null | undefined>;
+export type Target = Exclude<
+  NonNullable<CreateToolResultData["query"]>["render"],
+  null | undefined
+>;
 
 export interface StoreOptions {
   /** The session that the results are written to; without it they are in no history. */
@@ -32,7 +35,10 @@ export interface WrapOptions<Arguments extends unknown[] = never[]> extends Stor
 
 /** What an MCP client of any version has. */
 export interface ToolCaller {
-  callTool(params: { name: string; arguments?: Record<string, unknown> }, ...rest: never[]): Promise<unknown>;
+  callTool(
+    params: { name: string; arguments?: Record<string, unknown> },
+    ...rest: never[]
+  ): Promise<unknown>;
 }
 
 export interface StoredCall {
@@ -89,7 +95,12 @@ function warn(failure: unknown): void {
 
 /** Whether something is an MCP client, and not a function. */
 export function isToolCaller(tool: unknown): tool is ToolCaller {
-  return typeof tool === "object" && tool !== null && "callTool" in tool && typeof tool.callTool === "function";
+  return (
+    typeof tool === "object" &&
+    tool !== null &&
+    "callTool" in tool &&
+    typeof tool.callTool === "function"
+  );
 }
 
 /** Run a tool to its end. */
@@ -99,7 +110,8 @@ export async function outcomeOf(run: () => unknown): Promise<Outcome> {
   } catch (failure) {
     // Giving up is no result.
     if (failure instanceof Error && failure.name === "AbortError") throw failure;
-    const result = failure instanceof Error ? `${failure.name}: ${failure.message}` : String(failure);
+    const result =
+      failure instanceof Error ? `${failure.name}: ${failure.message}` : String(failure);
     return { result, success: false, failure };
   }
 }

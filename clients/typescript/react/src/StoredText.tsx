@@ -56,7 +56,8 @@ function useStoredText(id: string) {
       try {
         const reader = last.reader ?? (await client.resources.open(id));
         const piece = await reader.read(lengthOf(last.pieces), PIECE_BYTES);
-        if (!isOver()) setReading({ reader, pieces: [...last.pieces, piece], failure: null, isReading: false });
+        if (!isOver())
+          setReading({ reader, pieces: [...last.pieces, piece], failure: null, isReading: false });
       } catch (problem) {
         if (!isOver()) setReading({ ...last, failure: problem, isReading: false });
       }
@@ -72,8 +73,18 @@ function useStoredText(id: string) {
     };
   }, [next]);
 
-  const text = useMemo(() => (pieces.length === 0 ? undefined : visibleText(decoded(pieces))), [pieces]);
-  return { text, read, size: reading.reader?.size ?? 0, failure, isReading, readOn: () => void next(reading, () => false) };
+  const text = useMemo(
+    () => (pieces.length === 0 ? undefined : visibleText(decoded(pieces))),
+    [pieces],
+  );
+  return {
+    text,
+    read,
+    size: reading.reader?.size ?? 0,
+    failure,
+    isReading,
+    readOn: () => void next(reading, () => false),
+  };
 }
 
 function lengthOf(pieces: readonly Uint8Array[]): number {

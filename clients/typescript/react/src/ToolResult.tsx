@@ -1,5 +1,10 @@
 /** A tool result, drawn from its parts. */
-import { resourceId, type Part, type ResourceDescriptor, type SanitizedToolResult } from "@pagefault/client";
+import {
+  resourceId,
+  type Part,
+  type ResourceDescriptor,
+  type SanitizedToolResult,
+} from "@pagefault/client";
 
 import { MediaPart } from "./MediaPart.tsx";
 import { Origin } from "./Origin.tsx";

@@ -22,9 +22,17 @@ interface PagefaultProviderProps {
 }
 
 /** Gives a client to all components and hooks inside. */
-export function PagefaultProvider({ client, signedLinks = client.hasKey, children }: PagefaultProviderProps) {
+export function PagefaultProvider({
+  client,
+  signedLinks = client.hasKey,
+  children,
+}: PagefaultProviderProps) {
   const shared = useMemo(
-    () => ({ client, resources: new ResourceCache(client, signedLinks), streams: new LiveStreams(client) }),
+    () => ({
+      client,
+      resources: new ResourceCache(client, signedLinks),
+      streams: new LiveStreams(client),
+    }),
     [client, signedLinks],
   );
   return createElement(PagefaultContext.Provider, { value: shared }, children);

@@ -46,7 +46,10 @@ export class LiveStreams {
 
   private made(sessionId: string | null): LiveStream {
     const source = sessionId === null ? this.client : this.client.session(sessionId);
-    const stream = new LiveStream((options) => source.events(options), () => this.streams.delete(sessionId));
+    const stream = new LiveStream(
+      (options) => source.events(options),
+      () => this.streams.delete(sessionId),
+    );
     this.streams.set(sessionId, stream);
     return stream;
   }
@@ -62,7 +65,10 @@ class LiveStream {
   private attempts = 0;
   private hideTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(open: (options: EventOptions) => AsyncGenerator<StreamEvent, void>, onEnd: () => void) {
+  constructor(
+    open: (options: EventOptions) => AsyncGenerator<StreamEvent, void>,
+    onEnd: () => void,
+  ) {
     this.open = open;
     this.onEnd = onEnd;
   }
@@ -125,7 +131,8 @@ class LiveStream {
 
   private tell(state: LiveState): void {
     if (state === "reconnecting") this.attempts += 1;
-    const isOffline = state === "reconnecting" && (!navigator.onLine || this.attempts > OFFLINE_AFTER_ATTEMPTS);
+    const isOffline =
+      state === "reconnecting" && (!navigator.onLine || this.attempts > OFFLINE_AFTER_ATTEMPTS);
     this.state = isOffline ? "offline" : state;
     for (const listener of this.listeners) listener.onState(this.state);
     if (state === "live") this.signal({ kind: "open" });
@@ -159,6 +166,9 @@ class LiveStream {
 
 function named(event: StreamEvent): Signal {
   const name = event.event as Exclude<StreamEvent["event"], "reset">;
-  const { sessionId = null, id = null } = event.data as { sessionId?: string | null; id?: string | null };
+  const { sessionId = null, id = null } = event.data as {
+    sessionId?: string | null;
+    id?: string | null;
+  };
   return { kind: "event", name, sessionId, id, event };
 }

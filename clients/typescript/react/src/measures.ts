@@ -19,7 +19,9 @@ export function clock(seconds: number): string {
   const whole = Math.floor(seconds);
   const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
   const shown = parts[0] === 0 ? parts.slice(1) : parts;
-  return shown.map((part, index) => (index === 0 ? `${part}` : `${part}`.padStart(2, "0"))).join(":");
+  return shown
+    .map((part, index) => (index === 0 ? `${part}` : `${part}`.padStart(2, "0")))
+    .join(":");
 }
 
 /** A duration as a player shows it: `1:35`, `1:02:03`; below ten seconds with a tenth. */
@@ -28,7 +30,9 @@ export function duration(seconds: number): string {
   const whole = Math.round(seconds);
   const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
   const shown = parts[0] === 0 ? parts.slice(1) : parts;
-  return shown.map((part, index) => (index === 0 ? `${part}` : `${part}`.padStart(2, "0"))).join(":");
+  return shown
+    .map((part, index) => (index === 0 ? `${part}` : `${part}`.padStart(2, "0")))
+    .join(":");
 }
 
 /** `1 page`, `2 pages`. */

@@ -76,7 +76,8 @@ class SharedValue<Value> {
     clearTimeout(this.timer);
     const waitMs = this.freshUntil - Date.now();
     // A timer cannot wait for ever.
-    if (this.listeners.size > 0 && Number.isFinite(waitMs)) this.timer = setTimeout(() => this.reload(), Math.max(waitMs, 0));
+    if (this.listeners.size > 0 && Number.isFinite(waitMs))
+      this.timer = setTimeout(() => this.reload(), Math.max(waitMs, 0));
   }
 
   private change(state: Loaded<Value>): void {
@@ -97,7 +98,15 @@ export class ResourceCache {
   }
 
   descriptor(id: string): SharedValue<ResourceDescriptor> {
-    return held(this.descriptors, id, () => new SharedValue<ResourceDescriptor>(() => this.client.resources.get(id), () => Infinity));
+    return held(
+      this.descriptors,
+      id,
+      () =>
+        new SharedValue<ResourceDescriptor>(
+          () => this.client.resources.get(id),
+          () => Infinity,
+        ),
+    );
   }
 
   link(id: string): SharedValue<Link> {

@@ -183,12 +183,17 @@ export class SessionHistory {
     const path = `/api/sessions/${encodeURIComponent(this.session.id)}/messages`;
     let cursor: string | null = null;
     do {
-      const query: Record<string, unknown> = { limit, ...(cursor === null ? { after } : { cursor }) };
+      const query: Record<string, unknown> = {
+        limit,
+        ...(cursor === null ? { after } : { cursor }),
+      };
       const text: string = await (await this.client.request(path, { query, signal })).text();
       const entries = itemsOf(memberOf(text, "items") ?? "[]").map(readEntry);
       found.push(...entries.filter(({ seq }) => seq <= upTo));
       const isPast = (entries.at(-1)?.seq ?? 0) >= upTo;
-      cursor = isPast ? null : (JSON.parse(memberOf(text, "nextCursor") ?? "null") as string | null);
+      cursor = isPast
+        ? null
+        : (JSON.parse(memberOf(text, "nextCursor") ?? "null") as string | null);
     } while (cursor !== null);
     return found;
   }

@@ -6,10 +6,16 @@ import type { LiveState, Signal } from "./liveStream.ts";
 import { useLatest } from "./useLatest.ts";
 
 /** Listens to a session, or with null to the whole project; gives the state of the connection. */
-export function useEventStream(sessionId: string | null, onSignal: (signal: Signal) => void): LiveState {
+export function useEventStream(
+  sessionId: string | null,
+  onSignal: (signal: Signal) => void,
+): LiveState {
   const streams = useStreams();
   const [state, setState] = useState<LiveState>("connecting");
   const heard = useLatest(onSignal);
-  useEffect(() => streams.listen(sessionId, { onSignal: heard, onState: setState }), [streams, sessionId, heard]);
+  useEffect(
+    () => streams.listen(sessionId, { onSignal: heard, onState: setState }),
+    [streams, sessionId, heard],
+  );
   return state;
 }

@@ -24,7 +24,13 @@ interface Reading {
 }
 
 // A session takes its pages along, wherever it goes.
-const CHANGES = new Set(["page:created", "page:updated", "page:deleted", "session:deleted", "session:imported"]);
+const CHANGES = new Set([
+  "page:created",
+  "page:updated",
+  "page:deleted",
+  "session:deleted",
+  "session:imported",
+]);
 const PAUSE_MS = 1_000;
 const NOTHING = { reload: () => undefined, end: () => undefined };
 
@@ -37,7 +43,8 @@ export function usePage(pageId: string): ShownPage {
       .get(pageId, { signal })
       .then((page) => setReading({ pageId, page, failure: null }))
       .catch((failure: unknown) => {
-        if (!signal.aborted) setReading((last) => ({ ...(last?.pageId === pageId ? last : { pageId }), failure }));
+        if (!signal.aborted)
+          setReading((last) => ({ ...(last?.pageId === pageId ? last : { pageId }), failure }));
       })
       .finally(done);
   });
@@ -52,8 +59,15 @@ export function usePage(pageId: string): ShownPage {
     return made.end;
   }, [client, pageId, read]);
 
-  const { page, failure } = reading?.pageId === pageId ? reading : { page: undefined, failure: null };
-  return { page, failure, isLoading: page === undefined && failure === null, reload: reader.reload, live };
+  const { page, failure } =
+    reading?.pageId === pageId ? reading : { page: undefined, failure: null };
+  return {
+    page,
+    failure,
+    isLoading: page === undefined && failure === null,
+    reload: reader.reload,
+    live,
+  };
 }
 
 /** Reads one after the other, with a pause between, however often it is asked to. */

@@ -31,12 +31,17 @@ const NOTHING: Loaded<never> = {};
 const UNWANTED: Source<never> = { subscribe: () => () => undefined, current: () => NOTHING };
 
 /** The descriptor and the address of `@blob:<id>`, `blob:<id>` or a bare id. */
-export function useResourceContent(uri: string, { known, isWanted = true }: Wish = {}): ResourceContent {
+export function useResourceContent(
+  uri: string,
+  { known, isWanted = true }: Wish = {},
+): ResourceContent {
   const client = usePagefault();
   const resources = useResources();
   const id = resourceId(uri) ?? "";
   const isAsked = isWanted && id !== "";
-  const described = useShared<ResourceDescriptor>(isAsked && known === undefined ? resources.descriptor(id) : UNWANTED);
+  const described = useShared<ResourceDescriptor>(
+    isAsked && known === undefined ? resources.descriptor(id) : UNWANTED,
+  );
   const signed = useShared<Link>(isAsked && resources.needsLinks ? resources.link(id) : UNWANTED);
   const url = resources.needsLinks ? signed.value?.url : client.url(`/api/resources/${id}/content`);
   return {

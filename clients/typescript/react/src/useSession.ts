@@ -20,7 +20,10 @@ interface Wish {
 }
 
 /** The newest entries, earlier ones as they are asked for, and new ones as they are written. */
-export function useSession(sessionId: string, { reach, events = "session" }: Wish = {}): ShownSession {
+export function useSession(
+  sessionId: string,
+  { reach, events = "session" }: Wish = {},
+): ShownSession {
   const client = usePagefault();
   const history = useMemo(() => new SessionHistory(client, sessionId), [client, sessionId]);
   const state = useSyncExternalStore(history.subscribe, history.state, history.state);
@@ -31,7 +34,9 @@ export function useSession(sessionId: string, { reach, events = "session" }: Wis
   }, [history, reach]);
   useEffect(() => history.load(), [history]);
 
-  const live = useEventStream(events === "project" ? null : sessionId, (signal) => hear(history, sessionId, signal));
+  const live = useEventStream(events === "project" ? null : sessionId, (signal) =>
+    hear(history, sessionId, signal),
+  );
   return { ...state, history, live };
 }
 

@@ -49,7 +49,12 @@ export async function badLine(target: string): Promise<BadLine> {
   };
 }
 
-function carry(asked: IncomingMessage, answer: ServerResponse, target: string, fault: Fault | undefined): void {
+function carry(
+  asked: IncomingMessage,
+  answer: ServerResponse,
+  target: string,
+  fault: Fault | undefined,
+): void {
   if (fault === "hang") return;
   if (fault === "lose-request") return void asked.socket.destroy();
   if (typeof fault === "object" && "answer" in fault) {
@@ -81,7 +86,8 @@ function carry(asked: IncomingMessage, answer: ServerResponse, target: string, f
   });
   onward.on("error", () => asked.socket.destroy());
   answer.on("close", () => onward.destroy());
-  let room = typeof fault === "object" && "cutRequestAfter" in fault ? fault.cutRequestAfter : Infinity;
+  let room =
+    typeof fault === "object" && "cutRequestAfter" in fault ? fault.cutRequestAfter : Infinity;
   asked.on("data", (chunk: Buffer) => {
     const sent = chunk.subarray(0, room);
     room -= sent.length;

@@ -17,11 +17,17 @@ export interface Service {
 }
 
 /** Start a service, which ends with the tests of the file. */
-export async function startService(auth: "none" | "api-key" = "none", settings: Record<string, string> = {}): Promise<Service> {
+export async function startService(
+  auth: "none" | "api-key" = "none",
+  settings: Record<string, string> = {},
+): Promise<Service> {
   const folder = mkdtempSync(join(tmpdir(), "pagefault-client-"));
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith("PAGEFAULT_"));
   const env = { ...Object.fromEntries(kept), PAGEFAULT_AUTH: auth, NO_PROXY: "*", ...settings };
-  const running = spawn(COMMAND, ["serve", "--port", "0", "--data-dir", folder], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const running = spawn(COMMAND, ["serve", "--port", "0", "--data-dir", folder], {
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const ended = new Promise((resolve) => running.once("exit", resolve));
   after(async () => {
     // A request that hangs on purpose would keep it waiting.
@@ -43,7 +49,11 @@ export async function startService(auth: "none" | "api-key" = "none", settings: 
   return {
     url,
     newKey(project) {
-      const made = spawnSync(COMMAND, ["keys", "create", "--project", project, "--data-dir", folder], { env, encoding: "utf8" });
+      const made = spawnSync(
+        COMMAND,
+        ["keys", "create", "--project", project, "--data-dir", folder],
+        { env, encoding: "utf8" },
+      );
       return /pf_\S+/.exec(made.stdout)![0];
     },
   };

@@ -9,7 +9,9 @@ const session = pf.session("packed");
 function told(event: StreamEvent): string {
   switch (event.event) {
     case "llmservice:toolResult":
-      return event.data.sanitized.parts.map((part) => (part.type === "text" ? part.text : part.mimeType)).join();
+      return event.data.sanitized.parts
+        .map((part) => (part.type === "text" ? part.text : part.mimeType))
+        .join();
     case "reset":
       return `reset to ${event.data.position}`;
     default:
@@ -22,8 +24,15 @@ function kindOf(entry: HistoryEntry): string {
 }
 
 await session.toolResult({ toolName: "clock", toolCallId: "c1", result: "Ten." });
-const refused = await session.toolResult({ toolName: "clock", toolCallId: "c1", result: "Two." }).catch((failure: unknown) => failure);
-const look = storedHandler(pf, "look", () => ({ content: [{ type: "text" as const, text: "A dot." }] }), { session });
+const refused = await session
+  .toolResult({ toolName: "clock", toolCallId: "c1", result: "Two." })
+  .catch((failure: unknown) => failure);
+const look = storedHandler(
+  pf,
+  "look",
+  () => ({ content: [{ type: "text" as const, text: "A dot." }] }),
+  { session },
+);
 const shown: { type: "text"; text: string }[] = (await look()).content;
 
 const said: string[] = [];
@@ -33,4 +42,8 @@ for await (const event of session.events({ after: 0 })) {
 }
 const kinds: string[] = [];
 for await (const entry of session.messages()) kinds.push(kindOf(entry));
-console.log(laidOut(JSON.stringify([refused instanceof ConflictError && refused.code, shown[0]?.text, said, kinds])));
+console.log(
+  laidOut(
+    JSON.stringify([refused instanceof ConflictError && refused.code, shown[0]?.text, said, kinds]),
+  ),
+);

@@ -1,6 +1,12 @@
 // A page of another origin than the service: hooks and components, with the newest React and with 18.
 import { Pagefault } from "@pagefault/client";
-import { PagefaultProvider, ToolResult, usePage, useResourceContent, useSession } from "@pagefault/react";
+import {
+  PagefaultProvider,
+  ToolResult,
+  usePage,
+  useResourceContent,
+  useSession,
+} from "@pagefault/react";
 import { StrictMode, useMemo, useState } from "react";
 import { createRoot } from "react-dom/client";
 
@@ -18,7 +24,10 @@ window.pagefault = pf;
 window.progress = [];
 window.upload = async (bytes) => {
   const file = new File([new Uint8Array(bytes)], "zeros.bin");
-  const record = await pf.resources.upload(file, { pieceBytes: 300_000, onProgress: ({ sent }) => window.progress.push(sent) });
+  const record = await pf.resources.upload(file, {
+    pieceBytes: 300_000,
+    onProgress: ({ sent }) => window.progress.push(sent),
+  });
   return record.uri;
 };
 
@@ -29,7 +38,9 @@ function History() {
       {hasEarlier && <button onClick={() => void history.loadEarlier()}>Earlier</button>}
       <ol>
         {entries.map(({ seq, entry }) => (
-          <li key={seq}>{entry.entry === "tool_result" ? <ToolResult result={entry.sanitized} /> : "said"}</li>
+          <li key={seq}>
+            {entry.entry === "tool_result" ? <ToolResult result={entry.sanitized} /> : "said"}
+          </li>
         ))}
       </ol>
     </section>
@@ -38,13 +49,23 @@ function History() {
 
 function Notes() {
   const { page, isLoading, failure } = usePage("notes");
-  return <p id="notes">{isLoading ? "loading" : failure === null ? page?.caption : String(failure)}</p>;
+  return (
+    <p id="notes">{isLoading ? "loading" : failure === null ? page?.caption : String(failure)}</p>
+  );
 }
 
 function Resource() {
   const [uri, setUri] = useState("");
   const { descriptor, url, failure } = useResourceContent(uri);
-  const told = useMemo(() => JSON.stringify({ size: descriptor?.size, isSigned: url?.includes("token="), failure: String(failure) }), [descriptor, url, failure]);
+  const told = useMemo(
+    () =>
+      JSON.stringify({
+        size: descriptor?.size,
+        isSigned: url?.includes("token="),
+        failure: String(failure),
+      }),
+    [descriptor, url, failure],
+  );
   return (
     <>
       <input aria-label="uri" value={uri} onChange={(event) => setUri(event.target.value)} />
