@@ -12,6 +12,7 @@ ENV PATH=/opt/pagefault/.venv/bin:$PATH
 COPY web/package.json web/package-lock.json web/.npmrc web/
 RUN npm --prefix web ci --ignore-scripts --no-audit --no-fund
 COPY openapi/openapi.json openapi/openapi.json
+COPY clients/typescript clients/typescript
 COPY web web
 RUN npm --prefix web run build
 COPY pyproject.toml package_build.py README.md LICENSE ./

@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # What npm runs asks for `node` by name, so that of the environment comes first.
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
+CLIENTS_TS := clients/typescript
+NPM_CLIENTS_TS := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix $(CLIENTS_TS)
 # The data directory is named, so that a file of settings in it is read; see docs/settings.md.
 DATA_DIR_OPTION := --data-dir "$${PAGEFAULT_DATA_DIR:-data}"
 SERVE_OPTIONS = $(DATA_DIR_OPTION) $(if $(findstring command,$(origin PORT)),--port $(PORT))
@@ -12,9 +14,10 @@ SERVE_OPTIONS = $(DATA_DIR_OPTION) $(if $(findstring command,$(origin PORT)),--p
 HASTY := npm_config_fetch_retries=1 npm_config_fetch_retry_mintimeout=1000 npm_config_fetch_timeout=20000
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
-WEB_SOURCES := $(shell find web -name node_modules -prune -o -name dist -prune -o -name generated -prune -o -type f -print 2>/dev/null)
+# The viewer is built along with the packages that it is made of.
+WEB_SOURCES := $(shell find web $(CLIENTS_TS)/client/src $(CLIENTS_TS)/react/src -name node_modules -prune -o -name dist -prune -o -name generated -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture peers-check clients-check clients-generated-check clients-python clients-python-check golang openapi-diff site release-check check lock clean
+.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript-check golang openapi-diff site release-check check lock clean
 
 # What `make help` lists, in this order; the rules are below.
 ##@ To start with
@@ -99,6 +102,13 @@ web: web/dist/index.html
 
 web-check: web/node_modules/.stamp
 	$(NPM) run --silent check
+
+$(CLIENTS_TS)/node_modules/.stamp: $(CLIENTS_TS)/package.json $(CLIENTS_TS)/package-lock.json $(VENV)/web.stamp
+	@$(NPM_CLIENTS_TS) ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+clients-typescript-check: $(CLIENTS_TS)/node_modules/.stamp chromium
+	$(NPM_CLIENTS_TS) run --silent check
 
 chromium:
 	@test -x /usr/bin/chromium || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && { \
@@ -239,7 +249,7 @@ golang:
 	    $(APT_INSTALL) golang-go >/dev/null 2>&1 || { apt-get update -qq && $(APT_INSTALL) golang-go >/dev/null; }; }; } \
 	  || echo "The check of generated clients needs Debian's package golang-go; install it." >&2
 
-clients-check: clients-generated-check clients-python-check
+clients-check: clients-generated-check clients-python-check clients-typescript-check
 
 clients-generated-check: $(VENV)/dev.stamp $(VENV)/clients-check.stamp clients/check/node_modules/.stamp golang
 	$(BIN)/python -m pytest -n 2 clients/check
@@ -268,4 +278,5 @@ lock:
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	rm -rf web/dist web/node_modules web/src/api/generated website/node_modules clients/check/node_modules
+	rm -rf web/dist web/node_modules website/node_modules clients/check/node_modules
+	rm -rf $(CLIENTS_TS)/node_modules $(CLIENTS_TS)/client/src/generated $(CLIENTS_TS)/*/dist

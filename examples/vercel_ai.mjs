@@ -1,24 +1,16 @@
-// The memory's tools for the Vercel AI SDK (`npm install ai`), beside your own:
+// Your tools, whose results the memory keeps, and the memory's own, for the Vercel AI SDK
+// (`npm install ai @pagefault/client`):
 //
 //     const { text } = await generateText({
-//       model, prompt, tools: await memoryTools("demo"), stopWhen: stepCountIs(8),
+//       model, prompt, tools: await toolsWithMemory("demo", yours), stopWhen: isStepCount(8),
 //     });
 
-import { jsonSchema, tool } from "ai";
+import { Pagefault } from "@pagefault/client";
+import { memoryTools, storedTools } from "@pagefault/client/vercel";
 
-const memory = process.env.PAGEFAULT_URL ?? "http://127.0.0.1:8000";
-const request = { method: "POST", headers: { "Content-Type": "application/json" } };
+// Where it is and the key are in PAGEFAULT_URL and PAGEFAULT_API_KEY.
+const memory = new Pagefault();
 
-export async function memoryTools(session) {
-  const { tools } = await (await fetch(`${memory}/api/tools?target=vercel`)).json();
-  const made = tools.map(({ name, description, inputSchema }) => {
-    const execute = async (input, { toolCallId: id }) => {
-      const body = JSON.stringify({ target: "vercel", id, name, arguments: input });
-      const answer = await fetch(`${memory}/api/sessions/${session}/tool-calls`, { ...request, body });
-      return (await answer.json()).messages[0].content[0].output;
-    };
-    const toModelOutput = ({ output }) => output;
-    return [name, tool({ description, inputSchema: jsonSchema(inputSchema), execute, toModelOutput })];
-  });
-  return Object.fromEntries(made);
+export async function toolsWithMemory(session, yours = {}) {
+  return { ...storedTools(memory, yours, { session }), ...(await memoryTools(memory, session)) };
 }

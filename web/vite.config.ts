@@ -1,8 +1,23 @@
+import { fileURLToPath } from "node:url";
+
 import react from "@vitejs/plugin-react";
 import { defineConfig, loadEnv } from "vite";
 
+// The packages are built along, from their sources.
+const packages = fileURLToPath(new URL("../clients/typescript", import.meta.url));
+
 export default defineConfig(({ mode }) => ({
   plugins: [react()],
+  resolve: {
+    alias: [
+      { find: "@pagefault/client/json", replacement: `${packages}/client/src/json.ts` },
+      { find: "@pagefault/client", replacement: `${packages}/client/src/index.ts` },
+      { find: "@pagefault/react/styles.css", replacement: `${packages}/react/src/styles.css` },
+      { find: "@pagefault/react", replacement: `${packages}/react/src/index.ts` },
+    ],
+    // They lie beside this folder, and have no React of their own.
+    dedupe: ["react", "react-dom"],
+  },
   build: {
     // The page's policy lets nothing run or load that is not a file of the service's own.
     assetsInlineLimit: 0,
@@ -12,6 +27,7 @@ export default defineConfig(({ mode }) => ({
     chunkSizeWarningLimit: 2_000,
   },
   server: {
+    fs: { allow: [".", packages] },
     proxy: {
       "/api": {
         target: loadEnv(mode, ".", "PAGEFAULT_")["PAGEFAULT_URL"] ?? "http://127.0.0.1:8000",

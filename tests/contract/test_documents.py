@@ -24,8 +24,6 @@ OPERATOR_VALUES = {
     "POSTGRES_PASSWORD": "database-secret",
     "S3_SECRET": "object-secret",
 }
-# Of the clients.
-CLIENT_VARIABLES = {"PAGEFAULT_URL", "PAGEFAULT_API_KEY"}
 # Beside PAGEFAULT_*, what the service and the images of other makers read.
 OTHER_VARIABLES = {"PATH", "PROMETHEUS_MULTIPROC_DIR"}
 

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.engines("embedded")
 
 EXAMPLES = ROOT / "examples"
 AI = ROOT / "tests" / "e2e" / "ai"
+CLIENT = ROOT / "clients" / "typescript" / "client"
 
 
 def run(command: list[str], service: LiveService, **variables: str) -> str:
@@ -128,35 +129,41 @@ def test_agent_on_claude_with_an_mcp_server(demo: LiveService) -> None:
 
 def test_tools_for_the_vercel_ai_sdk(demo: LiveService, tmp_path: Path) -> None:
     program = """
-        import { generateText, isStepCount, stepCountIs } from "ai";
-        import { MockLanguageModelV4, MockLanguageModelV3 } from "ai/test";
-        import { memoryTools } from "./vercel_ai.mjs";
+        import { generateText, isStepCount, jsonSchema, tool } from "ai";
+        import { MockLanguageModelV4 } from "ai/test";
+        import { toolsWithMemory } from "./vercel_ai.mjs";
+        const clock = tool({ inputSchema: jsonSchema({ type: "object" }), execute: () => "Ten." });
         const replies = [
+          [{ type: "tool-call", toolCallId: "c0", toolName: "clock", input: "{}" }],
           [{ type: "tool-call", toolCallId: "c1", toolName: "page_fault",
              input: JSON.stringify({ page_id: "notes", target_level: 0 }) }],
           [{ type: "text", text: "Ten sheep." }],
         ];
         const prompts = [];
-        const Model = MockLanguageModelV4 ?? MockLanguageModelV3;
-        const model = new Model({ doGenerate: async ({ prompt }) => {
+        const model = new MockLanguageModelV4({ doGenerate: async ({ prompt }) => {
           prompts.push(prompt);
           const content = replies.shift();
           return { content, warnings: [], usage: { inputTokens: {}, outputTokens: {} },
             finishReason: { unified: content[0].type === "text" ? "stop" : "tool-calls" } };
         } });
-        const stop = (isStepCount ?? stepCountIs)(4);
+        const tools = await toolsWithMemory("demo", { clock });
         const { text } = await generateText({
-          model, prompt: "What is in the notes?", tools: await memoryTools("demo"), stopWhen: stop,
+          model, prompt: "What is in the notes?", tools, stopWhen: isStepCount(4),
         });
-        console.log(JSON.stringify({ text, last: prompts[1].at(-1) }));
+        const results = prompts[2].filter(({ role }) => role === "tool");
+        console.log(JSON.stringify({ text, results }));
     """
-    (tmp_path / "node_modules").symlink_to(installed(AI) / "node_modules")
+    install_beside_ai(tmp_path)
     shutil.copy(EXAMPLES / "vercel_ai.mjs", tmp_path)
     (tmp_path / "example.mjs").write_text(program)
     printed: dict[str, Any] = json.loads(run([str(NODE), str(tmp_path / "example.mjs")], demo))
     assert printed["text"] == "Ten sheep."
-    (answer,) = printed["last"]["content"]
-    assert answer["output"] == {"type": "text", "value": "Page notes (text, FULL):\nTen sheep."}
+    shown = [answer["output"] for each in printed["results"] for answer in each["content"]]
+    assert shown == [
+        {"type": "text", "value": "Ten."},
+        {"type": "text", "value": "Page notes (text, FULL):\nTen sheep."},
+    ]
+    assert entries(demo) == 3
 
 
 def test_recording_of_a_host_behind_the_proxy() -> None:
@@ -180,3 +187,19 @@ def test_recording_of_a_host_behind_the_proxy() -> None:
     assert f"model: picture {{}}\n       a picture\n       {shown}" in done.stdout
     assert f'model: view_media {{"ref": "{handle[1]}"}}\n       {shown}' in done.stdout
     assert done.stdout.endswith("search_pages finds pages by words.\n       (an error)\n\n")
+
+
+def install_beside_ai(folder: Path) -> None:
+    """Put the client, as it is in its sources, beside the packages that the example needs.
+
+    Node.js runs TypeScript, but not below `node_modules`: there is a link to it.
+    """
+    client = folder / "pagefault-client"
+    shutil.copytree(CLIENT / "src", client / "src")
+    manifest: Json = json.loads((CLIENT / "package.json").read_text())
+    manifest["exports"] = {".": "./src/index.ts", "./vercel": "./src/vercel.ts"}
+    (client / "package.json").write_text(json.dumps(manifest))
+    modules = folder / "node_modules"
+    (modules / "@pagefault").mkdir(parents=True)
+    (modules / "@pagefault" / "client").symlink_to(client)
+    (modules / "ai").symlink_to(installed(AI) / "node_modules" / "ai")

@@ -7,7 +7,9 @@ import pytest
 from tests.kit.process import ROOT
 
 
-@pytest.mark.parametrize("folder", ["tests/browser/axe", "tests/e2e/ai", "tests/e2e/tus", "web"])
+@pytest.mark.parametrize(
+    "folder", ["clients/typescript", "tests/browser/axe", "tests/e2e/ai", "tests/e2e/tus", "web"]
+)
 def test_lock_file_of_npm_pins_by_hash_and_names_no_host(folder: str) -> None:
     lock_file = ROOT / folder / "package-lock.json"
     packages = json.loads(lock_file.read_text())["packages"]

@@ -4,8 +4,10 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { RouterProvider } from "react-router/dom";
 
+import { WithClient } from "./api/client";
 import { queryClient } from "./api/queryClient";
 import { router } from "./router";
+import "@pagefault/react/styles.css";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/shared.css";
@@ -16,7 +18,9 @@ if (root === null) throw new Error("index.html has no element with the id root")
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>
-      <RouterProvider router={router} />
+      <WithClient>
+        <RouterProvider router={router} />
+      </WithClient>
     </QueryClientProvider>
   </StrictMode>,
 );

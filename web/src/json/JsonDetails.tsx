@@ -1,8 +1,7 @@
 /** JSON on demand: written out only when it is opened. */
+import { laidOut } from "@pagefault/client/json";
+import { visibleText } from "@pagefault/react";
 import { useState } from "react";
-
-import { visibleText } from "../shared/visibleText";
-import { laidOut } from "./source";
 
 interface JsonDetailsProps {
   readonly title: string;

@@ -1,5 +1,5 @@
 /** Whether what is shown is what there is: live, reconnecting, offline. */
-import type { LiveState } from "./eventStream";
+import type { LiveState } from "@pagefault/react";
 
 const WORDS: Record<LiveState, string> = {
   connecting: "Connecting",

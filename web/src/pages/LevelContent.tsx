@@ -1,12 +1,12 @@
 /** The content of a page at one level: a medium, an address, data laid out, or text. */
-import type { Level, PageMedia, PageRecord } from "../api/generated";
-import { laidOut } from "../json/source";
-import { MediaPart, type Medium } from "../media/MediaPart";
-import { counted, fileSize } from "../shared/measures";
+import type { Level, PageMedia, PageRecord } from "@pagefault/client";
+import { laidOut } from "@pagefault/client/json";
+import { counted, fileSize, MediaPart, type Medium } from "@pagefault/react";
+
 import { Failure, Loading } from "../shared/states";
 import { LongText } from "./LongText";
 import { levelName, ORIGINS } from "./pageWords";
-import { usePageLevel, useReferencedContent, type PageLevel } from "./usePages";
+import { type PageLevel, usePageLevel, useReferencedContent } from "./usePages";
 
 // A longer medium is kept as a resource, and a longer address would be none.
 const LONGEST_PLACE = 8_000;

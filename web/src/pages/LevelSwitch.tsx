@@ -1,5 +1,6 @@
 /** Which level is shown: a radio for each, and those the page does not have are disabled. */
-import type { Level } from "../api/generated";
+import type { Level } from "@pagefault/client";
+
 import { LEVELS } from "./pageWords";
 
 interface Props {

@@ -1,7 +1,6 @@
 /** Text in full, or the beginning of a long one until the rest is asked for. */
+import { visibleText } from "@pagefault/react";
 import { useState } from "react";
-
-import { visibleText } from "../shared/visibleText";
 
 const SHOWN_AT_FIRST = 20_000;
 

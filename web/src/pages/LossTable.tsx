@@ -1,6 +1,6 @@
 /** What a rendering left out or changed, and how to get at it. */
-import type { LossEntry } from "../api/generated";
-import { visibleText } from "../shared/visibleText";
+import type { LossEntry } from "@pagefault/client";
+import { visibleText } from "@pagefault/react";
 
 export function LossTable({ loss }: { loss: readonly LossEntry[] }) {
   if (loss.length === 0) return <p className="loss-none">Nothing was lost.</p>;

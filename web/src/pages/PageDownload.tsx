@@ -1,11 +1,10 @@
 /** A page's file at a level, saved by the browser; a refusal is told here and not in a new tab. */
+import type { Level } from "@pagefault/client";
 import { useMutation } from "@tanstack/react-query";
 
-import { fetched } from "../api/client";
-import type { Level } from "../api/generated";
+import { pagefault } from "../api/client";
 import { Failure } from "../shared/states";
 import { levelName } from "./pageWords";
-import { pagePath } from "./usePages";
 
 interface Props {
   pageId: string;
@@ -16,7 +15,7 @@ export function PageDownload({ pageId, level }: Props) {
   const download = useMutation({
     // A link could not carry the key, and would show a refusal as a page of JSON.
     mutationFn: async () => {
-      const answer = await fetched(`${pagePath(pageId)}/download?level=${level}`);
+      const answer = await pagefault().pages.download(pageId, { level });
       save(await answer.blob(), fileName(answer.headers, pageId));
     },
   });

@@ -1,11 +1,10 @@
 /** What is said about a page: by its writer, and by the service that measured it. */
+import type { PageRecord } from "@pagefault/client";
+import { clock, counted, duration, fileSize, visibleText } from "@pagefault/react";
 import type { ReactNode } from "react";
 import { Link } from "react-router";
 
-import type { PageRecord } from "../api/generated";
-import { clock, counted, duration, fileSize } from "../shared/measures";
 import { TimeText } from "../shared/TimeText";
-import { visibleText } from "../shared/visibleText";
 import { levelName } from "./pageWords";
 
 const LONGEST_UNFOLDED = 400;

@@ -1,9 +1,9 @@
 /** A page in a list: its id, what it is about, how large it is, and where a search found it. */
+import type { PageSummary, SearchHit } from "@pagefault/client";
+import { visibleText } from "@pagefault/react";
 import { Link } from "react-router";
 
-import type { PageSummary, SearchHit } from "../api/generated";
 import { TimeText } from "../shared/TimeText";
-import { visibleText } from "../shared/visibleText";
 import { measuresOf } from "./pageWords";
 
 export function PageRow({ page }: { page: PageSummary | SearchHit }) {

@@ -1,25 +1,23 @@
 /** `/pages/:pageId`: one page: what is said of it, its content at a level, what a model gets. */
+import { type Level, NotFoundError, type PageRecord } from "@pagefault/client";
+import { usePage, visibleName } from "@pagefault/react";
 import { useState } from "react";
 import { Link, useParams } from "react-router";
 
-import type { Level, PageRecord } from "../api/generated";
-import { ProblemError } from "../api/problem";
 import { LiveLabel } from "../live/LiveLabel";
 import { Failure, Loading } from "../shared/states";
 import { usePageTitle } from "../shared/usePageTitle";
-import { visibleName } from "../shared/visibleText";
 import { LevelContent } from "./LevelContent";
 import { LevelSwitch } from "./LevelSwitch";
 import { PageDownload } from "./PageDownload";
 import { PageFacts } from "./PageFacts";
 import { ProviderPreview } from "./ProviderPreview";
 import { usePageEvents } from "./usePageEvents";
-import { usePage } from "./usePages";
 import "./pages.css";
 
 export function PageView() {
   const { pageId = "" } = useParams();
-  const page = usePage(pageId);
+  const { page, isLoading, failure, reload } = usePage(pageId);
   const live = usePageEvents(pageId);
   const name = visibleName(pageId);
   usePageTitle(`Page ${name}`);
@@ -27,10 +25,10 @@ export function PageView() {
     <article className="view" aria-labelledby="page-title">
       <header className="row">
         <h1 id="page-title">{name}</h1>
-        {page.data !== undefined && (
+        {page !== undefined && (
           <>
-            <span className="label">{page.data.modality}</span>
-            {page.data.pinned && <span className="label warn">pinned</span>}
+            <span className="label">{page.modality}</span>
+            {page.pinned && <span className="label warn">pinned</span>}
           </>
         )}
         <LiveLabel state={live} />
@@ -38,11 +36,11 @@ export function PageView() {
           All pages
         </Link>
       </header>
-      {page.isPending && <Loading what="the page" />}
-      {page.isError && <Failure failure={page.error} onRetry={() => void page.refetch()} />}
+      {isLoading && <Loading what="the page" />}
+      {failure !== null && <Failure failure={failure} onRetry={reload} />}
       {/* Another page begins at its own level; one that was deleted meanwhile is not shown. */}
-      {page.data !== undefined && !isGone(page.error) && (
-        <LoadedPage key={page.data.page_id} page={page.data} />
+      {page !== undefined && !(failure instanceof NotFoundError) && (
+        <LoadedPage key={page.page_id} page={page} />
       )}
     </article>
   );
@@ -68,10 +66,6 @@ function LoadedPage({ page }: { page: PageRecord }) {
       </section>
     </div>
   );
-}
-
-function isGone(failure: unknown): boolean {
-  return failure instanceof ProblemError && failure.problem.status === 404;
 }
 
 /** The level the page names itself, or the nearest above it that exists. */

@@ -1,17 +1,16 @@
 /** `/pages`: the list of pages, and the search in them. What is asked for stands in the address. */
+import type { Modality } from "@pagefault/client";
+import { counted, visibleName } from "@pagefault/react";
 import { useSearchParams } from "react-router";
 
-import type { Modality } from "../api/generated";
 import { LiveLabel } from "../live/LiveLabel";
-import { counted } from "../shared/measures";
 import { Empty, Failure, Loading } from "../shared/states";
 import { usePageTitle } from "../shared/usePageTitle";
-import { visibleName } from "../shared/visibleText";
 import { PageFilters } from "./PageFilters";
 import { PageRow } from "./PageRow";
 import { MODALITIES } from "./pageWords";
 import { usePageEvents } from "./usePageEvents";
-import { useFoundPages, type PageFilter } from "./usePages";
+import { type PageFilter, useFoundPages } from "./usePages";
 import "./pages.css";
 
 export function PagesView() {

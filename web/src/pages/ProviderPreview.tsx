@@ -1,15 +1,15 @@
 /** A page at a level as the messages of a provider, and beside it what had to be left out. */
+import type { Level, PageRecord } from "@pagefault/client";
+import { laidOut } from "@pagefault/client/json";
+import { counted } from "@pagefault/react";
 import { useState } from "react";
 
-import type { Level, PageRecord } from "../api/generated";
-import { laidOut } from "../json/source";
-import { counted } from "../shared/measures";
 import { Failure, Loading } from "../shared/states";
 import { LongText } from "./LongText";
 import { LossTable } from "./LossTable";
-import { TARGETS, type Target } from "./pageWords";
+import { type Target, TARGETS } from "./pageWords";
 import { withShortBase64 } from "./shortBase64";
-import { usePageRendering, type PageRendering } from "./usePages";
+import { type PageRendering, usePageRendering } from "./usePages";
 
 /** More base64 than this is not fetched only to be shortened. */
 const MOST_INLINE_BYTES = 4_000_000;

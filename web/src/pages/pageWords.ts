@@ -1,6 +1,6 @@
 /** The words for what pages have: levels, origins, modalities, targets. */
-import type { Level, Modality, PageSummary, RenderPageData } from "../api/generated";
-import { counted, duration, fileSize } from "../shared/measures";
+import type { Level, Modality, PageSummary, RenderPageData } from "@pagefault/client";
+import { counted, duration, fileSize } from "@pagefault/react";
 
 export const LEVELS: readonly { level: Level; name: string; meaning: string }[] = [
   { level: 0, name: "FULL", meaning: "what was stored" },

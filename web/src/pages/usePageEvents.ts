@@ -1,9 +1,8 @@
 /** Keeps what is shown of pages fresh: it is asked for again when one was written or deleted. */
+import { type LiveState, type Signal, useEventStream } from "@pagefault/react";
 import { useQueryClient } from "@tanstack/react-query";
 
-import type { LiveState, Signal } from "../live/eventStream";
 import { refreshSoon } from "../live/refreshSoon";
-import { useEventStream } from "../live/useEventStream";
 
 // A fault only reads a page. A session takes its pages along, wherever it goes.
 const CHANGES = new Set([
@@ -17,7 +16,7 @@ const CHANGES = new Set([
 /** Listen for changes of all pages, or of one; gives the state of the connection. */
 export function usePageEvents(pageId?: string): LiveState {
   const queries = useQueryClient();
-  return useEventStream("/api/events", (signal) => {
+  return useEventStream(null, (signal) => {
     if (concerns(signal, pageId)) refreshSoon(queries, "pages");
   });
 }

@@ -1,17 +1,9 @@
 /** Pages, their levels and their renderings, as the service has them. */
+import type { Level, Modality, PageLevelRecord, RenderedRecord } from "@pagefault/client";
+import { memberOf } from "@pagefault/client/json";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 
-import { answered, fetched } from "../api/client";
-import {
-  getPage,
-  listPages,
-  searchPages,
-  type Level,
-  type Modality,
-  type PageLevelRecord,
-  type RenderedRecord,
-} from "../api/generated";
-import { memberOf } from "../json/source";
+import { pagefault } from "../api/client";
 
 /** Which pages to list: all of them, newest first, or those that hold the words, best first. */
 export interface PageFilter {
@@ -27,23 +19,16 @@ export function useFoundPages({ words, modality, session, isPinned }: PageFilter
     queryKey: ["pages", "found", { words, modality, session, isPinned }],
     queryFn: ({ pageParam: cursor, signal }) => {
       const common = {
-        ...(modality === null ? {} : { modality }),
-        ...(session === "" ? {} : { session_id: session }),
-        ...(cursor === null ? {} : { cursor }),
+        modality: modality ?? undefined,
+        session_id: session === "" ? undefined : session,
+        signal,
       };
       return words === ""
-        ? answered(listPages({ query: { ...common, ...(isPinned ? { pinned: true } : {}) }, signal }))
-        : answered(searchPages({ query: { ...common, q: words }, signal }));
+        ? pagefault().pages.list({ ...common, pinned: isPinned || undefined }).slice(cursor)
+        : pagefault().pages.search(words, common).slice(cursor);
     },
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.nextCursor,
-  });
-}
-
-export function usePage(pageId: string) {
-  return useQuery({
-    queryKey: ["pages", "one", pageId],
-    queryFn: ({ signal }) => answered(getPage({ path: { page_id: pageId }, signal })),
   });
 }
 
@@ -105,5 +90,5 @@ export function pagePath(pageId: string): string {
 }
 
 async function textOf(path: string, signal: AbortSignal): Promise<string> {
-  return (await fetched(path, { signal })).text();
+  return (await pagefault().request(path, { signal })).text();
 }

@@ -1,23 +1,21 @@
 /** The sessions, the one last written to first, and a search in their names. */
+import type { SessionRecord } from "@pagefault/client";
+import { counted, fileSize, useEventStream, visibleName } from "@pagefault/react";
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { NavLink, useMatch, useSearchParams } from "react-router";
 
-import { answered } from "../api/client";
-import { getSession, listSessions, type SessionRecord } from "../api/generated";
+import { pagefault } from "../api/client";
 import { LiveLabel } from "../live/LiveLabel";
-import { counted, fileSize } from "../shared/measures";
-import { Empty, Failure, Loading } from "../shared/states";
 import { TimeText } from "../shared/TimeText";
-import { visibleName } from "../shared/visibleText";
+import { Empty, Failure, Loading } from "../shared/states";
 import { searchWithoutEntry } from "../timeline/placeKept";
-import { useSharedStream } from "./live";
 
 const TYPING_PAUSE_MS = 200;
 const LONGEST_ID = 128;
 
 export function SessionList() {
-  const state = useSharedStream(() => undefined);
+  const state = useEventStream(null, () => undefined);
   // An open session says it itself.
   const isAlone = useMatch("/sessions") !== null;
   const [search, setSearch] = useSearchParams();
@@ -61,12 +59,10 @@ function FoundSessions({ q }: { q: string }) {
   const found = useInfiniteQuery({
     queryKey: ["sessions", q],
     queryFn: ({ pageParam, signal }) => {
-      const query = { limit: 50, ...(q === "" ? {} : { q }), ...pageParam };
-      return answered(listSessions({ query, signal }));
+      return pagefault().sessions.list({ limit: 50, q: q === "" ? undefined : q, signal }).slice(pageParam);
     },
-    initialPageParam: {} as { cursor?: string },
-    getNextPageParam: (last) =>
-      last.nextCursor === null ? undefined : { cursor: last.nextCursor },
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.nextCursor,
     placeholderData: keepPreviousData,
   });
   if (found.data === undefined) {
@@ -107,7 +103,7 @@ function OpenSession({ listed }: { listed: readonly SessionRecord[] }) {
   const isListed = sessionId === "" || listed.some(({ id }) => id === sessionId);
   const found = useQuery({
     queryKey: ["sessions", "open", sessionId],
-    queryFn: ({ signal }) => answered(getSession({ path: { session_id: sessionId }, signal })),
+    queryFn: ({ signal }) => pagefault().session(sessionId).get({ signal }),
     enabled: !isListed,
     retry: false,
   });

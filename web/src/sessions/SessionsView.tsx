@@ -4,15 +4,14 @@
  * The view holds one stream of events, since a browser opens only six connections to a service: that
  * of the project while the list is to be seen, else that of the open session.
  */
+import { useEventStream } from "@pagefault/react";
 import { useQueryClient } from "@tanstack/react-query";
-import { useMemo, useState, useSyncExternalStore } from "react";
+import { useSyncExternalStore } from "react";
 import { Outlet, useMatch } from "react-router";
 
-import type { Signal } from "../live/eventStream";
 import { refreshSoon } from "../live/refreshSoon";
-import { useEventStream } from "../live/useEventStream";
-import { StreamContext } from "./live";
 import { SessionList } from "./SessionList";
+import { EventsContext } from "./live";
 import "./sessions.css";
 
 // The same width as in sessions.css.
@@ -23,25 +22,19 @@ export function SessionsView() {
   const sessionId = useMatch("/sessions/:sessionId")?.params.sessionId;
   const bothFit = useSyncExternalStore(watchWidth, () => BOTH_FIT.matches);
   const isListShown = bothFit || sessionId === undefined;
-  const [listeners] = useState(() => new Set<(signal: Signal) => void>());
-  const path =
-    isListShown || sessionId === undefined
-      ? "/api/events"
-      : `/api/sessions/${encodeURIComponent(sessionId)}/events`;
+  const events = isListShown ? "project" : "session";
 
-  const state = useEventStream(path, (signal) => {
+  useEventStream(isListShown ? null : sessionId, () => {
     if (isListShown) refreshSoon(queries, "sessions");
-    for (const listener of listeners) listener(signal);
   });
-  const stream = useMemo(() => ({ state, listeners }), [state, listeners]);
 
   return (
-    <StreamContext value={stream}>
+    <EventsContext value={events}>
       <div className="sessions" data-open={sessionId !== undefined}>
         {isListShown && <SessionList />}
         <Outlet />
       </div>
-    </StreamContext>
+    </EventsContext>
   );
 }
 

@@ -1,23 +1,26 @@
 /** The entries of a window, the way to earlier ones, and the word that there are new ones. */
-import { useEffect, useRef, useState, type RefObject } from "react";
+import {
+  counted,
+  type SessionHistory,
+  type SessionHistoryState,
+  visibleName,
+} from "@pagefault/react";
+import { type RefObject, useEffect, useRef, useState } from "react";
 
-import { counted } from "../shared/measures";
 import { Failure } from "../shared/states";
-import { visibleName } from "../shared/visibleText";
 import { EntryBoundary } from "./entries/EntryBoundary";
 import { EntryView } from "./entries/EntryView";
 import { titleOf } from "./history";
 import type { KeptPlace } from "./placeKept";
-import type { Timeline, TimelineState } from "./Timeline";
 import { useReadingPlace } from "./useReadingPlace";
 
 interface TimelineEntriesProps {
-  readonly timeline: Timeline;
-  readonly state: TimelineState;
+  readonly history: SessionHistory;
+  readonly state: SessionHistoryState;
 }
 
 export function TimelineEntries({
-  timeline,
+  history,
   state,
   place,
 }: TimelineEntriesProps & { readonly place: KeptPlace }) {
@@ -38,7 +41,7 @@ export function TimelineEntries({
         role="region"
         aria-label="Entries"
       >
-        {state.hasEarlier && <EarlierEntries {...{ timeline, state, scroller }} />}
+        {state.hasEarlier && <EarlierEntries {...{ history, state, scroller }} />}
         <ol ref={list} className="entries">
           {entries.map((shown) => (
             <li
@@ -53,7 +56,7 @@ export function TimelineEntries({
             </li>
           ))}
         </ol>
-        {state.failure !== null && <Failure failure={state.failure} onRetry={timeline.catchUp} />}
+        {state.failure !== null && <Failure failure={state.failure} onRetry={history.catchUp} />}
       </div>
       <Announcement state={state} />
       {newCount > 0 && (
@@ -70,7 +73,7 @@ interface EarlierEntriesProps extends TimelineEntriesProps {
 }
 
 /** Loads earlier entries when it is asked to, and when the reader comes to it. */
-function EarlierEntries({ timeline, state, scroller }: EarlierEntriesProps) {
+function EarlierEntries({ history, state, scroller }: EarlierEntriesProps) {
   const place = useRef<HTMLDivElement>(null);
   const mayLoad = !state.isLoadingEarlier && state.earlierFailure === null;
 
@@ -78,13 +81,13 @@ function EarlierEntries({ timeline, state, scroller }: EarlierEntriesProps) {
     if (place.current === null || !mayLoad) return undefined;
     const observer = new IntersectionObserver(
       (changes) => {
-        if (changes.some((change) => change.isIntersecting)) void timeline.loadEarlier();
+        if (changes.some((change) => change.isIntersecting)) void history.loadEarlier();
       },
       { root: scroller.current, rootMargin: "200px 0px" },
     );
     observer.observe(place.current);
     return () => observer.disconnect();
-  }, [timeline, scroller, mayLoad]);
+  }, [history, scroller, mayLoad]);
 
   return (
     <div ref={place} className="earlier">
@@ -93,7 +96,7 @@ function EarlierEntries({ timeline, state, scroller }: EarlierEntriesProps) {
         type="button"
         className="button"
         disabled={state.isLoadingEarlier}
-        onClick={() => void timeline.loadEarlier()}
+        onClick={() => void history.loadEarlier()}
       >
         {state.isLoadingEarlier ? "Loading earlier entries …" : "Load earlier"}
       </button>
@@ -102,7 +105,7 @@ function EarlierEntries({ timeline, state, scroller }: EarlierEntriesProps) {
 }
 
 /** Says what came last, to those who do not see it come. What was loaded at first is not news. */
-function Announcement({ state }: { state: TimelineState }) {
+function Announcement({ state }: { state: SessionHistoryState }) {
   const last = state.entries.at(-1);
   const [shownFirst] = useState(last?.seq);
   const isNews = last !== undefined && last.seq !== shownFirst;

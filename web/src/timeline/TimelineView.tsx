@@ -1,13 +1,14 @@
 /** One session: everything written to it, in the order of its numbers, as it is written. */
+import { useSession, visibleName } from "@pagefault/react";
+import { useContext } from "react";
 import { Link, useParams, useSearchParams } from "react-router";
 
 import { LiveLabel } from "../live/LiveLabel";
+import { EventsContext } from "../sessions/live";
 import { Empty, Failure, Loading } from "../shared/states";
 import { usePageTitle } from "../shared/usePageTitle";
-import { visibleName } from "../shared/visibleText";
-import { searchWithoutEntry, useKeptPlace } from "./placeKept";
 import { TimelineEntries } from "./TimelineEntries";
-import { useTimeline } from "./useTimeline";
+import { searchWithoutEntry, useKeptPlace } from "./placeKept";
 import "./timeline.css";
 
 export function TimelineView() {
@@ -19,7 +20,8 @@ export function TimelineView() {
 function SessionTimeline({ sessionId }: { sessionId: string }) {
   const place = useKeptPlace(sessionId);
   const wanted = place.start === "end" ? undefined : place.start?.seq;
-  const { timeline, state, live } = useTimeline(sessionId, wanted);
+  const events = useContext(EventsContext);
+  const { history, live, ...state } = useSession(sessionId, { reach: wanted, events });
   const [search] = useSearchParams();
   const name = visibleName(sessionId);
   usePageTitle(`${name} · Sessions`);
@@ -36,7 +38,7 @@ function SessionTimeline({ sessionId }: { sessionId: string }) {
         {state.wasDeleted && <span className="label bad">Deleted</span>}
         <LiveLabel state={live} />
       </header>
-      {state.status === "failed" && <Failure failure={state.failure} onRetry={timeline.load} />}
+      {state.status === "failed" && <Failure failure={state.failure} onRetry={history.load} />}
       {state.status === "absent" && (
         <Empty title="Nothing was written to this session yet">
           <p>What is written to it from now on will be shown here.</p>
@@ -48,7 +50,7 @@ function SessionTimeline({ sessionId }: { sessionId: string }) {
           <p>It may hold pages: they are not part of its history.</p>
         </Empty>
       )}
-      {state.entries.length > 0 && <TimelineEntries {...{ timeline, state, place }} />}
+      {state.entries.length > 0 && <TimelineEntries {...{ history, state, place }} />}
     </section>
   );
 }

@@ -1,63 +1,13 @@
-/** Entries of a session's history, read as they are stored. */
-import { answered } from "../api/client";
-import {
-  listMessages,
-  type AnswerEntry,
-  type HistoryEntry,
-  type HistoryMessage,
-  type InteractionEntry,
-  type ToolMessage,
-} from "../api/generated";
-import { itemsOf, memberOf } from "../json/source";
-
-/** An entry, and the JSON it was read from. */
-export interface TimelineEntry {
-  readonly seq: number;
-  readonly entry: HistoryEntry;
-  readonly source: string;
-}
-
-export interface HistoryPage {
-  readonly entries: readonly TimelineEntry[];
-  readonly nextCursor: string | null;
-}
+/** What entries of a session's history are. */
+import type {
+  AnswerEntry,
+  HistoryEntry,
+  HistoryMessage,
+  InteractionEntry,
+  ToolMessage,
+} from "@pagefault/client";
 
 const RESOURCE_LINE = "\n  Resource: @blob:";
-
-interface HistoryQuery {
-  readonly after: number;
-  readonly limit: number;
-  readonly cursor?: string | undefined;
-}
-
-/** Entries with a number above `after`, in the order of their numbers. */
-export async function readHistory(
-  sessionId: string,
-  { after, limit, cursor }: HistoryQuery,
-  signal: AbortSignal,
-): Promise<HistoryPage> {
-  const query = { limit, ...(cursor === undefined ? { after } : { cursor }) };
-  const asked = listMessages({
-    path: { session_id: sessionId },
-    query,
-    signal,
-    parseAs: "text",
-  });
-  // The client's types know nothing of `parseAs`.
-  const source: unknown = await answered<unknown>(asked);
-  const text = typeof source === "string" ? source : "";
-  const cursorText = memberOf(text, "nextCursor") ?? "null";
-  const next: unknown = JSON.parse(cursorText);
-  return {
-    entries: itemsOf(memberOf(text, "items") ?? "[]").map(readEntry),
-    nextCursor: typeof next === "string" ? next : null,
-  };
-}
-
-function readEntry(source: string): TimelineEntry {
-  const entry = JSON.parse(source) as HistoryEntry;
-  return { seq: entry.seq, entry, source };
-}
 
 export function isToolResult(entry: HistoryEntry): entry is ToolMessage {
   return "sanitized" in entry;

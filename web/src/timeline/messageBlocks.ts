@@ -5,8 +5,8 @@
  * block of any other kind is shown as JSON, whole. JSON is taken from the text the message was read
  * from, so that its numbers keep their digits.
  */
-import { itemsOf, memberAt } from "../json/source";
-import type { Medium } from "../media/MediaPart";
+import { itemsOf, memberAt } from "@pagefault/client/json";
+import type { Medium } from "@pagefault/react";
 
 export type ShownBlock =
   | { kind: "text"; text: string }

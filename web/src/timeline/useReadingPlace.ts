@@ -5,10 +5,10 @@
  * what has come meanwhile. Entries put before the first one move nothing. Who comes to an entry is
  * held there while those around it grow, until they move themselves.
  */
-import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
+import type { SessionHistoryState } from "@pagefault/react";
+import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
 
 import type { KeptPlace, Place } from "./placeKept";
-import type { TimelineState } from "./Timeline";
 
 const NEAR_END_PX = 48;
 const STILL_MS = 150;
@@ -23,7 +23,7 @@ export interface ReadingPlace {
 }
 
 export function useReadingPlace(
-  { entries, lower }: Pick<TimelineState, "entries" | "lower">,
+  { entries, lower }: Pick<SessionHistoryState, "entries" | "lower">,
   { start, keep }: KeptPlace,
 ): ReadingPlace {
   const scroller = useRef<HTMLDivElement>(null);

@@ -1,10 +1,7 @@
 /** What a file has become: a preview, its reference to copy, and its address. */
+import { resourceId, type ResourceRecord } from "@pagefault/client";
+import { MediaPart, shownAs, useResourceContent } from "@pagefault/react";
 import { useRef, useState } from "react";
-
-import type { ResourceRecord } from "../api/generated";
-import { MediaPart } from "../media/MediaPart";
-import { resourceId, shownAs } from "../media/references";
-import { useResourceContent } from "../media/useResourceContent";
 
 export function KeptFile({ resource }: { resource: ResourceRecord }) {
   const id = resourceId(resource.uri) ?? "";

@@ -1,7 +1,7 @@
 /** A file on its way: how far it is, what became of it, and what can be done about it. */
+import { fileSize, visibleName } from "@pagefault/react";
+
 import { Failure } from "../shared/states";
-import { fileSize } from "../shared/measures";
-import { visibleName } from "../shared/visibleText";
 import { KeptFile } from "./KeptFile";
 import { giveUp, sendAgain, type Upload } from "./uploads";
 

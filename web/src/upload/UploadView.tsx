@@ -1,10 +1,10 @@
 /** `/upload`: files dropped here, or chosen, become resources. */
+import { counted } from "@pagefault/react";
 import { useEffect, useState } from "react";
 
-import { counted } from "../shared/measures";
 import { usePageTitle } from "../shared/usePageTitle";
 import { UploadRow } from "./UploadRow";
-import { addFiles, clearFinished, isUnfinished, useUploads, type Upload } from "./uploads";
+import { addFiles, clearFinished, isUnfinished, type Upload, useUploads } from "./uploads";
 import "./upload.css";
 
 export function UploadView() {

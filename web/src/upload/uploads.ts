@@ -4,11 +4,11 @@
  * A file that was refused, or given up, stays in the list and can be sent again. Nothing is kept
  * when the tab is closed; the resources are.
  */
+import type { ResourceRecord } from "@pagefault/client";
 import { useSyncExternalStore } from "react";
 
 import { accessKey, useAccess } from "../access/key";
-import type { ResourceRecord } from "../api/generated";
-import { sendFile } from "./sendFile";
+import { pagefault } from "../api/client";
 
 export type UploadState =
   | { is: "waiting" }
@@ -74,12 +74,16 @@ async function sendNext(): Promise<void> {
   if (current !== null || next === undefined) return;
   const { number, file } = next;
   setState(number, { is: "sending", sentBytes: 0 });
-  const sending = sendFile(file, (sentBytes) => setState(number, { is: "sending", sentBytes }));
-  current = { number, giveUp: sending.giveUp };
+  const life = new AbortController();
+  current = { number, giveUp: () => life.abort() };
   try {
-    setState(number, { is: "kept", resource: await sending.done });
+    const resource = await pagefault().resources.upload(file, {
+      signal: life.signal,
+      onProgress: ({ sent }) => setState(number, { is: "sending", sentBytes: sent }),
+    });
+    setState(number, { is: "kept", resource });
   } catch (failure) {
-    setState(number, failure === null ? { is: "given up" } : { is: "refused", failure });
+    setState(number, life.signal.aborted ? { is: "given up" } : { is: "refused", failure });
   }
   current = null;
   void sendNext();

@@ -1,8 +1,7 @@
 /** A block of a message: text, a medium, a call, the result of one, or its JSON. */
+import { FoldedText, MediaPart, visibleName } from "@pagefault/react";
+
 import { JsonDetails, JsonText } from "../../json/JsonDetails";
-import { MediaPart } from "../../media/MediaPart";
-import { FoldedText } from "../../shared/FoldedText";
-import { visibleName } from "../../shared/visibleText";
 import type { ShownBlock } from "../messageBlocks";
 
 export function BlockViews({ blocks }: { blocks: readonly ShownBlock[] }) {

@@ -1,9 +1,9 @@
 /** What every entry of a timeline has: its number, what it is, when it was written, its JSON. */
-import { useId, type ReactNode } from "react";
+import { visibleName } from "@pagefault/react";
+import { type ReactNode, useId } from "react";
 
 import { JsonDetails } from "../../json/JsonDetails";
 import { TimeText } from "../../shared/TimeText";
-import { visibleName } from "../../shared/visibleText";
 
 interface EntryFrameProps {
   readonly seq: number;

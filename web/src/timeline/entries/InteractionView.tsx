@@ -1,18 +1,16 @@
 /** An interaction: what a user asked, with files, and its answer. */
-import type {
-  AnswerEntry,
-  AttachedFile,
-  ChatMessage,
-  InteractionEntry,
-  MultiModalInput,
-} from "../../api/generated";
+import {
+  type AnswerEntry,
+  type AttachedFile,
+  type ChatMessage,
+  type InteractionEntry,
+  type MultiModalInput,
+  resourceId,
+} from "@pagefault/client";
+import { memberOf } from "@pagefault/client/json";
+import { FileCard, FoldedText, MediaPart, visibleName } from "@pagefault/react";
+
 import { JsonText } from "../../json/JsonDetails";
-import { memberOf } from "../../json/source";
-import { FileCard } from "../../media/FileCard";
-import { MediaPart } from "../../media/MediaPart";
-import { resourceId } from "../../media/references";
-import { FoldedText } from "../../shared/FoldedText";
-import { visibleName } from "../../shared/visibleText";
 import { EntryFrame } from "./EntryFrame";
 
 export function InteractionView({ entry, source }: { entry: InteractionEntry; source: string }) {

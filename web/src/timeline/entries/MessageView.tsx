@@ -1,8 +1,8 @@
 /** A message of a conversation, or a page that was put into it. */
-import type { HistoryMessage, PageFaultMessage } from "../../api/generated";
-import { itemsOf, memberOf } from "../../json/source";
-import { MediaPart } from "../../media/MediaPart";
-import { visibleName } from "../../shared/visibleText";
+import type { HistoryMessage, PageFaultMessage } from "@pagefault/client";
+import { itemsOf, memberOf } from "@pagefault/client/json";
+import { MediaPart, visibleName } from "@pagefault/react";
+
 import { faultedPage, faultedRecording } from "../history";
 import { blocksOf } from "../messageBlocks";
 import { BlockViews, CallView } from "./BlockView";

@@ -1,0 +1,137 @@
+/**
+ * Content as a stream that survives a broken connection, and is compared with its digest.
+ *
+ * After a break the rest is asked for, if the content is still the same. The whole of a content is
+ * verified; of a part there is no digest.
+ */
+import { ConnectionError, DigestMismatchError, PagefaultError } from "./errors.ts";
+import { Sha256 } from "./sha256.ts";
+import { backoffMs, pause, type Query, type RequestOptions, type Transport } from "./transport.ts";
+
+/** Bytes from `start` on, up to `end` (not included) if it is given. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end?: number | undefined;
+}
+
+export interface ContentOptions extends RequestOptions {
+  readonly range?: ByteRange | undefined;
+}
+
+interface Source extends ContentOptions {
+  readonly path: string;
+  readonly query?: Query;
+  /** The SHA-256 in hex, asked for only where the response does not tell it. */
+  readonly digest?: () => Promise<string | undefined>;
+}
+
+/** The response with the content at a path; reading its body rejects if the bytes are others. */
+export async function openContent(transport: Transport, source: Source): Promise<Response> {
+  const { range, signal, path, query } = source;
+  const call = { path, query, signal, timeoutMs: source.timeoutMs, retries: source.retries };
+  const first = await transport.response({ ...call, headers: { Range: range && spelled(range) } });
+  const isWhole = first.status === 200;
+  const start = isWhole ? 0 : startOf(first);
+  const told = first.headers.get("Content-Length");
+  const end = told === null ? undefined : start + Number(told);
+  const digest = isWhole ? (digestOf(first) ?? (await source.digest?.())) : undefined;
+  const ifMatch = first.redirected ? undefined : (first.headers.get("ETag") ?? undefined);
+
+  async function reopen(at: number): Promise<Response> {
+    const next = await transport.response({
+      ...call,
+      ifMatch,
+      headers: { Range: spelled({ start: at, end }) },
+    });
+    if (next.status === 206 && startOf(next) === at) return next;
+    await next.body?.cancel();
+    throw new PagefaultError(`The content broke off at ${at}, and its rest cannot be asked for`);
+  }
+
+  const retries = source.retries ?? transport.options.retries ?? 3;
+  const body = steady(first, { start, end, digest, reopen, retries, signal });
+  return new Response(body, { status: first.status, headers: first.headers });
+}
+
+interface Steady {
+  readonly start: number;
+  readonly end: number | undefined;
+  readonly digest: string | undefined;
+  readonly retries: number;
+  readonly signal: AbortSignal | undefined;
+  readonly reopen: (at: number) => Promise<Response>;
+}
+
+function steady(
+  first: Response,
+  { start, end, digest, reopen, retries, signal }: Steady,
+): ReadableStream<Uint8Array> {
+  const hash = digest === undefined ? undefined : new Sha256();
+  let reader = readerOf(first);
+  let at = start;
+  let breaks = 0;
+
+  async function next(): Promise<Uint8Array | undefined> {
+    for (;;) {
+      let cause: unknown;
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return value;
+        if (end === undefined || at >= end) return undefined;
+      } catch (failure) {
+        cause = failure;
+      }
+      signal?.throwIfAborted();
+      if (end === undefined || breaks >= retries) {
+        throw new ConnectionError(`The content broke off after ${at - start} bytes`, { cause });
+      }
+      await pause(backoffMs(breaks), signal);
+      breaks += 1;
+      reader = readerOf(await reopen(at));
+    }
+  }
+
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const bytes = await next();
+        if (bytes !== undefined) {
+          at += bytes.length;
+          breaks = 0;
+          hash?.update(bytes);
+          controller.enqueue(bytes);
+          return;
+        }
+        const found = hash?.hex();
+        if (found !== digest)
+          throw new DigestMismatchError(
+            `The content has the digest ${found}, and should have ${digest}`,
+          );
+        controller.close();
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function readerOf(response: Response): ReadableStreamDefaultReader<Uint8Array> {
+  return (response.body ?? new Blob().stream()).getReader();
+}
+
+function spelled({ start, end }: ByteRange): string {
+  return `bytes=${start}-${end === undefined ? "" : end - 1}`;
+}
+
+function startOf(response: Response): number {
+  return Number(/^bytes (\d+)-/.exec(response.headers.get("Content-Range") ?? "")?.[1] ?? 0);
+}
+
+/** The SHA-256 in `Repr-Digest` (RFC 9530), as hex. */
+function digestOf(response: Response): string | undefined {
+  const base64 = /sha-256=:([A-Za-z0-9+/=]+):/.exec(response.headers.get("Repr-Digest") ?? "")?.[1];
+  if (base64 === undefined) return undefined;
+  return Array.from(atob(base64), (byte) => byte.charCodeAt(0).toString(16).padStart(2, "0")).join(
+    "",
+  );
+}

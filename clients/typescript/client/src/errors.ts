@@ -1,0 +1,182 @@
+/**
+ * The errors of this client.
+ *
+ *     PagefaultError
+ *     ├── ProblemError             the service answered with a problem document (RFC 9457)
+ *     │   ├── InvalidRequestError      400, 405, 413, 415, 416, 421, 422, 431: change the request
+ *     │   ├── UnauthorizedError        401
+ *     │   ├── ForbiddenError           403
+ *     │   ├── NotFoundError            404
+ *     │   ├── ConflictError            409
+ *     │   ├── GoneError                410
+ *     │   ├── PreconditionFailedError  412
+ *     │   ├── TooManyRequestsError     429
+ *     │   └── ServerError              5xx
+ *     ├── ConnectionError          there was no answer, or it broke off
+ *     ├── TimedOutError            there was no answer in time
+ *     └── DigestMismatchError      content that came is not what is stored
+ *
+ * A request that was given up through its `AbortSignal` rejects with the reason of that signal.
+ */
+import type { Problem } from "./generated/types.gen.ts";
+
+/** What every error of this client is. */
+export class PagefaultError extends Error {
+  override readonly name: string = "PagefaultError";
+}
+
+/** The service refused a request, or could not fulfil it; `problem` says why. */
+export class ProblemError extends PagefaultError {
+  override readonly name: string = "ProblemError";
+  readonly problem: Problem;
+  /** After how many seconds the service wants to be asked again, if it says so. */
+  readonly retryAfter: number | undefined;
+
+  constructor(problem: Problem, retryAfter?: number) {
+    super(`${problem.title}: ${problem.detail}`);
+    this.problem = problem;
+    this.retryAfter = retryAfter;
+  }
+
+  get status(): number {
+    return this.problem.status;
+  }
+
+  /** The stable word for programs, such as `tool-call-answered`. */
+  get code(): string {
+    return this.problem.code;
+  }
+
+  get detail(): string {
+    return this.problem.detail;
+  }
+
+  /** The name of the request in the service's log. */
+  get requestId(): string {
+    return this.problem.requestId;
+  }
+
+  /** What is wrong in the request, each with a JSON pointer. */
+  get errors(): NonNullable<Problem["errors"]> {
+    return this.problem.errors ?? [];
+  }
+}
+
+export class InvalidRequestError extends ProblemError {
+  override readonly name = "InvalidRequestError";
+}
+
+export class UnauthorizedError extends ProblemError {
+  override readonly name = "UnauthorizedError";
+}
+
+export class ForbiddenError extends ProblemError {
+  override readonly name = "ForbiddenError";
+}
+
+export class NotFoundError extends ProblemError {
+  override readonly name = "NotFoundError";
+}
+
+export class ConflictError extends ProblemError {
+  override readonly name = "ConflictError";
+}
+
+export class GoneError extends ProblemError {
+  override readonly name = "GoneError";
+}
+
+export class PreconditionFailedError extends ProblemError {
+  override readonly name = "PreconditionFailedError";
+}
+
+export class TooManyRequestsError extends ProblemError {
+  override readonly name = "TooManyRequestsError";
+}
+
+export class ServerError extends ProblemError {
+  override readonly name = "ServerError";
+}
+
+export class ConnectionError extends PagefaultError {
+  override readonly name = "ConnectionError";
+}
+
+export class TimedOutError extends PagefaultError {
+  override readonly name = "TimedOutError";
+}
+
+export class DigestMismatchError extends PagefaultError {
+  override readonly name = "DigestMismatchError";
+}
+
+const CLASSES: Readonly<Record<number, typeof ProblemError>> = {
+  401: UnauthorizedError,
+  403: ForbiddenError,
+  404: NotFoundError,
+  409: ConflictError,
+  410: GoneError,
+  412: PreconditionFailedError,
+  429: TooManyRequestsError,
+};
+
+/** The error for a problem document, whoever carried it here. */
+export function problemError(problem: Problem, retryAfter?: number): ProblemError {
+  const { status } = problem;
+  const usual = status >= 500 ? ServerError : status >= 400 ? InvalidRequestError : ProblemError;
+  return new (CLASSES[status] ?? usual)(problem, retryAfter);
+}
+
+/** The error for a response that is no success. */
+export async function errorOf(response: Response): Promise<ProblemError> {
+  const told: unknown = await response.json().catch(() => undefined);
+  const problem = isProblem(told) ? told : untold(response);
+  return problemError(problem, secondsUntil(response.headers.get("Retry-After")));
+}
+
+/** Any failure as a problem document, so that all of them can be shown in the same way. */
+export function problemOf(failure: unknown): Problem {
+  if (failure instanceof ProblemError) return failure.problem;
+  const reason = failure instanceof Error ? failure.message : String(failure);
+  return {
+    type: "about:blank",
+    title: failure instanceof PagefaultError ? "The service cannot be reached" : "Something failed",
+    status: 0,
+    detail: reason,
+    instance: "",
+    code: failure instanceof PagefaultError ? "unreachable" : "failed",
+    requestId: "",
+  };
+}
+
+function untold(response: Response): Problem {
+  return {
+    type: "about:blank",
+    title: `The service answered ${response.status}`,
+    status: response.status,
+    detail:
+      "The answer does not say why. Something between this client and the service may have made it.",
+    instance: "",
+    code: "no-problem-document",
+    requestId: response.headers.get("X-Request-ID") ?? "",
+  };
+}
+
+/** Whether a value is a problem document. */
+export function isProblem(value: unknown): value is Problem {
+  const members = value as Partial<Problem> | null | undefined;
+  return (
+    typeof members?.title === "string" &&
+    typeof members.detail === "string" &&
+    typeof members.status === "number"
+  );
+}
+
+/** Seconds as `Retry-After` spells them: a number, or a date. */
+export function secondsUntil(header: string | null): number | undefined {
+  if (header === null || header.trim() === "") return undefined;
+  const seconds = Number(header);
+  if (Number.isFinite(seconds)) return Math.max(seconds, 0);
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? undefined : Math.max((date - Date.now()) / 1000, 0);
+}

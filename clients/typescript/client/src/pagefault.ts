@@ -1,0 +1,263 @@
+/** The client: one object for a service, with its nouns as members. */
+import { PagefaultError } from "./errors.ts";
+import { readEvents, type EventOptions } from "./events.ts";
+import type {
+  Diagnosis,
+  EventTicket,
+  ExamineHistoryData,
+  GetToolInstructionsData,
+  ListToolsData,
+  RenderedRecord,
+  RenderRequest,
+  ResolvedArguments,
+  ResolveRequest,
+  StreamEvent,
+  ToolDefinitions,
+  Version,
+} from "./generated/types.gen.ts";
+import { Pages } from "./pages.ts";
+import { Aliases, Resources } from "./resources.ts";
+import { Session, Sessions } from "./sessions.ts";
+import { ToolResults } from "./toolResults.ts";
+import {
+  Transport,
+  type ClientOptions,
+  type Query,
+  type QueryOf,
+  type RequestOptions,
+} from "./transport.ts";
+import {
+  isInputRequired,
+  isToolCaller,
+  outcomeOf,
+  passOn,
+  storeOutcome,
+  type Outcome,
+  type StoredOutcome,
+  type Target,
+  type ToolCaller,
+  type WrapOptions,
+} from "./wrap.ts";
+
+/** What `request` takes: a `fetch` of this service, with key, time-out and repetitions. */
+export interface RawRequest extends RequestOptions {
+  readonly method?: string;
+  readonly query?: Query | undefined;
+  readonly json?: unknown;
+  readonly body?: BodyInit | undefined;
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
+export class Pagefault {
+  readonly toolResults: ToolResults;
+  readonly resources: Resources;
+  readonly aliases: Aliases;
+  readonly pages: Pages;
+  readonly sessions: Sessions;
+  readonly tools: Tools;
+  private readonly transport: Transport;
+
+  /**
+   * @param baseUrl Where the service is. By default the page's own origin in a browser, elsewhere
+   *   `PAGEFAULT_URL`, or http://127.0.0.1:8000.
+   */
+  constructor(baseUrl: string = usualUrl(), options: ClientOptions = {}) {
+    this.transport = new Transport(baseUrl, {
+      ...options,
+      key: options.key ?? variable("PAGEFAULT_API_KEY"),
+    });
+    this.toolResults = new ToolResults(this.transport);
+    this.resources = new Resources(this.transport);
+    this.aliases = new Aliases(this.transport);
+    this.pages = new Pages(this.transport);
+    this.sessions = new Sessions(this.transport);
+    this.tools = new Tools(this.transport);
+  }
+
+  /** Whether requests carry a key, or what gives one is there. */
+  get hasKey(): boolean {
+    const { key } = this.transport.options;
+    return key !== undefined && key !== null;
+  }
+
+  /** A session, whether or not anything was written to it yet. */
+  session(id: string): Session {
+    return new Session(this.transport, id);
+  }
+
+  /** What is written to the project, as it is written. */
+  events(options: EventOptions = {}): AsyncGenerator<StreamEvent, void> {
+    return readEvents(this.transport, "/api/events", options);
+  }
+
+  /** A ticket with which a browser may listen for a minute, without the key. */
+  eventTicket(options: RequestOptions = {}): Promise<EventTicket> {
+    return this.transport.json({
+      ...options,
+      method: "POST",
+      path: "/api/events/ticket",
+      isRepeatable: true,
+    });
+  }
+
+  /** Put files in place of the references in arguments. */
+  resolve<Arguments = unknown>(
+    request: Omit<ResolveRequest, "arguments"> & { arguments: Arguments },
+    options: RequestOptions = {},
+  ): Promise<Omit<ResolvedArguments, "arguments"> & { arguments: Arguments }> {
+    return this.transport.json({
+      ...options,
+      method: "POST",
+      path: "/api/resolve",
+      json: request,
+      isRepeatable: true,
+    });
+  }
+
+  /** A stored record, named by its id, as messages of a provider. */
+  render(request: RenderRequest, options: RequestOptions = {}): Promise<RenderedRecord> {
+    return this.transport.json({
+      ...options,
+      method: "POST",
+      path: "/api/render",
+      json: request,
+      isRepeatable: true,
+    });
+  }
+
+  /** Say what is wrong with a history: a list of messages, a request to a provider, or a session. */
+  doctor(
+    history: readonly unknown[] | Record<string, unknown>,
+    wish: QueryOf<ExamineHistoryData> = {},
+    options: RequestOptions = {},
+  ): Promise<Diagnosis> {
+    const json = Array.isArray(history) ? { messages: history } : history;
+    return this.transport.json({
+      ...options,
+      method: "POST",
+      path: "/api/doctor",
+      query: wish,
+      json,
+      isRepeatable: true,
+    });
+  }
+
+  version(options: RequestOptions = {}): Promise<Version> {
+    return this.transport.json({ ...options, path: "/api/version" });
+  }
+
+  /** The response to a request that has no method of its own; what is no success is an error. */
+  request(path: string, options: RawRequest = {}): Promise<Response> {
+    return this.transport.response({ ...options, path });
+  }
+
+  /** The address of a path of the service. */
+  url(path: string, query: Query = {}): string {
+    return this.transport.url(path, query);
+  }
+
+  /**
+   * A tool whose results are stored, and which returns what the model should see: a text, or the
+   * messages of `target`. Of an MCP client it is `callTool`, with the result that is to be shown.
+   */
+  wrap(
+    client: ToolCaller,
+    options?: Omit<WrapOptions, "name" | "target" | "callId">,
+  ): <Result>(params: Parameters<ToolCaller["callTool"]>[0], ...rest: unknown[]) => Promise<Result>;
+  wrap<Arguments extends unknown[]>(
+    tool: (...args: Arguments) => unknown,
+    options: WrapOptions<Arguments> & { target: Target },
+  ): (...args: Arguments) => Promise<Record<string, unknown>[]>;
+  wrap<Arguments extends unknown[]>(
+    tool: (...args: Arguments) => unknown,
+    options?: WrapOptions<Arguments>,
+  ): (...args: Arguments) => Promise<string>;
+  wrap<Arguments extends unknown[]>(
+    tool: ToolCaller | ((...args: Arguments) => unknown),
+    options: WrapOptions<Arguments> = {},
+  ): unknown {
+    const { name, target, callId, ...store } = options;
+    if (isToolCaller(tool)) {
+      return async (params: Parameters<ToolCaller["callTool"]>[0], ...rest: never[]) => {
+        const outcome = await outcomeOf(() => tool.callTool(params, ...rest));
+        if (isInputRequired(outcome.result)) return outcome.result;
+        const call = { toolName: params.name, target: "mcp" } as const;
+        const stored = await storeOutcome(this.toolResults, outcome, store, call);
+        return stored === undefined ? passOn(outcome) : stored.messages[0];
+      };
+    }
+    return async (...args: Arguments) => {
+      const outcome = await outcomeOf(() => tool(...args));
+      const call = {
+        toolName: name || tool.name || "tool",
+        toolCallId: callId?.(...args),
+        target: target ?? "text",
+      };
+      const stored = await storeOutcome(this.toolResults, outcome, store, call);
+      if (stored === undefined) return shownAnyway(target, outcome, call);
+      return target === undefined ? textShown(stored) : stored.messages;
+    };
+  }
+}
+
+/** What the tool returned; messages of a provider only the service can write. */
+function shownAnyway(
+  target: Target | undefined,
+  outcome: Outcome,
+  { toolName }: { toolName: string },
+): string {
+  if (target === undefined) return textOf(passOn(outcome));
+  throw new PagefaultError(
+    `The result of ${toolName} could not be stored, so there are no messages for ${target}`,
+  );
+}
+
+/** The text without the line that says which tool it is of: who called it knows. */
+function textShown({ record, messages }: StoredOutcome): string {
+  const text = String(messages[0]?.["content"]);
+  const line = `Tool ${record.toolName} (call ${record.toolCallId}):\n`;
+  return text.startsWith(line) ? text.slice(line.length) : text;
+}
+
+function textOf(result: unknown): string {
+  return typeof result === "string" ? result : (JSON.stringify(result) ?? "");
+}
+
+/** The memory's own tools, which a model can call. */
+export class Tools {
+  private readonly transport: Transport;
+
+  constructor(transport: Transport) {
+    this.transport = transport;
+  }
+
+  /** Their definitions, in the dialect of a target; `only` picks some by name. */
+  list(
+    {
+      target,
+      only,
+    }: Omit<QueryOf<ListToolsData>, "only"> & { only?: readonly string[] | undefined },
+    options: RequestOptions = {},
+  ): Promise<ToolDefinitions> {
+    return this.transport.json({ ...options, path: "/api/tools", query: { target, only } });
+  }
+
+  /** The rules that a model needs to use them well. */
+  async instructions(
+    wish: QueryOf<GetToolInstructionsData> = {},
+    options: RequestOptions = {},
+  ): Promise<string> {
+    return (
+      await this.transport.response({ ...options, path: "/api/tools/instructions", query: wish })
+    ).text();
+  }
+}
+
+function usualUrl(): string {
+  return "document" in globalThis ? "" : (variable("PAGEFAULT_URL") ?? "http://127.0.0.1:8000");
+}
+
+function variable(name: string): string | undefined {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  return process?.env?.[name];
+}

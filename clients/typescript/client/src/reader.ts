@@ -1,0 +1,114 @@
+/**
+ * Content read at any position: blocks are kept, and read ahead while the reading goes on in order.
+ */
+import { ConnectionError } from "./errors.ts";
+import type { ResourceDescriptor } from "./generated/types.gen.ts";
+import type { ByteRange } from "./content.ts";
+
+const BLOCK_BYTES = 256 * 1024;
+const MOST_AHEAD = 16;
+const MOST_KEPT = 64;
+
+export class ResourceReader {
+  readonly descriptor: ResourceDescriptor;
+  private readonly fetchRange: (range: ByteRange) => Promise<Uint8Array>;
+  /** By number, the one that was used last at the end. */
+  private readonly blocks = new Map<number, Promise<Uint8Array>>();
+  private ahead = 1;
+  private next = 0;
+
+  constructor(
+    descriptor: ResourceDescriptor,
+    fetchRange: (range: ByteRange) => Promise<Uint8Array>,
+  ) {
+    this.descriptor = descriptor;
+    this.fetchRange = fetchRange;
+  }
+
+  get size(): number {
+    return this.descriptor.size;
+  }
+
+  /** Up to `length` bytes from `position` on; fewer only where the content ends. */
+  async read(position: number, length: number): Promise<Uint8Array> {
+    const end = Math.min(position + length, this.size);
+    if (!(position >= 0)) throw new RangeError(`There is no position ${position}`);
+    if (end <= position) return new Uint8Array();
+    this.ahead = position === this.next ? Math.min(this.ahead * 2, MOST_AHEAD) : 1;
+    this.next = end;
+    const first = Math.floor(position / BLOCK_BYTES);
+    const last = Math.floor((end - 1) / BLOCK_BYTES);
+    // What is read is held here, whatever is forgotten meanwhile.
+    const wanted = this.load(first, last);
+    const bytes = new Uint8Array(end - position);
+    for (const [index, block] of (await Promise.all(wanted)).entries()) {
+      const start = (first + index) * BLOCK_BYTES;
+      const from = Math.max(position - start, 0);
+      bytes.set(block.subarray(from, end - start), Math.max(start - position, 0));
+    }
+    return bytes;
+  }
+
+  /** The content from a position on, as a stream. */
+  stream(position = 0): ReadableStream<Uint8Array> {
+    let at = position;
+    return new ReadableStream(
+      {
+        pull: async (controller) => {
+          const bytes = await this.read(at, BLOCK_BYTES - (at % BLOCK_BYTES));
+          at += bytes.length;
+          if (bytes.length === 0) controller.close();
+          else controller.enqueue(bytes);
+        },
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
+  /** The blocks from `first` to `last`; those behind are asked for along with the last missing one. */
+  private load(first: number, last: number): Promise<Uint8Array>[] {
+    const wanted: Promise<Uint8Array>[] = [];
+    for (let number = first; number <= last; number += 1) {
+      const kept = this.blocks.get(number);
+      if (kept === undefined) this.request(number, last);
+      else {
+        this.blocks.delete(number);
+        this.blocks.set(number, kept);
+      }
+      wanted.push(this.blocks.get(number)!);
+    }
+    const coming = last + 1;
+    if (this.ahead > 1 && coming * BLOCK_BYTES < this.size && !this.blocks.has(coming))
+      this.request(coming, coming);
+    for (const number of this.blocks.keys()) {
+      if (this.blocks.size <= Math.max(MOST_KEPT, last - first + MOST_AHEAD)) break;
+      this.blocks.delete(number);
+    }
+    return wanted;
+  }
+
+  /** Ask for a missing block, and with it for those behind it that are missing as well. */
+  private request(first: number, last: number): void {
+    const blocks = Math.ceil(this.size / BLOCK_BYTES);
+    const until = Math.min(Math.max(last + 1, first + this.ahead), blocks);
+    let count = 1;
+    while (first + count < until && !this.blocks.has(first + count)) count += 1;
+    const start = first * BLOCK_BYTES;
+    const end = Math.min(start + count * BLOCK_BYTES, this.size);
+    const coming = this.fetchRange({ start, end }).then((bytes) => {
+      if (bytes.length !== end - start)
+        throw new ConnectionError(`${bytes.length} bytes came instead of ${end - start}`);
+      return bytes;
+    });
+    for (let index = 0; index < count; index += 1) {
+      const block = coming.then((bytes) =>
+        bytes.subarray(index * BLOCK_BYTES, (index + 1) * BLOCK_BYTES),
+      );
+      this.blocks.set(first + index, block);
+      // Whoever reads it hears of the failure; the next one asks again.
+      block.catch(
+        () => this.blocks.get(first + index) === block && this.blocks.delete(first + index),
+      );
+    }
+  }
+}

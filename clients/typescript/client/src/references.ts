@@ -1,0 +1,8 @@
+/** The spellings of a resource's id. */
+
+const RESOURCE = /^(?:@?blob:)?([0-9a-f]{32})$/;
+
+/** The id in `@blob:<id>`, `blob:<id>` or a bare id; null if it is none of them. */
+export function resourceId(reference: string): string | null {
+  return RESOURCE.exec(reference)?.[1] ?? null;
+}

@@ -1,0 +1,273 @@
+/** Sessions: conversations, their history, and their turns. */
+import { Conversation } from "./conversation.ts";
+import { readEvents, type EventOptions } from "./events.ts";
+import type {
+  AppendMessageResponse,
+  ChatMessage,
+  DeletionReceipt,
+  HistoryEntry,
+  HistoryMessageDraft,
+  InteractionDraft,
+  InteractionPage,
+  InteractionRecord,
+  ListInteractionsData,
+  ListMessagesData,
+  ListSessionsData,
+  MessagePage,
+  PageManifest,
+  RenderedRecord,
+  RenderedToolResult,
+  RenderRequest,
+  SessionPage,
+  SessionRecord,
+  StreamEvent,
+  ToolCallRequest,
+  TurnReceipt,
+  TurnRender,
+  TurnRequest,
+} from "./generated/types.gen.ts";
+import { listAt, type List } from "./lists.ts";
+import { ToolResults, type CreateToolResultOptions, type ToolResultDraft } from "./toolResults.ts";
+import {
+  at,
+  newIdempotencyKey,
+  type Conditions,
+  type QueryOf,
+  type RequestOptions,
+  type Transport,
+} from "./transport.ts";
+
+type Idempotent = RequestOptions & { readonly idempotencyKey?: string | undefined };
+
+/** One thing that a step of an agent says: exactly one of the members. */
+export type TurnStep =
+  | { message: HistoryMessageDraft }
+  | { toolResult: Omit<ToolResultDraft, "sessionId"> }
+  | { toolCall: { id: string; name: string; arguments: Record<string, unknown> | string | null } };
+
+export type TurnOptions = Idempotent & {
+  readonly render?: TurnRender | undefined;
+  /** The last `seq` that you know; if others have written meanwhile, it is a `ConflictError`. */
+  readonly expectedSeq?: number | undefined;
+};
+
+/** A target, and how a session is to be rendered for it. */
+export type RenderWish = Omit<RenderRequest, "sessionId" | "toolResultId" | "pageId">;
+
+export class Sessions {
+  private readonly transport: Transport;
+
+  constructor(transport: Transport) {
+    this.transport = transport;
+  }
+
+  /** Sessions, the one last written to first; `q` is a part of their ids. */
+  list({
+    q,
+    limit,
+    ...options
+  }: Omit<QueryOf<ListSessionsData>, "cursor"> & RequestOptions = {}): List<
+    SessionRecord,
+    SessionPage
+  > {
+    return listAt(this.transport, "/api/sessions", { ...options, query: { q, limit } });
+  }
+
+  /** Restore a session that `bundle` of another service has given. */
+  importBundle(
+    bundle: Blob | ArrayBuffer | Uint8Array,
+    options: RequestOptions = {},
+  ): Promise<SessionRecord> {
+    const headers = { "Content-Type": "application/zip" };
+    return this.transport.json({
+      ...options,
+      method: "POST",
+      path: "/api/sessions/import",
+      body: bundle as BodyInit,
+      headers,
+    });
+  }
+}
+
+/** One session. It begins with the first thing that is written to it. */
+export class Session {
+  readonly id: string;
+  private readonly transport: Transport;
+  private readonly path: string;
+
+  constructor(transport: Transport, id: string) {
+    this.transport = transport;
+    this.id = id;
+    this.path = at`/api/sessions/${id}`;
+  }
+
+  get(options: RequestOptions = {}): Promise<SessionRecord> {
+    return this.transport.json({ ...options, path: this.path });
+  }
+
+  put(options: Conditions & RequestOptions = {}): Promise<SessionRecord> {
+    return this.transport.json({ ...options, method: "PUT", path: this.path });
+  }
+
+  /** Delete the session with its history and pages. It is not repeated, since it has a receipt. */
+  delete(options: RequestOptions = {}): Promise<DeletionReceipt> {
+    return this.transport.json({
+      ...options,
+      method: "DELETE",
+      path: this.path,
+      isRepeatable: false,
+    });
+  }
+
+  /** The history, from the beginning or behind a `seq`. */
+  messages({
+    after,
+    media,
+    limit,
+    ...options
+  }: Omit<QueryOf<ListMessagesData>, "cursor"> & RequestOptions = {}): List<
+    HistoryEntry,
+    MessagePage
+  > {
+    return listAt(this.transport, `${this.path}/messages`, {
+      ...options,
+      query: { media, limit },
+      once: { after },
+    });
+  }
+
+  message(seq: number, options: RequestOptions = {}): Promise<HistoryEntry> {
+    return this.transport.json({ ...options, path: `${this.path}/messages/${seq}` });
+  }
+
+  /** Append a message as your model is sent it, in any dialect. */
+  append(message: HistoryMessageDraft, options: Idempotent = {}): Promise<AppendMessageResponse> {
+    return this.post("messages", message, options);
+  }
+
+  /** Store a result of a tool. */
+  toolResult(
+    draft: Omit<ToolResultDraft, "sessionId">,
+    options: CreateToolResultOptions = {},
+  ): Promise<RenderedToolResult> {
+    return new ToolResults(this.transport).create({ ...draft, sessionId: this.id }, options);
+  }
+
+  /** Append all that one step of an agent says, in one transaction. */
+  turn(
+    entries: readonly TurnStep[],
+    { render, expectedSeq, ...options }: TurnOptions = {},
+  ): Promise<TurnReceipt> {
+    return this.post(
+      "turns",
+      { entries, render, expectedSeq } satisfies Record<keyof TurnRequest, unknown>,
+      options,
+    );
+  }
+
+  /** Run a call that a model made of one of the memory's tools; its answer is a rendering. */
+  callTool(call: ToolCallRequest, options: RequestOptions = {}): Promise<RenderedRecord> {
+    const path = `${this.path}/tool-calls`;
+    // The same call gets the stored answer.
+    return this.transport.json({
+      ...options,
+      method: "POST",
+      path,
+      json: call,
+      isRepeatable: true,
+    });
+  }
+
+  /** The history as messages of a provider. */
+  render(wish: RenderWish, options: RequestOptions = {}): Promise<RenderedRecord> {
+    const json: RenderRequest = { ...wish, sessionId: this.id };
+    return this.transport.json({
+      ...options,
+      method: "POST",
+      path: "/api/render",
+      json,
+      isRepeatable: true,
+    });
+  }
+
+  /** The history as messages that are kept here: only what is new is asked for. */
+  conversation(wish: TurnRender): Conversation {
+    return new Conversation(this, wish);
+  }
+
+  /** Store a request of a user, perhaps with files. */
+  interact(
+    draft: InteractionDraft,
+    {
+      attachments,
+      idempotencyKey = newIdempotencyKey(),
+      ...options
+    }: Idempotent & { readonly attachments?: "stored" | "any" | undefined } = {},
+  ): Promise<InteractionRecord> {
+    const call = { ...options, idempotencyKey, method: "POST", path: `${this.path}/interactions` };
+    return this.transport.json({ ...call, query: { attachments }, json: draft });
+  }
+
+  interaction(interactionId: string, options: RequestOptions = {}): Promise<InteractionRecord> {
+    return this.transport.json({
+      ...options,
+      path: this.path + at`/interactions/${interactionId}`,
+    });
+  }
+
+  /** Set the assistant's response to an interaction, once. */
+  answer(
+    interactionId: string,
+    output: ChatMessage,
+    options: Pick<Conditions, "ifMatch"> & RequestOptions = {},
+  ): Promise<InteractionRecord> {
+    const path = this.path + at`/interactions/${interactionId}/output`;
+    return this.transport.json({ ...options, method: "PUT", path, json: output });
+  }
+
+  interactions({
+    input_kind,
+    limit,
+    ...options
+  }: Omit<QueryOf<ListInteractionsData>, "cursor"> & RequestOptions = {}): List<
+    InteractionRecord,
+    InteractionPage
+  > {
+    return listAt(this.transport, `${this.path}/interactions`, {
+      ...options,
+      query: { input_kind, limit },
+    });
+  }
+
+  /** A line for each page of the session, for a model. */
+  manifest({
+    limit,
+    ...options
+  }: { readonly limit?: number | undefined } & RequestOptions = {}): Promise<PageManifest> {
+    return this.transport.json({ ...options, path: `${this.path}/manifest`, query: { limit } });
+  }
+
+  /** The session as one zip, for `sessions.importBundle`. */
+  bundle(options: RequestOptions = {}): Promise<Response> {
+    return this.transport.response({ ...options, path: `${this.path}/bundle` });
+  }
+
+  /** What is written to the session, as it is written. */
+  events(options: EventOptions = {}): AsyncGenerator<StreamEvent, void> {
+    return readEvents(this.transport, `${this.path}/events`, options);
+  }
+
+  private post<Value>(
+    noun: string,
+    json: unknown,
+    { idempotencyKey = newIdempotencyKey(), ...options }: Idempotent,
+  ): Promise<Value> {
+    return this.transport.json({
+      ...options,
+      idempotencyKey,
+      method: "POST",
+      path: `${this.path}/${noun}`,
+      json,
+    });
+  }
+}

@@ -1,0 +1,90 @@
+/** Results of tools. */
+import type {
+  CreateToolResultData,
+  ListToolResultsData,
+  RenderedRecord,
+  RenderedToolResult,
+  RenderToolResultData,
+  ToolResultPage,
+  ToolResultRecord,
+} from "./generated/types.gen.ts";
+import { listAt, type List } from "./lists.ts";
+import {
+  at,
+  newIdempotencyKey,
+  type QueryOf,
+  type RequestOptions,
+  type Transport,
+} from "./transport.ts";
+
+export interface ToolResultDraft {
+  readonly toolName: string;
+  readonly toolCallId: string;
+  /** What the tool returned: any JSON value. */
+  readonly result: unknown;
+  readonly success?: boolean | undefined;
+  readonly sessionId?: string | null | undefined;
+}
+
+export type CreateToolResultOptions = RequestOptions &
+  QueryOf<CreateToolResultData> & {
+    /** Of a result outside of sessions; made anew if it is not given. */
+    readonly idempotencyKey?: string | undefined;
+  };
+
+export class ToolResults {
+  private readonly transport: Transport;
+
+  constructor(transport: Transport) {
+    this.transport = transport;
+  }
+
+  /** Store a result. With `render` the record has its `rendering` for that target. */
+  create(
+    draft: ToolResultDraft,
+    options: CreateToolResultOptions = {},
+  ): Promise<RenderedToolResult> {
+    const { idempotencyKey, signal, timeoutMs, retries, ...query } = options;
+    // In a session a call has one result, and is recognised by its id.
+    const key = draft.sessionId ? idempotencyKey : (idempotencyKey ?? newIdempotencyKey());
+    const json = { ...draft, result: draft.result ?? null };
+    const call = {
+      signal,
+      timeoutMs,
+      retries,
+      query,
+      json,
+      idempotencyKey: key,
+      isRepeatable: true,
+    };
+    return this.transport.json({ ...call, method: "POST", path: "/api/tool-results" });
+  }
+
+  get(id: string, options: RequestOptions = {}): Promise<ToolResultRecord> {
+    return this.transport.json({ ...options, path: at`/api/tool-results/${id}` });
+  }
+
+  list({
+    sessionId,
+    limit,
+    ...options
+  }: Omit<QueryOf<ListToolResultsData>, "cursor"> & RequestOptions = {}): List<
+    ToolResultRecord,
+    ToolResultPage
+  > {
+    return listAt(this.transport, "/api/tool-results", { ...options, query: { sessionId, limit } });
+  }
+
+  /** The result as messages of a provider. */
+  render(
+    id: string,
+    wish: QueryOf<RenderToolResultData>,
+    options: RequestOptions = {},
+  ): Promise<RenderedRecord> {
+    return this.transport.json({
+      ...options,
+      path: at`/api/tool-results/${id}/render`,
+      query: wish,
+    });
+  }
+}

@@ -1,0 +1,271 @@
+/**
+ * How a request is sent: with the key, within its time, and again where that is safe and of use.
+ *
+ * A request is repeated after a broken connection, a time-out, and answers that ask for it, if the
+ * service recognises the repetition. Other requests are repeated only where the service has
+ * answered that it did nothing and says when it can be asked again.
+ */
+import { ConnectionError, errorOf, PagefaultError, ProblemError, TimedOutError } from "./errors.ts";
+
+/** A value, or what gives one each time that it is asked for. */
+export type Provided<Value> = Value | (() => Value | Promise<Value>);
+
+export interface ClientOptions {
+  /** An API key, or what gives one; without it requests go out without a key. */
+  readonly key?: Provided<string | null | undefined> | undefined;
+  /** What gives a ticket for events, where this program must not have the key: in a browser. */
+  readonly ticket?: (() => string | Promise<string>) | undefined;
+  /** How long one attempt may take until its answer has come, in milliseconds; 60,000 by default. */
+  readonly timeoutMs?: number | undefined;
+  /** How often a request is repeated at most; 3 by default. */
+  readonly retries?: number | undefined;
+  /** What sends requests, in place of the global `fetch`. */
+  readonly fetch?: typeof fetch | undefined;
+  /** Called when a request was answered 401, with the key that it carried. */
+  readonly onUnauthorized?: ((key: string | null) => void) | undefined;
+}
+
+/** What every method takes in addition. */
+export interface RequestOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly retries?: number | undefined;
+}
+
+export interface Conditions {
+  /** Do it only if this is the present ETag. */
+  readonly ifMatch?: string | undefined;
+  /** `*`: only if there is none yet. */
+  readonly ifNoneMatch?: string | undefined;
+}
+
+export type Query = Readonly<Record<string, unknown>>;
+
+/** The queries of a route; one that is undefined is left out. */
+export type QueryOf<Data extends { query?: unknown }> = Loose<NonNullable<Data["query"]>>;
+
+type Loose<Members> = { [Name in keyof Members]: Members[Name] | undefined };
+
+export interface Call extends RequestOptions, Conditions {
+  readonly method?: string;
+  readonly path: string;
+  readonly query?: Query | undefined;
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  readonly body?: BodyInit | undefined;
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
+  readonly idempotencyKey?: string | undefined;
+  /** Whether the service recognises a repetition; of GET, HEAD, PUT and DELETE it does. */
+  readonly isRepeatable?: boolean | undefined;
+  /** What sends this call, where it is not what sends the others. */
+  readonly fetch?: typeof fetch | undefined;
+}
+
+const REPEATABLE_METHODS = new Set(["GET", "HEAD", "PUT", "DELETE"]);
+const PASSING = new Set([408, 429, 502, 503, 504]);
+const PASSING_CODES = new Set(["request-in-flight", "request-superseded"]);
+/** What waiting does not mend. */
+const LASTING_CODES = new Set(["store-misconfigured", "blob-missing"]);
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 60_000;
+
+export class Transport {
+  readonly baseUrl: string;
+  readonly options: ClientOptions;
+
+  constructor(baseUrl: string, options: ClientOptions) {
+    this.baseUrl = baseUrl.replace(/\/+$/, "");
+    this.options = options;
+  }
+
+  /** The JSON that answers a call. */
+  json<Value>(call: Call): Promise<Value> {
+    return this.send(call, async (response) => (await response.json()) as Value);
+  }
+
+  /** Send a call that is answered without a body. */
+  done(call: Call): Promise<void> {
+    return this.send(call, async (response) => void (await response.body?.cancel()));
+  }
+
+  /** The response to a call, its body still unread. */
+  response(call: Call): Promise<Response> {
+    return this.send(call, async (response) => response);
+  }
+
+  /** The absolute address of a path. */
+  url(path: string, query: Query = {}): string {
+    const pairs = Object.entries(query).flatMap(([name, value]) =>
+      value === undefined || value === null ? [] : [[name, String(value)]],
+    );
+    const written = new URLSearchParams(pairs).toString();
+    return this.baseUrl + path + (written && `?${written}`);
+  }
+
+  /** The key to be sent now. */
+  async key(): Promise<string | null> {
+    const { key } = this.options;
+    return (typeof key === "function" ? await key() : key) ?? null;
+  }
+
+  private async send<Value>(
+    call: Call,
+    read: (response: Response) => Promise<Value>,
+  ): Promise<Value> {
+    const { retries = this.options.retries ?? 3 } = call;
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await this.attempt(call, read);
+      } catch (failure) {
+        // It is gone: an earlier attempt has arrived, and its answer has not.
+        if (attempt > 0 && isGone(call, failure)) return undefined as Value;
+        const waitMs =
+          attempt < retries ? waitBefore(failure, attempt, isRepeatable(call)) : undefined;
+        if (waitMs === undefined) throw failure;
+        await pause(waitMs, call.signal);
+      }
+    }
+  }
+
+  private async attempt<Value>(
+    call: Call,
+    read: (response: Response) => Promise<Value>,
+  ): Promise<Value> {
+    call.signal?.throwIfAborted();
+    const key = await this.key();
+    const late = new AbortController();
+    const timeoutMs = call.timeoutMs ?? this.options.timeoutMs ?? 60_000;
+    const timer = setTimeout(() => late.abort(), timeoutMs);
+    const send = call.fetch ?? this.options.fetch ?? fetch;
+    try {
+      const response = await send(this.url(call.path, call.query), {
+        method: call.method ?? "GET",
+        headers: headersOf(call, key),
+        signal: call.signal ? AbortSignal.any([call.signal, late.signal]) : late.signal,
+        ...bodyOf(call),
+      });
+      if (!response.ok) {
+        if (response.status === 401) this.options.onUnauthorized?.(key);
+        throw await errorOf(response);
+      }
+      return await read(response);
+    } catch (failure) {
+      call.signal?.throwIfAborted();
+      if (failure instanceof PagefaultError) throw failure;
+      if (late.signal.aborted)
+        throw new TimedOutError(`No answer within ${timeoutMs} ms: ${named(call)}`);
+      if (failure instanceof SyntaxError)
+        throw new PagefaultError(`The answer is not JSON: ${named(call)}`);
+      throw new ConnectionError(`No answer to ${named(call)}: ${reasonOf(failure)}`, {
+        cause: failure,
+      });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** A path of which every value is encoded: at`/api/pages/${pageId}`. */
+export function at(texts: TemplateStringsArray, ...values: (string | number)[]): string {
+  return texts.reduce((path, text, index) => {
+    const value = String(values[index - 1]);
+    // A browser would take these for a way to another route.
+    if (/^\.{0,2}$/.test(value)) throw new TypeError(`"${value}" is no id`);
+    return path + encodeURIComponent(value) + text;
+  });
+}
+
+/** A key by which the service recognises a repeated request. */
+export function newIdempotencyKey(): string {
+  // `randomUUID` is missing in pages that came without TLS.
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Wait, or reject as soon as a signal says so. */
+export function pause(waitMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(done, waitMs);
+    function done() {
+      signal?.removeEventListener("abort", done);
+      clearTimeout(timer);
+      if (signal?.aborted) reject(signal.reason);
+      else resolve();
+    }
+    signal?.addEventListener("abort", done);
+    if (signal?.aborted) done();
+  });
+}
+
+/** Each wait is twice as long as the one before, and clients do not all come back at once. */
+export function backoffMs(attempt: number, firstMs = FIRST_WAIT_MS, longestMs = 10_000): number {
+  return Math.min(firstMs * 2 ** attempt, longestMs) * (0.75 + Math.random() * 0.25);
+}
+
+/** Whether a later attempt may succeed; not whether it is safe. */
+export function isPassing(failure: unknown): boolean {
+  if (!(failure instanceof ProblemError))
+    return failure instanceof ConnectionError || failure instanceof TimedOutError;
+  return (
+    (PASSING.has(failure.status) && !LASTING_CODES.has(failure.code)) ||
+    PASSING_CODES.has(failure.code)
+  );
+}
+
+function waitBefore(failure: unknown, attempt: number, isRepeatable: boolean): number | undefined {
+  if (!isPassing(failure)) return undefined;
+  const told = failure instanceof ProblemError ? failure.retryAfter : undefined;
+  if (!isRepeatable && told === undefined) return undefined;
+  const waitMs = told === undefined ? backoffMs(attempt) : told * 1000;
+  return waitMs > LONGEST_WAIT_MS ? undefined : waitMs;
+}
+
+function isGone(call: Call, failure: unknown): boolean {
+  return (
+    call.method === "DELETE" &&
+    isRepeatable(call) &&
+    failure instanceof ProblemError &&
+    failure.status === 404
+  );
+}
+
+function isRepeatable(call: Call): boolean {
+  const { method = "GET" } = call;
+  const isRead = method === "GET" || method === "HEAD";
+  // What has arrived has changed what the condition is about.
+  if (!isRead && (call.ifMatch !== undefined || call.ifNoneMatch !== undefined)) return false;
+  if (call.body instanceof ReadableStream) return false;
+  return call.isRepeatable ?? (call.idempotencyKey !== undefined || REPEATABLE_METHODS.has(method));
+}
+
+function headersOf(call: Call, key: string | null): Headers {
+  const named: Record<string, string | undefined> = {
+    "Content-Type": call.json === undefined ? undefined : "application/json",
+    Authorization: key === null ? undefined : `Bearer ${key}`,
+    "If-Match": call.ifMatch,
+    "If-None-Match": call.ifNoneMatch,
+    "Idempotency-Key": call.idempotencyKey,
+    ...call.headers,
+  };
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(named))
+    if (value !== undefined) headers.set(name, value);
+  return headers;
+}
+
+function bodyOf(call: Call): RequestInit & { duplex?: "half" } {
+  if (call.json !== undefined) return { body: JSON.stringify(call.json) };
+  if (call.body === undefined) return {};
+  return call.body instanceof ReadableStream
+    ? { body: call.body, duplex: "half" }
+    : { body: call.body };
+}
+
+function named(call: Call): string {
+  return `${call.method ?? "GET"} ${call.path}`;
+}
+
+function reasonOf(failure: unknown): string {
+  const { message, cause } = failure as { message?: unknown; cause?: { message?: unknown } };
+  return [message ?? failure, cause?.message].filter(Boolean).join(", ");
+}

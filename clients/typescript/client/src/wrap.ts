@@ -1,0 +1,122 @@
+/**
+ * Tools whose results are stored: whatever a tool returns goes to the memory, and the model sees
+ * what the memory makes of it.
+ */
+import { PagefaultError } from "./errors.ts";
+import type { CreateToolResultData, RenderedToolResult } from "./generated/types.gen.ts";
+import type { ToolResults } from "./toolResults.ts";
+import { newIdempotencyKey } from "./transport.ts";
+
+export type Target = Exclude<
+  NonNullable<CreateToolResultData["query"]>["render"],
+  null | undefined
+>;
+
+export interface StoreOptions {
+  /** The session that the results are written to; without it they are in no history. */
+  readonly session?: string | { readonly id: string } | undefined;
+  /** A line behind each stored medium names it, so that the model can use it again; true by default. */
+  readonly handles?: boolean | undefined;
+  /**
+   * Called if a result could not be stored, which by default is told on the console. The tool works
+   * all the same: what it returned is passed on as it is.
+   */
+  readonly onStoreError?: ((failure: unknown) => void) | undefined;
+}
+
+export interface WrapOptions<Arguments extends unknown[] = never[]> extends StoreOptions {
+  /** The name of the tool; that of the function by default. */
+  readonly name?: string | undefined;
+  /** The model's provider. Without one the model is shown a text. */
+  readonly target?: Target | undefined;
+  /** The id of the model's call, from the arguments; a new one by default. */
+  readonly callId?: ((...args: Arguments) => string | undefined) | undefined;
+}
+
+/** What an MCP client of any version has. */
+export interface ToolCaller {
+  callTool(
+    params: { name: string; arguments?: Record<string, unknown> },
+    ...rest: never[]
+  ): Promise<unknown>;
+}
+
+export interface StoredCall {
+  readonly toolName: string;
+  readonly toolCallId?: string | undefined;
+  readonly target: Target;
+}
+
+/** What a tool returned, or why it failed. */
+export interface Outcome {
+  readonly result: unknown;
+  readonly success: boolean;
+  readonly failure?: unknown;
+}
+
+/** Store what a tool returned; gives the record with its rendering, or undefined if that failed. */
+export async function storeOutcome(
+  toolResults: ToolResults,
+  { result, success }: Outcome,
+  { session, handles = true, onStoreError = warn }: StoreOptions,
+  { toolName, toolCallId = `call_${newIdempotencyKey().slice(0, 24)}`, target }: StoredCall,
+): Promise<StoredOutcome | undefined> {
+  const sessionId = typeof session === "string" ? session : session?.id;
+  try {
+    const draft = { toolName, toolCallId, sessionId, result, success };
+    const record = await toolResults.create(draft, { render: target, handles });
+    return { record, messages: answersOf(record) };
+  } catch (failure) {
+    onStoreError(failure);
+    return undefined;
+  }
+}
+
+/** What the tool itself has returned or thrown, where nothing could be stored. */
+export function passOn({ result, failure, success }: Outcome): unknown {
+  if (success) return result;
+  throw failure;
+}
+
+export interface StoredOutcome {
+  readonly record: RenderedToolResult;
+  /** The messages that answer the call, as the provider takes them. */
+  readonly messages: readonly Record<string, unknown>[];
+}
+
+function answersOf({ rendering, id }: RenderedToolResult): Record<string, unknown>[] {
+  if (rendering) return rendering.messages;
+  throw new PagefaultError(`The result is stored as ${id}, and could not be rendered`);
+}
+
+function warn(failure: unknown): void {
+  console.warn("Pagefault:", failure);
+}
+
+/** Whether something is an MCP client, and not a function. */
+export function isToolCaller(tool: unknown): tool is ToolCaller {
+  return (
+    typeof tool === "object" &&
+    tool !== null &&
+    "callTool" in tool &&
+    typeof tool.callTool === "function"
+  );
+}
+
+/** Run a tool to its end. */
+export async function outcomeOf(run: () => unknown): Promise<Outcome> {
+  try {
+    return { result: await run(), success: true };
+  } catch (failure) {
+    // Giving up is no result.
+    if (failure instanceof Error && failure.name === "AbortError") throw failure;
+    const result =
+      failure instanceof Error ? `${failure.name}: ${failure.message}` : String(failure);
+    return { result, success: false, failure };
+  }
+}
+
+/** Whether an MCP result asks for something before there is one. */
+export function isInputRequired(result: unknown): boolean {
+  return (result as { resultType?: unknown } | null | undefined)?.resultType === "input_required";
+}

@@ -1,0 +1,30 @@
+// Prints what is written to a session, from its beginning, as it is written.
+//
+//     node follow.ts demo
+//
+// It goes on after broken connections and restarts of the service, and misses nothing.
+
+import process from "node:process";
+
+import { Pagefault, type StreamEvent } from "@pagefault/client";
+
+function line(event: StreamEvent): string {
+  switch (event.event) {
+    case "llmservice:toolResult":
+      return `${event.data.toolName}: ${event.data.sanitized.parts.map((part) => (part.type === "text" ? part.text : part.mimeType)).join(" · ")}`;
+    case "message:created":
+      return `${event.data.role}: ${JSON.stringify(event.data.message["content"])}`;
+    case "page:created":
+    case "page:updated":
+      return `page ${event.data.id}, version ${event.data.version}`;
+    case "reset":
+      return `(what was written before ${event.data.position} is no longer kept as events; read the history)`;
+    default:
+      return event.event;
+  }
+}
+
+const session = new Pagefault().session(process.argv[2] ?? "demo");
+for await (const event of session.events({ after: 0, onState: (state) => console.error(state) })) {
+  console.log(`${event.id}  ${line(event)}`);
+}

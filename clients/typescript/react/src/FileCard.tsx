@@ -1,0 +1,48 @@
+/** A file that is not shown by itself: its name, type and size, a link that saves it, its text. */
+import { resourceId } from "@pagefault/client";
+import { useState } from "react";
+
+import { DownloadLink } from "./DownloadLink.tsx";
+import { factsText, type MediumFacts } from "./facts.ts";
+import { isText } from "./references.ts";
+import { StoredText } from "./StoredText.tsx";
+import { visibleName, visibleText } from "./visibleText.ts";
+
+interface FileCardProps {
+  readonly facts: MediumFacts;
+  readonly reference?: string;
+  readonly caption?: string | null | undefined;
+  readonly dataUri?: string;
+}
+
+export function FileCard({ facts, reference, caption, dataUri }: FileCardProps) {
+  const [isRead, setRead] = useState(false);
+  const id = reference === undefined ? null : resourceId(reference);
+  const name = facts.filename ? visibleName(facts.filename) : "File without a name";
+  return (
+    <div className="file">
+      <p className="file-name">{name}</p>
+      {caption && <p>{visibleText(caption)}</p>}
+      <p className="medium-facts">
+        <span>{factsText({ ...facts, filename: undefined })}</span>
+        {id !== null && <DownloadLink reference={id} name={facts.filename} />}
+        {dataUri !== undefined && (
+          <a href={dataUri} download={facts.filename ?? "file"}>
+            Download
+          </a>
+        )}
+        {id !== null && isText(facts.mimeType) && (
+          <button
+            type="button"
+            className="button plain"
+            aria-expanded={isRead}
+            onClick={() => setRead(!isRead)}
+          >
+            {isRead ? "Hide the text" : "Show the text"}
+          </button>
+        )}
+      </p>
+      {isRead && id !== null && <StoredText id={id} />}
+    </div>
+  );
+}

@@ -1,0 +1,40 @@
+/** Text that folds where it is long. All of it is in the document, folded or not. */
+import { useId, useState, type ReactNode } from "react";
+
+import { visibleText } from "./visibleText.ts";
+
+const LONG_CHARS = 1_200;
+const LONG_LINES = 24;
+
+interface FoldedTextProps {
+  readonly text: string;
+  /** What else can be done with the text, shown behind the button that unfolds it. */
+  readonly children?: ReactNode;
+}
+
+export function FoldedText({ text, children }: FoldedTextProps) {
+  const [isOpen, setOpen] = useState(false);
+  const id = useId();
+  const isLong = text.length > LONG_CHARS || text.split("\n", LONG_LINES + 1).length > LONG_LINES;
+  return (
+    <div className="text-block">
+      <pre id={id} dir="auto" className={isLong && !isOpen ? "text folded" : "text"}>
+        {visibleText(text)}
+      </pre>
+      <div className="row">
+        {isLong && (
+          <button
+            type="button"
+            className="button plain small"
+            aria-expanded={isOpen}
+            aria-controls={id}
+            onClick={() => setOpen(!isOpen)}
+          >
+            {isOpen ? "Fold" : "Unfold"}
+          </button>
+        )}
+        {children}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,91 @@
+/** A tool result, drawn from its parts. */
+import {
+  resourceId,
+  type Part,
+  type ResourceDescriptor,
+  type SanitizedToolResult,
+} from "@pagefault/client";
+
+import { MediaPart } from "./MediaPart.tsx";
+import { Origin } from "./Origin.tsx";
+import { PreviewedText } from "./PreviewedText.tsx";
+import { visibleName, visibleText } from "./visibleText.ts";
+
+interface ToolResultProps {
+  /** `sanitized` of a record, an entry of a history, or an event. */
+  readonly result: SanitizedToolResult;
+}
+
+/**
+ * Texts, images, players and files. What a tool has written is shown as text and never as markup,
+ * and nothing is loaded from other addresses.
+ */
+export function ToolResult({ result }: ToolResultProps) {
+  const { parts, resources, meta } = result;
+  return (
+    <>
+      {/* Parts have no id, and never change their order. */}
+      {parts.map((part, index) => (
+        <PartView
+          key={index}
+          part={part}
+          resources={resources}
+          declared={meta.declaredMimeType?.[`/parts/${index}`]}
+        />
+      ))}
+      {meta.warnings != null && meta.warnings.length > 0 && (
+        <div className="warnings">
+          <h3>Not taken as the tool meant it</h3>
+          <ul>
+            {meta.warnings.map((warning, index) => (
+              <li key={index}>
+                {visibleText(warning.detail)}{" "}
+                <code className="small">{visibleName(warning.pointer)}</code>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </>
+  );
+}
+
+interface PartViewProps {
+  readonly part: Part;
+  readonly resources: readonly ResourceDescriptor[];
+  /** The type the tool had claimed, where the bytes are of another. */
+  readonly declared: string | undefined;
+}
+
+function PartView({ part, resources, declared }: PartViewProps) {
+  return (
+    <div className="part">
+      <Origin name={part.name} uri={part.uri} />
+      {part.type === "text" ? (
+        <PreviewedText text={part.text} resources={resources} />
+      ) : (
+        <MediaPart
+          medium={
+            part.type === "image"
+              ? { reference: part.image, mimeType: part.mimeType }
+              : {
+                  reference: part.data,
+                  mimeType: part.mimeType,
+                  mediaKind: part.mediaKind,
+                  filename: part.filename,
+                }
+          }
+          known={descriptorOf(part.type === "image" ? part.image : part.data, resources)}
+        />
+      )}
+      {declared !== undefined && (
+        <p className="quiet small">The tool had called it {visibleName(declared)}.</p>
+      )}
+    </div>
+  );
+}
+
+function descriptorOf(reference: string, resources: readonly ResourceDescriptor[]) {
+  const id = resourceId(reference);
+  return id === null ? undefined : resources.find(({ uri }) => resourceId(uri) === id);
+}

@@ -1,0 +1,22 @@
+/** React hooks and components for Pagefault. */
+export { PagefaultProvider, usePagefault } from "./context.ts";
+export { useResourceContent, type ResourceContent } from "./useResourceContent.ts";
+export { useSteadyUrl, type SteadyUrl } from "./useSteadyUrl.ts";
+export { useSession, type ShownSession } from "./useSession.ts";
+export { SessionHistory, type SessionEntry, type SessionHistoryState } from "./sessionHistory.ts";
+export { usePage, type ShownPage } from "./usePage.ts";
+export { useEventStream } from "./useEventStream.ts";
+export type { LiveState, Signal } from "./liveStream.ts";
+export { ToolResult } from "./ToolResult.tsx";
+export { MediaPart, type Medium } from "./MediaPart.tsx";
+export { StoredText } from "./StoredText.tsx";
+export { FoldedText } from "./FoldedText.tsx";
+export { PreviewedText } from "./PreviewedText.tsx";
+export { Origin } from "./Origin.tsx";
+export { DownloadLink } from "./DownloadLink.tsx";
+export { FileCard } from "./FileCard.tsx";
+export { ForeignLink } from "./ForeignLink.tsx";
+export { Failure } from "./Failure.tsx";
+export { visibleName, visibleText } from "./visibleText.ts";
+export { isText, placeOf, shownAs, type Place, type Shown } from "./references.ts";
+export { clock, counted, duration, fileSize } from "./measures.ts";

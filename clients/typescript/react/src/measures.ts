@@ -1,0 +1,41 @@
+/** Sizes, durations and counts in words. */
+
+const UNITS = ["kB", "MB", "GB", "TB"];
+
+/** A size in decimal units, as the service says it in its renderings: `1.8 kB`. */
+export function fileSize(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  let value = bytes / 1000;
+  let unit = 0;
+  while (value >= 999.95 && unit < UNITS.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${value.toFixed(1)} ${UNITS[unit] ?? ""}`;
+}
+
+/** A place in a recording, as the service writes it for models: `0:12`, `1:02:03`. */
+export function clock(seconds: number): string {
+  const whole = Math.floor(seconds);
+  const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const shown = parts[0] === 0 ? parts.slice(1) : parts;
+  return shown
+    .map((part, index) => (index === 0 ? `${part}` : `${part}`.padStart(2, "0")))
+    .join(":");
+}
+
+/** A duration as a player shows it: `1:35`, `1:02:03`; below ten seconds with a tenth. */
+export function duration(seconds: number): string {
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const shown = parts[0] === 0 ? parts.slice(1) : parts;
+  return shown
+    .map((part, index) => (index === 0 ? `${part}` : `${part}`.padStart(2, "0")))
+    .join(":");
+}
+
+/** `1 page`, `2 pages`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

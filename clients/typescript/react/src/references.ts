@@ -1,0 +1,81 @@
+/** What a reference in a record leads to, and how media of a type are shown. */
+import { resourceId, type FilePart } from "@pagefault/client";
+
+/** Where the bytes of a medium are. */
+export type Place =
+  | { at: "store"; id: string }
+  | { at: "page"; dataUri: string; mimeType: string; size: number }
+  | { at: "elsewhere"; url: string }
+  | { at: "nowhere" };
+
+export type Shown = "image" | "audio" | "video" | "file";
+
+const DATA_URI_HEAD = /^data:([a-z0-9.+-]+\/[a-z0-9.+-]+)(?:;[^,;]*)*;base64,/i;
+const LONGEST_HEAD = 1_000;
+const BASE64 = /^[A-Za-z0-9+/=\s]*$/;
+// A browser's pattern matcher runs out of stack on texts of millions of characters.
+const MATCHED_AT_ONCE = 65_536;
+
+/** Images that run nothing and that browsers draw. SVG is not among them. */
+const DRAWN = new Set(
+  ["png", "apng", "jpeg", "gif", "webp", "avif", "bmp", "x-icon", "vnd.microsoft.icon"].map(
+    (subtype) => `image/${subtype}`,
+  ),
+);
+
+/** Where a medium is: stored, in the record itself, at a foreign address, or not to be found. */
+export function placeOf(reference: string, mimeType: string | undefined): Place {
+  const id = resourceId(reference);
+  if (id !== null) return { at: "store", id };
+  if (/^https?:\/\//i.test(reference)) return { at: "elsewhere", url: reference };
+  const head = DATA_URI_HEAD.exec(reference.slice(0, LONGEST_HEAD));
+  const base64 = head === null ? reference : reference.slice(head[0].length);
+  const type = head === null ? mimeType : head[1];
+  if (type !== undefined && isBase64(base64)) return inline(type, base64);
+  return { at: "nowhere" };
+}
+
+function isBase64(text: string): boolean {
+  for (let start = 0; start < text.length; start += MATCHED_AT_ONCE) {
+    if (!BASE64.test(text.slice(start, start + MATCHED_AT_ONCE))) return false;
+  }
+  return text !== "";
+}
+
+function inline(mimeType: string, base64: string): Place {
+  const digits = base64.replace(/\s/g, "");
+  return {
+    at: "page",
+    dataUri: `data:${essence(mimeType)};base64,${digits}`,
+    mimeType: essence(mimeType),
+    size: Math.floor((digits.replace(/=+$/, "").length * 3) / 4),
+  };
+}
+
+/** How a medium is shown: by its `mediaKind` where it has one, else by its type. */
+export function shownAs(
+  mimeType: string | undefined,
+  mediaKind?: FilePart["mediaKind"] | null,
+): Shown {
+  const type = essence(mimeType ?? "");
+  if (DRAWN.has(type)) return "image";
+  // A browser takes any type ending in +xml for a document, which may hold scripts.
+  if (/(?:xml|html)$/.test(type)) return "file";
+  if (mediaKind === "audio" || mediaKind === "video") return mediaKind;
+  if (type.startsWith("audio/")) return "audio";
+  return type.startsWith("video/") ? "video" : "file";
+}
+
+/** Whether content of a type can be read as text. */
+export function isText(mimeType: string | undefined): boolean {
+  const type = essence(mimeType ?? "");
+  return (
+    type.startsWith("text/") ||
+    /[/+](?:json|xml|yaml)$/.test(type) ||
+    ["application/javascript", "application/x-ndjson", "application/sql"].includes(type)
+  );
+}
+
+function essence(mimeType: string): string {
+  return (mimeType.split(";")[0] ?? "").trim().toLowerCase();
+}

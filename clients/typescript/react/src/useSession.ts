@@ -1,0 +1,50 @@
+/** The history of a session, kept up with what is written to it. */
+import { useEffect, useMemo, useSyncExternalStore } from "react";
+
+import { usePagefault } from "./context.ts";
+import type { LiveState, Signal } from "./liveStream.ts";
+import { SessionHistory, type SessionHistoryState } from "./sessionHistory.ts";
+import { useEventStream } from "./useEventStream.ts";
+
+export interface ShownSession extends SessionHistoryState {
+  /** Loads earlier entries, tries again, and so on. */
+  readonly history: SessionHistory;
+  readonly live: LiveState;
+}
+
+interface Wish {
+  /** The number of an entry that is to be among those loaded, if there is one. */
+  readonly reach?: number | undefined;
+  /** Whose events tell of new entries: a view that listens to the project needs no other stream. */
+  readonly events?: "session" | "project" | undefined;
+}
+
+/** The newest entries, earlier ones as they are asked for, and new ones as they are written. */
+export function useSession(
+  sessionId: string,
+  { reach, events = "session" }: Wish = {},
+): ShownSession {
+  const client = usePagefault();
+  const history = useMemo(() => new SessionHistory(client, sessionId), [client, sessionId]);
+  const state = useSyncExternalStore(history.subscribe, history.state, history.state);
+
+  // Before it is loaded, which brings the wanted entry along.
+  useEffect(() => {
+    if (reach !== undefined) history.reach(reach);
+  }, [history, reach]);
+  useEffect(() => history.load(), [history]);
+
+  const live = useEventStream(events === "project" ? null : sessionId, (signal) =>
+    hear(history, sessionId, signal),
+  );
+  return { ...state, history, live };
+}
+
+function hear(history: SessionHistory, sessionId: string, signal: Signal): void {
+  if (signal.kind === "open") history.catchUp();
+  else if (signal.kind === "reset") history.load();
+  else if (signal.sessionId !== sessionId) return;
+  else if (signal.name === "session:deleted") history.markDeleted();
+  else if (signal.name === "session:imported") history.load();
+  else history.catchUp();
+}

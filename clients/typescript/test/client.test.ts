@@ -1,0 +1,330 @@
+/** The client against a service: its nouns, its errors, and what it repeats. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  ConflictError,
+  ConnectionError,
+  InvalidRequestError,
+  NotFoundError,
+  Pagefault,
+  PagefaultError,
+  ServerError,
+  TimedOutError,
+  UnauthorizedError,
+} from "../client/src/index.ts";
+import { badLine } from "./kit/badLine.ts";
+import { startService } from "./kit/service.ts";
+
+const PIXEL =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const service = await startService();
+const line = await badLine(service.url);
+const pf = new Pagefault(service.url);
+const shaky = new Pagefault(line.url);
+
+test("a tool result is stored once, and read back as it was answered", async () => {
+  const draft = {
+    sessionId: "results",
+    toolName: "clock",
+    toolCallId: "c1",
+    result: { content: [{ type: "text", text: "Ten." }] },
+  };
+  const record = await pf.toolResults.create(draft);
+  assert.deepEqual(await pf.toolResults.create(draft), record);
+  assert.deepEqual(await pf.toolResults.get(record.id), record);
+  assert.deepEqual(await pf.toolResults.list({ sessionId: "results" }).all(), [record]);
+  const { messages } = await pf.toolResults.render(record.id, { target: "openai-chat" });
+  assert.deepEqual(messages, [{ role: "tool", tool_call_id: "c1", content: "Ten." }]);
+  const rendered = await pf.session("results").toolResult(draft, { render: "anthropic" });
+  assert.equal(rendered.rendering?.target, "anthropic");
+});
+
+test("a refusal is an error of its kind, with the problem document", async () => {
+  const draft = { sessionId: "refusals", toolName: "clock", toolCallId: "c1", result: 1 };
+  await pf.toolResults.create(draft);
+  const conflict = await pf.toolResults
+    .create({ ...draft, result: 2 })
+    .catch((failure: unknown) => failure);
+  assert.ok(conflict instanceof ConflictError);
+  assert.equal(conflict.code, "tool-call-answered");
+  assert.equal(conflict.status, 409);
+  assert.match(conflict.requestId, /^[0-9a-f-]{36}$/);
+  await assert.rejects(pf.pages.get("nobody"), NotFoundError);
+  const wrong = await pf.pages
+    .put("wrong", { modality: "sculpture" } as never)
+    .catch((failure: unknown) => failure);
+  assert.ok(wrong instanceof InvalidRequestError);
+  assert.equal(wrong.errors[0]?.pointer, "/modality");
+  assert.throws(() => pf.pages.get(".."), TypeError);
+  assert.throws(() => pf.session(""), TypeError);
+});
+
+test("pages are written, read at each level, found, faulted and removed", async () => {
+  const page = await pf.pages.put("notes", {
+    modality: "text",
+    content: "Ten sheep. ".repeat(100),
+    session_id: "farm",
+  });
+  assert.equal(page.version, 1);
+  assert.equal((await pf.pages.putLevel("notes", "ABSTRACT", "Sheep.")).name, "ABSTRACT");
+  assert.equal((await pf.pages.level("notes", 2)).content, "Sheep.");
+  assert.equal((await pf.pages.blocks("notes", { level: "ABSTRACT" })).level, 2);
+  assert.equal((await pf.pages.patch("notes", { caption: "The farm" })).caption, "The farm");
+  assert.deepEqual(
+    (await pf.pages.search("farm").all()).map((hit) => hit.page_id),
+    ["notes"],
+  );
+  const fault = await pf.pages.fault("notes", {
+    target_level: "ABSTRACT",
+    session_id: "farm",
+    tool_call_id: "c9",
+  });
+  assert.match(JSON.stringify(fault.content), /Sheep\./);
+  assert.equal((await (await pf.pages.download("notes")).text()).length, 1100);
+  assert.equal((await pf.session("farm").manifest()).pages.length, 1);
+  assert.equal(
+    (await pf.pages.render("notes", { target: "anthropic", level: 0 })).target,
+    "anthropic",
+  );
+  const created = await pf.pages.createMany([{ content: "one" }, { content: "two" }]);
+  assert.equal(created.items.length, 2);
+  await pf.pages.deleteLevel("notes", 2);
+  await pf.pages.delete("notes");
+  await assert.rejects(pf.pages.get("notes"), NotFoundError);
+});
+
+test("a list is read part by part", async () => {
+  const session = pf.session("long");
+  for (let turn = 1; turn <= 5; turn += 1)
+    await session.append({ role: "user", content: `${turn}` });
+  const seqs: number[] = [];
+  for await (const entry of session.messages({ limit: 2 })) seqs.push(entry.seq);
+  assert.deepEqual(seqs, [1, 2, 3, 4, 5]);
+  const behind = await session.messages({ after: 1, limit: 2 }).all();
+  assert.deepEqual(
+    behind.map((entry) => entry.seq),
+    [2, 3, 4, 5],
+  );
+  const first = await session.messages({ limit: 4 }).slice();
+  const rest = await session.messages({ limit: 4 }).slice(first.nextCursor);
+  assert.deepEqual([first.items.length, rest.items.length, rest.nextCursor], [4, 1, null]);
+});
+
+test("interactions, aliases, links, references and bundles do their round trip", async () => {
+  const session = pf.session("asked");
+  const file = await pf.resources.upload("a,b\n1,2\n", {
+    filename: "table.csv",
+    mimeType: "text/csv",
+    alias: "doc-1",
+  });
+  assert.equal((await pf.aliases.get("doc-1")).uri, file.uri);
+  assert.deepEqual(
+    (await pf.aliases.list({ uri: file.uri }).all()).map(({ alias }) => alias),
+    ["doc-1"],
+  );
+  const asked = await session.interact({
+    input: { parts: [{ text: "Sum?", attachments: [{ id: "doc-1" }] }] },
+  });
+  await session.answer(asked.id, { role: "assistant", content: "3" });
+  assert.equal((await session.interactions().all())[0]?.interaction.output?.content, "3");
+  const { arguments: resolved } = await pf.resolve({
+    sessionId: "asked",
+    as: "text",
+    arguments: { csv: `@${file.uri}` },
+  });
+  assert.deepEqual(resolved, { csv: "a,b\n1,2\n" });
+  const { url } = await pf.resources.signedUrl(file.uri, { disposition: "attachment" });
+  assert.equal(await (await fetch(url)).text(), "a,b\n1,2\n");
+  assert.equal((await pf.resources.text(file.uri, { lines: "2" })).text, "1,2");
+  assert.equal((await pf.resources.text(file.uri, { grep: "a" })).totalMatches, 1);
+  await pf.aliases.delete("doc-1");
+  const bundle = new Uint8Array(await (await session.bundle()).arrayBuffer());
+  const receipt = await session.delete();
+  assert.equal(receipt.deleted.interactions, 1);
+  assert.equal((await pf.sessions.importBundle(bundle)).id, "asked");
+  assert.equal((await pf.sessions.list({ q: "aske" }).all()).length, 1);
+});
+
+test("the tools of the memory, the doctor and the version answer", async () => {
+  const { tools } = await pf.tools.list({
+    target: "anthropic",
+    only: ["page_fault", "list_media"],
+  });
+  assert.deepEqual(
+    tools.map((tool) => tool["name"]),
+    ["page_fault", "list_media"],
+  );
+  assert.match(await pf.tools.instructions({ style: "relaxed" }), /page/);
+  const told = await pf
+    .session("tools")
+    .callTool({ target: "openai-chat", id: "t1", name: "list_media", arguments: {} });
+  assert.equal(told.messages[0]?.["tool_call_id"], "t1");
+  const diagnosis = await pf.doctor([{ role: "tool", tool_call_id: "x", content: "?" }], {
+    target: "openai-chat",
+    apply: true,
+  });
+  assert.equal(diagnosis.findings[0]?.rule, "no-call");
+  assert.equal((await pf.version()).name, "pagefault");
+});
+
+test("a write whose answer was lost is sent again, and stored once", async () => {
+  const session = shaky.session("once");
+  line.break("/sessions/once/messages", "lose-answer", "lose-request");
+  assert.equal((await session.append({ role: "user", content: "Hello." })).seq, 1);
+  line.break("/tool-results", "lose-answer");
+  await session.toolResult({ toolName: "t", toolCallId: "c", result: 1 });
+  line.break("/turns", "lose-answer");
+  assert.deepEqual(
+    (await session.turn([{ message: { role: "user", content: "More." } }])).seqs,
+    [3],
+  );
+  assert.equal((await pf.session("once").messages().all()).length, 3);
+  line.break("DELETE /api/pages/short", "lose-answer");
+  await pf.pages.put("short", { content: "x" });
+  await shaky.pages.delete("short");
+});
+
+test("what the service does not recognise again is not repeated, unless nothing was done", async () => {
+  line.break("/pages/bulk", "lose-answer");
+  await assert.rejects(shaky.pages.createMany([{ content: "x" }]), ConnectionError);
+  const busy = {
+    answer: 503,
+    headers: { "Retry-After": "0", "Content-Type": "application/problem+json" },
+  };
+  line.break("/pages/bulk", busy);
+  assert.equal((await shaky.pages.createMany([{ content: "x" }])).items.length, 1);
+  const problem = {
+    type: "x",
+    title: "Away",
+    status: 503,
+    detail: "Mend it.",
+    instance: "",
+    code: "store-misconfigured",
+    requestId: "",
+  };
+  line.break("/api/version", { ...busy, body: JSON.stringify(problem) });
+  const lasting = await shaky.version().catch((failure: unknown) => failure);
+  assert.ok(lasting instanceof ServerError && lasting.code === "store-misconfigured");
+});
+
+test("an answer that is cut off, or is no answer of the service, is asked for again or refused", async () => {
+  line.break("/api/version", { cutAfter: 5 });
+  assert.equal((await shaky.version()).name, "pagefault");
+  line.break("/api/version", { answer: 502, body: "<h1>Bad gateway</h1>" });
+  assert.equal((await shaky.version()).name, "pagefault");
+  line.break("/api/version", { answer: 200, body: "<h1>Log in</h1>" });
+  await assert.rejects(shaky.version(), { name: "PagefaultError", message: /not JSON/ });
+});
+
+test("time-outs and signals end a request", async () => {
+  line.break("/api/version", "hang", "hang", "hang");
+  await assert.rejects(shaky.version({ timeoutMs: 50, retries: 0 }), TimedOutError);
+  assert.equal((await shaky.version({ timeoutMs: 50, retries: 3 })).name, "pagefault");
+  line.break("/api/version", "hang");
+  const given = new AbortController();
+  const asked = shaky.version({ signal: given.signal });
+  given.abort(new Error("enough"));
+  await assert.rejects(asked, /enough/);
+  await assert.rejects(shaky.version({ signal: AbortSignal.abort(new Error("never")) }), /never/);
+  await assert.rejects(
+    new Pagefault("http://127.0.0.1:9", { retries: 0 }).version(),
+    ConnectionError,
+  );
+});
+
+test("a wrapped function stores what it returns and shows it, and what it throws", async () => {
+  const look = pf.wrap(
+    async function look(what: string) {
+      if (what === "dark") throw new RangeError("It is dark");
+      return {
+        content: [
+          { type: "image", data: PIXEL, mimeType: "image/png" },
+          { type: "text", text: what },
+        ],
+      };
+    },
+    { session: "wrapped", target: "anthropic" },
+  );
+  const [shown] = await look("a dot");
+  assert.match(JSON.stringify(shown), /"type":"image".*a dot/);
+  const say = pf.wrap((words: string) => words.toUpperCase(), {
+    name: "say",
+    callId: (words) => words,
+  });
+  assert.equal(await say("hello"), "HELLO");
+  assert.match(JSON.stringify(await look("dark")), /RangeError: It is dark.*"is_error":true/);
+  const stored = await pf.toolResults.list({ sessionId: "wrapped" }).all();
+  assert.deepEqual(
+    stored.map(({ toolName, sanitized }) => [toolName, sanitized.meta.success]).sort(),
+    [
+      ["look", false],
+      ["look", true],
+    ],
+  );
+});
+
+test("a tool works although nothing can be stored", async () => {
+  const told: unknown[] = [];
+  const away = new Pagefault("http://127.0.0.1:9", { retries: 0 });
+  const options = { onStoreError: (failure: unknown) => told.push(failure) };
+  assert.equal(await away.wrap(() => ["ten"], options)(), '["ten"]');
+  const failing = away.wrap(() => Promise.reject(new RangeError("No.")), options);
+  await assert.rejects(failing(), RangeError);
+  const client = { callTool: async () => ({ content: [] }) };
+  assert.deepEqual(await away.wrap(client, options)({ name: "look" }), { content: [] });
+  await assert.rejects(
+    away.wrap(() => "ten", { ...options, target: "anthropic" })(),
+    PagefaultError,
+  );
+  const circular: unknown[] = [];
+  circular.push(circular);
+  await assert.rejects(pf.wrap(() => circular, options)(), TypeError);
+  assert.equal(told.length, 5);
+});
+
+test("a conversation keeps its beginning, whoever writes meanwhile", async () => {
+  const session = pf.session("kept");
+  const conversation = session.conversation({ target: "openai-chat" });
+  const call = { id: "c1", type: "function", function: { name: "clock", arguments: "{}" } };
+  await conversation.turn([{ message: { role: "user", content: "What time is it?" } }]);
+  await conversation.turn([
+    { message: { role: "assistant", content: null, tool_calls: [call] } },
+    { toolResult: { toolName: "clock", toolCallId: "c1", result: "Ten." } },
+  ]);
+  await session.append({ role: "user", content: "Hurry!" });
+  await conversation.turn([{ message: { role: "assistant", content: "It is ten." } }]);
+  await pf.session("kept").append({ role: "user", content: "Thanks." });
+  await conversation.render();
+  const { messages } = await session.render({ target: "openai-chat" });
+  assert.deepEqual(conversation.messages, messages);
+  assert.deepEqual(
+    messages.map((message) => message["role"]),
+    ["user", "assistant", "tool", "user", "assistant", "user"],
+  );
+  assert.equal(conversation.seq, 6);
+  assert.throws(() => session.conversation({ target: "anthropic", frontier: "main" }), TypeError);
+});
+
+test("a key is sent, asked for each time, and reported when it is refused", async () => {
+  const keyed = await startService("api-key");
+  const refused: (string | null)[] = [];
+  let key: string | null = null;
+  const mine = new Pagefault(keyed.url, {
+    key: () => key,
+    onUnauthorized: (each) => refused.push(each),
+  });
+  await assert.rejects(mine.sessions.list().all(), UnauthorizedError);
+  key = keyed.newKey("demo");
+  assert.deepEqual(await mine.sessions.list().all(), []);
+  assert.deepEqual(refused, [null]);
+  await mine.session("s").append({ role: "user", content: "Hello." });
+  const listening = new Pagefault(keyed.url, {
+    ticket: async () => (await mine.eventTicket()).ticket,
+  });
+  for await (const { event, data } of listening.session("s").events({ after: 0 })) {
+    assert.equal(event, "message:created");
+    if (event === "message:created") assert.equal(data.role, "user");
+    break;
+  }
+});

@@ -1,0 +1,336 @@
+/** The packages as they are handed on: packed, installed into a clean project, and used there. */
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { gzipSync } from "node:zlib";
+
+import { build } from "esbuild";
+import { chromium } from "playwright-core";
+
+import { Pagefault } from "../client/src/index.ts";
+import { CLIENTS, ROOT, startService } from "./kit/service.ts";
+
+declare global {
+  interface Window {
+    progress: number[];
+    upload: (bytes: number) => Promise<string>;
+  }
+}
+
+const LARGEST_BYTES = 15_000;
+const PIXELS = Buffer.concat([
+  Buffer.from(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+    "base64",
+  ),
+  Buffer.alloc(2_000),
+]).toString("base64");
+const ARGUMENTS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+const MODULES = join(CLIENTS, "node_modules");
+// What the packages' users have anyway; none of it comes with the packages.
+const BESIDE = ["react", "react-dom", "scheduler", "csstype", "@types", "typescript"];
+
+function run(
+  command: string,
+  args: string[],
+  options: { cwd: string; env?: Record<string, string> },
+): string {
+  const env = { ...process.env, ...options.env };
+  const { status, stdout, stderr } = spawnSync(command, args, {
+    ...options,
+    env,
+    encoding: "utf8",
+    timeout: 60_000,
+  });
+  assert.equal(status, 0, `${command} ${args.join(" ")}\n${stdout}${stderr}`);
+  return stdout;
+}
+
+const project = mkdtempSync(join(tmpdir(), "pagefault-project-"));
+after(() => rmSync(project, { recursive: true }));
+const packed = ["client", "react"].map((name) => {
+  const made = run("npm", ["pack", "--json", "--pack-destination", project], {
+    cwd: join(CLIENTS, name),
+  });
+  return (
+    JSON.parse(made.slice(made.indexOf("["))) as {
+      filename: string;
+      version: string;
+      files: { path: string }[];
+    }[]
+  )[0]!;
+});
+cpSync(join(CLIENTS, "test", "project"), project, { recursive: true });
+writeFileSync(join(project, "package.json"), '{"type": "module", "private": true}');
+run(
+  "npm",
+  [
+    "install",
+    "--offline",
+    "--legacy-peer-deps",
+    "--no-audit",
+    "--no-fund",
+    ...packed.map(({ filename }) => `./${filename}`),
+  ],
+  { cwd: project },
+);
+assert.deepEqual(
+  readdirSync(join(project, "node_modules")).filter((name) => !name.startsWith(".")),
+  ["@pagefault"],
+);
+mkdirSync(join(project, "node_modules", "@types"), { recursive: true });
+for (const name of BESIDE) {
+  if (name !== "@types") symlinkSync(join(MODULES, name), join(project, "node_modules", name));
+}
+for (const name of ["react", "react-dom"])
+  symlinkSync(join(MODULES, "@types", name), join(project, "node_modules", "@types", name));
+
+test("the packages have what they promise, in the version of the service", () => {
+  const version = /VERSION = "(.+)"/.exec(
+    readFileSync(join(ROOT, "app", "version.py"), "utf8"),
+  )![1];
+  for (const { files, version: own } of packed) {
+    assert.equal(own, version);
+    const paths = files.map(({ path }) => path);
+    assert.deepEqual(
+      paths.filter(
+        (path) => !/^(dist\/.+\.(js|d\.ts|css)|package\.json|README\.md|LICENSE)$/.test(path),
+      ),
+      [],
+    );
+    for (const needed of ["README.md", "LICENSE", "dist/index.js", "dist/index.d.ts"])
+      assert.ok(paths.includes(needed), needed);
+  }
+  const react = JSON.parse(readFileSync(join(CLIENTS, "react", "package.json"), "utf8")) as {
+    peerDependencies: Record<string, string>;
+  };
+  assert.equal(react.peerDependencies["@pagefault/client"], version);
+});
+
+test("the client is small", async () => {
+  const entry = join(project, "node_modules", "@pagefault", "client", "dist", "index.js");
+  const bundle = await build({
+    entryPoints: [entry],
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    write: false,
+  });
+  const size = gzipSync(bundle.outputFiles[0]!.contents, { level: 9 }).length;
+  assert.ok(size <= LARGEST_BYTES, `${size} bytes`);
+});
+
+test("a strict program compiles against the packages, and runs in Node.js", async () => {
+  const service = await startService();
+  run(join(MODULES, ".bin", "tsc"), ["-p", "."], { cwd: project });
+  const said = run(process.execPath, ["out/consumer.js"], {
+    cwd: project,
+    env: { PAGEFAULT_URL: service.url },
+  });
+  assert.deepEqual(JSON.parse(said), [
+    "tool-call-answered",
+    "A dot.",
+    ["Ten.", "A dot."],
+    ["result of clock", "result of look"],
+  ]);
+});
+
+test("the examples run as they are", async () => {
+  const service = await startService();
+  const pf = new Pagefault(service.url);
+  cpSync(join(CLIENTS, "examples"), project, { recursive: true });
+  const env = { PAGEFAULT_URL: service.url, NO_PROXY: "*" };
+
+  await pf.pages.put("notes", { content: "Ten sheep.", session_id: "demo" });
+  const call = (id: string, name: string, given: object) => ({
+    id,
+    type: "function",
+    function: { name, arguments: JSON.stringify(given) },
+  });
+  const replies = [
+    {
+      content: null,
+      tool_calls: [
+        call("c1", "page_fault", { page_id: "notes", target_level: 0 }),
+        call("c2", "clock", {}),
+      ],
+    },
+    { content: "Ten sheep." },
+  ];
+  const asked: { messages: { role: string; content: unknown }[] }[] = [];
+  const model = createServer(async (request, response) => {
+    asked.push(
+      JSON.parse(Buffer.concat(await request.toArray()).toString()) as (typeof asked)[number],
+    );
+    response.end(
+      JSON.stringify({ choices: [{ message: { role: "assistant", ...replies.shift() } }] }),
+    );
+  });
+  await new Promise<void>((resolve) => model.listen(0, "127.0.0.1", resolve));
+  after(() => model.close());
+  const base = `http://127.0.0.1:${(model.address() as AddressInfo).port}`;
+  const answered = await started("agent.ts", ["What is in the notes?"], {
+    ...env,
+    OPENAI_BASE_URL: base,
+  });
+  assert.equal(answered, "Ten sheep.\n");
+  assert.deepEqual(
+    asked[1]!.messages.map(({ role }) => role),
+    ["user", "assistant", "tool", "tool"],
+  );
+  assert.match(JSON.stringify(asked[1]!.messages[2]), /Ten sheep\./);
+
+  writeFileSync(join(project, "zeros.bin"), Buffer.alloc(9_000_000));
+  const [uri, url] = (await started("upload.ts", ["zeros.bin"], env)).trim().split("\n");
+  assert.equal((await pf.resources.get(uri!)).size, 9_000_000);
+  assert.equal((await (await fetch(url!)).arrayBuffer()).byteLength, 9_000_000);
+
+  const followed = await started("follow.ts", ["demo"], env, /Ten sheep\."\n$/);
+  assert.match(followed, /user: "What is in the notes\?"/);
+});
+
+/** What a program prints, to its end or until it has printed what was waited for. */
+function started(
+  name: string,
+  args: string[],
+  env: Record<string, string>,
+  last?: RegExp,
+): Promise<string> {
+  const running = spawn(process.execPath, [name, ...args], {
+    cwd: project,
+    env: { ...process.env, ...env },
+  });
+  let [said, wrong] = ["", ""];
+  running.stderr.on("data", (bytes) => (wrong += String(bytes)));
+  return new Promise((resolve, reject) => {
+    running.stdout.on("data", (bytes) => {
+      said += String(bytes);
+      if (last?.test(said)) running.kill();
+    });
+    running.on("exit", (status) =>
+      status === 0 || last?.test(said) ? resolve(said) : reject(new Error(said + wrong)),
+    );
+  });
+}
+
+test("hooks and components work in a browser, at another origin, with each React", async () => {
+  const bundles: Record<string, string> = {};
+  for (const [name, version] of Object.entries({ 18: "-18", 19: "" })) {
+    const made = await build({
+      entryPoints: [join(project, "page.tsx")],
+      bundle: true,
+      write: false,
+      jsx: "automatic",
+      format: "esm",
+      alias: {
+        react: join(MODULES, `react${version}`),
+        "react-dom": join(MODULES, `react-dom${version}`),
+      },
+      define: { "process.env.NODE_ENV": '"development"' },
+    });
+    bundles[name] = made.outputFiles[0]!.text;
+  }
+  const pages = createServer((request, response) => {
+    const script = /^\/(\d+)\.js$/.exec(request.url ?? "")?.[1];
+    response.setHeader("Content-Type", script ? "text/javascript" : "text/html");
+    response.end(
+      script
+        ? bundles[script]
+        : `<!doctype html><link rel="icon" href="data:,"><script type="module" src="${new URL(request.url ?? "/", "http://x").pathname}.js"></script>`,
+    );
+  });
+  await new Promise<void>((resolve) => pages.listen(0, "127.0.0.1", resolve));
+  const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
+  const service = await startService("api-key", { PAGEFAULT_CORS_ORIGINS: origin });
+  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ARGUMENTS });
+  after(async () => {
+    await browser.close();
+    pages.closeAllConnections();
+    pages.close();
+  });
+  for (const version of Object.keys(bundles)) {
+    const key = service.newKey(`react-${version}`);
+    const agent = new Pagefault(service.url, { key });
+    const session = agent.session("shown");
+    const hostile = '<img src=x onerror="document.title = 1"> javascript:alert(1)';
+    const first = await session.toolResult({
+      toolName: "look",
+      toolCallId: "c1",
+      result: {
+        content: [
+          { type: "text", text: hostile },
+          { type: "image", data: PIXELS, mimeType: "image/png" },
+          { type: "resource_link", uri: "javascript:alert(1)", name: "bad" },
+        ],
+      },
+    });
+    await agent.pages.put("notes", { content: "x", caption: "first" });
+    const page = await browser.newPage();
+    const faults: string[] = [];
+    page.on("pageerror", (error) => faults.push(String(error)));
+    page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
+    await page.goto(`${origin}/${version}?service=${service.url}&key=${key}`);
+    const shown = page.locator("li").first();
+    await shown.locator("img").waitFor();
+    await page.waitForFunction(() => document.querySelector("img")!.naturalWidth === 1);
+    assert.ok((await shown.textContent())!.includes(hostile));
+    assert.deepEqual(
+      await page.evaluate(() =>
+        Array.from(document.querySelectorAll("a"), (each) => each.protocol).filter(
+          (each) => each === "javascript:",
+        ),
+      ),
+      [],
+    );
+    assert.equal(await page.title(), "");
+
+    await page.locator("section[data-live=live]").waitFor();
+    await session.append({ role: "user", content: "More." });
+    await page.getByText("said").waitFor();
+    await agent.pages.patch("notes", { caption: "second" });
+    await page.getByText("second").waitFor();
+    await agent.pages.delete("notes");
+    await page.getByText("NotFoundError").waitFor();
+
+    const [{ uri, size } = { uri: "", size: 0 }] = first.sanitized.resources;
+    await page.getByLabel("uri").fill(`@${uri}`);
+    await page.getByText(JSON.stringify({ size, isSigned: true, failure: "null" })).waitFor();
+
+    const uploaded = await page.evaluate(() => window.upload(1_000_000));
+    assert.equal((await agent.resources.get(uploaded)).size, 1_000_000);
+    const progress = await page.evaluate(() => window.progress);
+    assert.deepEqual(
+      progress,
+      [...progress].sort((one, other) => one - other),
+    );
+    assert.deepEqual([progress[0], progress.at(-1)], [0, 1_000_000]);
+    assert.deepEqual(
+      faults.filter((fault) => !fault.includes("404")),
+      [],
+    );
+    await page.close();
+  }
+});
