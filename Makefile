@@ -230,7 +230,7 @@ website/node_modules/.stamp: website/package.json website/package-lock.json $(VE
 site: $(VENV)/website-tools.stamp website/node_modules/.stamp
 	$(VENV)/website/bin/python -m website.build
 
-release-check: $(VENV)/release-tools.stamp web
+release-check: $(VENV)/release-tools.stamp $(CLIENTS_TS)/node_modules/.stamp web
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(VENV)/release/bin/python -m release.check
 
 $(VENV)/clients-check.stamp: clients/check/requirements.lock | $(VENV)/runtime.stamp

@@ -78,7 +78,10 @@ def build_packages(into: Path) -> str:
     sources = [ROOT, *(path.parent for path in ROOT.glob("clients/*/pyproject.toml"))]
     for source in sources:
         run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(into), str(source))
-    for manifest in sorted(ROOT.glob("clients/typescript/packages/*/package.json")):
+    packages = sorted(ROOT.glob("clients/typescript/*/package.json"))
+    for script in ("generate", "build") if packages else ():
+        run("npm", "run", "--silent", script, cwd=ROOT / "clients" / "typescript")
+    for manifest in packages:
         run("npm", "pack", "--silent", "--pack-destination", str(into), cwd=manifest.parent)
     return ", ".join(sorted(path.name for path in into.iterdir()))
 

@@ -219,6 +219,15 @@ def test_turn_is_appended_whole_or_not_at_all(session: Session) -> None:
     assert session.get()["lastSeq"] == 3
 
 
+def test_everything_is_searched(pf: Pagefault, session: Session) -> None:
+    session.append({"role": "user", "content": "Ten zwetschgen, please."})
+    session.tool_result("shop", "call_1", "Zwetschgen are sold out.")
+    found = pf.search("zwetschgen", session_id=session.id)
+    assert sorted(each["kind"] for each in found) == ["message", "tool_result"]
+    (message,) = pf.search("zwetschgen", session_id=session.id, kinds=["message", "page"])
+    assert message["kind"] == "message"
+
+
 @pytest.mark.parametrize("hostile", [".", "..", "a?b=c", "a#b", "%2e", "%2F"])
 def test_ids_stay_in_their_place_of_the_path(pf: Pagefault, hostile: str) -> None:
     with pytest.raises((NotFoundError, InvalidRequestError)) as refused:

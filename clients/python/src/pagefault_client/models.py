@@ -164,8 +164,6 @@ class ContentPart(TypedDict):
     attachments: NotRequired[list[AttachedFile]]
 
 
-Embedding: TypeAlias = list[float]
-
 Level: TypeAlias = Literal[0, 1, 2, 3]
 
 Modality: TypeAlias = Literal["text", "image", "audio", "video", "structured"]
@@ -186,10 +184,6 @@ class PageMedia(TypedDict):
 PageType: TypeAlias = Literal["transcript", "summary", "artifact", "claim", "procedure", "index"]
 
 Scene: TypeAlias = str | dict[str, Any]
-
-TimestampItem: TypeAlias = dict[str, Any] | float | list[float]
-
-Timestamps: TypeAlias = list[TimestampItem]
 
 
 class PageSummary(TypedDict):
@@ -219,8 +213,6 @@ class PageSummary(TypedDict):
     created_at: str
     updated_at: str
     version: int
-    timestamps: Timestamps | None
-    embedding: Embedding | None
     last_accessed: str | None
     access_count: int
 
@@ -339,6 +331,8 @@ Dialect: TypeAlias = Literal[
     "vercel",
 ]
 
+Embedding: TypeAlias = list[float]
+
 
 class EventTicket(TypedDict):
     """What a browser shows in `?ticket=` instead of a key, to begin listening until it expires."""
@@ -394,6 +388,7 @@ class Frontier(TypedDict):
     saidMedia: NotRequired[int]
     toolTexts: NotRequired[int]
     toolResults: NotRequired[int]
+    recalled: NotRequired[int]
     saidTexts: NotRequired[int]
     orphans: NotRequired[list[int]]
 
@@ -708,6 +703,10 @@ class MessagePage(TypedDict):
 
 Origin: TypeAlias = Literal["stored", "supplied", "derived"]
 
+TimestampItem: TypeAlias = dict[str, Any] | float | list[float]
+
+Timestamps: TypeAlias = list[TimestampItem]
+
 
 class PageDraft(TypedDict):
     """A page as a client writes it."""
@@ -894,6 +893,7 @@ class PageManifest(TypedDict):
     pages: list[ManifestPage]
     total: int
     text: str
+    next_cursor: str | None
 
 
 class PagePatch(TypedDict):
@@ -946,10 +946,10 @@ class PageRecord(TypedDict):
     created_at: str
     updated_at: str
     version: int
-    timestamps: Timestamps | None
-    embedding: Embedding | None
     last_accessed: str | None
     access_count: int
+    timestamps: Timestamps | None
+    embedding: Embedding | None
     content: AnyJson
 
 
@@ -959,6 +959,9 @@ class PageToolMessage(TypedDict):
     role: Literal["tool"]
     tool_call_id: str | None
     content: Blocks
+
+
+Priority: TypeAlias = Literal["normal", "raised", "stays"]
 
 
 class Readiness(TypedDict):
@@ -990,6 +993,7 @@ class RenderRequest(TypedDict):
     evictBatch: NotRequired[int | None]
     frontier: NotRequired[FrontierChoice | None]
     cacheMarkers: NotRequired[bool]
+    adaptive: NotRequired[bool]
     toolResultId: NotRequired[str | None]
     pageId: NotRequired[str | None]
     sessionId: NotRequired[str | None]
@@ -1010,6 +1014,8 @@ class RenderedRecord(TypedDict):
     frontier: NotRequired[Frontier | None]
     stableThrough: NotRequired[int | None]
     prefixHash: NotRequired[list[str] | None]
+    sinceHash: NotRequired[str | None]
+    lastSeq: NotRequired[int | None]
 
 
 class RenderedToolResult(TypedDict):
@@ -1132,8 +1138,6 @@ class SearchHit(TypedDict):
     created_at: str
     updated_at: str
     version: int
-    timestamps: Timestamps | None
-    embedding: Embedding | None
     last_accessed: str | None
     access_count: int
     snippet: str | None
@@ -1144,6 +1148,30 @@ class SearchHits(TypedDict):
 
     items: list[SearchHit]
     nextCursor: str | None
+
+
+class SearchResult(TypedDict):
+    """Something that was found: what it is, where it is, and the passage it was found by."""
+
+    kind: Literal["page", "transcript", "tool_result", "message", "interaction", "file"]
+    id: str
+    handle: str
+    sessionId: str | None
+    seq: int | None
+    pageId: str | None
+    resource: str | None
+    modality: Modality | None
+    title: str | None
+    snippet: str | None
+    createdAt: str
+
+
+class SearchResults(TypedDict):
+    """What a search over everything has found, the best first."""
+
+    items: list[SearchResult]
+    nextCursor: str | None
+    pending: int
 
 
 class SessionCounts(TypedDict):
@@ -1234,6 +1262,8 @@ class SessionRenderRequest(TypedDict):
     evictBatch: NotRequired[int | None]
     frontier: NotRequired[FrontierChoice | None]
     cacheMarkers: NotRequired[bool]
+    adaptive: NotRequired[bool]
+    since: NotRequired[int]
 
 
 class SignedUrl(TypedDict):
@@ -1357,6 +1387,7 @@ class ToolCallRequest(TypedDict):
     evictBatch: NotRequired[int | None]
     frontier: NotRequired[FrontierChoice | None]
     cacheMarkers: NotRequired[bool]
+    adaptive: NotRequired[bool]
     id: str
     name: str
     arguments: NotRequired[Any]
@@ -1433,6 +1464,7 @@ class TurnRender(TypedDict):
     evictBatch: NotRequired[int | None]
     frontier: NotRequired[FrontierChoice | None]
     cacheMarkers: NotRequired[bool]
+    adaptive: NotRequired[bool]
     since: NotRequired[int]
 
 
@@ -1465,6 +1497,45 @@ class Version(TypedDict):
 
     name: Literal["pagefault"]
     version: str
+
+
+class WorkingSetEntry(TypedDict):
+    """A turn of the conversation as a model has it in context."""
+
+    seq: NotRequired[int | None]
+    role: str
+    toolName: NotRequired[str | None]
+    callId: NotRequired[str | None]
+    pageId: NotRequired[str | None]
+    level: LevelName
+    tokens: int
+    media: NotRequired[int]
+    evicted: NotRequired[bool]
+    recalls: NotRequired[int]
+    priority: NotRequired[Priority]
+
+
+class WorkingSetPage(TypedDict):
+    """A page that was faulted into the session."""
+
+    pageId: str
+    seq: NotRequired[int | None]
+    level: LevelName
+    faults: int
+    priority: Priority
+
+
+class WorkingSet(TypedDict):
+    """What of a session a model has in context, at which level, and for how many tokens."""
+
+    sessionId: str
+    target: Target
+    profile: str
+    tokensEst: int
+    maxTokens: NotRequired[int | None]
+    frontier: Frontier
+    entries: list[WorkingSetEntry]
+    pages: list[WorkingSetPage]
 
 
 __all__ = [
@@ -1562,6 +1633,7 @@ __all__ = [
     "PageToolMessage",
     "PageType",
     "Part",
+    "Priority",
     "Problem",
     "ProblemFault",
     "Readiness",
@@ -1586,6 +1658,8 @@ __all__ = [
     "Scene",
     "SearchHit",
     "SearchHits",
+    "SearchResult",
+    "SearchResults",
     "SessionCounts",
     "SessionDeletedEvent",
     "SessionDeletedFrame",
@@ -1629,4 +1703,7 @@ __all__ = [
     "UploadRecord",
     "Version",
     "VideoContent",
+    "WorkingSet",
+    "WorkingSetEntry",
+    "WorkingSetPage",
 ]

@@ -591,6 +591,30 @@ def delete_page_representation(
     )
 
 
+def search(
+    *,
+    q: str,
+    kinds: str | None = None,
+    session_id: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[models.SearchResults]:
+    """Search pages, tool results, messages, interactions and file names; best match first."""
+    return Call(
+        "GET",
+        "/api/search",
+        decode=json_of,
+        query={
+            "q": q,
+            "kinds": kinds,
+            "sessionId": session_id,
+            "limit": limit,
+            "cursor": cursor,
+        },
+        is_repeatable=True,
+    )
+
+
 def list_sessions(
     *, q: str | None = None, limit: int | None = None, cursor: str | None = None
 ) -> Call[models.SessionPage]:
@@ -646,7 +670,13 @@ def delete_session(session_id: str | int) -> Call[models.DeletionReceipt]:
     )
 
 
-def get_manifest(session_id: str | int, *, limit: int | None = None) -> Call[models.PageManifest]:
+def get_manifest(
+    session_id: str | int,
+    *,
+    limit: int | None = None,
+    cursor: str | None = None,
+    memory_tokens: int | None = None,
+) -> Call[models.PageManifest]:
     """Read what a model is told of the session's pages: what there is, and at which levels."""
     return Call(
         "GET",
@@ -654,6 +684,8 @@ def get_manifest(session_id: str | int, *, limit: int | None = None) -> Call[mod
         decode=json_of,
         query={
             "limit": limit,
+            "cursor": cursor,
+            "memoryTokens": memory_tokens,
         },
         is_repeatable=True,
     )
@@ -911,6 +943,7 @@ def render_session(
     frontier: str | None = None,
     evict_batch: int | None = None,
     cache_markers: bool | None = None,
+    adaptive: bool | None = None,
     accept: str | None = None,
     media: models.MediaWish | None = None,
     detail: models.ImageDetail | None = None,
@@ -933,6 +966,7 @@ def render_session(
             "frontier": frontier,
             "evictBatch": evict_batch,
             "cacheMarkers": cache_markers,
+            "adaptive": adaptive,
             "target": target,
             "accept": accept,
             "media": media,
@@ -957,6 +991,53 @@ def render_session_on(
         f"/api/sessions/{segment(session_id)}/render",
         decode=json_of,
         json=body,
+        is_repeatable=True,
+    )
+
+
+def get_working_set(
+    session_id: str | int,
+    *,
+    target: models.Target,
+    memory: str | None = None,
+    memory_tokens: int | None = None,
+    frontier: str | None = None,
+    evict_batch: int | None = None,
+    cache_markers: bool | None = None,
+    adaptive: bool | None = None,
+    accept: str | None = None,
+    media: models.MediaWish | None = None,
+    detail: models.ImageDetail | None = None,
+    max_bytes: int | None = None,
+    max_images: int | None = None,
+    audience: models.Audience | None = None,
+    protocol_version: models.McpRevision | None = None,
+    handles: bool | None = None,
+    max_tokens: int | None = None,
+) -> Call[models.WorkingSet]:
+    """Read what of a session a model has in context with the same options of a rendering."""
+    return Call(
+        "GET",
+        f"/api/sessions/{segment(session_id)}/working-set",
+        decode=json_of,
+        query={
+            "memory": memory,
+            "memoryTokens": memory_tokens,
+            "frontier": frontier,
+            "evictBatch": evict_batch,
+            "cacheMarkers": cache_markers,
+            "adaptive": adaptive,
+            "target": target,
+            "accept": accept,
+            "media": media,
+            "detail": detail,
+            "maxBytes": max_bytes,
+            "maxImages": max_images,
+            "audience": audience,
+            "protocolVersion": protocol_version,
+            "handles": handles,
+            "maxTokens": max_tokens,
+        },
         is_repeatable=True,
     )
 

@@ -1,6 +1,6 @@
 """The client."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import Any, ParamSpec, Self
 
@@ -8,6 +8,7 @@ import httpx
 
 from pagefault_client import aio, models, operations
 from pagefault_client._async.listening import AsyncEvents
+from pagefault_client._async.lists import AsyncItems
 from pagefault_client._async.memory import AsyncMemory
 from pagefault_client._async.pages import AsyncPages
 from pagefault_client._async.resources import AsyncAliases, AsyncResources
@@ -130,6 +131,30 @@ class AsyncPagefault:
     async def event_ticket(self) -> models.EventTicket:
         """Return what lets a browser listen to events for a minute."""
         return await self._transport.send(operations.create_event_ticket())
+
+    def search(
+        self,
+        query: str,
+        *,
+        kinds: Iterable[str] | None = None,
+        session_id: str | None = None,
+        limit: int | None = None,
+    ) -> AsyncItems[models.SearchResult]:
+        """Return pages, results, messages and files that a query finds, the best first.
+
+        Args:
+            query: Words, a `"phrase"`, `begin*`, an id or a name.
+            kinds: Only these: page, transcript, tool_result, message, interaction, file.
+            session_id: Only what is in this session.
+            limit: How many one request asks for.
+        """
+        named = None if kinds is None else ",".join(kinds)
+        return AsyncItems(
+            self._transport,
+            lambda cursor: operations.search(
+                q=query, kinds=named, session_id=session_id, limit=limit, cursor=cursor
+            ),
+        )
 
     async def resolve(
         self,

@@ -2,7 +2,7 @@
 
 # Written by generate.py from `_async/`; change that.
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, ParamSpec, Self
 
@@ -10,6 +10,7 @@ import httpx
 
 from pagefault_client import blocking, models, operations
 from pagefault_client._sync.listening import Events
+from pagefault_client._sync.lists import Items
 from pagefault_client._sync.memory import Memory
 from pagefault_client._sync.pages import Pages
 from pagefault_client._sync.resources import Aliases, Resources
@@ -132,6 +133,30 @@ class Pagefault:
     def event_ticket(self) -> models.EventTicket:
         """Return what lets a browser listen to events for a minute."""
         return self._transport.send(operations.create_event_ticket())
+
+    def search(
+        self,
+        query: str,
+        *,
+        kinds: Iterable[str] | None = None,
+        session_id: str | None = None,
+        limit: int | None = None,
+    ) -> Items[models.SearchResult]:
+        """Return pages, results, messages and files that a query finds, the best first.
+
+        Args:
+            query: Words, a `"phrase"`, `begin*`, an id or a name.
+            kinds: Only these: page, transcript, tool_result, message, interaction, file.
+            session_id: Only what is in this session.
+            limit: How many one request asks for.
+        """
+        named = None if kinds is None else ",".join(kinds)
+        return Items(
+            self._transport,
+            lambda cursor: operations.search(
+                q=query, kinds=named, session_id=session_id, limit=limit, cursor=cursor
+            ),
+        )
 
     def resolve(
         self,
