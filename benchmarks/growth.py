@@ -197,7 +197,9 @@ OPERATIONS: dict[str, Operation] = {
     "list: pages of a modality": lambda s: _pages(s, modality="structured"),
     "list: pinned pages of a session": lambda s: _pages(s, session_id=s.session, pinned=True),
     "list: manifest": lambda s: _found(
-        s.container.page_lists.manifest(PROJECT, s.session, limit=SHOWN)
+        s.container.page_manifests.get(
+            PROJECT, s.session, cursor=None, limit=SHOWN, most_tokens=None
+        )
     ),
     "events: from the middle": _events,
     "events: of a session": lambda s: _events(s, s.session),

@@ -21,7 +21,7 @@ from app.rendering.context.eviction import ORDER, history_of
 from app.rendering.targets.ladder import Settled
 from app.rendering.targets.table import TARGETS
 from app.rendering.turns.pairing import orphans_in, paired
-from app.services.renders.documents import equal_hashes, hashed_document
+from app.services.renders.documents import equal_hashes, session_document
 from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
 from tests.providers import CHECKS
 from tests.unit.rendering.context.long_histories import PAGES, long_histories
@@ -83,13 +83,13 @@ def fitted(
 
 def show(turns: Sequence[ComposedTurn], asked: Asked, frontier: Frontier) -> Shown:
     settled, moved_to = fitted(turns, asked, frontier)
-    document, hashes = hashed_document(settled, TARGETS[asked.target], asked.wish)
-    tokens = document["tokensEst"]
+    document = session_document(settled, TARGETS[asked.target], asked.wish, last_seq=0, since=0)
+    tokens = document.answer["tokensEst"]
     assert isinstance(tokens, int)
     rendered = written(settled, asked.target, asked.wish)
     called = {call.call_id for turn in settled.turns for call in turn.calls}
     is_open = bool(called - {turn.call_id for turn in settled.turns})
-    return Shown(rendered, moved_to, hashes, tokens, is_open)
+    return Shown(rendered, moved_to, [*document.hashes], tokens, is_open)
 
 
 def check_account(

@@ -7,7 +7,7 @@ from app.models.rendering import RenderOptions
 from app.models.resource import MediaHints
 from app.rendering.targets.ladder import Settled
 from app.rendering.targets.table import TARGETS
-from app.services.renders.documents import equal_hashes, hashed_document
+from app.services.renders.documents import equal_hashes, session_document
 
 HINTS = MediaHints(4_000, 3_000)
 MEDIUM = Medium("/parts/0", StoredBytes("a" * 32, "a" * 64), "image", "image/png", None, 9, HINTS)
@@ -25,8 +25,9 @@ def shown(digest: str, *, address: str | None = None) -> list[bytes]:
         Turn("user", (smaller,), seq=3),
         Turn("assistant", (TextItem("/content", "A fox."),), seq=4),
     )
-    _, hashes = hashed_document(Settled(turns, ()), TARGETS["anthropic"], RenderOptions())
-    return hashes
+    settled = Settled(turns, (), (0,) * len(turns))
+    document = session_document(settled, TARGETS["anthropic"], RenderOptions(), last_seq=4, since=0)
+    return [*document.hashes]
 
 
 @pytest.mark.parametrize(
