@@ -26,7 +26,7 @@ HeaderOption = Annotated[
 TransportOption = Annotated[
     Literal["auto", "http", "sse"],
     typer.Option(
-        help="How the server at --upstream is spoken to: Streamable HTTP, or HTTP+SSE of 2024.",
+        help="How the server at that URL is spoken to: Streamable HTTP, or HTTP+SSE of 2024.",
     ),
 ]
 ListenOption = Annotated[

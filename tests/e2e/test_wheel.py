@@ -186,8 +186,8 @@ def test_installed_wheel_serves_what_it_ingested_and_its_viewer(served: Pagefaul
         video = message["sanitized"]["resources"][1]
         content = client.get(f"/api/resources/{video['uri']}/content").content
         assert hashlib.sha256(content).hexdigest() == video["digest"].removeprefix("sha-256:")
-        answers = {name: client.get(f"/{name}") for name in viewer if name != "index.html"}
-        answers["index.html"] = client.get("/")
+        pages = {"index.html": "", "docs.html": "docs"}
+        answers = {name: client.get(f"/{pages.get(name, name)}") for name in viewer}
     assert {name: answer.status_code for name, answer in answers.items()} == dict.fromkeys(
         viewer, 200
     )
