@@ -265,6 +265,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     max_bytes: Annotated[
         int | None,
         typer.Option(
+            metavar="N",
             min=0,
             help="The most bytes of media in one result, as base64.",
             show_default="as many as the service sends inline",
@@ -272,7 +273,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     ] = None,
     max_images: Annotated[
         int | None,
-        typer.Option(min=0, help="The most images in one result.", show_default="all"),
+        typer.Option(metavar="N", min=0, help="The most images in one result.", show_default="all"),
     ] = None,
     max_tokens: MaxTokensOption = None,
     max_text: MaxTextOption = None,

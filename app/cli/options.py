@@ -75,6 +75,7 @@ FilesOption = Annotated[
 MaxTokensOption = Annotated[
     int | None,
     typer.Option(
+        metavar="N",
         min=1,
         help="The most tokens of one result; what is too much becomes a preview, a line or less.",
         show_default="as many as it has",
@@ -85,7 +86,7 @@ MaxTextOption = Annotated[
     typer.Option(
         min=500,
         max=1_000_000,
-        metavar="CHARACTERS",
+        metavar="N",
         help="The longest text of a result that is shown whole; a longer one becomes a preview.",
         show_default="8000",
     ),
@@ -95,7 +96,7 @@ MaxImagePixelsOption = Annotated[
     typer.Option(
         min=16,
         max=65_535,
-        metavar="PIXELS",
+        metavar="N",
         help="The most pixels of the longer side of an image; a larger one is made smaller.",
         show_default="any",
     ),
