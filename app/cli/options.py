@@ -1,5 +1,6 @@
 """The options that commands have in common, and those of the proxy."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,6 +18,19 @@ UpstreamOption = Annotated[
     str | None,
     typer.Option(metavar="URL", help="Where the MCP server is, instead of a COMMAND."),
 ]
+
+
+def _within(least: int, most: int) -> Callable[[int | None], int | None]:
+    """Return a check of a number; a range that click shows takes the room of the names."""
+
+    def check(given: int | None) -> int | None:
+        if given is not None and not least <= given <= most:
+            raise typer.BadParameter(f"{given} is not between {least} and {most}")
+        return given
+
+    return check
+
+
 HeaderOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -84,20 +98,18 @@ MaxTokensOption = Annotated[
 MaxTextOption = Annotated[
     int | None,
     typer.Option(
-        min=500,
-        max=1_000_000,
+        callback=_within(500, 1_000_000),
         metavar="N",
-        help="The longest text of a result that is shown whole; a longer one becomes a preview.",
+        help="The longest text of a result that is shown whole (500 to 1,000,000).",
         show_default="8000",
     ),
 ]
 MaxImagePixelsOption = Annotated[
     int | None,
     typer.Option(
-        min=16,
-        max=65_535,
+        callback=_within(16, 65_535),
         metavar="N",
-        help="The most pixels of the longer side of an image; a larger one is made smaller.",
+        help="The most pixels of the longer side of an image (16 to 65,535).",
         show_default="any",
     ),
 ]
