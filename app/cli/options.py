@@ -86,6 +86,19 @@ FilesOption = Annotated[
         show_default="tools get no files by their paths",
     ),
 ]
+MaxBytesOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=0,
+        help="The most bytes of media in one result, as base64.",
+        show_default="as many as the service sends inline",
+    ),
+]
+MaxImagesOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=0, help="The most images in one result.", show_default="all"),
+]
 MaxTokensOption = Annotated[
     int | None,
     typer.Option(

@@ -269,6 +269,11 @@ HandlesQuery = Annotated[
 ]
 
 
+MaxTokensQuery = Annotated[
+    int | None, Query(alias="maxTokens", ge=0, le=2**53, description=MAX_TOKENS)
+]
+
+
 async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter of the address
     accept: Annotated[
         str | None,
@@ -315,9 +320,7 @@ async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter
         ),
     ] = "2026-07-28",
     handles: HandlesQuery = False,
-    max_tokens: Annotated[
-        int | None, Query(alias="maxTokens", ge=0, le=2**53, description=MAX_TOKENS)
-    ] = None,
+    max_tokens: MaxTokensQuery = None,
 ) -> RenderOptions:
     """Read how a record is to be rendered."""
     try:

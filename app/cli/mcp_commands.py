@@ -1,0 +1,164 @@
+"""The commands that hosts of MCP start: `pagefault proxy` and `pagefault mcp`."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.cli.options import (
+    EnvFileOption,
+    FilesOption,
+    HeaderOption,
+    HostConfigOption,
+    HostDataDirOption,
+    HostDryRunOption,
+    ListenOption,
+    MaxBytesOption,
+    MaxImagePixelsOption,
+    MaxImagesOption,
+    MaxTextOption,
+    MaxTokensOption,
+    OwnToolsOption,
+    PrefixOption,
+    ProjectOption,
+    ServiceUrlOption,
+    TransportOption,
+    UndoOption,
+    UpstreamOption,
+    address_of,
+    named_header,
+)
+
+if TYPE_CHECKING:
+    from app.models.rendering import HostLimits, RenderOptions
+
+hosts = typer.Typer()
+
+
+@hosts.command()
+def proxy(  # noqa: PLR0913, PLR0917 - one for each option
+    session: Annotated[str, typer.Option(help="The session that keeps calls and results.")],
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[COMMAND…]", help="The MCP server, behind `--`."),
+    ] = None,
+    upstream: UpstreamOption = None,
+    header: HeaderOption = None,
+    transport: TransportOption = "auto",
+    listen: ListenOption = None,
+    config: HostConfigOption = None,
+    undo: UndoOption = False,
+    dry_run: HostDryRunOption = False,
+    max_bytes: MaxBytesOption = None,
+    max_images: MaxImagesOption = None,
+    max_tokens: MaxTokensOption = None,
+    max_text: MaxTextOption = None,
+    max_image_pixels: MaxImagePixelsOption = None,
+    tools: OwnToolsOption = True,
+    prefix: PrefixOption = "",
+    files: FilesOption = None,
+    project: ProjectOption = None,
+    data_dir: HostDataDirOption = None,
+    env_file: EnvFileOption = None,
+) -> None:
+    """Run an MCP server and store what its tools return, with small results for the host.
+
+    Write it before the server's command: pagefault proxy --session demo -- npx -y some-server
+    """
+    from app.cli.proxy import Host, run_proxy
+    from app.cli.terminal import project_settings
+    from app.mcp.connections import Upstream
+    from app.models.rendering import HostLimits, RenderOptions
+
+    settings, project_id = project_settings(_of_a_host(data_dir), env_file, project)
+    options = RenderOptions(
+        max_bytes=max_bytes, max_images=max_images, max_tokens=max_tokens, handles=True
+    )
+    limits = HostLimits(most_side=max_image_pixels, most_text_chars=max_text)
+    shown_prefix = prefix if tools else None
+    if config is not None:
+        given: dict[str, object] = {
+            "--session": session,
+            "--project": project,
+            "--data-dir": data_dir and data_dir.resolve(),
+            "--env-file": env_file and env_file.resolve(),
+            "--files": files and files.resolve(),
+            "--prefix": prefix or None,
+            **_limits_given(options, limits),
+        }
+        words = [] if tools else ["--no-tools"]
+        raise typer.Exit(_rewrite_config(config, given, words, undo=undo, dry_run=dry_run))
+    if (upstream is None) == (not command):
+        raise typer.BadParameter("name a server: its COMMAND behind `--`, or its --upstream URL")
+    headers = [named_header(each) for each in header or ()]
+    address = None if listen is None else address_of(listen)
+    server = command or Upstream(str(upstream), headers, transport)
+    run_proxy(
+        settings, project_id, session, server, Host(options, limits, shown_prefix, files, address)
+    )
+
+
+def _limits_given(options: "RenderOptions", limits: "HostLimits") -> dict[str, object]:
+    """Return the options that say how much a host is given, by their names."""
+    return {
+        "--max-bytes": options.max_bytes,
+        "--max-images": options.max_images,
+        "--max-tokens": options.max_tokens,
+        "--max-text": limits.most_text_chars,
+        "--max-image-pixels": limits.most_side,
+    }
+
+
+def _rewrite_config(
+    config: Path, given: dict[str, object], words: list[str], *, undo: bool, dry_run: bool
+) -> int:
+    from app.cli.host_configs import rewrite, wrapping_of
+
+    options = [
+        word for name, value in given.items() if value is not None for word in (name, str(value))
+    ]
+    return rewrite(config, wrapping_of([*options, *words]), undo=undo, dry_run=dry_run)
+
+
+@hosts.command("mcp")
+def serve_mcp(
+    session: Annotated[
+        str | None,
+        typer.Option(help="The session that keeps the calls.", show_default="each call names one"),
+    ] = None,
+    url: ServiceUrlOption = None,
+    header: HeaderOption = None,
+    project: ProjectOption = None,
+    data_dir: HostDataDirOption = None,
+    env_file: EnvFileOption = None,
+) -> None:
+    """Offer the memory to a host of MCP: pages, stored media, and the tools for them.
+
+    Name it in the configuration of the host: pagefault mcp --session demo
+    """
+    if url is not None:
+        from app.cli.mcp_bridge import run_bridge
+
+        if project is not None or data_dir is not None or env_file is not None:
+            raise typer.BadParameter(
+                "is where the stores are: leave --project, --data-dir and --env-file out",
+                param_hint="--url",
+            )
+        headers = [named_header(each) for each in header or ()]
+        return run_bridge(url, session, headers, os.environ.get("PAGEFAULT_API_KEY"))
+    if header:
+        raise typer.BadParameter("is for a service at --url", param_hint="--header")
+    from app.cli.mcp import run_mcp
+    from app.cli.terminal import project_settings
+
+    settings, project_id = project_settings(_of_a_host(data_dir), env_file, project)
+    run_mcp(settings, project_id, session)
+
+
+def _of_a_host(data_dir: Path | None) -> Path | None:
+    """Return the user's data directory, unless another one is named."""
+    if data_dir is None and "PAGEFAULT_DATA_DIR" not in os.environ:
+        # A host starts its servers in a directory that nobody has chosen.
+        return Path.home() / ".pagefault" / "data"
+    return data_dir
