@@ -6,25 +6,19 @@ a level is shown as typed content, by modality: every field of that is there, nu
 known, since `0.0` is a duration, and null is none.
 """
 
-import math
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal
 from enum import IntEnum
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeAlias, TypeGuard
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from pydantic import (
     BeforeValidator,
     ConfigDict,
-    FailFast,
     Field,
     GetJsonSchemaHandler,
-    PlainValidator,
-    WithJsonSchema,
 )
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
@@ -33,6 +27,7 @@ from typing_extensions import TypeAliasType
 from app.models.base import FrozenModel
 from app.models.identity import CLIENT_ID_PATTERN
 from app.models.json_value import AnyJson, JsonValue
+from app.models.page_vectors import Embedding, Timestamps
 from app.models.resource import Damage
 
 # Named, so that the document's readers have one name for each and not one for every place.
@@ -47,9 +42,7 @@ BodyKind: TypeAlias = Literal["none", "text", "json", "url", "data", "blob"]
 
 # A longer one is no duration, and nobody could read it.
 LONGEST_SECONDS = 1e9
-LONGEST_EMBEDDING = 4_096
 MOST_PARENTS = 1_000
-MOST_TIMESTAMPS = 100_000
 SELDOM_SAID: tuple[str, ...] = ("timestamps", "embedding")
 """Fields that few pages have: they are stored only where they are, behind all others."""
 _NOTHING_SELDOM = b"".join(b',"%s":null' % name.encode() for name in SELDOM_SAID)
@@ -95,89 +88,7 @@ def _level_by_name(value: object) -> Level:
     return level
 
 
-def is_finite_number(value: object) -> TypeGuard[int | float | Decimal]:
-    """Whether a JSON value is a number that a double can hold."""
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        return False
-    try:
-        return math.isfinite(float(value))
-    except OverflowError:
-        return False
-
-
-_FLOAT32 = struct.Struct("<f")
-# Of a float of 32 bits, six digits survive always, and nine tell it from all others.
-_FEWEST_DIGITS, _MOST_DIGITS = 6, 9
-# What is larger would be infinite as a float of 32 bits.
-_LARGEST_COORDINATE = 3.4028235677973366e38
-
-
-def as_float32(value: Any) -> Any:  # noqa: ANN401 - a JSON value
-    """Return a number as the shortest one that is the same float of 32 bits.
-
-    What is none is returned as it is.
-    """
-    if not is_finite_number(value):
-        return value
-    try:
-        packed = _FLOAT32.pack(float(value))
-    except (OverflowError, struct.error):
-        return value
-    [number] = _FLOAT32.unpack(packed)
-    for digits in range(_FEWEST_DIGITS, _MOST_DIGITS):
-        short = float(f"{number:.{digits}g}")
-        if _FLOAT32.pack(short) == packed:
-            return short
-    return float(f"{number:.{_MOST_DIGITS}g}")
-
-
-def _coordinate(value: object) -> object:
-    if not is_finite_number(value) or abs(float(value)) >= _LARGEST_COORDINATE:
-        msg = "must be a finite number of 32 bits"
-        raise ValueError(msg)
-    return value
-
-
-def _timestamp(value: object) -> object:
-    is_span = isinstance(value, list) and len(value) == 2 and all(map(is_finite_number, value))
-    if not isinstance(value, dict) and not is_span and not is_finite_number(value):
-        msg = "must be an object, a number of seconds, or two of them: [start, end]"
-        raise ValueError(msg)
-    return value
-
-
 PageId = Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
-# Moments keep the spelling they were sent in, so they are no `float` here.
-_Coordinate = Annotated[Any, PlainValidator(_coordinate), WithJsonSchema({"type": "number"})]
-TimestampItem = TypeAliasType(
-    "TimestampItem",
-    Annotated[
-        Any,
-        PlainValidator(_timestamp),
-        WithJsonSchema(
-            {
-                "anyOf": [
-                    {"type": "object", "additionalProperties": True},
-                    {"type": "number"},
-                    {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
-                ]
-            }
-        ),
-    ],
-)
-# The first that is none is told: there may be thousands.
-Embedding = TypeAliasType(
-    "Embedding",
-    Annotated[
-        tuple[_Coordinate, ...], FailFast(), Field(strict=False, max_length=LONGEST_EMBEDDING)
-    ],
-)
-Timestamps = TypeAliasType(
-    "Timestamps",
-    Annotated[
-        tuple[TimestampItem, ...], FailFast(), Field(strict=False, max_length=MOST_TIMESTAMPS)
-    ],
-)
 Seconds = Annotated[float, Field(ge=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
 Pixels = Annotated[int, Field(ge=1, le=2**31 - 1)]
 ShortText = Annotated[str, Field(max_length=512)]

@@ -22,7 +22,6 @@ from app.models.base import FrozenModel
 from app.models.identity import rfc3339
 from app.models.json_value import AnyJson, JsonValue, json_text
 from app.models.page import (
-    Embedding,
     Level,
     LevelName,
     Modality,
@@ -33,8 +32,8 @@ from app.models.page import (
     Representation,
     Scene,
     StoredPage,
-    Timestamps,
 )
+from app.models.page_vectors import Embedding, Timestamps
 from app.models.rendering import ImageDetail, JsonPiece, joined_pieces
 from app.rendering.pages.blocks import PageBlocks
 from app.rendering.pages.detail import ManifestEntry, manifest_line

@@ -10,7 +10,8 @@ from urllib.parse import unquote
 
 from app.media.types import OCTET_STREAM, mime_type_for_filename
 from app.models.json_value import JsonValue
-from app.models.page import LONGEST_SECONDS, Body, PageFields, is_finite_number
+from app.models.page import LONGEST_SECONDS, Body, PageFields
+from app.models.page_vectors import is_finite_number
 from app.rendering.names.file_names import safe_file_name
 from app.rendering.pages.lines import clock, one_line
 

@@ -16,8 +16,8 @@ from app.models.page import (
     SELDOM_SAID,
     PageFields,
     PageId,
-    as_float32,
 )
+from app.models.page_vectors import as_float32
 from app.services.requests.data_uris import is_to_be_moved, movable_media
 from app.services.requests.validation import as_object, read_value, validated
 
