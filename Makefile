@@ -23,7 +23,7 @@ WEB_SOURCES := $(shell find web $(CLIENTS_TS)/client/src $(CLIENTS_TS)/react/src
 ##@ To start with
 run: ## Serve on 127.0.0.1:8000 with SQLite and a local directory; PORT=8001 for another port
 test: ## Run all tests, PostgreSQL, S3 and a browser included
-check: ## Run everything that CI runs: the next nine, and test
+check: ## Run everything that CI runs: the next eleven, and test
 fmt: ## Format the code
 
 ##@ The parts of check
