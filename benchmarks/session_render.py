@@ -27,7 +27,7 @@ from app.models.json_value import json_text
 from app.models.message import StoredMessage
 from app.models.rendering import RenderOptions
 from app.rendering.targets.table import TARGETS
-from app.services.renders.renders import RenderQuery
+from app.services.renders.queries import RenderQuery
 from app.wiring import Container, open_container
 from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most
 from tests.kit.media import jpeg

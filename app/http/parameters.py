@@ -41,7 +41,7 @@ from app.models.rendering import (
     RenderOptions,
 )
 from app.services.pages.reading import BlocksOptions, MediaForm
-from app.services.renders.renders import RenderQuery
+from app.services.renders.queries import RenderQuery
 from app.wire.renders import (
     ADAPTIVE,
     CACHE_MARKERS,
@@ -185,8 +185,7 @@ FaultedIdPath = Annotated[
     ),
 ]
 FormQuery = Annotated[
-    PageForm | None,
-    Query(description="`json`: `content` is one JSON string with the page in it."),
+    PageForm | None, Query(description="`json`: `content` is one JSON string with the page in it.")
 ]
 MediaQuery = Annotated[
     MediaForm,
@@ -244,8 +243,7 @@ async def get_blocks_options(
     media: MediaQuery = "inline",
     detail: Annotated[ImageDetail, Query(description="Of the image, for the model.")] = "low",
     max_chars: Annotated[
-        int | None,
-        Query(ge=1, description="How much of the level's text; media are never cut."),
+        int | None, Query(ge=1, description="How much of the level's text; media are never cut.")
     ] = None,
     offset: Annotated[int, Query(ge=0, le=2**53, description="Where in the text to begin.")] = 0,
 ) -> BlocksOptions:
@@ -258,8 +256,6 @@ SearchFiltersDep = Annotated[PageFilters, Depends(get_search_filters)]
 BlocksOptionsDep = Annotated[BlocksOptions, Depends(get_blocks_options)]
 
 TargetQuery = Annotated[Target, Query(description="Whose dialect to write.")]
-
-
 HandlesQuery = Annotated[
     bool,
     Query(
@@ -269,8 +265,11 @@ HandlesQuery = Annotated[
 ]
 
 
-MaxTokensQuery = Annotated[
+_MaxTokensQuery = Annotated[
     int | None, Query(alias="maxTokens", ge=0, le=2**53, description=MAX_TOKENS)
+]
+_DetailQuery = Annotated[
+    ImageDetail | None, Query(description="How closely a model is to look at images.")
 ]
 
 
@@ -291,9 +290,7 @@ async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter
             "`reference`: `@blob:` references, to look at and not to send."
         ),
     ] = "inline",
-    detail: Annotated[
-        ImageDetail | None, Query(description="How closely a model is to look at images.")
-    ] = None,
+    detail: _DetailQuery = None,
     max_bytes: Annotated[
         int | None,
         Query(
@@ -308,8 +305,7 @@ async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter
         Query(alias="maxImages", ge=0, le=2**53, description="The most images; the newest stay."),
     ] = None,
     audience: Annotated[
-        Audience,
-        Query(description="For whom; what MCP annotations keep for others is left out."),
+        Audience, Query(description="For whom; what MCP annotations keep for others is left out.")
     ] = "assistant",
     protocol_version: Annotated[
         McpRevision,
@@ -320,7 +316,7 @@ async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter
         ),
     ] = "2026-07-28",
     handles: HandlesQuery = False,
-    max_tokens: MaxTokensQuery = None,
+    max_tokens: _MaxTokensQuery = None,
 ) -> RenderOptions:
     """Read how a record is to be rendered."""
     try:

@@ -36,7 +36,7 @@ from app.services.access.callers import Caller
 from app.services.agents.toolbox import definitions
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.versions import read_descriptor, read_fields
-from app.services.renders.renders import RenderQuery
+from app.services.renders.queries import RenderQuery
 from app.services.resources.texts import TextQuery
 from app.stores.blobs import read_whole
 from app.version import VERSION

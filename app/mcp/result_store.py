@@ -21,7 +21,7 @@ from app.models.tool_result import StoredToolResult
 from app.rendering.names.file_names import extension_for, safe_file_name
 from app.rendering.texts.cuts import PREVIEW_LIMIT_CHARS
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.renders.renders import RenderQuery
+from app.services.renders.queries import RenderQuery
 from app.stores.blobs import read_whole
 from app.wiring import Container
 

@@ -19,7 +19,7 @@ from app.http.parameters import (
 )
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_record, read_responses, rendered_response
-from app.services.renders.renders import RenderQuery
+from app.services.renders.queries import RenderQuery
 from app.wire.renders import SINCE, RenderedRecord, RenderRequest, SessionRenderRequest
 from app.wire.working_sets import WorkingSet
 

@@ -29,7 +29,7 @@ from app.http.record_responses import (
 )
 from app.models.identity import CLIENT_ID_PATTERN
 from app.models.rendering import RenderOptions
-from app.services.renders.renders import RenderQuery
+from app.services.renders.queries import RenderQuery
 from app.services.tool_results.requests import ToolResultRequest
 from app.wire.renders import Target
 from app.wire.tool_results import (

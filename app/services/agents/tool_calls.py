@@ -28,7 +28,8 @@ from app.services.agents.memory_tools import MemoryTools, ToolAnswer, ToolPlace,
 from app.services.agents.toolbox import WrongArgumentsError, read_call
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.faults import PreparedFault
-from app.services.renders.renders import RenderQuery, Renders
+from app.services.renders.queries import RenderQuery
+from app.services.renders.renders import Renders
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.identity import RequestIdentity, json_digest
 from app.services.requests.streamed_bodies import RequestBodies

@@ -26,7 +26,8 @@ from app.services.agents.tool_calls import (
     appended_result,
 )
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.renders.renders import RenderQuery, Renders
+from app.services.renders.queries import RenderQuery
+from app.services.renders.renders import Renders
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.identity import RequestIdentity, identity_of_body
 from app.services.requests.streamed_bodies import RequestBodies

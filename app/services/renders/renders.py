@@ -17,20 +17,15 @@ from app.models.frontier import NOTHING_EVICTED, StoredFrontier
 from app.models.identity import is_id, utc_now
 from app.models.page import Level
 from app.models.rendering import (
-    NO_LIMITS,
-    HostLimits,
     NamedRecord,
     Rendering,
     RenderOptions,
     joined_pieces,
 )
 from app.rendering.pages.effective_level import shown_level
-from app.rendering.pages.instructions import instructions
 from app.rendering.targets.ladder import Settled
 from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
-from app.rendering.targets.mcp import of_revision
-from app.rendering.targets.profile import Profile, narrowed
-from app.rendering.targets.table import TARGETS
+from app.rendering.targets.profile import Profile
 from app.rendering.turns.pages import page_turn
 from app.rendering.turns.pairing import orphans_in
 from app.rendering.turns.text_limits import with_texts_within
@@ -53,6 +48,8 @@ from app.services.renders.loading import (
     page_medium,
     read_apart,
 )
+from app.services.renders.memory import memory_turn
+from app.services.renders.queries import RenderQuery
 from app.services.renders.settling import Settling
 from app.services.renders.whole_texts import read_whole_texts
 from app.stores.blobs import BlobStore
@@ -60,21 +57,8 @@ from app.stores.records import Records, UnitOfWork
 
 # Each holds a whole history, and its turns.
 _SESSIONS_AT_ONCE = 8
-_MOST_LISTED = 10_000
 # So often is a frontier moved anew that somebody else has moved meanwhile.
 _TRIES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class RenderQuery:
-    """For which target something is to be rendered, and how.
-
-    `limits` are those of the host that shows it; the one of texts is for answers to calls.
-    """
-
-    target: str
-    options: RenderOptions
-    limits: HostLimits = NO_LIMITS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -262,7 +246,8 @@ class Renders:
         if not options.memory:
             return turns
         profile = self._profile(wish)
-        return [await self._memory(project_id, loaded.session_id, profile, options), *turns]
+        memory = await memory_turn(self.manifests, project_id, loaded.session_id, profile, options)
+        return [memory, *turns]
 
     async def _with_frontier(
         self,
@@ -385,36 +370,8 @@ class Renders:
             project_id, named.session_id or "", wish, since=named.since, moves=True
         )
 
-    async def _memory(
-        self, project_id: str, session_id: str, profile: Profile, options: RenderOptions
-    ) -> ComposedTurn:
-        """Return what the system says of the memory of a session."""
-        texts = [instructions("strict")] if "instructions" in options.memory else []
-        if "manifest" in options.memory:
-            most, count = options.memory_tokens, profile.tokens.text
-            listed = await self.manifests.manifest(
-                project_id, session_id, limit=_MOST_LISTED, most_tokens=most, count=count
-            )
-            texts.append(listed.text)
-        origin = f"/api/sessions/{session_id}/manifest"
-        return Turn(role="system", items=(TextItem("", "\n\n".join(texts)),), origin=origin)
-
     def _profile(self, wish: RenderQuery) -> Profile:
-        profile = TARGETS.get(wish.target)
-        if profile is None:
-            raise InvalidPayloadError(
-                "There is no such target.",
-                faults=[Fault("/target", f"must be one of {', '.join(TARGETS)}")],
-            )
-        if wish.options.media == "signed-url" and self.settling.content_base_url is None:
-            raise InvalidPayloadError(
-                "Signed URLs would lead nowhere: nobody has said by which URL providers reach this "
-                "service. Set PAGEFAULT_PUBLIC_URL, or ask for `media=inline`.",
-                faults=[Fault("/media", "needs PAGEFAULT_PUBLIC_URL")],
-            )
-        if wish.target == "mcp":
-            profile = of_revision(profile, wish.options.protocol_version)
-        return narrowed(profile, wish.limits)
+        return wish.profile(can_sign=self.settling.content_base_url is not None)
 
     async def _rendered(
         self,

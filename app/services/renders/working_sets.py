@@ -21,7 +21,8 @@ from app.rendering.context.eviction import History
 from app.rendering.context.recalls import Recalled
 from app.rendering.targets.opening import opened
 from app.rendering.targets.profile import Profile
-from app.services.renders.renders import RenderQuery, Renders
+from app.services.renders.queries import RenderQuery
+from app.services.renders.renders import Renders
 from app.wire.working_sets import Priority, WorkingSet, WorkingSetEntry, WorkingSetPage
 
 _Key = tuple[int | None, str, str]

@@ -34,7 +34,7 @@ from app.services.requests.streamed_requests import (
 )
 from app.stores.blobs import DraftMedia
 from app.stores.records import UnitOfWork
-from app.stores.records.history import RecordedCall
+from app.stores.records.tool_results import RecordedCall
 
 _EXAMPLE: JsonDict = {
     "toolName": "browser.screenshot",

@@ -20,7 +20,7 @@ from app.stores.records.engine import Engines
 from app.stores.records.events import EventRecords
 from app.stores.records.frontiers import FrontierRecords
 from app.stores.records.group_commits import Written
-from app.stores.records.history import InteractionRecords, MessageRecords, ToolResultRecords
+from app.stores.records.history import InteractionRecords, MessageRecords
 from app.stores.records.idempotency import IdempotencyRecords
 from app.stores.records.pages import PageAccessRecords, PageLevelRecords, PageRecords
 from app.stores.records.projects import ProjectRecords
@@ -37,6 +37,7 @@ from app.stores.records.swept_blobs import (
     SizeUnknownError,
     SweptBlobRecords,
 )
+from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.uploads import UploadRecords
 from app.stores.records.word_index import ENTRIES, PAGES, IndexTables, SqliteWordIndex, WordIndex
 from app.stores.records.word_index_postgresql import PostgresWordIndex
