@@ -104,7 +104,7 @@ def _names(content: bytes, value: JsonValue) -> list[str]:
 def _request_body(
     content: bytes, value: JsonValue, tool_call_id: str, *, session_id: str, tool_name: str
 ) -> bytes:
-    """The body of the request that `content` stands for: itself, or the result in it."""
+    """Return the body of the request that `content` stands for: itself, or the result in it."""
     if isinstance(value, dict) and {"toolName", "result"} <= value.keys() <= _REQUEST_KEYS:
         members = {"toolCallId": tool_call_id, **value, "sessionId": session_id}
         # A lone surrogate goes on as the JSON escape it was, to be repaired and noted there.

@@ -160,7 +160,7 @@ def origin_of(url: str) -> str:
 
 
 def host_names(url: str) -> frozenset[str]:
-    """What a `Host` header says, in lower case, on a request to an http(s) URL.
+    """Return what a `Host` header says, in lower case, on a request to an http(s) URL.
 
     The port of the scheme may be left out, and a name may end in the dot of the root.
 

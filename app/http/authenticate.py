@@ -30,7 +30,7 @@ BearerDep = Annotated[None, BEARER]
 
 
 async def get_project(request: Request, _: BearerDep) -> str:
-    """The caller's project. Raises UnauthorizedError without a valid key."""
+    """Return the caller's project. Raises UnauthorizedError without a valid key."""
     return await authenticate(request)
 
 

@@ -103,14 +103,14 @@ def decode_undeclared(text: str) -> bytes | None:
 
 
 def has_long_run(text: str) -> bool:
-    """Whether there is anything in the text that could be base64 of a file."""
+    """Return whether there is anything in the text that could be base64 of a file."""
     if "\\/" in text:
         return search_windows(_ESCAPED_RUN_START, text, 0, len(text), reach=_REACH) is not None
     return _has_letters_in_a_row(text, 0, len(text))
 
 
 def find_runs(text: str, start: int, end: int) -> Iterator[Run]:
-    """The base64 of recognisable files inside `text[start:end]`, in order."""
+    """Yield the base64 of recognisable files inside `text[start:end]`, in order."""
     escaped = text.find("\\/", start, end) >= 0 or text.find("%2", start, end) >= 0
     if not escaped and not _has_letters_in_a_row(text, start, end):
         return
@@ -127,7 +127,7 @@ def find_runs(text: str, start: int, end: int) -> Iterator[Run]:
 
 
 def shows_signature(text: str, start: int) -> bool:
-    """Whether base64 of a recognisable file begins here."""
+    """Return whether base64 of a recognisable file begins here."""
     if not _SIGNATURE.match(text, start):
         return False
     head = without_escapes(text[start : start + 2 * _HEAD_CHARS])
@@ -177,7 +177,7 @@ def _signed_start(text: str, start: int) -> int | None:
 
 
 def run_end(text: str, start: int, *, label_chars: int = 0) -> int | None:
-    """Where the base64 that begins at `start` ends; `None` if it is cut there and goes on.
+    """Return where the base64 that begins at `start` ends; `None` if it is cut there and goes on.
 
     Base64 that is wrapped irregularly is better left as text than taken for a file that ends with
     its first line.
@@ -200,7 +200,7 @@ class _Lines:
         self._alphabet = alphabet
 
     def end(self, label_chars: int) -> tuple[int, int | None]:
-        """How far the run was read, and where it ends, `None` if it goes on from there."""
+        """Return how far the run was read, and where it ends, `None` if it goes on from there."""
         text, end = self._text, self._line_end(self._start)
         if padding := _PADDING.match(text, end):
             return padding.end(), padding.end()
@@ -226,7 +226,7 @@ class _Lines:
     def _closed(
         self, body: int, separator: str, columns: int, *, is_single: bool
     ) -> tuple[int, int | None]:
-        """The same, with the shorter line that ends the run after its equal lines."""
+        """Return the same, with the shorter line that ends the run after its equal lines."""
         if padding := _PADDING.match(self._text, body):
             return padding.end(), padding.end()
         end, is_padded = self._tail_end(body, separator, columns, is_single=is_single)
@@ -258,7 +258,7 @@ class _Lines:
         return end, False
 
     def _is_word(self, body: int, start: int, end: int) -> bool:
-        """Whether the short last line is the first word of what follows the base64."""
+        """Return whether the short last line is the first word of what follows the base64."""
         if not WORD.match(self._text[start:end]) or _CLOSED.match(self._text, end):
             return False
         complete, longer = self._width(self._start, body), self._width(self._start, end)

@@ -35,7 +35,7 @@ _PLAIN = re.compile(rb"[A-Za-z0-9+/]*")
 
 
 def decode_base64(text: str) -> bytes | None:
-    """The bytes a base64 text stands for, or `None` if it is not base64, or is empty.
+    """Return the bytes a base64 text stands for, or `None` if it is not base64, or is empty.
 
     The alphabet is strict, standard or URL-safe but not a mixture; padding may be missing; line
     breaks are skipped. Blanks inside a line are skipped only if the bytes are of a known format,
@@ -65,12 +65,12 @@ def decode_percent_encoded_base64(text: str) -> bytes | None:
 
 
 def decode_run(raw: str) -> bytes | None:
-    """The bytes of a run that was found in a text, with the escapes it may hold."""
+    """Return the bytes of a run that was found in a text, with the escapes it may hold."""
     return decode_base64(without_blanks(without_escapes(raw)))
 
 
 def decode_compact(data: bytes) -> bytes | None:
-    """The same for text without any blanks and escapes."""
+    """Return the same for text without any blanks and escapes."""
     if b"-" in data or b"_" in data:
         if b"+" in data or b"/" in data:
             return None
@@ -102,7 +102,7 @@ def without_blanks(text: str) -> str:
 
 
 def without_escapes(raw: str) -> str:
-    """The base64 that is written with the escapes of JSON and of URLs."""
+    """Return the base64 that is written with the escapes of JSON and of URLs."""
     if "\\" in raw:
         raw = raw.replace("\\/", "/").replace("\\r", "").replace("\\n", "")
         raw = raw.replace("\\u003d", "=").replace("\\u003D", "=")
@@ -143,7 +143,7 @@ class _Breaks:
         return b"".join((*lines, rest))
 
     def put_into(self, compact: bytes) -> bytes:
-        """A text without breaks, with them again."""
+        """Return a text without breaks, with them again."""
         if not self.separator:
             return compact
         step = self.others or max(len(compact), 1)
@@ -185,7 +185,7 @@ class Base64Lines:
         self._tail = b""
 
     def take(self, text: bytes) -> bytes:
-        """The bytes that the next characters complete.
+        """Return the bytes that the next characters complete.
 
         Raises:
             NotStrictBase64Error: It is something else; what was taken before can be written again.
@@ -226,7 +226,7 @@ class Base64Lines:
         return before + decoded if before else decoded
 
     def finish(self) -> bytes:
-        """The last bytes; nothing can be taken any more.
+        """Return the last bytes; nothing can be taken any more.
 
         Raises:
             NotStrictBase64Error: No base64 ends like this.

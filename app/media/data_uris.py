@@ -123,12 +123,12 @@ class DataUriText:
 
 
 def is_data_uri(text: str) -> bool:
-    """Whether the text begins as a data URI does; a sentence about "data: …" does not."""
+    """Return whether the text begins as a data URI does; a sentence about "data: …" does not."""
     return _head(text) is not None
 
 
 def announces_media(text: str) -> bool:
-    """Whether the text begins as a data URI of anything but readable text."""
+    """Return whether the text begins as a data URI of anything but readable text."""
     head = _head(text)
     if head is None:
         return False
@@ -137,7 +137,7 @@ def announces_media(text: str) -> bool:
 
 
 def parse_data_uri(text: str) -> DataUri | None:
-    """The data URI that the whole text is, or `None` if it is none, or one of plain text.
+    """Return the data URI that the whole text is, or `None` if it is none, or one of plain text.
 
     Text that is neither base64 nor a file with a name (`data:,hello`) is for `parse_text_uri`.
     """
@@ -158,7 +158,7 @@ def parse_data_uri(text: str) -> DataUri | None:
 
 
 def parse_text_uri(text: str) -> tuple[str | None, str] | None:
-    """The type and the text of the percent-encoded data URI that the whole text is.
+    """Return the type and the text of the percent-encoded data URI that the whole text is.
 
     `None` for everything else: base64, what is no text, and what no URI has, such as blanks.
     """
@@ -231,7 +231,7 @@ def is_plain_head(head: str) -> bool:
 
 
 def base64_head_end(text: str) -> int:
-    """Where the base64 of the data URI begins that the text begins with; 0 if it is none."""
+    """Return where the base64 of the data URI begins that the text begins with; 0 if it is none."""
     head = _HEAD.match(text)
     return head.end() if head and head["base64"] else 0
 

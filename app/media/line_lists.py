@@ -65,7 +65,7 @@ def _without_ends(value: list[str], head: int) -> list[str]:
 
 
 def _are_lines(lines: list[str], head: int) -> bool:
-    """Whether the lines before the last are equally long, with or without the head."""
+    """Return whether the lines before the last are equally long, with or without the head."""
     widths = [len(line) for line in lines]
     if len(lines) > 1 and max(widths) > _MAX_COLUMNS:
         return False

@@ -26,7 +26,7 @@ def frozen(value: JsonData) -> JsonData:
 
 
 def thawed(value: JsonData) -> JsonData:
-    """A JSON value with dicts for objects and lists for arrays, at any depth."""
+    """Return a JSON value with dicts for objects and lists for arrays, at any depth."""
     return _rebuilt(value, dict, list)
 
 
@@ -132,7 +132,7 @@ def _plain(value: object) -> JsonData:
 
 
 def moment_text(moment: datetime) -> str:
-    """A moment with its offset as RFC 3339 text; `Z` where the offset is none."""
+    """Return a moment with its offset as RFC 3339 text; `Z` where the offset is none."""
     text = moment.isoformat()
     return text.removesuffix("+00:00") + "Z" if moment.utcoffset() == timedelta() else text
 
@@ -145,12 +145,12 @@ _QUOTING_MESSAGES = {
 
 
 def faults_of(exc: ValidationError) -> list[Fault]:
-    """Everything a model complains about."""
+    """Return everything a model complains about."""
     return [fault_of(error) for error in exc.errors(include_url=False, include_input=False)]
 
 
 def fault_of(error: Mapping[str, Any]) -> Fault:
-    """One of pydantic's errors as a JSON pointer and a sentence that repeats no input."""
+    """Return one of pydantic's errors as a JSON pointer and a sentence that repeats no input."""
     return Fault(_pointer(error), _message(error))
 
 

@@ -61,7 +61,7 @@ class MultiModalInput(FrozenModel):
     parts: tuple[ContentPart, ...]
 
     def attached_ids(self) -> list[tuple[str, str]]:
-        """Every attachment with its JSON pointer, in order, repeated ones too."""
+        """Return every attachment with its JSON pointer, in order, repeated ones too."""
         return [
             (f"/parts/{i}/attachments/{j}/id", attached.id)
             for i, part in enumerate(self.parts)

@@ -89,7 +89,7 @@ def parse_repaired_json(
 
 
 def parse_stored_json(text: bytes) -> JsonValue:
-    """The value of a JSON text that was stored here, to be written back as it stands.
+    """Return the value of a JSON text that was stored here, to be written back as it stands.
 
     What it may hold was judged when it was stored.
     """
@@ -114,13 +114,13 @@ def parse_embedded_json(text: str, *, max_depth: int, max_nodes: int) -> JsonVal
 
 
 def json_text(value: JsonValue) -> str:
-    """A JSON value without open places as compact text."""
+    """Return a JSON value without open places as compact text."""
     template = json_template(value)
     return "".join(piece for piece in template if isinstance(piece, str))
 
 
 def json_template(value: JsonValue) -> TextTemplate:
-    """A JSON value as compact text, with its `MediaSlot` leaves left open.
+    """Return a JSON value as compact text, with its `MediaSlot` leaves left open.
 
     A slot, and a template of text and slots, stand where a string would; they are written inside
     quotation marks. Members keep their order.
@@ -133,7 +133,7 @@ def json_template(value: JsonValue) -> TextTemplate:
 
 
 def number_value(node: int | float | Decimal) -> int | float | Decimal:
-    """The value of a number that one of the parsers here returned, however it was spelled.
+    """Return the value of a number that one of the parsers here returned, however it was spelled.
 
     Whole numbers are integers, as a `Decimal` where they are too long to be read as `int`; all
     others are the doubles next to what was written.
@@ -334,7 +334,7 @@ def _leaf(node: JsonValue) -> list[str | MediaSlot]:
 
 
 def join_template(pieces: list[str | MediaSlot]) -> TextTemplate:
-    """The same template with neighbouring strings joined and empty ones left out."""
+    """Return the same template with neighbouring strings joined and empty ones left out."""
     joined: list[str | MediaSlot] = []
     for is_text, group in groupby(pieces, lambda piece: isinstance(piece, str)):
         run = list(group)

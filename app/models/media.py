@@ -25,7 +25,7 @@ class MediaSource(Protocol):
         ...
 
     def head(self, size_bytes: int) -> bytes:
-        """The first `size_bytes` bytes, fewer only if the medium is shorter."""
+        """Return the first `size_bytes` bytes, fewer only if the medium is shorter."""
         ...
 
     def read(self, start: int, size_bytes: int) -> bytes:
@@ -33,7 +33,7 @@ class MediaSource(Protocol):
         ...
 
     def chunks(self) -> Iterator[bytes]:
-        """All bytes in order, in pieces of at most `CHUNK_BYTES`; every call starts anew."""
+        """Return all bytes in order, in pieces of at most `CHUNK_BYTES`; every call starts anew."""
         ...
 
 

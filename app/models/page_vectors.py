@@ -17,7 +17,7 @@ MOST_TIMESTAMPS = 100_000
 
 
 def is_finite_number(value: object) -> TypeGuard[int | float | Decimal]:
-    """Whether a JSON value is a number that a double can hold."""
+    """Return whether a JSON value is a number that a double can hold."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return False
     try:

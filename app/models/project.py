@@ -59,12 +59,12 @@ class PresentedKey:
         return f"{stem}_{_checksum(stem)}"
 
     def __repr__(self) -> str:
-        """The key without its secret, fit for a log."""
+        """Return the key without its secret, fit for a log."""
         return f"PresentedKey(key_id={self.key_id!r})"
 
 
 def new_api_key() -> PresentedKey:
-    """A fresh random key: 62 bits of id, 190 bits of secret."""
+    """Return a fresh random key: 62 bits of id, 190 bits of secret."""
     return PresentedKey(
         key_id="".join(secrets.choice(_KEY_ID_ALPHABET) for _ in range(12)),
         secret="".join(secrets.choice(_SECRET_ALPHABET) for _ in range(32)),
@@ -72,7 +72,7 @@ def new_api_key() -> PresentedKey:
 
 
 def parse_api_key(text: str) -> PresentedKey | None:
-    """The key in a caller's text; `None` if its form or checksum is wrong."""
+    """Return the key in a caller's text; `None` if its form or checksum is wrong."""
     match = _API_KEY.match(text)
     if match is None:
         return None

@@ -93,17 +93,17 @@ def without_lone_surrogates(text: str) -> str:
 
 
 def text_encoding(head: bytes) -> str:
-    """The encoding of a text by its first four bytes, under a name that `codecs` knows."""
+    """Return the encoding of a text by its first four bytes, under a name that `codecs` knows."""
     return next((name for mark, name in _MARKS if head.startswith(mark)), UTF_8)
 
 
 def text_decoder(encoding: str) -> codecs.IncrementalDecoder:
-    """What makes characters of the bytes of a text, piece by piece."""
+    """Return what makes characters of the bytes of a text, piece by piece."""
     return codecs.getincrementaldecoder(encoding)("replace")
 
 
 def decode_text(data: bytes) -> str:
-    """The characters of a whole text."""
+    """Return the characters of a whole text."""
     return data.decode(text_encoding(data[:4]), "replace")
 
 
@@ -126,7 +126,7 @@ class LineRange:
 
 
 def parse_line_range(text: str) -> LineRange | None:
-    """The range a text spells; `None` if it spells none."""
+    """Return the range a text spells; `None` if it spells none."""
     match = _RANGE.fullmatch(text)
     if match is None:
         return None

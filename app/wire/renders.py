@@ -73,7 +73,7 @@ _Kind = TypeVar("_Kind", NamedRecord, RenderOptions)
 
 
 def check_target(target: str) -> str:
-    """The target, if there is one of that name."""
+    """Return the target, if there is one of that name."""
     if target not in TARGETS:
         raise ValueError(f"must be one of {', '.join(TARGETS)}")
     return target

@@ -125,7 +125,7 @@ def schema_name_of(fields: PageFields) -> str | None:
 
 
 def timestamps_of(fields: PageFields) -> tuple[JsonValue, ...] | None:
-    """When what is said in a recording."""
+    """Return when what is said in a recording."""
     return _said(fields, "timestamps", fields.timestamps, _list)
 
 

@@ -178,7 +178,7 @@ def _placed(named: Iterable[Passage]) -> list[Passage]:
 
 
 def _described(page: Page) -> list[Passage]:
-    """Scenes, of a video, and transcript."""
+    """Return scenes, of a video, and transcript."""
     fields = page.fields
     scenes = (scenes_of(fields) or ()) if fields.modality == "video" else ()
     lines = ((scene_line(scene), scene) for scene in scenes)

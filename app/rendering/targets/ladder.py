@@ -277,7 +277,7 @@ class Ladder:
 
 
 def _is_settled(turn: ComposedTurn) -> TypeGuard[SettledTurn]:
-    """Whether a turn has nothing to decide; most have texts only."""
+    """Return whether a turn has nothing to decide; most have texts only."""
     return all(isinstance(item, TextItem | DataItem) for item in turn.items)
 
 

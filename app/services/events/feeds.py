@@ -48,7 +48,7 @@ class RawResults:
         self.is_heard: Callable[[str], bool] = lambda _: False
 
     def is_wanted(self, project_id: str, *, size_bytes: int) -> bool:
-        """Whether `offer` keeps a result that came in a body of so many bytes."""
+        """Return whether `offer` keeps a result that came in a body of so many bytes."""
         return self._is_enabled and size_bytes <= _LARGEST_RAW_BYTES and self.is_heard(project_id)
 
     def offer(
@@ -66,7 +66,7 @@ class RawResults:
             self._results.popitem(last=False)
 
     def take(self, tool_result_id: str) -> bytes | None:
-        """The result as JSON text, once."""
+        """Return the result as JSON text, once."""
         return self._results.pop(tool_result_id, None)
 
 

@@ -82,7 +82,7 @@ class EventStreams:
     async def opened(
         self, caller: Caller, *, session_id: str | None, after: int | None
     ) -> AsyncIterator[EventStream]:
-        """A stream, open for the length of the block.
+        """Yield a stream, open for the length of the block.
 
         Args:
             caller: Who listens; cut off once access is lost.

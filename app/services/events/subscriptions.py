@@ -44,7 +44,7 @@ class EventBatch:
 
 
 def event_item_of(event: Event, session_id: str | None) -> EventItem:
-    """An event for those who listen to a session, or to all of the project."""
+    """Return an event for those who listen to a session, or to all of the project."""
     position = event.number
     if session_id is not None and event.seq is not None:
         position = event.seq
@@ -52,7 +52,7 @@ def event_item_of(event: Event, session_id: str | None) -> EventItem:
 
 
 def event_batch_of(events: Sequence[Event], session_id: str | None) -> EventBatch:
-    """Those of the events that belong to a session, or all of them."""
+    """Return those of the events that belong to a session, or all of them."""
     wanted = [event for event in events if session_id in (None, event.session_id)]
     return EventBatch(
         [event_item_of(event, session_id) for event in wanted],

@@ -199,7 +199,7 @@ class _Run:
     async def _removed(
         self, project_id: str, remove: Callable[[UnitOfWork], SweepReport]
     ) -> SweepReport:
-        """What a function removes; where it is only to be counted, that is rolled back."""
+        """Return what a function removes; where it is only to be counted, that is rolled back."""
 
         def removed(unit: UnitOfWork) -> SweepReport:
             report = remove(unit)

@@ -39,11 +39,11 @@ class Pointer:
         self._is_cut = False
 
     def child(self, token: str | int) -> "Pointer":
-        """The place one step further in."""
+        """Return the place one step further in."""
         return self if self._sealed else Pointer(self, token)
 
     def sealed(self) -> "Pointer":
-        """The same place, with no places inside: no pointer leads into a JSON text."""
+        """Return the same place, with no places inside: no pointer leads into a JSON text."""
         inner = Pointer(self._parent, self._token)
         inner._sealed = True
         return inner
@@ -116,11 +116,11 @@ class Collector:
         self._payloads.setdefault(len(text), {})[_in_one_alphabet(text)] = is_told
 
     def is_payload(self, text: str) -> bool:
-        """Whether a text is a payload that was noted, in either alphabet."""
+        """Return whether a text is a payload that was noted, in either alphabet."""
         return self._noted(text) is not None
 
     def is_told(self, text: str) -> bool:
-        """Whether a text is a payload that became a text to read."""
+        """Return whether a text is a payload that became a text to read."""
         return self._noted(text) is True
 
     def _noted(self, text: str) -> bool | None:

@@ -146,7 +146,7 @@ def _is_protocol(name: str, member: object, *, says_success: bool) -> bool:
 def _is_read_again(
     data: object, structured: tuple[str, object] | None, result: dict[str, object]
 ) -> bool:
-    """Whether FastMCP's `data` is what its structured content says already."""
+    """Return whether FastMCP's `data` is what its structured content says already."""
     if (
         data is None
         or structured is None
@@ -161,7 +161,7 @@ def _is_read_again(
 
 
 def _is_same(one: object, other: object) -> bool:
-    """Whether two values are the same JSON: to Python, `True` and `1` are as well."""
+    """Return whether two values are the same JSON: to Python, `True` and `1` are as well."""
     return first_difference(one, other) is None
 
 

@@ -52,13 +52,13 @@ class StoredBytes:
         return self._left.running()
 
     def reservation(self, project_id: str) -> "ByteReservation":
-        """Room for one blob on its way; none is taken yet."""
+        """Return room for one blob on its way; none is taken yet."""
         return ByteReservation(
             self._records, project_id, quota_bytes=self._quota_bytes, left=self._left
         )
 
     async def keeps(self, project_id: str, digest: str) -> bool:
-        """Whether a blob is counted already, so that the same bytes again cost nothing."""
+        """Return whether a blob is counted already, so that the same bytes again cost nothing."""
         return await self._records.read(
             project_id, lambda unit: bool(unit.stored_blobs.sizes([digest]))
         )

@@ -168,7 +168,7 @@ def normalize_streamed(
     read: Callable[[bytes], ReadToolResult],
     hold_text: Callable[[int], None],
 ) -> NormalizedRequest:
-    """The request in a body, with its result normalized; blocks.
+    """Return the request in a body, with its result normalized; blocks.
 
     Args:
         json: The body.

@@ -187,7 +187,7 @@ def failure_of(error: Exception) -> Failure:
 
 
 def is_missing_object(error: FileNotFoundError) -> bool:
-    """Whether it is the object that is missing, and not the bucket; HEAD tells neither."""
+    """Return whether it is the object that is missing, and not the bucket; HEAD tells neither."""
     return _code(str(error)) != "NoSuchBucket"
 
 

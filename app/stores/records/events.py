@@ -140,7 +140,7 @@ class EventRecords:
         return last
 
     def bounds(self) -> LogBounds:
-        """Which numbers are kept."""
+        """Return which numbers are kept."""
         row = self._scope.first(self._scope.select(projects))
         return LogBounds(row.events_removed, row.last_event) if row else LogBounds(0, 0)
 
@@ -170,7 +170,7 @@ class EventRecords:
         ]
 
     def newest_with(self, session_id: str, seq: int) -> int | None:
-        """The number of the newest event of a session that has this `seq`, if it is kept."""
+        """Return the number of the newest event of a session that has this `seq`, if it is kept."""
         return self._number(func.max, events.c.session_id == session_id, events.c.seq == seq)
 
     def deletion_after(self, session_id: str, seq: int) -> int | None:
@@ -231,7 +231,7 @@ class EventRecords:
     def _number(
         self, pick: Callable[[Any], ColumnElement[Any]], *conditions: ColumnElement[bool]
     ) -> int | None:
-        """The largest or smallest number among some events, `None` if there are none."""
+        """Return the largest or smallest number among some events, `None` if there are none."""
         picked = pick(events.c.number).label("number")
         row = self._scope.first(self._scope.select(events, *conditions).with_only_columns(picked))
         return row.number if row else None
@@ -252,7 +252,7 @@ class EventRecords:
 
 
 def _given(place: int, event: NewEvent) -> dict[str, object]:
-    """An event as the recordset has it."""
+    """Return an event as the recordset has it."""
     created_at = microseconds(event.created_at)
     return values_of(
         event, place=place, created_at=created_at, members=json_text(dict(event.members))

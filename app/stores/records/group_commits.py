@@ -92,7 +92,7 @@ class _Change(Generic[_Result]):
     is_committed: bool = False
 
     def outcome(self) -> tuple[_Result, int | None]:
-        """What the work returned, and the project's newest event, if it noted any."""
+        """Return what the work returned, and the project's newest event, if it noted any."""
         if self.error is not None:
             raise self.error
         if not self.is_committed:

@@ -100,19 +100,19 @@ class ResourceRecords:
         self._scope.remove(resource_links, of_owner, links.resource_id.not_in(but))
 
     def find(self, resource_id: str) -> Resource | None:
-        """The resource with this id."""
+        """Return the resource with this id."""
         rows = self._scope.look_up(_FIND, resource_id=resource_id)
         return stored_resource(rows[0]) if rows else None
 
     def find_all(self, resource_ids: Collection[str]) -> dict[str, Resource]:
-        """Those of the resources that exist, by id."""
+        """Return those of the resources that exist, by id."""
         rows = self._scope.rows_with(resources.c.resource_id, resource_ids)
         return {row.resource_id: stored_resource(row) for row in rows}
 
     def find_in_session(
         self, resource_ids: Collection[str], session_id: str
     ) -> dict[str, Resource]:
-        """Those of the resources that something in the session refers to, by id."""
+        """Return those of the resources that something in the session refers to, by id."""
         found: dict[str, Resource] = {}
         for batch in in_batches(resource_ids):
             links = resource_links.c
@@ -167,7 +167,7 @@ def _taken_over(offered: Offered) -> Mapping[str, ColumnElement[Any]]:
 
 
 def stored_resource(row: Row[Any]) -> Resource:
-    """The resource in a row of `resources`."""
+    """Return the resource in a row of `resources`."""
     return read_row(Resource, row, hints=read_row(MediaHints, row))
 
 

@@ -101,7 +101,7 @@ def scoped_select(table: Table, *columns: ColumnElement[Any]) -> Select[Any]:
 
 
 def scoped_update(table: Table) -> Update:
-    """An update of a project's rows of a table, to be kept: a scope says of which project.
+    """Return an update of a project's rows of a table, to be kept: a scope says of which project.
 
     Its parameters must not have the names of columns, which would be set to them.
     """
@@ -109,7 +109,7 @@ def scoped_update(table: Table) -> Update:
 
 
 def scoped_any(selects: Iterable[Select[Any]]) -> Select[Any]:
-    """Whether one of several of `scoped_select` finds a row: `is_any`."""
+    """Return whether one of several of `scoped_select` finds a row: `is_any`."""
     return select(or_(*(each.exists() for each in selects)).label("is_any"))
 
 
@@ -151,7 +151,7 @@ class ProjectScope:
         return self._connection.look_up(lookup, given, is_short=is_short)
 
     def select(self, table: Table, *conditions: ColumnElement[bool]) -> Select[Any]:
-        """All columns of the project's rows of a table that meet conditions."""
+        """Return all columns of the project's rows of a table that meet conditions."""
         return select(table).where(table.c.project_id == self.project_id, *conditions)
 
     def rows_with(
@@ -173,15 +173,15 @@ class ProjectScope:
         )
 
     def select_from(self, scoped: Subquery, *columns: ColumnElement[Any]) -> Select[Any]:
-        """Columns over rows that a statement made by this scope has selected."""
+        """Return columns over rows that a statement made by this scope has selected."""
         return select(*columns).select_from(scoped)
 
     def update(self, table: Table) -> Update:
-        """An update of the project's rows of a table."""
+        """Return an update of the project's rows of a table."""
         return update(table).where(table.c.project_id == self.project_id)
 
     def delete(self, table: Table) -> Delete:
-        """A delete of the project's rows of a table."""
+        """Return a delete of the project's rows of a table."""
         return delete(table).where(table.c.project_id == self.project_id)
 
     def insert(self, table: Table, **values: object) -> None:
@@ -284,18 +284,18 @@ class ProjectScope:
         return sorted(taken.scalars())
 
     def first(self, statement: Executable) -> Row[Any] | None:
-        """The first row of a statement made by this scope, or `None`."""
+        """Return the first row of a statement made by this scope, or `None`."""
         return self._connection.execute(statement).first()
 
     def change(
         self, statement: ReturningUpdate[Any] | Select[Any], **values: object
     ) -> Row[Any] | None:
-        """The one row that a statement made of `scoped_update` has changed, or `None`."""
+        """Return the one row that a statement made of `scoped_update` has changed, or `None`."""
         rows = self._connection.rows(statement, {"in_project": self.project_id, **values})
         return rows[0] if rows else None
 
     def all(self, statement: Executable) -> Sequence[Row[Any]]:
-        """All rows of a statement made by this scope."""
+        """Return all rows of a statement made by this scope."""
         return self._connection.execute(statement).all()
 
     def run(self, statement: Update | Delete) -> int:

@@ -160,7 +160,7 @@ class SessionRecords(SessionHistory):
         return int(row.last_seq)
 
     def find(self, session_id: str) -> Session | None:
-        """The session, if anything was ever written to it."""
+        """Return the session, if anything was ever written to it."""
         rows = self._scope.look_up(FIND_SESSION, session_id=session_id)
         return _session(rows[0]) if rows else None
 
@@ -231,7 +231,7 @@ class SessionResourceRecords:
         self._derived_images = derived_images
 
     def use_of(self, session_ids: Collection[str]) -> dict[str, SessionUse]:
-        """What each of these sessions, at most 1,000, takes of the store."""
+        """Return what each of these sessions, at most 1,000, takes of the store."""
         paged = self._scope.all(
             self._scope.select(pages)
             .with_only_columns(pages.c.session_id, func.count().label("pages"))
@@ -246,7 +246,7 @@ class SessionResourceRecords:
         return {each: SessionUse(counts.get(each, 0), *used.get(each, ())) for each in session_ids}
 
     def all_of(self, session_id: str) -> Sequence[Resource]:
-        """Every resource that something of a session refers to, in order of their id."""
+        """Return every resource that something of a session refers to, in order of their id."""
         statement = (
             self._linked([session_id])
             .with_only_columns(*resources.c)
@@ -321,7 +321,7 @@ class SessionResourceRecords:
         return users
 
     def _linked(self, session_ids: Collection[str]) -> Select[Any]:
-        """Links of sessions, with the resources they lead to."""
+        """Return links of sessions, with the resources they lead to."""
         return (
             self._scope.select(resource_links)
             .join_from(resource_links, resources)

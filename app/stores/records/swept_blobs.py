@@ -64,7 +64,7 @@ class BlobReferenceRecords(Repository):
     """The rows of one project that need blobs."""
 
     def needed(self, digests: Collection[str]) -> set[str]:
-        """Those of at most 500 digests that some row needs."""
+        """Return those of at most 500 digests that some row needs."""
         wanted = sorted(set(digests))
         needed: set[str] = set()
         for table in _TABLES:
@@ -87,7 +87,7 @@ class BlobReferenceRecords(Repository):
         return sorted(found)[:limit]
 
     def of(self, digests: Collection[str]) -> Sequence[BlobReference]:
-        """The rows that need at most 500 digests, in order of digest and name."""
+        """Return the rows that need at most 500 digests, in order of digest and name."""
         wanted = sorted(set(digests))
         files = self._scope.all(self._scope.select(resources, resources.c.digest.in_(wanted)))
         pieces = self._scope.all(

@@ -48,12 +48,12 @@ class ToolResultRecords(Repository):
         return NewRow(tool_results, values)
 
     def find(self, tool_result_id: str) -> StoredToolResult | None:
-        """The record with this id."""
+        """Return the record with this id."""
         rows = self._scope.look_up(_FIND_RESULT, tool_result_id=tool_result_id)
         return read_row(StoredToolResult, rows[0]) if rows else None
 
     def find_call(self, session_id: str, tool_call_id: str) -> RecordedCall | None:
-        """What a tool call of a session has already answered."""
+        """Return what a tool call of a session has already answered."""
         rows = self._scope.look_up(
             _FIND_RESULT_OF_CALL, session_id=session_id, tool_call_id=tool_call_id
         )
