@@ -14,7 +14,7 @@ from app.wire.shape import Moment, Shape, moment
 _EXAMPLE: JsonDict = {
     "kind": "tool_result",
     "id": "019ab9a0-5c1e-7c30-8f0e-3a1d5d9a6b7c",
-    "handle": "entry:12",
+    "handle": "@entry:12",
     "sessionId": "demo",
     "seq": 12,
     "pageId": None,
@@ -36,7 +36,7 @@ class SearchResult(Shape, kw_only=True):
     handle: Annotated[
         str,
         Field(
-            description="What a model's tools take to read it: a page id, `entry:12` for an entry "
+            description="What a model's tools take to read it: a page id, `@entry:12` for an entry "
             "of the session's history, or an `@blob:` reference."
         ),
     ]

@@ -75,7 +75,7 @@ def test_everything_that_has_words_is_found_with_its_place(library: httpx.Client
     assert message == {
         "kind": "message",
         "id": message["id"],
-        "handle": f"entry:{message['seq']}",
+        "handle": f"@entry:{message['seq']}",
         "sessionId": "s",
         "seq": message["seq"],
         "pageId": None,
@@ -175,9 +175,9 @@ def test_search_follows_every_write_and_end(service: LiveService) -> None:
         result = call_tool(client, "c", {"content": [{"type": "text", "text": "a walrus"}]})
         said = say(client, "the walrus again")
         asked = ask(client, "who?")
-        assert handles(client, "walrus") == [f"entry:{said['seq']}", f"entry:{result['seq']}"]
+        assert handles(client, "walrus") == [f"@entry:{said['seq']}", f"@entry:{result['seq']}"]
         assert answer(client, asked["id"], {"role": "assistant", "content": "walrus"}).is_success
-        assert f"entry:{asked['seq']}" in handles(client, "walrus")
+        assert f"@entry:{asked['seq']}" in handles(client, "walrus")
         file = upload(client, b"x", filename="walrus.txt")
         assert found(client, "walrus")[0]["resource"] == file["uri"]
         assert client.delete(f"/api/resources/{file['uri']}").is_success
@@ -209,7 +209,7 @@ def test_another_projects_words_are_as_if_they_were_not_there(service: LiveServi
         nothing: dict[str, Any] = {"items": [], "nextCursor": None, "pending": 0}
         for q in ("walrus", "img_001", said["id"]):
             assert search(other, q).json() == nothing
-        assert handles(client, said["id"])[0] == f"entry:{said['seq']}"
+        assert handles(client, said["id"])[0] == f"@entry:{said['seq']}"
 
 
 def test_imported_session_is_found(service: LiveService) -> None:
@@ -217,7 +217,7 @@ def test_imported_session_is_found(service: LiveService) -> None:
         say(client, "a walrus")
         call_tool(client, "c", {"content": [{"type": "text", "text": "a walrus"}]})
         assert take_in(other, export(client, "s")).status_code == 201
-        assert sorted(handles(other, "walrus")) == ["entry:1", "entry:2"]
+        assert sorted(handles(other, "walrus")) == ["@entry:1", "@entry:2"]
 
 
 def test_beginning_of_a_long_text_is_found(service: LiveService) -> None:
@@ -225,9 +225,9 @@ def test_beginning_of_a_long_text_is_found(service: LiveService) -> None:
         filler = "word " * (MOST_INDEXED_CHARS // 5 - 20)
         say(client, f"{filler} walrus {filler} seal")
         append(client, "s", role="user", content=[{"type": "text", "text": "x " * 200_000 + "end"}])
-        assert handles(client, "walrus") == ["entry:1"]
+        assert handles(client, "walrus") == ["@entry:1"]
         assert handles(client, "seal") == []
-        assert handles(client, "x", limit=1) == ["entry:2"]
+        assert handles(client, "x", limit=1) == ["@entry:2"]
 
 
 def test_questions_find_their_pages(service: LiveService) -> None:

@@ -211,7 +211,7 @@ def _page_hit(stored: StoredPage, passages: Passages) -> SearchMatch:
 def _entry_hit(source: EntrySource, passages: Passages, asked: str | None) -> SearchMatch:
     texts = entry_texts(source)
     is_file = source.kind == "file"
-    handle = source.entry_id if source.seq is None else f"entry:{source.seq}"
+    handle = source.entry_id if source.seq is None else f"@entry:{source.seq}"
     kind = resource_kind(source.mime_type) if source.mime_type else None
     return SearchMatch(
         kind=source.kind,
