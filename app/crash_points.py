@@ -55,7 +55,7 @@ def _passed_by(point: CrashPoint) -> None:
 
 
 def _armed(given: str | None) -> Callable[[CrashPoint], None]:
-    """What `reached` does.
+    """Return what `reached` does.
 
     Raises:
         ValueError: There is no such crash point, or the number is none.

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def generated_documents() -> dict[Path, str]:
-    """Every generated document and the text it should have."""
+    """Return every generated document and the text it should have."""
     document = create_app(Settings(auth="none", host="127.0.0.1")).openapi()
     return {
         ROOT / "openapi" / "openapi.json": json.dumps(document, indent=2, ensure_ascii=False)
@@ -29,7 +29,7 @@ def generated_documents() -> dict[Path, str]:
 
 
 def settings_markdown() -> str:
-    """The page of all settings: variable, default, meaning."""
+    """Return the page of all settings: variable, default, meaning."""
     rows = "\n".join(
         f"| `{variable}` | {_default(field)} | {field.description} |"
         for variable, field in variables_of(Settings)

@@ -110,7 +110,7 @@ def _is_ours(command: object) -> bool:
 
 
 def _brings_tools(server: "_Server") -> bool:
-    """Whether the memory's tools come with a server as it is."""
+    """Return whether the memory's tools come with a server as it is."""
     args = server.said.get("args") or ()
     return _is_ours(server.said.get("command")) and "--no-tools" not in args
 

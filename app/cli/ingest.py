@@ -96,7 +96,7 @@ def _value(content: bytes, settings: Settings) -> JsonValue:
 
 
 def _names(content: bytes, value: JsonValue) -> list[str]:
-    """The names of the call that a file answers: by its JSON, and as earlier versions made it."""
+    """Return the names of the call that a file answers: by its JSON, and as in older versions."""
     of_json = json_digest(value, body_bytes=len(content)).removeprefix(SCHEME)
     return [f"cli-{each[:16]}" for each in (of_json, hashlib.sha256(content).hexdigest())]
 
@@ -104,7 +104,7 @@ def _names(content: bytes, value: JsonValue) -> list[str]:
 def _request_body(
     content: bytes, value: JsonValue, tool_call_id: str, *, session_id: str, tool_name: str
 ) -> bytes:
-    """The body of the request that `content` stands for: itself, or the result in it."""
+    """Return the body of the request that `content` stands for: itself, or the result in it."""
     if isinstance(value, dict) and {"toolName", "result"} <= value.keys() <= _REQUEST_KEYS:
         members = {"toolCallId": tool_call_id, **value, "sessionId": session_id}
         # A lone surrogate goes on as the JSON escape it was, to be repaired and noted there.

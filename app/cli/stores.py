@@ -151,7 +151,7 @@ def _summary(report: SweepReport, *, dry_run: bool) -> str:
 
 
 def _checked(report: StoreCheckReport) -> list[str]:
-    """What was checked, and what nothing refers to."""
+    """Return what was checked, and what nothing refers to."""
     sound = "it is sound" if report.blobs == 1 else "all are sound"
     found = counted(report.faults, "fault") if report.faults else sound
     read = decimal(report.bytes_read)

@@ -76,7 +76,7 @@ class _Lines:
         self._needs_key = needs_key
 
     def of(self, item: EventItem) -> list[str]:
-        """The line of an event, and one for each medium in it."""
+        """Return the line of an event, and one for each medium in it."""
         data: _Data = json.loads(item.data)
         if item.type == "reset":
             return [f"… what was before {data['position']} is not kept; what follows is new"]

@@ -285,7 +285,7 @@ class Settings(BaseSettings):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a listening address is reachable from this machine only."""
+    """Return whether a listening address is reachable from this machine only."""
     if host == "localhost":
         return True
     try:

@@ -151,7 +151,7 @@ def _shown(value: str) -> str:
 
 
 def origin_of(url: str) -> str:
-    """The origin of an http(s) URL as browsers say it: in lower case, without a default port."""
+    """Return the origin of an http(s) URL as browsers say it: lower case, without default port."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     name = f"[{host}]" if ":" in host else host
@@ -160,7 +160,7 @@ def origin_of(url: str) -> str:
 
 
 def host_names(url: str) -> frozenset[str]:
-    """What a `Host` header says, in lower case, on a request to an http(s) URL.
+    """Return what a `Host` header says, in lower case, on a request to an http(s) URL.
 
     The port of the scheme may be left out, and a name may end in the dot of the root.
 

@@ -59,7 +59,7 @@ _LONGEST_DICTIONARY = 4_096
 
 
 def may_be_inline(mime_type: str) -> bool:
-    """Whether a browser may show content of this type in place instead of saving it."""
+    """Return whether a browser may show content of this type in place instead of saving it."""
     match = _MEDIA_TYPE.fullmatch(mime_type)
     if match is None:
         return False
@@ -71,7 +71,7 @@ def may_be_inline(mime_type: str) -> bool:
 
 
 def content_type_header(mime_type: str) -> str:
-    """The `Content-Type` of a stored MIME type; `application/octet-stream` if it is not one.
+    """Return the `Content-Type` of a stored MIME type; `application/octet-stream` if it is not one.
 
     Plain text without a charset is said to be UTF-8. No other type is changed but for the case of
     its name.
@@ -86,7 +86,7 @@ def content_type_header(mime_type: str) -> str:
 
 
 def content_disposition(disposition: Disposition, filename: str | None) -> str:
-    """The `Content-Disposition` for a file of this name, always ASCII.
+    """Return the `Content-Disposition` for a file of this name, always ASCII.
 
     The name is made safe first. Where ASCII cannot say it, or readers disagree on how to unescape
     it, the exact name follows as `filename*`.
@@ -112,7 +112,7 @@ def _ascii_name(name: str) -> str:
 
 
 def safe_headers(resource_policy: ResourcePolicy = "same-origin") -> dict[str, str]:
-    """The headers that keep stored content from acting in a browser, whatever it is.
+    """Return the headers that keep stored content from acting in a browser, whatever it is.
 
     Args:
         resource_policy: Who may embed the content; anything but `same-origin` is a choice of the
@@ -127,12 +127,12 @@ def safe_headers(resource_policy: ResourcePolicy = "same-origin") -> dict[str, s
 
 
 def repr_digest(digest: str) -> str:
-    """The `Repr-Digest` value of a SHA-256 given as 64 hex digits (RFC 9530 §3)."""
+    """Return the `Repr-Digest` value of a SHA-256 given as 64 hex digits (RFC 9530 §3)."""
     return f"sha-256=:{base64.b64encode(bytes.fromhex(digest)).decode()}:"
 
 
 def parse_repr_digest(header: str) -> str | None:
-    """The SHA-256 a `Repr-Digest` header announces, 64 hex digits; `None` if it names none.
+    """Return the SHA-256 a `Repr-Digest` header announces, 64 hex digits; `None` if it names none.
 
     Digests of other algorithms beside it are passed over.
 
@@ -158,7 +158,7 @@ def parse_repr_digest(header: str) -> str | None:
 
 
 def wants_repr_digest(header: str | None) -> bool:
-    """Whether to send `Repr-Digest`, given `Want-Repr-Digest`; true unless it asks for others only.
+    """Return whether to send `Repr-Digest`: yes, unless `Want-Repr-Digest` asks for others only.
 
     A header that cannot be read is ignored, as structured fields are.
 

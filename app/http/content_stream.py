@@ -256,7 +256,7 @@ async def _send_and_wait(send: Send, chunk: bytes) -> None:
 async def _pieces(
     open_range: OpenRange, span: ByteRange, room: ContentMemory
 ) -> AsyncGenerator[bytes, None]:
-    """The bytes of a range, in pieces as large as there is room for."""
+    """Yield the bytes of a range, in pieces as large as there is room for."""
     position = span.start
     while position < span.end:
         is_wide = room.widen()

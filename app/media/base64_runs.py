@@ -64,7 +64,7 @@ _TO_LETTERS = bytes(_LETTER[0] if chr(each) in f"{_ALPHABET}-_" else 0 for each 
 
 
 def _encoded_start(start: bytes) -> str:
-    """A pattern for base64 of anything that begins with these two bytes, in either alphabet."""
+    """Return a pattern for base64, in either alphabet, of what begins with these two bytes."""
     first, second, third = start[0] >> 2, (start[0] & 3) << 4 | start[1] >> 4, (start[1] & 15) << 2
     return "".join((_one_of(first, 1), _one_of(second, 1), _one_of(third, 4)))
 
@@ -90,7 +90,7 @@ class Run:
 
 
 def decode_undeclared(text: str) -> bytes | None:
-    """The bytes of a text that is base64 as a whole and shows a file's signature, else `None`."""
+    """Return the bytes of a text that is all base64 and shows a file's signature, else `None`."""
     start = len(text) - len(text.lstrip())
     if len(text) - start < CERTAIN_BASE64_CHARS or not shows_signature(text, start):
         return None
@@ -103,14 +103,14 @@ def decode_undeclared(text: str) -> bytes | None:
 
 
 def has_long_run(text: str) -> bool:
-    """Whether there is anything in the text that could be base64 of a file."""
+    """Return whether there is anything in the text that could be base64 of a file."""
     if "\\/" in text:
         return search_windows(_ESCAPED_RUN_START, text, 0, len(text), reach=_REACH) is not None
     return _has_letters_in_a_row(text, 0, len(text))
 
 
 def find_runs(text: str, start: int, end: int) -> Iterator[Run]:
-    """The base64 of recognisable files inside `text[start:end]`, in order."""
+    """Yield the base64 of recognisable files inside `text[start:end]`, in order."""
     escaped = text.find("\\/", start, end) >= 0 or text.find("%2", start, end) >= 0
     if not escaped and not _has_letters_in_a_row(text, start, end):
         return
@@ -127,7 +127,7 @@ def find_runs(text: str, start: int, end: int) -> Iterator[Run]:
 
 
 def shows_signature(text: str, start: int) -> bool:
-    """Whether base64 of a recognisable file begins here."""
+    """Return whether base64 of a recognisable file begins here."""
     if not _SIGNATURE.match(text, start):
         return False
     head = without_escapes(text[start : start + 2 * _HEAD_CHARS])
@@ -138,7 +138,7 @@ def shows_signature(text: str, start: int) -> bool:
 
 
 def _has_letters_in_a_row(text: str, start: int, end: int) -> bool:
-    """Whether a run begins somewhere, in a tenth of the time that it takes to find out where."""
+    """Return whether a run begins somewhere, in a tenth of the time of finding out where."""
     row = _LETTER * _RUN_START_CHARS
     for at in range(start, end, WINDOW_CHARS):
         window = text[at : min(at + WINDOW_CHARS + _RUN_START_CHARS, end)]
@@ -177,7 +177,7 @@ def _signed_start(text: str, start: int) -> int | None:
 
 
 def run_end(text: str, start: int, *, label_chars: int = 0) -> int | None:
-    """Where the base64 that begins at `start` ends; `None` if it is cut there and goes on.
+    """Return where the base64 that begins at `start` ends; `None` if it is cut there and goes on.
 
     Base64 that is wrapped irregularly is better left as text than taken for a file that ends with
     its first line.
@@ -200,7 +200,7 @@ class _Lines:
         self._alphabet = alphabet
 
     def end(self, label_chars: int) -> tuple[int, int | None]:
-        """How far the run was read, and where it ends, `None` if it goes on from there."""
+        """Return how far the run was read, and where it ends, `None` if it goes on from there."""
         text, end = self._text, self._line_end(self._start)
         if padding := _PADDING.match(text, end):
             return padding.end(), padding.end()
@@ -226,7 +226,7 @@ class _Lines:
     def _closed(
         self, body: int, separator: str, columns: int, *, is_single: bool
     ) -> tuple[int, int | None]:
-        """The same, with the shorter line that ends the run after its equal lines."""
+        """Return the same, with the shorter line that ends the run after its equal lines."""
         if padding := _PADDING.match(self._text, body):
             return padding.end(), padding.end()
         end, is_padded = self._tail_end(body, separator, columns, is_single=is_single)
@@ -258,7 +258,7 @@ class _Lines:
         return end, False
 
     def _is_word(self, body: int, start: int, end: int) -> bool:
-        """Whether the short last line is the first word of what follows the base64."""
+        """Return whether the short last line is the first word of what follows the base64."""
         if not WORD.match(self._text[start:end]) or _CLOSED.match(self._text, end):
             return False
         complete, longer = self._width(self._start, body), self._width(self._start, end)
@@ -269,7 +269,7 @@ class _Lines:
         return next(matches, None)
 
     def _next_width(self, end: int, separator: str) -> int:
-        """The width of the line below `end`; 0 if there is none, or if other base64 begins."""
+        """Return the width of the line below `end`; 0 if there is none, or other base64 begins."""
         found = _SEPARATORS[separator].match(self._text, end)
         if not found or shows_signature(self._text, found.end()):
             return 0

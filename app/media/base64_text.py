@@ -35,7 +35,7 @@ _PLAIN = re.compile(rb"[A-Za-z0-9+/]*")
 
 
 def decode_base64(text: str) -> bytes | None:
-    """The bytes a base64 text stands for, or `None` if it is not base64, or is empty.
+    """Return the bytes a base64 text stands for, or `None` if it is not base64, or is empty.
 
     The alphabet is strict, standard or URL-safe but not a mixture; padding may be missing; line
     breaks are skipped. Blanks inside a line are skipped only if the bytes are of a known format,
@@ -55,7 +55,7 @@ def decode_base64(text: str) -> bytes | None:
 
 
 def decode_percent_encoded_base64(text: str) -> bytes | None:
-    """As `decode_base64`, for text in which `+`, `/` and `=` may be percent-encoded."""
+    """Decode like `decode_base64`, for text in which `+`, `/` and `=` may be percent-encoded."""
     if "%" not in text:
         return decode_base64(text)
     if not text.isascii():
@@ -65,12 +65,12 @@ def decode_percent_encoded_base64(text: str) -> bytes | None:
 
 
 def decode_run(raw: str) -> bytes | None:
-    """The bytes of a run that was found in a text, with the escapes it may hold."""
+    """Return the bytes of a run that was found in a text, with the escapes it may hold."""
     return decode_base64(without_blanks(without_escapes(raw)))
 
 
 def decode_compact(data: bytes) -> bytes | None:
-    """The same for text without any blanks and escapes."""
+    """Return the same for text without any blanks and escapes."""
     if b"-" in data or b"_" in data:
         if b"+" in data or b"/" in data:
             return None
@@ -102,7 +102,7 @@ def without_blanks(text: str) -> str:
 
 
 def without_escapes(raw: str) -> str:
-    """The base64 that is written with the escapes of JSON and of URLs."""
+    """Return the base64 that is written with the escapes of JSON and of URLs."""
     if "\\" in raw:
         raw = raw.replace("\\/", "/").replace("\\r", "").replace("\\n", "")
         raw = raw.replace("\\u003d", "=").replace("\\u003D", "=")
@@ -129,7 +129,7 @@ class _Breaks:
     is_closed: bool = False
 
     def without(self, text: bytes) -> bytes:
-        """The text without its breaks; it may begin and end within a line, not within a break."""
+        """Return the text without its breaks; its ends may be within a line, but not in a break."""
         if not self.separator and (found := text.find(b"\n")) >= 0:
             self.separator = b"\r\n" if text[found - 1 : found] == b"\r" else b"\n"
         if not self.separator:
@@ -143,7 +143,7 @@ class _Breaks:
         return b"".join((*lines, rest))
 
     def put_into(self, compact: bytes) -> bytes:
-        """A text without breaks, with them again."""
+        """Put the breaks back into a text without them."""
         if not self.separator:
             return compact
         step = self.others or max(len(compact), 1)
@@ -185,7 +185,7 @@ class Base64Lines:
         self._tail = b""
 
     def take(self, text: bytes) -> bytes:
-        """The bytes that the next characters complete.
+        """Return the bytes that the next characters complete.
 
         Raises:
             NotStrictBase64Error: It is something else; what was taken before can be written again.
@@ -198,7 +198,7 @@ class Base64Lines:
             raise
 
     def take_plain(self, data: bytes, start: int, end: int) -> bytes | None:
-        """The bytes that the characters `data[start:end]` complete; `None` if one is special.
+        """Return the bytes that characters `data[start:end]` complete; `None` if one is special.
 
         One pass for what is nearly all of a long text: whatever is not of the standard alphabet
         makes decoding fail, and then nothing was taken.
@@ -226,7 +226,7 @@ class Base64Lines:
         return before + decoded if before else decoded
 
     def finish(self) -> bytes:
-        """The last bytes; nothing can be taken any more.
+        """Return the last bytes; nothing can be taken any more.
 
         Raises:
             NotStrictBase64Error: No base64 ends like this.
@@ -274,7 +274,7 @@ class Base64Lines:
         )
 
     def plain_spelling(self, last: bytes) -> tuple[bool, bool] | None:
-        """Whether the alphabet is the URL-safe one, and whether it is padded; after its end only.
+        """Return whether the alphabet is URL-safe, and whether it is padded; after its end only.
 
         Args:
             last: The bytes that `finish` gave.
@@ -291,11 +291,11 @@ class Base64Lines:
         return (bool(self._is_url_safe), bool(self._tail) or not padding) if is_plain else None
 
     def written(self, compact: bytes) -> bytes:
-        """Standard base64 without padding as this text would have it: alphabet, breaks and end."""
+        """Write unpadded standard base64 as this text would have it: alphabet, breaks and end."""
         return self._breaks.put_into(self.in_alphabet(compact)) + self._held + self._tail
 
     def in_alphabet(self, compact: bytes) -> bytes:
-        """Standard base64 in the alphabet of this text."""
+        """Write standard base64 in the alphabet of this text."""
         return compact.translate(_TO_URL_SAFE) if self._is_url_safe else compact
 
     def _take(self, text: bytes) -> bytes:

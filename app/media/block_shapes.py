@@ -59,7 +59,7 @@ _JSON_TYPES = frozenset((str, int, float, bool, type(None), list, dict))
 
 
 def is_handle(value: object) -> TypeGuard[MediaSource]:
-    """Whether a value stands for a medium that a streaming parser has taken out already."""
+    """Return whether a value stands for a medium that a streaming parser has taken out already."""
     # Nearly all values are of these very types, which is found out in one step.
     return type(value) not in _JSON_TYPES and not isinstance(
         value, str | bytes | int | float | Decimal | list | dict | tuple
@@ -67,7 +67,7 @@ def is_handle(value: object) -> TypeGuard[MediaSource]:
 
 
 def value_at(value: object, path: Path) -> object:
-    """What stands at a path of keys, `None` if nothing does."""
+    """Return what stands at a path of keys, `None` if nothing does."""
     for key in path:
         if not isinstance(value, dict):
             return None
@@ -76,7 +76,7 @@ def value_at(value: object, path: Path) -> object:
 
 
 def byte_sequence(value: object) -> bytes | None:
-    """The bytes of `[137,80,…]`, of `{"0":137,"1":80,…}` and of a Node Buffer, else `None`."""
+    """Return the bytes of `[137,80,…]`, `{"0":137,"1":80,…}` and a Node Buffer, else `None`."""
     if isinstance(value, dict):
         if value.get("type") == "Buffer":
             value = value.get("data")
@@ -92,7 +92,7 @@ def byte_sequence(value: object) -> bytes | None:
 
 
 def payload_of(value: object, *, is_declared: bool = True) -> Payload | None:
-    """The value as something that may be a medium, or `None`.
+    """Return the value as something that may be a medium, or `None`.
 
     Args:
         value: Any JSON value.
@@ -113,7 +113,7 @@ def match_typed_block(block: dict[str, object]) -> MediaMatch | None:
 def _is_record_of(
     block: dict[str, object], path: Path, payload: Payload, kind: ClaimedKind | None
 ) -> bool:
-    """Whether a block only looks like one: {"type":"file","url":"/a/b","size":9} in a listing."""
+    """Return whether a block is a mere record: {"type":"file","url":"/a","size":9} in a listing."""
     if not is_url_path(path) or not isinstance(payload, str):
         return False
     is_path = len(payload) < CERTAIN_BASE64_CHARS and not _SCHEME.match(payload)
@@ -123,7 +123,7 @@ def _is_record_of(
 
 
 def declared_text_type(block: dict[str, object]) -> tuple[Path, str] | None:
-    """The textual MIME type that a block of text declares, and where."""
+    """Return the textual MIME type that a block of text declares, and where."""
     declared = _mime_type(block, ())
     return declared if declared and is_textual(declared[1]) else None
 
@@ -137,7 +137,7 @@ def match_untyped_block(block: dict[str, object]) -> MediaMatch | None:
 
 
 def match_plain_object(members: dict[str, object]) -> MediaMatch | None:
-    """The medium of an object that holds only a payload, its type and its name."""
+    """Return the medium of an object that holds only a payload, its type and its name."""
     if PLAIN.keys().isdisjoint(members):
         return None
     beside = {key for key in _beside_payload(members) if key in members}
@@ -150,7 +150,7 @@ def match_plain_object(members: dict[str, object]) -> MediaMatch | None:
 
 
 def match_linked_media(members: dict[str, object]) -> MediaMatch | None:
-    """The URL of an object such as `{url, mimeType, …}` that claims to lead to media."""
+    """Return the URL of an object such as `{url, mimeType, …}` that claims to lead to media."""
     for key in block_table.URL_NAMES:
         url = members.get(key)
         if isinstance(url, str):
@@ -162,12 +162,12 @@ def match_linked_media(members: dict[str, object]) -> MediaMatch | None:
 
 
 def is_binary_content(members: dict[str, object]) -> bool:
-    """Whether an object is a `BinaryContent` of pydantic-ai, whose data are always base64."""
+    """Return whether an object is pydantic-ai's `BinaryContent`, whose data are always base64."""
     return members.get("kind") == "binary" and "media_type" in members
 
 
 def is_loosely_named(path: Path) -> bool:
-    """Whether a plain object's key may as well hold a word, a path or a sentence."""
+    """Return whether a plain object's key may as well hold a word, a path or a sentence."""
     return not PLAIN[path[0]][1]
 
 
@@ -177,7 +177,7 @@ def kind_of_range(claimed: str) -> ClaimedKind | None:
 
 
 def embedded_claims(members: dict[str, object]) -> dict[Path, Claim]:
-    """The places in a record where media may stand, with what the record says about them."""
+    """Return the places in a record where media may stand, with what the record says about them."""
     claims: dict[Path, Claim] = {}
     for key in members.keys() & PLAIN.keys():
         claims[(key,)] = _plain_claim(members, key)
@@ -287,7 +287,7 @@ def _mime_type(block: dict[str, object], place: Path) -> tuple[Path, str] | None
 
 
 def _range(container: dict[str, object], place: Path) -> tuple[Path, str] | None:
-    """What tells the kind of a medium, and no more; the word alone is a block's own `type`."""
+    """Return what tells a medium's kind, and no more; the word alone is a block's own `type`."""
     for key in block_table.KNOWN.type_names:
         claimed = container.get(key)
         if not isinstance(claimed, str) or (key == "type" and "/" not in claimed):

@@ -123,12 +123,12 @@ class DataUriText:
 
 
 def is_data_uri(text: str) -> bool:
-    """Whether the text begins as a data URI does; a sentence about "data: …" does not."""
+    """Return whether the text begins as a data URI does; a sentence about "data: …" does not."""
     return _head(text) is not None
 
 
 def announces_media(text: str) -> bool:
-    """Whether the text begins as a data URI of anything but readable text."""
+    """Return whether the text begins as a data URI of anything but readable text."""
     head = _head(text)
     if head is None:
         return False
@@ -137,7 +137,7 @@ def announces_media(text: str) -> bool:
 
 
 def parse_data_uri(text: str) -> DataUri | None:
-    """The data URI that the whole text is, or `None` if it is none, or one of plain text.
+    """Return the data URI that the whole text is, or `None` if it is none, or one of plain text.
 
     Text that is neither base64 nor a file with a name (`data:,hello`) is for `parse_text_uri`.
     """
@@ -158,7 +158,7 @@ def parse_data_uri(text: str) -> DataUri | None:
 
 
 def parse_text_uri(text: str) -> tuple[str | None, str] | None:
-    """The type and the text of the percent-encoded data URI that the whole text is.
+    """Return the type and the text of the percent-encoded data URI that the whole text is.
 
     `None` for everything else: base64, what is no text, and what no URI has, such as blanks.
     """
@@ -182,7 +182,7 @@ def _has_blanks(body: str) -> bool:
 
 
 def _charset(head: re.Match[str], body: str) -> str:
-    """In which charset a body is; one that holds more than URIs may is UTF-8 already."""
+    """Return the charset of a body; one that holds more than URIs may is UTF-8 already."""
     named = _CHARSET.search(unquote(_described(head))) if body.isascii() else None
     charset = named.group(1).strip().lower() if named else ""
     return charset if charset in _CHARSETS else "utf-8"
@@ -231,13 +231,13 @@ def is_plain_head(head: str) -> bool:
 
 
 def base64_head_end(text: str) -> int:
-    """Where the base64 of the data URI begins that the text begins with; 0 if it is none."""
+    """Return where the base64 of the data URI begins that the text begins with; 0 if it is none."""
     head = _HEAD.match(text)
     return head.end() if head and head["base64"] else 0
 
 
 def has_scheme(text: str) -> bool:
-    """Whether a data URI may begin somewhere in a text, in a fifth of the time that finding takes.
+    """Return whether a data URI may begin in a text, in a fifth of the time that finding one takes.
 
     Outside of ASCII there are no such letters, whatever their bytes are.
     """
@@ -250,7 +250,7 @@ def has_scheme(text: str) -> bool:
 
 
 def find_data_uris(text: str) -> Iterator[DataUriSpan]:
-    """The data URIs inside a text, in order; those that hold nothing usable are passed over."""
+    """Yield the data URIs inside a text, in order, passing over those that hold nothing usable."""
     if not has_scheme(text):
         return
     position = 0
@@ -303,7 +303,7 @@ def _head(text: str) -> re.Match[str] | None:
 
 
 def _described(head: re.Match[str]) -> str:
-    """What stands between the scheme and the comma, without the word that announces base64."""
+    """Return what is between the scheme and the comma, without the word that announces base64."""
     described: str = head["of_text"] if head["base64"] is None else head["of_base64"]
     return described
 

@@ -112,7 +112,7 @@ class WindowedFile(BytesIO):
         self.fell_short = False
 
     def tell(self) -> int:
-        """The position in the whole file."""
+        """Return the position in the whole file."""
         return self._position
 
     def seek(self, offset: int, whence: int = SEEK_SET) -> int:
@@ -124,7 +124,7 @@ class WindowedFile(BytesIO):
         return self._position
 
     def read(self, size: int | None = -1) -> bytes:
-        """Bytes from one of the two windows; nothing outside of them."""
+        """Return bytes from one of the two windows; nothing outside of them."""
         self._reads_left -= 1
         if self._reads_left < 0:
             raise EOFError("the budget of reads is spent")
@@ -184,7 +184,7 @@ def _duration_seconds(file: WindowedFile, mime_type: str) -> float | None:
 
 
 def _matroska_duration(data: bytes) -> float | None:
-    """Duration times TimestampScale, both from the segment's Info element (RFC 9559, 5.1.2)."""
+    """Return Duration times TimestampScale, both from the segment's Info (RFC 9559, 5.1.2)."""
     scale = _DEFAULT_TIMESTAMP_SCALE
     ticks: float | None = None
     for segment_start, segment_end in _elements(data, 0, len(data), _SEGMENT):
@@ -198,7 +198,7 @@ def _matroska_duration(data: bytes) -> float | None:
 
 
 def _elements(data: bytes, start: int, end: int, wanted: int) -> Iterator[tuple[int, int]]:
-    """Where the contents of the wanted elements lie among those between `start` and `end`."""
+    """Yield where the contents of the wanted elements lie among those between `start` and `end`."""
     while start < end:
         element, start = ebml_number(data, start, keeps_marker=True)
         size, start = ebml_number(data, start, keeps_marker=False)

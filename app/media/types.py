@@ -222,7 +222,7 @@ _TYPES_OF_EXTENSIONS = {
 
 
 def sniff(head: bytes) -> str | None:
-    """The MIME type the first bytes of a file show, or `None`; never HTML, SVG or XML.
+    """Return the MIME type the first bytes of a file show, or `None`; never HTML, SVG or XML.
 
     64 bytes are enough for most types; Ogg video needs some 300.
     """
@@ -230,12 +230,12 @@ def sniff(head: bytes) -> str | None:
 
 
 def is_strong_signature(head: bytes) -> bool:
-    """Whether the signature is specific enough to recognise a file nobody announced."""
+    """Return whether the signature is specific enough to recognise a file nobody announced."""
     return _strong_type(head) is not None
 
 
 def canonical_mime_type(text: str) -> str | None:
-    """The type in lower case, without parameters, under its one name; `None` if it is no type."""
+    """Return the type in lower case, under its one name, no parameters; `None` if it is no type."""
     mime_type = text.partition(";")[0].strip().lower()
     if not _MIME_TYPE.match(mime_type):
         return None
@@ -243,7 +243,7 @@ def canonical_mime_type(text: str) -> str | None:
 
 
 def settle_mime_type(head: bytes, declared: str | None) -> str:
-    """The type to store a file under: what its bytes show, else what is claimed.
+    """Return the type to store a file under: what its bytes show, else what is claimed.
 
     Args:
         head: The first bytes of the file, best 512 of them.
@@ -262,7 +262,7 @@ def settle_mime_type(head: bytes, declared: str | None) -> str:
 
 
 def mime_type_for_filename(name: str) -> str | None:
-    """The type a file name's extension stands for, or `None`."""
+    """Return the type a file name's extension stands for, or `None`."""
     _, dot, extension = name.rpartition(".")
     suffix = f".{extension.lower()}"
     if not dot or len(suffix) > 16:
@@ -272,7 +272,7 @@ def mime_type_for_filename(name: str) -> str | None:
 
 
 def is_textual(mime_type: str) -> bool:
-    """Whether files of this type are text to read; an SVG is an image and is not."""
+    """Return whether files of this type are text to read; an SVG is an image and is not."""
     canonical = canonical_mime_type(mime_type)
     return (
         canonical is not None
@@ -316,7 +316,7 @@ def _registry() -> mimetypes.MimeTypes:
 
 
 def is_media_range(text: str) -> bool:
-    """Whether a text is a MIME type, `family/*` or `*/*`, in small letters and without parameters.
+    """Return whether a text is a MIME type, `family/*` or `*/*`, in lower case, without parameters.
 
     Source: RFC 9110 §12.5.1.
     """

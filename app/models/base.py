@@ -21,12 +21,12 @@ JsonData: TypeAlias = Any
 
 
 def frozen(value: JsonData) -> JsonData:
-    """A JSON value with read-only mappings for objects and tuples for arrays, at any depth."""
+    """Return a JSON value with read-only mappings for objects, tuples for arrays, at any depth."""
     return _rebuilt(value, MappingProxyType, tuple)
 
 
 def thawed(value: JsonData) -> JsonData:
-    """A JSON value with dicts for objects and lists for arrays, at any depth."""
+    """Return a JSON value with dicts for objects and lists for arrays, at any depth."""
     return _rebuilt(value, dict, list)
 
 
@@ -71,7 +71,7 @@ class FrozenModel(BaseModel):
     """Optional fields that are dumped as null rather than left out."""
 
     def dump(self) -> dict[str, JsonData]:
-        """The model as the JSON object it stands for, optional fields without a value left out.
+        """Return the JSON object the model stands for, optional fields without a value left out.
 
         Moments are RFC 3339 text: `Z` for UTC, other offsets as they are, a fraction if there is
         one.
@@ -94,7 +94,7 @@ class WireModel(FrozenModel):
     """Fields for which null is a value: they are left out only if they were never set."""
 
     def wire(self) -> dict[str, object]:
-        """The model as the JSON object it stands for: aliases as keys, absent optionals left out.
+        """Return the JSON object the model stands for: aliases as keys, absent optionals left out.
 
         JSON values inside (`structuredContent`, `annotations`) are handed through untouched
         rather than walked: they may nest deeper than a serializer's recursion allows.
@@ -132,7 +132,7 @@ def _plain(value: object) -> JsonData:
 
 
 def moment_text(moment: datetime) -> str:
-    """A moment with its offset as RFC 3339 text; `Z` where the offset is none."""
+    """Return a moment with its offset as RFC 3339 text; `Z` where the offset is none."""
     text = moment.isoformat()
     return text.removesuffix("+00:00") + "Z" if moment.utcoffset() == timedelta() else text
 
@@ -145,12 +145,12 @@ _QUOTING_MESSAGES = {
 
 
 def faults_of(exc: ValidationError) -> list[Fault]:
-    """Everything a model complains about."""
+    """Return everything a model complains about."""
     return [fault_of(error) for error in exc.errors(include_url=False, include_input=False)]
 
 
 def fault_of(error: Mapping[str, Any]) -> Fault:
-    """One of pydantic's errors as a JSON pointer and a sentence that repeats no input."""
+    """Return one of pydantic's errors as a JSON pointer and a sentence that repeats no input."""
     return Fault(_pointer(error), _message(error))
 
 

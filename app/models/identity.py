@@ -23,22 +23,22 @@ CLIENT_ID = re.compile(CLIENT_ID_PATTERN.replace("$", r"\Z"))
 
 
 def new_id() -> str:
-    """A new UUIDv7: ids made later sort later."""
+    """Return a new UUIDv7: ids made later sort later."""
     return str(uuid_utils.uuid7())
 
 
 def is_id(text: str) -> bool:
-    """Whether a text has the form of our ids; nothing else has to be looked up."""
+    """Return whether a text has the form of our ids; nothing else has to be looked up."""
     return _ID.match(text) is not None
 
 
 def utc_now() -> datetime:
-    """Now, in UTC, to the microsecond."""
+    """Return the present moment, in UTC, to the microsecond."""
     return datetime.now(UTC)
 
 
 def rfc3339(moment: datetime) -> str:
-    """A moment in UTC as RFC 3339 text with `Z`, always to the microsecond."""
+    """Return a moment in UTC as RFC 3339 text with `Z`, always to the microsecond."""
     # Moments from the tables are in UTC already, and to say so once more takes half of the time.
     in_utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
     return in_utc.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
@@ -63,13 +63,13 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def encode_cursor(name: ListName, *position: str | int) -> str:
-    """The cursor for a position in a list; url-safe."""
+    """Return the cursor for a position in a list; url-safe."""
     text = json.dumps([name, *position], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def decode_cursor(name: ListName, cursor: str, shape: tuple[type, ...]) -> list[str | int]:
-    """The position in a cursor of the named list.
+    """Return the position in a cursor of the named list.
 
     Args:
         name: The list it must be from.
@@ -97,12 +97,12 @@ def decode_cursor(name: ListName, cursor: str, shape: tuple[type, ...]) -> list[
 
 
 def encode_moment_cursor(name: ListName, moment: datetime, identity: str) -> str:
-    """The cursor for a position in a list that is sorted by moment, then by id."""
+    """Return the cursor for a position in a list that is sorted by moment, then by id."""
     return encode_cursor(name, (moment - _EPOCH) // _MICROSECOND, identity)
 
 
 def decode_moment_cursor(name: ListName, cursor: str | None) -> tuple[datetime, str] | None:
-    """The position in such a cursor; `None` for the beginning of the list.
+    """Return the position in such a cursor; `None` for the beginning of the list.
 
     Raises:
         InvalidCursorError: It is not from this list.
@@ -117,7 +117,7 @@ def decode_moment_cursor(name: ListName, cursor: str | None) -> tuple[datetime, 
 
 
 def _is_sound(element: str | int) -> bool:
-    """Whether both databases take the element: our ids are plain words, our numbers fit 63 bits."""
+    """Return whether both databases take it: our ids are plain words, our numbers fit 63 bits."""
     if isinstance(element, int):
         return 0 <= element <= _LARGEST_NUMBER
     return element.isascii() and element.isprintable()

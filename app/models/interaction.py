@@ -61,7 +61,7 @@ class MultiModalInput(FrozenModel):
     parts: tuple[ContentPart, ...]
 
     def attached_ids(self) -> list[tuple[str, str]]:
-        """Every attachment with its JSON pointer, in order, repeated ones too."""
+        """Return every attachment with its JSON pointer, in order, repeated ones too."""
         return [
             (f"/parts/{i}/attachments/{j}/id", attached.id)
             for i, part in enumerate(self.parts)
@@ -80,7 +80,7 @@ class ChatMessage(FrozenModel):
 
 
 def _read_input(value: object, _: object) -> object:
-    """Text, a rich input, or a legacy object, kept whole where it is not exactly a rich one."""
+    """Return text, a rich input, or a legacy object, kept whole unless it is exactly a rich one."""
     if isinstance(value, str | MultiModalInput):
         return value
     if not isinstance(value, Mapping):

@@ -25,15 +25,15 @@ class MediaSource(Protocol):
         ...
 
     def head(self, size_bytes: int) -> bytes:
-        """The first `size_bytes` bytes, fewer only if the medium is shorter."""
+        """Return the first `size_bytes` bytes, fewer only if the medium is shorter."""
         ...
 
     def read(self, start: int, size_bytes: int) -> bytes:
-        """So many bytes from a position on, fewer only at the end of the medium."""
+        """Return so many bytes from a position on, fewer only at the end of the medium."""
         ...
 
     def chunks(self) -> Iterator[bytes]:
-        """All bytes in order, in pieces of at most `CHUNK_BYTES`; every call starts anew."""
+        """Yield all bytes in order, in pieces of at most `CHUNK_BYTES`; every call starts anew."""
         ...
 
 

@@ -77,7 +77,7 @@ LEVEL_NAMES = "0 (FULL), 1 (REDUCED), 2 (ABSTRACT), 3 (REFERENCE)"
 
 
 def parse_level(text: str) -> Level | None:
-    """The level a text names, by number or by name in any case; `None` if it names none."""
+    """Return the level a text names, by number or by name in any case; `None` if it names none."""
     if text in ("0", "1", "2", "3"):
         return Level(int(text))
     return Level.__members__.get(text.upper()) if text.isascii() else None
@@ -96,7 +96,7 @@ def _level_by_name(value: object) -> Level:
 
 
 def is_finite_number(value: object) -> TypeGuard[int | float | Decimal]:
-    """Whether a JSON value is a number that a double can hold."""
+    """Return whether a JSON value is a number that a double can hold."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return False
     try:
@@ -300,14 +300,14 @@ class Page:
         return (*full, *sorted(self.levels))
 
     def at(self, level: Level) -> Representation | None:
-        """What a level holds, or `None` if it does not exist."""
+        """Return what a level holds, or `None` if it does not exist."""
         if level is Level.FULL:
             is_empty = self.full.kind == "none"
             return None if is_empty else Representation(level, "stored", self.full)
         return self.levels.get(level)
 
     def unreadable(self, level: Level) -> Damage | None:
-        """What is wrong with the image of a level, if no model could read it."""
+        """Return what is wrong with the image of a level, if no model could read it."""
         damage = self.damage.get(level)
         return None if damage is None or damage.is_repairable else damage
 

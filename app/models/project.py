@@ -48,23 +48,23 @@ class PresentedKey:
         return hashlib.sha256(self.secret.encode()).hexdigest()
 
     def opens(self, stored: StoredSecret | None) -> bool:
-        """Whether the secret is that of a key that is still valid; compared in constant time."""
+        """Return whether the secret is that of a key still valid; compared in constant time."""
         expected = stored.secret_sha256 if stored else "0" * 64
         same = hmac.compare_digest(self.secret_sha256, expected)
         return same and stored is not None and not stored.is_revoked
 
     def __str__(self) -> str:
-        """The key as it is written down. The checksum finds typing errors without a look-up."""
+        """Return the key as written down. The checksum finds typing errors without a look-up."""
         stem = f"pf_{self.key_id}_{self.secret}"
         return f"{stem}_{_checksum(stem)}"
 
     def __repr__(self) -> str:
-        """The key without its secret, fit for a log."""
+        """Return the key without its secret, fit for a log."""
         return f"PresentedKey(key_id={self.key_id!r})"
 
 
 def new_api_key() -> PresentedKey:
-    """A fresh random key: 62 bits of id, 190 bits of secret."""
+    """Return a fresh random key: 62 bits of id, 190 bits of secret."""
     return PresentedKey(
         key_id="".join(secrets.choice(_KEY_ID_ALPHABET) for _ in range(12)),
         secret="".join(secrets.choice(_SECRET_ALPHABET) for _ in range(32)),
@@ -72,7 +72,7 @@ def new_api_key() -> PresentedKey:
 
 
 def parse_api_key(text: str) -> PresentedKey | None:
-    """The key in a caller's text; `None` if its form or checksum is wrong."""
+    """Return the key in a caller's text; `None` if its form or checksum is wrong."""
     match = _API_KEY.match(text)
     if match is None:
         return None

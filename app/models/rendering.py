@@ -213,7 +213,7 @@ def joined_pieces(pieces: Sequence[JsonPiece]) -> list[JsonPiece]:
 
 
 def rendering_of(pieces: Sequence[JsonPiece]) -> Rendering:
-    """Pieces with the digest that stands for them, for which no medium is read."""
+    """Return pieces with the digest that stands for them, for which no medium is read."""
     stands_for = hashlib.sha256()
     for piece in pieces:
         text = piece if isinstance(piece, bytes) else piece.stands_for
@@ -223,5 +223,5 @@ def rendering_of(pieces: Sequence[JsonPiece]) -> Rendering:
 
 
 def base64_length(size_bytes: int) -> int:
-    """How many characters so many bytes are in base64, with padding."""
+    """Return how many characters so many bytes are in base64, with padding."""
     return (size_bytes + 2) // 3 * 4

@@ -110,26 +110,26 @@ class ResourceDescriptor(WireModel):
 
 
 def derive_resource_id(project_id: str, digest: str, mime_type: str, filename: str | None) -> str:
-    """The id of these bytes under this type and name in this project, 32 hex digits."""
+    """Return the id of these bytes under this type and name in this project, 32 hex digits."""
     identity = "\0".join((project_id, digest, mime_type, filename or ""))
     return hashlib.sha256(identity.encode()).hexdigest()[:32]
 
 
 def parse_resource_id(text: str) -> str | None:
-    """The id in `blob:<id>`, `@blob:<id>` or a bare id; `None` if it is none of them."""
+    """Return the id in `blob:<id>`, `@blob:<id>` or a bare id; `None` if it is none of them."""
     match = _URI.match(text)
     return match.group(1) if match else None
 
 
 def resource_kind(mime_type: str) -> ResourceKind:
-    """The kind a MIME type stands for: image, audio, video, text, else binary."""
+    """Return the kind a MIME type stands for: image, audio, video, text, else binary."""
     if mime_type == "application/json":
         return "text"
     return _KIND_OF_FAMILY.get(mime_type.partition("/")[0], "binary")
 
 
 def media_kind(kind: ResourceKind) -> MediaKind:
-    """The `mediaKind` of a file part over a resource of this kind."""
+    """Return the `mediaKind` of a file part over a resource of this kind."""
     return _MEDIA_KIND.get(kind, "binary")
 
 

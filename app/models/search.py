@@ -135,7 +135,7 @@ class SearchQuery:
 
 
 def fold(text: str) -> str:
-    """A text as search compares it: compatibility forms unified, without case and accents."""
+    """Return a text as search compares it: compatibility forms unified, without case or accents."""
     if text.isascii():
         return text.lower()
     text = _TOWER.sub(lambda tower: tower.group()[:_HIGHEST_TOWER], text)
@@ -144,7 +144,7 @@ def fold(text: str) -> str:
 
 
 def split_words(text: str) -> Iterator[str]:
-    """The words of a text in order, each cut to 128 characters."""
+    """Yield the words of a text in order, each cut to 128 characters."""
     for piece in _pieces(text):
         folded = fold(piece)
         pattern = _ASCII_WORD if folded.isascii() else _WORD
@@ -153,7 +153,7 @@ def split_words(text: str) -> Iterator[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """A text in pieces that fold as they do in the whole; one word of a whole piece is cut.
+    """Yield a text in pieces that fold as they do in the whole; one word of a whole piece is cut.
 
     Whoever has words enough does not fold the rest, and no piece keeps other threads waiting.
     """
@@ -168,7 +168,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def search_words(searchable: SearchableText) -> SearchWords:
-    """The words of a page; of a very long one, those from its beginning that can be kept.
+    """Return the words of a page; of a very long one, those from its beginning that can be kept.
 
     Takes about a second for some megabytes: call it in a thread.
     """
@@ -198,7 +198,7 @@ def stems_of(words: Iterable[str], *, most_bytes: int) -> str:
 
 
 def parse_search(text: str) -> SearchQuery:
-    """What a query asks for.
+    """Return what a query asks for.
 
     Blanks separate terms. `"…"` is a phrase, and so is whatever stands together without a blank:
     `file_name.txt`, or a run of Chinese. `word*` matches words that begin so. Common words such as
@@ -253,12 +253,12 @@ def _asked_for(words: Iterable[str]) -> list[str]:
 
 
 def is_continuous(word: str) -> bool:
-    """Whether a word is a character of a script that writes no blanks."""
+    """Return whether a word is a character of a script that writes no blanks."""
     return _CONTINUOUS_CHAR.match(word) is not None
 
 
 def is_pair(first: str, second: str) -> bool:
-    """Whether two words that follow one another are indexed as a pair, too.
+    """Return whether two words that follow one another are indexed as a pair, too.
 
     Short words are in most pages, and so are characters of Chinese: of the many pages that have
     both, an index of single words cannot tell the few in which they follow one another.
@@ -277,7 +277,7 @@ class _Budget:
         self._pairs: set[tuple[str, str]] = set()
 
     def take(self, words: Iterable[str]) -> Iterator[str]:
-        """The words of a text up to the first that does not fit; behind it nothing does."""
+        """Yield the words of a text up to the first that does not fit; behind it nothing does."""
         before = ""
         for word in words:
             self._left_bytes -= self._word_bytes(word)

@@ -93,17 +93,17 @@ def without_lone_surrogates(text: str) -> str:
 
 
 def text_encoding(head: bytes) -> str:
-    """The encoding of a text by its first four bytes, under a name that `codecs` knows."""
+    """Return the encoding of a text by its first four bytes, under a name that `codecs` knows."""
     return next((name for mark, name in _MARKS if head.startswith(mark)), UTF_8)
 
 
 def text_decoder(encoding: str) -> codecs.IncrementalDecoder:
-    """What makes characters of the bytes of a text, piece by piece."""
+    """Return what makes characters of the bytes of a text, piece by piece."""
     return codecs.getincrementaldecoder(encoding)("replace")
 
 
 def decode_text(data: bytes) -> str:
-    """The characters of a whole text."""
+    """Return the characters of a whole text."""
     return data.decode(text_encoding(data[:4]), "replace")
 
 
@@ -119,14 +119,14 @@ class LineRange:
     tail: int | None = None
 
     def within(self, total: int) -> tuple[int, int]:
-        """The first and the last line in a text of `total` lines; nothing where last < first."""
+        """Return the first and last line in a text of `total` lines; nothing where last < first."""
         if self.tail is not None:
             return max(1, total - self.tail + 1), total
         return self.first, total if self.last is None else min(self.last, total)
 
 
 def parse_line_range(text: str) -> LineRange | None:
-    """The range a text spells; `None` if it spells none."""
+    """Return the range a text spells; `None` if it spells none."""
     match = _RANGE.fullmatch(text)
     if match is None:
         return None

@@ -114,7 +114,7 @@ async def _sent(stream: EventStream) -> AsyncGenerator[Iterable[bytes], None]:
 
 
 def _pieces(batch: Sequence[EventItem]) -> Iterator[bytes]:
-    """Events as they are sent: small ones together, large ones in slices.
+    """Yield events as they are sent: small ones together, large ones in slices.
 
     A connection takes whole slices, and holds one more than it has room for. The data itself is
     the same bytes for everybody who listens.

@@ -54,7 +54,7 @@ router.add_api_route(
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 async def get_metrics(container: ContainerDep) -> Response:
-    """Metrics in Prometheus' text format."""
+    """Return metrics in Prometheus' text format."""
     return Response(
         container.metrics.exposition(), media_type="text/plain; version=0.0.4; charset=utf-8"
     )

@@ -127,7 +127,7 @@ async def create_resource(
 
 
 def _announced_digest(request: Request) -> str:
-    """The digest to verify; one that cannot be verified is refused rather than ignored."""
+    """Return the digest to verify; one that cannot be verified is refused rather than ignored."""
     digest = parse_repr_digest(", ".join(request.headers.getlist("repr-digest")))
     if digest is None:
         raise MalformedRequestError("Repr-Digest is verified for sha-256: send `sha-256=:…:`.")
@@ -219,7 +219,7 @@ class _Grant:
 
 
 async def _grant(request: Request, asked: _ContentAsked) -> _Grant:
-    """What the caller may read: by a signed link's token, else by its key."""
+    """Return what the caller may read: by a signed link's token, else by its key."""
     container = container_of(request)
     if asked.token is None:
         return _Grant(
@@ -321,7 +321,7 @@ async def get_text_query(
         Query(max_length=4_000, description="A JSON pointer (RFC 6901); empty for the whole."),
     ] = None,
 ) -> TextQuery:
-    """What is asked of a text."""
+    """Return what is asked of a text."""
     if pointer is None:
         if grep is None and (ignore_case or context):
             raise _refused("grep", "has to be there for `ignoreCase` and `context`")

@@ -75,7 +75,7 @@ a minute and needs a registry of npm packages.</p>
 
 
 def viewer_policy(content_url: str | None = None) -> str:
-    """What the document may load and run: our own files, and media of the API.
+    """Return what the document may load and run: our own files, and media of the API.
 
     Args:
         content_url: The origin that signed links lead to, where it is another one.
@@ -89,7 +89,7 @@ def viewer_policy(content_url: str | None = None) -> str:
 
 
 def viewer_router(folder: Path | None = None, content_url: str | None = None) -> APIRouter:
-    """The routes of the viewer.
+    """Return the routes of the viewer.
 
     Args:
         folder: Where it was built; `BUILT_VIEWER` if not given. It need not be there: its document
@@ -101,7 +101,7 @@ def viewer_router(folder: Path | None = None, content_url: str | None = None) ->
     router = APIRouter(include_in_schema=False)
 
     async def get_viewer(request: Request) -> Response:
-        """The application's document, the same for every address it has a view for."""
+        """Return the application's document, the same for every address it has a view for."""
         try:
             return await _answer(request, root, "index.html", REVALIDATE, policy=policy)
         except NotFoundError:
@@ -114,20 +114,20 @@ def viewer_router(folder: Path | None = None, content_url: str | None = None) ->
             return _sent(request, _NOT_BUILT.encode(), headers, status=503)
 
     async def get_explorer(request: Request) -> Response:
-        """The explorer of the API, or the plain page in its place."""
+        """Return the explorer of the API, or the plain page in its place."""
         try:
             return await _answer(request, root, "docs.html", REVALIDATE, policy=EXPLORER_POLICY)
         except NotFoundError:
             return await get_api_page(request)
 
     async def get_viewer_asset(request: Request, name: str) -> Response:
-        """A script or a style of the application; its name changes with its content."""
+        """Return a script or a style of the application; its name changes with its content."""
         if not _ASSET_NAME.fullmatch(name):
             raise _nothing_there()
         return await _answer(request, root, f"assets/{name}", _PUBLIC_FOREVER)
 
     async def get_viewer_icon(request: Request) -> Response:
-        """The application's icon."""
+        """Return the application's icon."""
         return await _answer(request, root, "favicon.svg", REVALIDATE)
 
     for address in ADDRESSES:

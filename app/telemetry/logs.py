@@ -154,7 +154,7 @@ class _JsonLines(logging.StreamHandler[TextIO]):
 def _request_line(
     request_id: str, method: str, route: str, status: int, milliseconds: float, at: float
 ) -> str:
-    """The line of a request, as the processors would have made it."""
+    """Return the line of a request, as the processors would have made it."""
     told_at = datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")
     return (
         f'{{"request_id": "{request_id}", "method": "{method}", '
@@ -165,7 +165,7 @@ def _request_line(
 
 
 def _is_not_told_already(record: logging.LogRecord) -> bool:
-    """Whether a line of the server is news.
+    """Return whether a line of the server is news.
 
     An unexpected exception is logged with its request, and so is a WebSocket, without its query.
     """

@@ -145,7 +145,7 @@ class Metrics:
         self._held_bytes = held_bytes
 
     def exposition(self) -> bytes:
-        """All metrics in Prometheus' text format, of all worker processes together."""
+        """Return all metrics in Prometheus' text format, of all worker processes together."""
         self._count()
         self._memory_held.set(self._held_bytes())
         if not self._is_shared:

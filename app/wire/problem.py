@@ -70,7 +70,7 @@ class Problem(WireModel):
     ] = ()
 
     def json_bytes(self, further: Mapping[str, object]) -> bytes:
-        """The document as UTF-8, with further members at its end (RFC 9457 §3.2).
+        """Return the document as UTF-8, with further members at its end (RFC 9457 §3.2).
 
         `errors` is left out when there are none.
         """
@@ -100,7 +100,7 @@ PageFaultRefusal = TypeAliasType("PageFaultRefusal", PageFaultProblem | Problem)
 
 
 def problem_components() -> dict[str, dict[str, Any]]:
-    """The OpenAPI component schemas of problems, by name."""
+    """Return the OpenAPI component schemas of problems, by name."""
     refusal = TypeAdapter(PageFaultRefusal)
     _, shown = TypeAdapter.json_schemas(
         [(PageFaultRefusal.__name__, "serialization", refusal)],
@@ -114,7 +114,7 @@ def problem_components() -> dict[str, dict[str, Any]]:
 
 
 def problem_faults(faults: Iterable[Fault], *, every: bool = False) -> tuple[ProblemFault, ...]:
-    """The first faults, at most 20 and at most 6 KB of JSON, every text encodable and short.
+    """Return the first faults, at most 20 and at most 6 KB of JSON, every text encodable and short.
 
     A pointer that is too long is cut back to one of its ancestors, which is still true.
 

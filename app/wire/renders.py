@@ -73,14 +73,14 @@ _Kind = TypeVar("_Kind", NamedRecord, RenderOptions)
 
 
 def check_target(target: str) -> str:
-    """The target, if there is one of that name."""
+    """Return the target, if there is one of that name."""
     if target not in TARGETS:
         raise ValueError(f"must be one of {', '.join(TARGETS)}")
     return target
 
 
 def check_ranges(ranges: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """MIME types and ranges in small letters; blanks around them are passed over."""
+    """Return MIME types and ranges in small letters; blanks around them are passed over."""
     if ranges is None:
         return None
     read = tuple(each.strip().lower() for each in ranges)

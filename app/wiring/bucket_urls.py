@@ -54,7 +54,7 @@ def parse_bucket_url(text: str) -> BucketUrl:
 
 
 def check_endpoint(text: str | None) -> str | None:
-    """The endpoint without a slash at its end, as it was given otherwise.
+    """Return the endpoint without a slash at its end, as it was given otherwise.
 
     Raises:
         SettingError: It is no URL that begins with http:// or https:// and a host.

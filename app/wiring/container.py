@@ -314,7 +314,7 @@ class Container:
 
 
 def offload_rules(settings: Settings) -> OffloadRules:
-    """The configured rules.
+    """Return the configured rules.
 
     Raises:
         SettingError: They need another blob store, or keys to sign with.
@@ -344,7 +344,7 @@ def offload_rules(settings: Settings) -> OffloadRules:
 
 
 def _quotas(settings: Settings) -> Quotas | None:
-    """What counts for each key; `None` where nothing is to be counted."""
+    """Return what counts for each key; `None` where nothing is to be counted."""
     quotas = settings.quotas
     if not (quotas.requests_per_minute or quotas.body_bytes_per_day):
         return None

@@ -11,7 +11,7 @@ from app.wiring.startup_errors import MissingSigningKeysError
 
 
 def signing_keys(settings: Settings) -> Sequence[SigningKey]:
-    """The configured keys, or the data directory's own where one machine serves.
+    """Return the configured keys, or the data directory's own where one machine serves.
 
     Raises:
         MissingSigningKeysError: Several may serve, and none are configured.
@@ -28,7 +28,7 @@ def signing_keys(settings: Settings) -> Sequence[SigningKey]:
 
 
 def _own_signing_key(path: Path) -> str:
-    """The data directory's own key, made on first use and readable by the owner only."""
+    """Return the data directory's own key, made on first use and readable by the owner only."""
     fresh = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     if not path.exists():
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

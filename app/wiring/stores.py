@@ -33,7 +33,7 @@ from app.wiring.startup_errors import DataDirectoryError, OutdatedDatabaseError,
 
 @asynccontextmanager
 async def open_access(settings: Settings) -> AsyncIterator[Access]:
-    """Only what the `keys` commands need: the database, up to date."""
+    """Yield only what the `keys` commands need: the database, up to date."""
     async with open_checked_database(settings) as engines:
         yield Access(Records(engines), None)
 
@@ -79,7 +79,7 @@ async def open_checked_database(settings: Settings) -> AsyncIterator[Engines]:
 
 
 def open_database(settings: Settings) -> Engines:
-    """Engines over the configured database; nothing is connected yet.
+    """Return engines over the configured database; nothing is connected yet.
 
     Raises:
         SettingError: The URL is none.
@@ -98,7 +98,7 @@ def open_database(settings: Settings) -> Engines:
 
 @asynccontextmanager
 async def open_broker(settings: Settings, engines: Engines) -> AsyncIterator[EventBroker]:
-    """What wakes those who listen to events, by the configured database."""
+    """Yield what wakes those who listen to events, by the configured database."""
     if settings.db.url is None:
         async with open_change_counter(engines) as count_changes:
             yield SqliteBroker(count_changes)
@@ -110,7 +110,7 @@ async def open_broker(settings: Settings, engines: Engines) -> AsyncIterator[Eve
 
 
 def open_blob_store(settings: BlobSettings, data_dir: Path) -> BlobStore:
-    """The configured blob store; nothing is connected yet.
+    """Return the configured blob store; nothing is connected yet.
 
     Raises:
         SettingError: The URL or the endpoint is none, or not all of it would be used.

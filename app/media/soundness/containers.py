@@ -93,7 +93,7 @@ def judge_boxes(file: Looking, *, header: bytes) -> None:
 
 
 def _box(file: Looking, at: int) -> tuple[bytes, int]:
-    """The type and the size of a box, with its header; a size below 8 for what is none."""
+    """Return the type and the size of a box, with its header; a size below 8 for what is none."""
     head = file.piece(at, 16)
     if len(head) < 8:
         return b"", 0
@@ -163,7 +163,7 @@ def _check_samples(file: Looking, start: int, size: int) -> None:
 
 
 def _chunks(file: Looking, order: Literal["little", "big"]) -> Iterator[tuple[bytes, int, int]]:
-    """The type of each chunk, where its content begins, and the size of that."""
+    """Yield the type of each chunk, where its content begins, and the size of that."""
     at = 12
     while len(head := file.piece(at, 8)) == 8:
         file.step()
@@ -240,7 +240,7 @@ def _last_end(tail: bytes) -> re.Match[bytes] | None:
 
 
 def _trailer(file: Looking, table: int) -> bytes:
-    """What stands behind a table of objects, or before the stream that is one."""
+    """Return what stands behind a table of objects, or before the stream that is one."""
     head = file.piece(table, _TRAILER_BYTES)
     opening = _TABLE.match(head)
     if opening is None:

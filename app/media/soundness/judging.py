@@ -92,7 +92,7 @@ def _is_recording(mime_type: str) -> bool:
 
 
 def _may_be(shown: str | None, mime_type: str) -> bool:
-    """Whether a file may be of a type, by its beginning.
+    """Return whether a file may be of a type, by its beginning.
 
     MP4, Ogg and WebM hold sounds, videos or both. Of most images nothing is known here.
     """

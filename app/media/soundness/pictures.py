@@ -123,7 +123,7 @@ def _chunk(file: Looking, at: int) -> tuple[int, bytes]:
 
 
 def _is_checked(file: Looking, at: int, length: int) -> bool:
-    """Whether the checksum of a chunk is right, read piece by piece."""
+    """Return whether the checksum of a chunk is right, read piece by piece."""
     if length < 4_096:
         return _has_checksum(memoryview(file.piece(at + 4, length + 8)))
     checksum, left, start = 0, length + 4, at + 4
@@ -169,14 +169,14 @@ def judge_gif(file: Looking) -> None:
 
 
 def _colours(packed: bytes) -> int:
-    """How many bytes the colours take that a packed byte announces."""
+    """Return how many bytes the colours take that a packed byte announces."""
     if not packed:
         raise DamagedError("it ends inside of a header")
     return 3 << ((packed[0] & 7) + 1) if packed[0] & _HAS_COLOURS else 0
 
 
 def _past_blocks(file: Looking, at: int) -> int:
-    """Where the sub-blocks end that begin at `at`."""
+    """Return where the sub-blocks end that begin at `at`."""
     while True:
         window = file.window(at)
         if not window:
@@ -223,7 +223,7 @@ def judge_jpeg(file: Looking) -> None:
 
 
 def _marker(file: Looking, at: int) -> tuple[int, int]:
-    """The next marker and where it ends; what stands before it is passed over, as decoders do."""
+    """Return the next marker and where it ends, passing over what is before it, as decoders do."""
     while True:
         two = file.piece(at, 2)
         if len(two) < 2:

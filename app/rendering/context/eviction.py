@@ -260,7 +260,7 @@ def _page_call(page_id: str) -> str:
 
 
 def _is_short(turn: ComposedTurn) -> bool:
-    """Whether a result is no longer than the line that would stand for it."""
+    """Return whether a result is no longer than the line that would stand for it."""
     texts = [item.text for item in turn.items if isinstance(item, TextItem)]
     is_plain = all(isinstance(item, TextItem | LeftOut | Invented) for item in turn.items)
     return is_plain and sum(map(len, texts)) <= _SHORT_RESULT_CHARS

@@ -48,7 +48,7 @@ class RawResults:
         self.is_heard: Callable[[str], bool] = lambda _: False
 
     def is_wanted(self, project_id: str, *, size_bytes: int) -> bool:
-        """Whether `offer` keeps a result that came in a body of so many bytes."""
+        """Return whether `offer` keeps a result that came in a body of so many bytes."""
         return self._is_enabled and size_bytes <= _LARGEST_RAW_BYTES and self.is_heard(project_id)
 
     def offer(
@@ -66,7 +66,7 @@ class RawResults:
             self._results.popitem(last=False)
 
     def take(self, tool_result_id: str) -> bytes | None:
-        """The result as JSON text, once."""
+        """Return the result as JSON text, once."""
         return self._results.pop(tool_result_id, None)
 
 
@@ -95,7 +95,7 @@ class ProjectFeed:
         return await self._records.read(self._project_id, lambda unit: unit.events.bounds().last)
 
     def wake(self, number: int | None) -> None:
-        """Have the log read, unless it is known to hold nothing new."""
+        """Cause the log to be read, unless it is known to hold nothing new."""
         if number is None or number > self.position:
             self._woken.set()
 
@@ -110,7 +110,7 @@ class ProjectFeed:
         self._room.leave(subscription)
 
     def end(self) -> None:
-        """Have `run` return."""
+        """Make `run` return."""
         self._is_over = True
         self._woken.set()
 
@@ -153,7 +153,7 @@ class ProjectFeed:
         return bool(logged)
 
     def _look(self, unit: UnitOfWork) -> tuple[Sequence[LoggedEvent], int]:
-        """What is new, and the number up to which events were removed before they were read."""
+        """Return what is new, and the number up to which events were removed before being read."""
         logged = unit.events.after(self.position, limit=_AT_ONCE, most_bytes=_AT_ONCE_BYTES)
         is_gap = bool(logged) and logged[0].number > self.position + 1
         return logged, unit.events.bounds().removed if is_gap else 0

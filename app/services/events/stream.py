@@ -42,7 +42,7 @@ class Start:
 
 
 def start_of(unit: UnitOfWork, session_id: str | None, after: int | None) -> Start:
-    """Where the stream of a session begins, or of the project; to be asked of a snapshot.
+    """Return where the stream of a session begins, or of the project; to be asked of a snapshot.
 
     Args:
         unit: What the log holds.
@@ -55,7 +55,7 @@ def start_of(unit: UnitOfWork, session_id: str | None, after: int | None) -> Sta
 
 
 def _start_in_project(unit: UnitOfWork, after: int | None) -> Start:
-    """Where the stream of a project begins; its positions are the numbers of the log."""
+    """Return where the stream of a project begins; its positions are the numbers of the log."""
     bounds = unit.events.bounds()
     if after is None:
         return Start(bounds.last, bounds.last)
@@ -65,7 +65,7 @@ def _start_in_project(unit: UnitOfWork, after: int | None) -> Start:
 
 
 def _start_in_session(unit: UnitOfWork, session_id: str, after: int | None) -> Start:
-    """Where the stream of a session begins; its positions are the session's `seq`.
+    """Return where the stream of a session begins; its positions are the session's `seq`.
 
     A session may have been deleted since its listener was here, and begun anew: it is told of the
     deletion, or gets a reset where its position could be one of either, however long ago that was.
@@ -90,7 +90,7 @@ def _start_in_session(unit: UnitOfWork, session_id: str, after: int | None) -> S
 
 
 def _number_behind(unit: UnitOfWork, session_id: str, after: int) -> int | None:
-    """The number behind which the events with a `seq` above `after` follow without a gap."""
+    """Return the number behind which the events with a `seq` above `after` follow without a gap."""
     if after:
         number = unit.events.newest_with(session_id, after)
         if number is not None:
@@ -100,7 +100,7 @@ def _number_behind(unit: UnitOfWork, session_id: str, after: int) -> int | None:
 
 
 def _is_ambiguous(unit: UnitOfWork, session_id: str, after: int, number: int | None) -> bool:
-    """Whether `after` may be a `seq` of an earlier session of this name, that ended meanwhile.
+    """Return whether `after` may be a `seq` of an earlier session of this name, ended meanwhile.
 
     Args:
         unit: What the log holds.
@@ -144,7 +144,7 @@ class EventStream:
         self._number = self.start.number
 
     async def items(self) -> AsyncGenerator[EventItem, None]:
-        """Everything behind the start, as it comes, until the listener is cut off."""
+        """Yield everything behind the start, as it comes, until the listener is cut off."""
         async with aclosing(self.batches()) as batches:
             async for batch in batches:
                 for item in batch:
@@ -154,7 +154,7 @@ class EventStream:
                         return
 
     async def batches(self) -> AsyncGenerator[Sequence[EventItem], None]:
-        """The same, what has come while the one before was taken together."""
+        """Yield the same, what has come while the one before was taken together."""
         try:
             async with aclosing(self._batches()) as batches:
                 async for batch in batches:
@@ -177,14 +177,14 @@ class EventStream:
         self.subscription.cut(reason)
 
     def stuck_since(self, now: float) -> float | None:
-        """Since when the listener has not taken what it was handed, if that is for a while."""
+        """Return since when the listener has not taken what it was handed, if for a while."""
         handed_at = self._handed_at
         if handed_at is None or now - handed_at < _STUCK_SECONDS:
             return None
         return handed_at
 
     def is_stalled(self, now: float) -> bool:
-        """Whether the listener has not taken what it was handed for too long."""
+        """Return whether the listener has not taken what it was handed for too long."""
         return self._handed_at is not None and now - self._handed_at > _STALLED_SECONDS
 
     async def _batches(self) -> AsyncGenerator[Sequence[EventItem], None]:
@@ -203,7 +203,7 @@ class EventStream:
             self.feed.detach(self.subscription)
 
     async def _logged(self) -> AsyncGenerator[EventItem, None]:
-        """What the log holds up to where the feed is; then the feed is joined."""
+        """Yield what the log holds up to where the feed is; then the feed is joined."""
         while not self.subscription.is_cut and self._number < (reached := self.feed.position):
             anew, logged = await self._read()
             if anew is not None:
@@ -219,7 +219,7 @@ class EventStream:
         self.feed.attach(self.subscription)
 
     async def _read(self) -> tuple[Start | None, Sequence[LoggedEvent]]:
-        """What the log holds behind this place; where to begin anew, if the place is not kept."""
+        """Return what the log holds behind this place; where to begin anew, if it is not kept."""
         async with self.readers:
             # Given up midway, for a listener that goes, a read would cost the connection it is made
             # on.

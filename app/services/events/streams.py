@@ -70,7 +70,7 @@ class EventStreams:
 
     @asynccontextmanager
     async def running(self, broker: EventBroker) -> AsyncIterator[None]:
-        """Have streams woken and watched for the length of the block."""
+        """Keep streams woken and watched for the length of the block."""
         async with (
             run_beside(self._feeds.run(), end=self.end),
             run_beside(self._watch()),
@@ -82,7 +82,7 @@ class EventStreams:
     async def opened(
         self, caller: Caller, *, session_id: str | None, after: int | None
     ) -> AsyncIterator[EventStream]:
-        """A stream, open for the length of the block.
+        """Yield a stream, open for the length of the block.
 
         Args:
             caller: Who listens; cut off once access is lost.

@@ -44,7 +44,7 @@ class EventBatch:
 
 
 def event_item_of(event: Event, session_id: str | None) -> EventItem:
-    """An event for those who listen to a session, or to all of the project."""
+    """Return an event for those who listen to a session, or to all of the project."""
     position = event.number
     if session_id is not None and event.seq is not None:
         position = event.seq
@@ -52,7 +52,7 @@ def event_item_of(event: Event, session_id: str | None) -> EventItem:
 
 
 def event_batch_of(events: Sequence[Event], session_id: str | None) -> EventBatch:
-    """Those of the events that belong to a session, or all of them."""
+    """Return those of the events that belong to a session, or all of them."""
     wanted = [event for event in events if session_id in (None, event.session_id)]
     return EventBatch(
         [event_item_of(event, session_id) for event in wanted],
@@ -258,7 +258,7 @@ class Subscription:
         self._room.drop(taken)
 
     async def take(self) -> list[EventItem]:
-        """What waits, as soon as there is something, 64 KiB at once and one event at the least.
+        """Return what waits, as soon as there is any, 64 KiB at once and one event at the least.
 
         Nothing once the subscription is cut. What is taken counts as held until the next is.
         """

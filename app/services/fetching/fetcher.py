@@ -64,7 +64,7 @@ def check_encoding(headers: httpx.Headers) -> None:
 
 
 def announced_size(headers: httpx.Headers, limit_bytes: int) -> int | None:
-    """The announced size, `None` if it shows at the end only.
+    """Return the announced size, `None` if it shows at the end only.
 
     Raises:
         FetchBlockedError: It is larger than the limit.
@@ -82,7 +82,7 @@ def announced_size(headers: httpx.Headers, limit_bytes: int) -> int | None:
 
 
 def too_large(limit_bytes: int) -> FetchBlockedError:
-    """The error for a file beyond the limit."""
+    """Return the error for a file beyond the limit."""
     return FetchBlockedError(
         f"The file is larger than the {limit_bytes} bytes that are fetched. Nothing was kept.",
         code="fetch-too-large",
@@ -90,12 +90,12 @@ def too_large(limit_bytes: int) -> FetchBlockedError:
 
 
 def declared_mime_type(headers: httpx.Headers) -> str | None:
-    """The declared type, canonical and without parameters, if it is one."""
+    """Return the declared type, canonical and without parameters, if it is one."""
     return canonical_mime_type(headers.get("content-type", ""))
 
 
 def claimed_filename(headers: httpx.Headers, url: httpx.URL) -> str | None:
-    """A safe file name: from Content-Disposition, else the end of the URL's path.
+    """Return a safe file name: from Content-Disposition, else the end of the URL's path.
 
     Source: RFC 6266, section 4.3: `filename*` before `filename`.
     """
@@ -267,7 +267,7 @@ class Fetcher:
 
 
 def direct_transport() -> httpx.AsyncBaseTransport:
-    """A connector that takes nothing from the environment and keeps no connection.
+    """Return a connector that takes nothing from the environment and keeps no connection.
 
     It is used without httpx's client, which would log URLs and keep cookies.
     """

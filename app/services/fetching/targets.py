@@ -72,7 +72,7 @@ _WEB_PORTS = (80, 443)
 
 
 def is_public(ip: IPAddress) -> bool:
-    """Whether the address is one of the public internet, whatever it is wrapped in.
+    """Return whether the address is one of the public internet, whatever it is wrapped in.
 
     An IPv4-mapped, NAT64 or 6to4 address is as public as the IPv4 address inside. Teredo and
     IPv4-compatible addresses are never public, nor is an address with a zone.
@@ -122,7 +122,7 @@ class Target:
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
     def at(self, address: IPAddress) -> httpx.URL:
-        """The URL that reaches the same resource at one address and asks no resolver."""
+        """Return the URL that reaches the same resource at one address and asks no resolver."""
         return self.url.copy_with(host=str(address))
 
 
@@ -149,7 +149,7 @@ def parse_target(url: str) -> Target:
 
 
 def redirect_target(origin: Target, location: str) -> Target:
-    """Where a redirect leads, relative to the URL that was asked for.
+    """Return where a redirect leads, relative to the URL that was asked for.
 
     Raises:
         FetchBlockedError: Nowhere the service goes, or from https back to http.
@@ -168,7 +168,7 @@ def redirect_target(origin: Target, location: str) -> Target:
 
 
 def parse_host(host: str) -> tuple[str, IPAddress | None]:
-    """A host as it is compared and dialled, and the address if it is one.
+    """Return a host as it is compared and dialled, and the address if it is one.
 
     Args:
         host: ASCII, without brackets and without a port.

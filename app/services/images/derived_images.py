@@ -76,7 +76,7 @@ class DerivedImages:
         size_bytes: int,
         recipe: ImageRecipe,
     ) -> DerivedImage | None:
-        """The image as the recipe wants it, made unless it has been.
+        """Return the image as the recipe wants it, made unless it has been.
 
         Args:
             project_id: Whose it is.
@@ -146,7 +146,7 @@ class DerivedImages:
             return await self._keep(wanted, made.image)
 
     async def _fitted(self, data: bytes, mime_type: str, recipe: ImageRecipe) -> _Made | None:
-        """What became of an image; `None` if that could not be found out now."""
+        """Return what became of an image; `None` if that could not be found out now."""
         fit = partial(fit_image, data, mime_type, recipe, most_pixels=self.limits.image_pixels)
         try:
             return _Made(await anyio.to_thread.run_sync(fit))
@@ -181,7 +181,7 @@ class DerivedImages:
 
 
 def _described(project_id: str, fitted: FittedImage) -> Resource:
-    """What a resource over the image would be; there is none."""
+    """Return what a resource over the image would be; there is none."""
     data, mime_type = fitted.data, fitted.mime_type
     digest = hashlib.sha256(data).hexdigest()
     return Resource(

@@ -72,7 +72,7 @@ def load_pixels(
 
 
 def in_shades(image: Image.Image) -> Image.Image:
-    """The image in a mode that can be scaled: between two indexes of a palette is no colour."""
+    """Return the image in a mode that can be scaled: between two palette indexes is no colour."""
     if image.mode.startswith("I;16"):
         # Converted as it is, all but the darkest values would become white.
         return image.point(lambda value: value * (1 / 256)).convert("L")
@@ -84,19 +84,19 @@ def in_shades(image: Image.Image) -> Image.Image:
 
 
 def may_be_transparent(image: Image.Image) -> bool:
-    """Whether the image has a way to say that something in it is transparent."""
+    """Return whether the image has a way to say that something in it is transparent."""
     return image.mode in _TRANSPARENT_MODES or "transparency" in image.info
 
 
 def saved(image: Image.Image, form: str, **options: int) -> bytes:
-    """The image as a file in one of Pillow's formats."""
+    """Return the image as a file in one of Pillow's formats."""
     out = BytesIO()
     image.save(out, form, **options)
     return out.getvalue()
 
 
 def is_want_of_resources(exc: Exception) -> bool:
-    """Whether an error is about this process at this moment, and tells nothing of the image."""
+    """Return whether an error is about this process now, and tells nothing of the image."""
     if isinstance(exc, OSError):
         # Pillow itself has no number for what is wrong with an image, and this is one of its words.
         return exc.errno is not None or "out of memory" in str(exc)
@@ -104,7 +104,7 @@ def is_want_of_resources(exc: Exception) -> bool:
 
 
 def _is_read_in_rows(image: ImageFile.ImageFile, data: bytes) -> bool:
-    """Whether a JPEG is decoded row by row.
+    """Return whether a JPEG is decoded row by row.
 
     Where the first scan is not all of the image, because it is progressive or has a scan for each
     colour, the decoder keeps all of it in memory, however small it is asked to make it.
@@ -130,7 +130,7 @@ class FittedImage:
 def fit_image(
     data: bytes, mime_type: str, recipe: ImageRecipe, *, most_pixels: int
 ) -> FittedImage | None:
-    """The image as the recipe wants it, the right way up; itself where it is so already.
+    """Return the image as the recipe wants it, the right way up; itself where it is so already.
 
     What is damaged beside the picture of a PNG is left out.
 
@@ -203,7 +203,7 @@ def _orientation(image: Image.Image) -> int:
 
 
 def _enough(size: tuple[int, int], side: int, most_pixels: int) -> tuple[int, int]:
-    """The least pixels that a JPEG is to be decoded to, of those it can be, within the bounds."""
+    """Return the least pixels to decode a JPEG to, of those it can be, within the bounds."""
     # Twice as many as are shown, so that scaling has something to choose from.
     wanted = 2 * min(side, max(size))
     chosen = 1
@@ -219,7 +219,7 @@ def _pixels(size: tuple[int, int], draft: int) -> int:
 
 
 def _upright(image: Image.Image, side: int, orientation: int) -> Image.Image:
-    """The image in RGB or RGBA, within the side, without anything that is said about it."""
+    """Return the image in RGB or RGBA, within the side, without anything that is said about it."""
     if image.mode.startswith("I;16"):
         # It names a shade out of 65,536, and there are 256 left.
         image.info.pop("transparency", None)
@@ -258,7 +258,7 @@ def _type_of(image: Image.Image, types: tuple[str, ...]) -> str | None:
 
 
 def _within(image: Image.Image, mime_type: str, most_bytes: int | None) -> bytes | None:
-    """A file of the image, smaller and smaller until it has no more bytes than it may."""
+    """Return a file of the image, smaller and smaller until it has no more bytes than it may."""
     if image.mode == "RGBA" and mime_type == "image/jpeg":
         image = _on_white(image)
     image = _scaled(image, _MOST_SIDE.get(mime_type, _ANY_SIDE))
@@ -284,7 +284,7 @@ def _on_white(image: Image.Image) -> Image.Image:
 
 
 def _encoded(image: Image.Image, mime_type: str) -> Iterator[bytes]:
-    """The image as a file, the best form first."""
+    """Yield the image as a file, the best form first."""
     if mime_type == "image/gif":
         yield saved(image, "GIF")
     elif mime_type == "image/png":

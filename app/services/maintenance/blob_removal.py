@@ -33,7 +33,7 @@ class ClaimTime:
         self._wall = time.time()
 
     def is_over(self) -> bool:
-        """Whether nothing more may be removed on the strength of the claim."""
+        """Return whether nothing more may be removed on the strength of the claim."""
         passed = max(time.monotonic() - self._monotonic, time.time() - self._wall)
         return passed > CLAIM_SECONDS
 

@@ -163,7 +163,7 @@ class BlobCheck:
     async def run(
         self, rows: Sequence[BlobReference], advance: Callable[[int], None]
     ) -> StoreFault | None:
-        """What is wrong with a blob that some rows need; `None` if it is sound.
+        """Return what is wrong with a blob that some rows need; `None` if it is sound.
 
         Args:
             rows: All rows that need it, one at least.
@@ -197,7 +197,7 @@ class BlobCheck:
         rows: Sequence[BlobReference],
         advance: Callable[[int], None] | None = None,
     ) -> tuple[FaultKind | None, Sequence[BlobReference]]:
-        """What is wrong with a blob, and the rows for which it is."""
+        """Return what is wrong with a blob, and the rows for which it is."""
         kind: FaultKind
         try:
             actual, size_bytes = await self._hashed(digest, advance)
@@ -217,7 +217,7 @@ class BlobCheck:
         return kind, rows
 
     async def _hashed(self, digest: str, advance: Callable[[int], None] | None) -> tuple[str, int]:
-        """The digest that a blob's bytes have, and how many they are."""
+        """Return the digest that a blob's bytes have, and how many they are."""
         hashing = hashlib.sha256()
         size_bytes = 0
         async with aclosing(await self.blobs.open(self.project_id, digest)) as pieces:

@@ -68,12 +68,12 @@ Outcome = list[NormalizedPart] | NestedContent
 
 
 def is_typed_block(value: object) -> bool:
-    """Whether a value is a block that says what it is and carries what it promises."""
+    """Return whether a value is a block that says what it is and carries what it promises."""
     return isinstance(value, dict) and _typed_reader(value) is not None
 
 
 def read_block(block: Block, place: ReadContext) -> Outcome | None:
-    """What a block holds, or `None` if the object is a record and no block."""
+    """Return what a block holds, or `None` if the object is a record and no block."""
     reader = _typed_reader(block)
     if reader:
         return reader(without_frame(block) if is_of_langchain(block) else block, place)
@@ -98,7 +98,7 @@ def _read_medium(block: Block, place: ReadContext) -> Outcome:
 
 
 def _is_a_name(match: MediaMatch) -> bool:
-    """Whether a payload nothing vouches for is a word or a few numbers: {"image": "logo"}."""
+    """Return whether a payload nothing vouches for is a word or some numbers: {"image": "logo"}."""
     claim, payload = match.claim, match.payload
     if claim.mime_type or mime_type_for_filename(claim.filename or ""):
         return False

@@ -39,11 +39,11 @@ class Pointer:
         self._is_cut = False
 
     def child(self, token: str | int) -> "Pointer":
-        """The place one step further in."""
+        """Return the place one step further in."""
         return self if self._sealed else Pointer(self, token)
 
     def sealed(self) -> "Pointer":
-        """The same place, with no places inside: no pointer leads into a JSON text."""
+        """Return the same place, with no places inside: no pointer leads into a JSON text."""
         inner = Pointer(self._parent, self._token)
         inner._sealed = True
         return inner
@@ -116,11 +116,11 @@ class Collector:
         self._payloads.setdefault(len(text), {})[_in_one_alphabet(text)] = is_told
 
     def is_payload(self, text: str) -> bool:
-        """Whether a text is a payload that was noted, in either alphabet."""
+        """Return whether a text is a payload that was noted, in either alphabet."""
         return self._noted(text) is not None
 
     def is_told(self, text: str) -> bool:
-        """Whether a text is a payload that became a text to read."""
+        """Return whether a text is a payload that became a text to read."""
         return self._noted(text) is True
 
     def _noted(self, text: str) -> bool | None:
@@ -140,7 +140,7 @@ class Collector:
         self.warning_count = count
 
     def warnings(self) -> tuple[Warning, ...]:
-        """The warnings in order, closed by one that says how many more there were, if any."""
+        """Return the warnings in order, closed by one that says how many more there are, if any."""
         more = self.warning_count - len(self._warnings)
         if not more:
             return tuple(self._warnings)
@@ -151,7 +151,7 @@ class Collector:
         self.is_error = self.is_error or is_error
 
     def readable(self, text: str, pointer: Pointer) -> str:
-        """The text with lone surrogates replaced by U+FFFD, noted once for the whole text."""
+        """Return the text, lone surrogates replaced by U+FFFD, noted once for the whole text."""
         repaired = without_lone_surrogates(text)
         if repaired is not text:
             self.warn(
@@ -175,7 +175,7 @@ class DeclaredMedia:
 
 
 def as_source(medium: MediaSource | bytes, mime_type: str | None) -> MediaSource:
-    """A handle on the medium that declares `mime_type`, unless it declares a type of its own."""
+    """Return a handle on the medium that declares `mime_type`, unless it declares its own type."""
     mime_type = without_lone_surrogates(mime_type) if mime_type else None
     if isinstance(medium, bytes):
         return InMemoryMedia(medium, mime_type)

@@ -146,7 +146,7 @@ def _is_protocol(name: str, member: object, *, says_success: bool) -> bool:
 def _is_read_again(
     data: object, structured: tuple[str, object] | None, result: dict[str, object]
 ) -> bool:
-    """Whether FastMCP's `data` is what its structured content says already."""
+    """Return whether FastMCP's `data` is what its structured content says already."""
     if (
         data is None
         or structured is None
@@ -161,7 +161,7 @@ def _is_read_again(
 
 
 def _is_same(one: object, other: object) -> bool:
-    """Whether two values are the same JSON: to Python, `True` and `1` are as well."""
+    """Return whether two values are the same JSON: to Python, `True` and `1` are as well."""
     return first_difference(one, other) is None
 
 
@@ -209,7 +209,7 @@ def _within_responses(result: object) -> tuple[object, tuple[str, ...]]:
 
 
 def _is_response(value: Object) -> bool:
-    """Whether this is a response of JSON-RPC 2.0 (section 5): a result or an error, never both."""
+    """Return whether this is a JSON-RPC 2.0 response (section 5): a result or error, never both."""
     if value.get("jsonrpc") != "2.0" or not value.keys() <= _JSON_RPC_KEYS:
         return False
     if value.get("error") is not None:

@@ -64,7 +64,7 @@ class ReadContext:
     pointer: Pointer
 
     def inside(self, *path: str | int) -> "ReadContext":
-        """The place further in."""
+        """Return the place further in."""
         here = self.pointer
         for token in path:
             here = here.child(token)
@@ -74,7 +74,7 @@ class ReadContext:
 def text_parts(
     text: str, place: ReadContext, *, declared: str | None = None
 ) -> list[NormalizedPart]:
-    """The parts of a string: the medium it is as a whole, or text with its media lifted out.
+    """Return the parts of a string: the medium it is as a whole, or text with its media lifted out.
 
     A reference that is all of a string is one if it can be resolved, and otherwise just a text.
 
@@ -104,27 +104,27 @@ def text_parts(
 
 
 def json_part(rewritten: object) -> NormalizedText:
-    """The part for a value whose media have been lifted out: its JSON text."""
+    """Return the part for a value whose media have been lifted out: its JSON text."""
     is_scalar = not isinstance(rewritten, dict | list)
     return NormalizedText(json_template(rewritten), PLAIN_TEXT if is_scalar else JSON_TEXT)
 
 
 def json_parts(value: object, place: ReadContext) -> list[NormalizedPart]:
-    """A value as JSON text, followed by the media lifted out of it."""
+    """Return a value as JSON text, followed by the media lifted out of it."""
     rewriting = Rewriting(place.collector)
     rewritten = rewrite_value(value, place.pointer, rewriting)
     return [json_part(rewritten), *extracted_parts(rewriting.slots)]
 
 
 def extracted_parts(slots: list[MediaSlot]) -> list[NormalizedPart]:
-    """A part for each medium that was lifted out of a text or a record."""
+    """Return a part for each medium that was lifted out of a text or a record."""
     return [NormalizedMediaPart(slot, extracted=True) for slot in slots]
 
 
 def medium_part(
     medium: MediaSource | bytes, claim: Claim, place: ReadContext
 ) -> NormalizedMediaPart:
-    """The part that shows a medium."""
+    """Return the part that shows a medium."""
     source = as_source(medium, claim.mime_type)
     slot = place.collector.add_medium(
         source, kind=claim.kind, filename=claim.filename, pointer=place.pointer
@@ -133,7 +133,7 @@ def medium_part(
 
 
 def declared_parts(payload: Payload, claim: Claim, place: ReadContext) -> list[NormalizedPart]:
-    """The parts of what stands where a medium is declared.
+    """Return the parts of what stands where a medium is declared.
 
     The first of them is what the payload turned out to be: a medium, a link, a reference, or text.
     """
@@ -154,12 +154,12 @@ def declared_parts(payload: Payload, claim: Claim, place: ReadContext) -> list[N
 
 
 def own_reference(text: str) -> str | None:
-    """The id in a text that is `@blob:<32 hex>` or `blob:<32 hex>` and nothing else."""
+    """Return the id in a text that is `@blob:<32 hex>` or `blob:<32 hex>` and nothing else."""
     return parse_resource_id(text) if _OWN_REFERENCE.match(text) else None
 
 
 def type_beside(declared: str | None, *, is_text: bool) -> Provenance:
-    """What a part carries of its declared MIME type, in `_meta`.
+    """Return what a part carries of its declared MIME type, in `_meta`.
 
     That is the type as it was declared, where the part itself does not show it: texts have no type
     but plain text and JSON, and media have one without parameters (`audio/L16;rate=24000`).
@@ -173,12 +173,12 @@ def type_beside(declared: str | None, *, is_text: bool) -> Provenance:
 
 
 def is_remote(text: str) -> bool:
-    """Whether the text is an http or https URL and nothing else."""
+    """Return whether the text is an http or https URL and nothing else."""
     return _REMOTE.match(text) is not None
 
 
 def link(url: str, claim: Claim) -> NormalizedLink:
-    """Remote media under the type that is claimed, or that the URL's extension stands for."""
+    """Return remote media under the type that is claimed, or the URL's extension stands for."""
     mime_type = canonical_mime_type(claim.mime_type) if claim.mime_type else None
     mime_type = mime_type or _type_of_url(url, claim) or OCTET_STREAM
     kind = resource_kind(mime_type)
@@ -192,7 +192,7 @@ def link(url: str, claim: Claim) -> NormalizedLink:
 
 
 def filename_of_url(url: str) -> str | None:
-    """The last step of a URL's path if it looks like a file name."""
+    """Return the last step of a URL's path if it looks like a file name."""
     try:
         path = urlsplit(url).path
     except ValueError:
@@ -242,7 +242,7 @@ def _encoded_parts(text: str, claim: Claim, place: ReadContext) -> list[Normaliz
 def _decoded_parts(
     data: bytes, claim: Claim, place: ReadContext, *, encoded: str
 ) -> list[NormalizedPart]:
-    """The parts of decoded bytes: text where they are, and are declared as, text to read.
+    """Return the parts of decoded bytes: text where they are, and are declared as, text to read.
 
     A text with a file name of its own is a file that somebody may want to have, and stays one.
     """
@@ -255,7 +255,7 @@ def _decoded_parts(
 
 
 def text_of_type(data: bytes, mime_type: str | None) -> str | None:
-    """The text that bytes of this type are, if it is a type of texts and not too long to read."""
+    """Return the text that bytes of this type are, if it is textual and not too long to read."""
     if mime_type is None or not is_textual(mime_type) or len(data) > _MAX_READABLE_BYTES:
         return None
     return readable_text(data)

@@ -39,7 +39,7 @@ _SHORTEST_BASE64 = 16
 
 
 def carries_resource(block: dict[str, object]) -> bool:
-    """Whether a block of type `resource` holds text or bytes."""
+    """Return whether a block of type `resource` holds text or bytes."""
     text = value_at(block, _TEXT)
     return (
         payload_of(value_at(block, _BLOB)) is not None
@@ -49,7 +49,7 @@ def carries_resource(block: dict[str, object]) -> bool:
 
 
 def read_resource(block: dict[str, object], place: ReadContext) -> list[NormalizedPart]:
-    """An embedded resource: its bytes as a medium, its text as text under the resource's type."""
+    """Return an embedded resource: its bytes as a medium, its text as text under its type."""
     claim, consumed = _claim(block)
     blob = payload_of(value_at(block, _BLOB))
     path = _TEXT if blob is None else _BLOB
@@ -66,7 +66,7 @@ def read_resource(block: dict[str, object], place: ReadContext) -> list[Normaliz
 
 
 def read_resource_link(block: dict[str, object], place: ReadContext) -> list[NormalizedPart]:
-    """A link to media as such, any other as readable lines: name, address, type and size."""
+    """Return a link to media as such, any other as readable lines: name, address, type and size."""
     uri, type_key = str(block["uri"]), _type_key(block)
     mime_type = _text_of(block, type_key)
     kind = kind_of_range(mime_type or "")
@@ -86,7 +86,7 @@ def read_resource_link(block: dict[str, object], place: ReadContext) -> list[Nor
 
 
 def _summary(block: dict[str, object], place: ReadContext) -> tuple[str, list[Path]]:
-    """The lines about a link, and the members that need not be kept besides."""
+    """Return the lines about a link, and the members that need not be kept besides."""
     lines: list[str] = []
     described: list[Path] = []
     for key in ("title", "name", "uri", _type_key(block), "size", "description"):
@@ -182,7 +182,7 @@ def _text_parts(text: object, claim: Claim, place: ReadContext) -> list[Normaliz
 
 
 def _certain_base64(text: str) -> bytes | None:
-    """Base64 that a server put where text belongs; a short word does not count."""
+    """Decode base64 that a server put where text belongs; a short word does not count."""
     data = decode_base64(text) if len(text) >= _SHORTEST_BASE64 else None
     certain = len(text) >= CERTAIN_BASE64_CHARS or text.rstrip().endswith("=")
     return data if data and (certain or is_recognised(data, None)) else None

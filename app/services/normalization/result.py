@@ -58,7 +58,7 @@ class _List:
     outcomes: list[Outcome] = field(default_factory=list)
 
     def outcome(self) -> Outcome:
-        """What the whole list turned out to be."""
+        """Return what the whole list turned out to be."""
         plain = [outcome.value for outcome in self.outcomes if isinstance(outcome, Data)]
         if not self.is_content and len(plain) == len(self.outcomes):
             return Data(plain)
@@ -69,7 +69,7 @@ class _List:
 
 
 def read_content(value: object, place: ReadContext) -> list[NormalizedPart]:
-    """The parts of any value: text, media, links, and JSON text for plain data.
+    """Return the parts of any value: text, media, links, and JSON text for plain data.
 
     `null` as a whole is the text "null"; among other content it is skipped.
     """
@@ -80,12 +80,12 @@ def read_content(value: object, place: ReadContext) -> list[NormalizedPart]:
 
 
 def read_content_list(items: list[object], place: ReadContext) -> list[NormalizedPart]:
-    """The parts of a list that is content by definition, as MCP's; none if it is empty."""
+    """Return the parts of a list that is content by definition, as MCP's; none if it is empty."""
     return data_parts(_read(items, place, is_content=True))
 
 
 def data_parts(outcome: Outcome) -> list[NormalizedPart]:
-    """An item's parts within content."""
+    """Return an item's parts within content."""
     if not isinstance(outcome, Data):
         return outcome
     return [] if outcome.value is None else [json_part(outcome.value)]
@@ -144,7 +144,7 @@ def _read_item(value: object, place: ReadContext) -> Outcome | NestedContent:
 
 
 def normalize_tool_result(result: object) -> NormalizedToolResult:
-    """A tool result as typed parts and the media found in them.
+    """Return a tool result as typed parts and the media found in them.
 
     Pure and total: it does no I/O, raises on no JSON value, leaves its input alone, drops nothing,
     and gives the same output for the same input.
@@ -230,7 +230,7 @@ def _without_display(result: object, place: ReadContext) -> tuple[object, ReadCo
 
 
 def _content_parts(value: object, place: ReadContext, opened: Opened) -> list[NormalizedPart]:
-    """The parts of what is no CallToolResult."""
+    """Return the parts of what is no CallToolResult."""
     if value is None:
         return []
     if opened.is_protocol_error and isinstance(value, dict):

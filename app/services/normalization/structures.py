@@ -71,14 +71,14 @@ class _Frame:
     repeats: dict[str, int] = field(default_factory=dict)
 
     def claims_within(self, key: str | int) -> dict[Path, Claim]:
-        """What is claimed about a member, and about places inside it."""
+        """Return what is claimed about a member, and about places inside it."""
         if not self.claims:
             return self.claims
         return {path[1:]: claim for path, claim in self.claims.items() if path[0] == key}
 
 
 def rewrite_value(value: object, pointer: Pointer, rewriting: Rewriting) -> object:
-    """The JSON value with its media replaced by slots; the value itself is not touched.
+    """Return the JSON value with its media replaced by slots; the value itself is not touched.
 
     Args:
         value: Any JSON value, in which a medium may stand as a handle already.
@@ -104,7 +104,7 @@ def rewrite_value(value: object, pointer: Pointer, rewriting: Rewriting) -> obje
 
 
 def rewrite_text(text: str, pointer: Pointer, rewriting: Rewriting) -> str | TextTemplate:
-    """The text with the media inside replaced by slots; without media, the text itself.
+    """Return the text with the media inside replaced by slots; without media, the text itself.
 
     Data URIs and the base64 of recognisable files are found in sentences, and in JSON, which is
     then written anew.
@@ -117,12 +117,12 @@ def rewrite_text(text: str, pointer: Pointer, rewriting: Rewriting) -> str | Tex
 
 
 def holds_media(text: str) -> bool:
-    """Whether there is anything in the text that `rewrite_text` would replace."""
+    """Return whether there is anything in the text that `rewrite_text` would replace."""
     return is_data_uri(text) or any(True for _ in _spans(text))
 
 
 def readable_text(data: bytes) -> str | None:
-    """The bytes as UTF-8 text that can be read, or `None`."""
+    """Return the bytes as UTF-8 text that can be read, or `None`."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -131,7 +131,7 @@ def readable_text(data: bytes) -> str | None:
 
 
 def type_of_data_uri(mime_type: str | None, data: bytes) -> str | None:
-    """The type of a data URI, which is text if it names none and holds text (RFC 2397, 3)."""
+    """Return the type of a data URI: text if it names none and holds text (RFC 2397, 3)."""
     if mime_type is not None or sniff(data[:_HEAD_BYTES]) or readable_text(data) is None:
         return mime_type
     return "text/plain"
@@ -159,7 +159,7 @@ def _rewrite_member(
 def _rewrite_pieces(
     value: object, pointer: Pointer, claim: Claim | None, rewriting: Rewriting
 ) -> object | None:
-    """The slot of a medium that stands there as numbers or as lines, `None` if none does."""
+    """Return the slot of a medium that stands there as numbers or as lines, `None` if none does."""
     data = _claimed_bytes(value, claim)
     if data is None and (lines := _lines_of(value, claim)):
         if is_data_uri(lines):
@@ -208,7 +208,7 @@ def _rewrite_string(
 
 
 def _is_repeated(text: str, claim: Claim | None, collector: Collector) -> bool:
-    """Whether a block carried the same payload; a short one may be some word elsewhere."""
+    """Return whether a block carried the same payload; a short one may be some word elsewhere."""
     may_be = claim is not None or len(text) >= CERTAIN_BASE64_CHARS
     return may_be and collector.is_payload(text)
 
@@ -262,14 +262,14 @@ def _claimed_bytes(value: object, claim: Claim | None) -> bytes | None:
 
 
 def _lines_of(value: object, claim: Claim | None) -> str | None:
-    """What a list of lines is on one line; one that nothing is said of is read as it is."""
+    """Return what a list of lines is on one line; one that nothing is said of is read as it is."""
     is_declared = claim is not None and (claim.kind is not None or claim.min_chars is not None)
     is_single = isinstance(value, list) and len(value) == 1
     return None if is_single and not is_declared else joined_lines(value, is_declared=is_declared)
 
 
 def is_recognised(data: bytes, kind: ClaimedKind | None) -> bool:
-    """Whether the bytes show a known format: any certain one, or a likely one of that kind."""
+    """Return whether bytes show a known format: any certain one, or a likely one of that kind."""
     head = data[:_HEAD_BYTES]
     shown = sniff(head)
     likely = kind is not None and shown is not None and shown.startswith(kind)

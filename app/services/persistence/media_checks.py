@@ -37,7 +37,7 @@ _HEADER_MAY_BE_LAST = frozenset(
 
 
 def probe_media(head: bytes, source: MediaSource, mime_type: str) -> MediaHints:
-    """The hints about a medium at hand; blocks, so it belongs in a worker thread.
+    """Return the hints about a medium at hand; blocks, so it belongs in a worker thread.
 
     Args:
         head: The first bytes, as many as the caller has anyway.
@@ -61,7 +61,7 @@ def probe_media(head: bytes, source: MediaSource, mime_type: str) -> MediaHints:
 async def probe_stored_media(
     blobs: BlobStore, project_id: str, blob: StoredBlob, mime_type: str
 ) -> MediaHints:
-    """The hints about a blob that is stored already, from its beginning and perhaps its end.
+    """Return the hints about a blob that is stored already, from its beginning and perhaps its end.
 
     Returns:
         See `probe_media`. A store that does not answer costs the hints.
@@ -111,7 +111,7 @@ class MediaChecks:
         self._threads = anyio.CapacityLimiter(_AT_ONCE)
 
     async def of_medium(self, project_id: str, medium: Medium) -> Damage | None:
-        """What is wrong with a medium of a conversation; nothing is known of one at an address.
+        """Return what is wrong with a conversation's medium; nothing is known of one at an address.
 
         Raises:
             StoreUnavailableError: The store did not answer, or has lost the bytes.
@@ -127,7 +127,7 @@ class MediaChecks:
         return None
 
     async def of_bytes(self, data: bytes, mime_type: str) -> Damage | None:
-        """What is wrong with a medium at hand."""
+        """Return what is wrong with a medium at hand."""
         source = InMemoryMedia(data)
         if len(data) <= _SMALL_BYTES:
             # A history may have thousands of icons, and a thread costs more than one of them.
@@ -137,7 +137,7 @@ class MediaChecks:
     async def of_blob(
         self, project_id: str, digest: str, *, mime_type: str, size_bytes: int
     ) -> Damage | None:
-        """What is wrong with a stored medium.
+        """Return what is wrong with a stored medium.
 
         Raises:
             StoreUnavailableError: The store did not answer, or has lost the bytes.

@@ -136,7 +136,7 @@ class _Looked:
             self.damage = damage_of(self.source, self.mime_type)
 
     def inline(self) -> KeptMedium:
-        """The medium as plain base64."""
+        """Return the medium as plain base64."""
         data = base64.b64encode(self.source.head(INLINE_LIMIT_BYTES)).decode()
         damage = damage_of(self.source, self.mime_type)
         return KeptMedium(self.mime_type, self.filename, None, data, damage)

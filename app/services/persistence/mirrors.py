@@ -20,7 +20,7 @@ _HEAD_BYTES = 4_096
 
 
 def may_hold_twice(normalized: NormalizedToolResult) -> bool:
-    """Whether two media may have the same bytes, by their sizes and first bytes."""
+    """Return whether two media may have the same bytes, by their sizes and first bytes."""
     seen: set[tuple[int, bytes]] = set()
     for medium in normalized.media:
         seen.add(_beginning(medium.source))

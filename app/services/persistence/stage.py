@@ -197,14 +197,14 @@ class _Persisting:
         return PersistedPart(shown, (resource,))
 
     async def _meta_value(self, value: JsonValue, key: str) -> JsonValue:
-        """A value of `meta` with references in it."""
+        """Return a value of `meta` with references in it."""
         if value is None:
             return None
         filled, text = await anyio.to_thread.run_sync(self._written, value)
         return await self._bounded(filled, text, key)
 
     async def _beside(self, provenance: Provenance) -> dict[str, Any]:
-        """What a part carries beside its content, with references in it."""
+        """Return what a part carries beside its content, with references in it."""
         members: dict[str, Any] = {"uri": provenance.uri, "name": provenance.name}
         for key, value in (("annotations", provenance.annotations), ("meta", provenance.meta)):
             kept = None if value is None else await self._bounded(*self._written(value), key)
@@ -217,7 +217,7 @@ class _Persisting:
         return filled, json_text(filled)
 
     async def _bounded(self, value: JsonValue, text: str, key: str) -> JsonValue:
-        """The value, or a reference to it if it would swell every reader's copy of the record."""
+        """Return the value, or a reference if it would swell every reader's copy of the record."""
         if len(text) <= META_LIMIT_CHARS:
             return value
         whole = await self.keeper.store(InMemoryMedia(text.encode()), "application/json", None)
@@ -244,7 +244,7 @@ def _shown(
     kind: ResourceKind,
     beside: dict[str, Any],
 ) -> Part:
-    """The part that shows a medium by its reference, base64 or URL."""
+    """Return the part that shows a medium by its reference, base64 or URL."""
     if kind == "image":
         # Images have no `filename` of their own in the canonical record.
         named = beside | {"name": beside["name"] or filename}
@@ -260,7 +260,7 @@ def _shown(
 
 
 def _damages(media: Sequence[NormalizedMedia], kept: Sequence[KeptMedium]) -> Iterator[Warning]:
-    """A warning for each medium that no model is handed as it is, where it was found first.
+    """Yield a warning for each medium that no model is handed as it is, where it was found first.
 
     The first of them, closed by one that says how many more there are.
     """
@@ -282,7 +282,7 @@ def _link(part: NormalizedLink, beside: dict[str, Any]) -> PersistedPart:
 
 
 def _as_object(value: JsonValue) -> JsonValue:
-    """A reference in the place of an object, as an object."""
+    """Return a reference in the place of an object, as an object."""
     return {"stored": value} if isinstance(value, str) else value
 
 
@@ -316,7 +316,7 @@ def _fill_places(value: JsonValue, references: Sequence[str]) -> JsonValue:
 
 
 def _filled(node: JsonValue, references: Sequence[str]) -> JsonValue:
-    """A copy of a container, a leaf with its places filled, or the leaf itself."""
+    """Return a copy of a container, a leaf with its places filled, or the leaf itself."""
     if isinstance(node, MediaSlot):
         return references[node.index]
     if isinstance(node, tuple):

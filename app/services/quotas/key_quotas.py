@@ -96,7 +96,7 @@ class Allowance:
     async def metered(
         self, chunks: AsyncIterator[bytes], *, announced: int | None, in_pieces: bool
     ) -> AsyncGenerator[bytes, None]:
-        """The chunks of the body, each of them handed on when it is reserved.
+        """Yield the chunks of the body, each of them handed on when it is reserved.
 
         Args:
             chunks: The body.
@@ -126,7 +126,7 @@ class Allowance:
         self._reserved = {}
 
     def states(self) -> list[QuotaState]:
-        """What the caller has left of each quota there is."""
+        """Return what the caller has left of each quota there is."""
         quotas = (self._requests, self._sent)
         return [quota.state(self._caller) for quota in quotas if quota is not None]
 
@@ -161,5 +161,5 @@ class Quotas:
         )
 
     def allowance(self, caller: Caller) -> Allowance:
-        """What a request of this caller may take. Without keys, all requests are one caller's."""
+        """Return what a caller's request may take. Without keys, all requests are one caller's."""
         return Allowance(caller.key_id or "", self._requests, self._sent)

@@ -170,7 +170,7 @@ class _Putting:
                 raise
 
     async def _digests_before(self, source: MediaSource) -> set[str]:
-        """What may be of the same bytes and has its room already."""
+        """Return what may be of the same bytes and has its room already."""
         before = self._sources[:-1]
         alike = [each for each in before if each.size_bytes == source.size_bytes]
         return {await anyio.to_thread.run_sync(_digest, each) for each in alike}

@@ -62,7 +62,7 @@ class ReceivedBody:
         return is_quick(self.last_piece[0])
 
     def finish(self) -> JsonStream:
-        """Its JSON, in which long strings may be drafts. Blocks unless it is quick; once.
+        """Return its JSON, in which long strings may be drafts. Blocks unless it is quick; once.
 
         What working on its text takes is held from now on.
 

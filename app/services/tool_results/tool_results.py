@@ -213,7 +213,7 @@ class ToolResults:
             return ingested
 
     async def get(self, project_id: str, tool_result_id: str) -> StoredToolResult:
-        """The record with this id.
+        """Return the record with this id.
 
         Raises:
             NotFoundError: The project has none.
@@ -228,7 +228,7 @@ class ToolResults:
         return stored
 
     async def has_call(self, project_id: str, session_id: str, tool_call_id: str) -> bool:
-        """Whether a tool call of a session has a result."""
+        """Return whether a tool call of a session has a result."""
         return await self._records.read(
             project_id,
             lambda unit: unit.tool_results.find_call(session_id, tool_call_id) is not None,
@@ -361,7 +361,7 @@ class ToolResults:
 
 
 def _event(result: StoredToolResult, *, success: bool) -> NewEvent:
-    """What subscribers are told of a result.
+    """Return what subscribers are told of a result.
 
     Source: spec 002, "Event Flow & Consumers".
     """
@@ -377,7 +377,7 @@ def _event(result: StoredToolResult, *, success: bool) -> NewEvent:
 
 
 def _session_resources(unit: UnitOfWork, received: _Received) -> dict[str, Resource]:
-    """The resources of the session that the tool refers to itself, by id."""
+    """Return the resources of the session that the tool refers to itself, by id."""
     session_id = received.request.session_id
     wanted = {
         part.resource_id

@@ -140,7 +140,7 @@ class CachedFiles:
             )
 
     def read(self, path: str, start: int, end: int | None) -> bytes | None:
-        """The bytes from `start` up to, not including, `end`, clamped like a slice.
+        """Return the bytes from `start` up to, not including, `end`, clamped like a slice.
 
         Returns:
             `None` if they are more than `MOST_BYTES` or would have to be waited for, and if there
@@ -162,7 +162,7 @@ class CachedFiles:
             os.close(descriptor)
 
     def has(self, path: str) -> bool:
-        """Whether the file is known to be there; if not, it has to be looked for."""
+        """Return whether the file is known to be there; if not, it has to be looked for."""
         descriptor = self._open(path)
         if descriptor is None:
             return False
@@ -183,7 +183,7 @@ class CachedFiles:
         return None
 
     def _pages(self, descriptor: int, start: int, wanted: int) -> bytes | None:
-        """So many bytes, if all of them are in memory."""
+        """Return so many bytes, if all of them are in memory."""
         buffer = bytearray(wanted)
         try:
             read = os.preadv(descriptor, [buffer], start, _NOWAIT)
@@ -196,7 +196,7 @@ class CachedFiles:
 
 
 async def listed_files(directory: Path) -> AsyncGenerator[ListedBlob, None]:
-    """The blobs of a project, read in worker threads; `directory` is the project's."""
+    """Yield the blobs of a project, read in worker threads; `directory` is the project's."""
     for folder in await anyio.to_thread.run_sync(_folders, directory):
         scan = _Scan(folder)
         try:
@@ -210,7 +210,7 @@ async def listed_files(directory: Path) -> AsyncGenerator[ListedBlob, None]:
 
 
 def found_file(path: Path) -> ListedBlob | None:
-    """What is known of one blob without reading it; blocks."""
+    """Return what is known of one blob without reading it; blocks."""
     try:
         return _described(path.name, path.stat(follow_symlinks=False))
     except FileNotFoundError:
@@ -231,7 +231,7 @@ class _Scan:
         self._lock = Lock()
 
     def read(self) -> list[ListedBlob | None]:
-        """The next entries, `None` for each that is no blob; empty at the end."""
+        """Return the next entries, `None` for each that is no blob; empty at the end."""
         with self._lock:
             if self._closed:
                 return []

@@ -114,7 +114,7 @@ class _UnsatisfiableRangeError(StoreUnavailableError):
 def connect(
     config: "S3Config", prefix: str | None, request_timeout: timedelta = _REQUEST_TIMEOUT
 ) -> S3Store:
-    """A client for a bucket, or a prefix in it; making it sends nothing.
+    """Return a client for a bucket, or a prefix in it; making it sends nothing.
 
     Raises:
         StoreMisconfiguredError: One half of a key is missing.
@@ -149,7 +149,7 @@ async def object_size(objects: S3Store, path: str) -> int | None:
 
 
 async def object_sizes(objects: S3Store, paths: Mapping[str, str]) -> dict[str, int]:
-    """The sizes of the objects at many paths, by what these are named; absent ones are missing."""
+    """Return the sizes of objects at many paths, by the paths' names; absent ones are missing."""
     left = iter(paths.items())
     sizes: dict[str, int] = {}
     failures: list[StoreUnavailableError] = []
@@ -176,7 +176,7 @@ async def object_sizes(objects: S3Store, paths: Mapping[str, str]) -> dict[str, 
 
 
 async def found_object(objects: S3Store, path: str) -> ListedBlob | None:
-    """What is known of the blob at a path, `None` if there is none."""
+    """Return what is known of the blob at a path, `None` if there is none."""
     with failures_translated():
         try:
             return _described(await obstore.head_async(objects, path))
@@ -185,7 +185,7 @@ async def found_object(objects: S3Store, path: str) -> ListedBlob | None:
 
 
 async def listed_objects(objects: S3Store, folder: str) -> AsyncGenerator[ListedBlob, None]:
-    """The blobs below a project's folder, asked for a thousand at a time."""
+    """Yield the blobs below a project's folder, asked for a thousand at a time."""
     batches = aiter(obstore.list(objects, folder, chunk_size=_LISTED_AT_ONCE))
     while True:
         # Only the listing's own failures are translated, not what a caller throws in.

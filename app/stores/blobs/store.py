@@ -93,7 +93,7 @@ class BlobDraft(Protocol):
         ...
 
     def digest(self) -> str:
-        """The SHA-256 of what it has by now, as 64 hex digits."""
+        """Return the SHA-256 of what it has by now, as 64 hex digits."""
         ...
 
     def append(self, data: bytes) -> None:
@@ -110,7 +110,7 @@ class BlobDraft(Protocol):
         ...
 
     def read(self, start: int, size_bytes: int) -> bytes:
-        """Bytes from `start` on, fewer than asked for only at the end; also after the commit.
+        """Return bytes from `start` on, fewer than asked only at the end; also after the commit.
 
         Raises:
             StoreUnavailableError: They cannot be read.
@@ -133,11 +133,11 @@ class BlobReader(Protocol):
     """
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        """The reader itself."""
+        """Return the reader itself."""
         ...
 
     async def __anext__(self) -> bytes:
-        """The next piece, never empty.
+        """Return the next piece, never empty.
 
         Raises:
             StoreUnavailableError: The rest cannot be read; what came so far is right.
@@ -161,14 +161,14 @@ class BlobStore(Protocol):
     def writer(
         self, project_id: str, *, limit_bytes: int
     ) -> AbstractAsyncContextManager[BlobWriter]:
-        """A writer for bytes that arrive piece by piece, at most `limit_bytes` of them.
+        """Return a writer for bytes that arrive piece by piece, at most `limit_bytes` of them.
 
         Leaving the context without a commit, by whichever way, removes what was written.
         """
         ...
 
     def draft(self, project_id: str, *, limit_bytes: int) -> BlobDraft:
-        """A draft of at most `limit_bytes`; whoever asked for it discards it in the end."""
+        """Return a draft of at most `limit_bytes`; whoever asked for it discards it in the end."""
         ...
 
     async def put(self, project_id: str, source: MediaSource, *, limit_bytes: int) -> StoredBlob:
@@ -208,7 +208,7 @@ class BlobStore(Protocol):
     async def open(
         self, project_id: str, digest: str, *, start: int = 0, end: int | None = None
     ) -> BlobReader:
-        """The bytes from `start` up to, not including, `end`, clamped like a slice.
+        """Return the bytes from `start` up to, not including, `end`, clamped like a slice.
 
         The blob is known to be there when this returns. Pieces are at most 1 MiB.
 
@@ -219,11 +219,11 @@ class BlobStore(Protocol):
         ...
 
     async def size(self, project_id: str, digest: str) -> int | None:
-        """The blob's size in bytes, `None` if this project has no such blob."""
+        """Return the blob's size in bytes, `None` if this project has no such blob."""
         ...
 
     async def sizes(self, project_id: str, digests: Collection[str]) -> dict[str, int]:
-        """The sizes in bytes of many blobs, by digest, asked for together; absent ones are missing.
+        """Return many blobs' sizes in bytes, by digest, asked for at once; absent ones are missing.
 
         Raises:
             StoreUnavailableError: The store did not answer.
@@ -231,11 +231,11 @@ class BlobStore(Protocol):
         ...
 
     async def find(self, project_id: str, digest: str) -> ListedBlob | None:
-        """What lies under this digest, without reading it; `None` if there is nothing."""
+        """Return what lies under this digest, without reading it; `None` if there is nothing."""
         ...
 
     def listed(self, project_id: str) -> AsyncGenerator[ListedBlob, None]:
-        """All blobs of a project, in no particular order; takes memory for a few of them.
+        """Yield all blobs of a project, in no particular order; takes memory for a few of them.
 
         What is put or deleted meanwhile may be listed or not. Whatever has not the name of a blob
         is passed over. Close it unless it was read to its end.
@@ -286,7 +286,7 @@ class LocalBlobs(Protocol):
     """A store whose blobs are files of this machine."""
 
     async def path(self, project_id: str, digest: str) -> Path:
-        """Where the blob lies, absolute. Whoever reads it there must not change it.
+        """Return where the blob lies, absolute. Whoever reads it there must not change it.
 
         Raises:
             BlobMissingError: This project has no such blob.
@@ -302,7 +302,7 @@ class LinkedBlobs(Protocol):
     async def link(
         self, project_id: str, digest: str, *, content_type: str, disposition: str, seconds: int
     ) -> str:
-        """A URL under which the blob can be read with GET for so many seconds.
+        """Return a URL under which the blob can be read with GET for so many seconds.
 
         Whether there is such a blob is not looked at. The two headers are part of what is signed:
         under another type or disposition the URL is worth nothing.
@@ -323,7 +323,7 @@ class LinkedBlobs(Protocol):
 async def read_whole(
     blobs: BlobStore, project_id: str, digest: str, *, start: int = 0, end: int | None = None
 ) -> bytes:
-    """The bytes of a blob from `start` up to, not including, `end`.
+    """Return the bytes of a blob from `start` up to, not including, `end`.
 
     How many that may be is for the caller to limit.
 
@@ -336,7 +336,7 @@ async def read_whole(
 
 
 def blob_path(project_id: str, digest: str) -> str:
-    """Where a blob lives below a store's root: `blobs/<project>/<aa>/<digest>`.
+    """Return where a blob lives below a store's root: `blobs/<project>/<aa>/<digest>`.
 
     Nothing of the caller's text is part of it; the project is there as 16 digits of its SHA-256.
 
@@ -348,18 +348,18 @@ def blob_path(project_id: str, digest: str) -> str:
 
 
 def quarantine_path(project_id: str, digest: str) -> str:
-    """Where a blob is out of sight: `quarantine/<project>/<digest>`; see `blob_path`."""
+    """Return where a blob is out of sight: `quarantine/<project>/<digest>`; see `blob_path`."""
     _check_digest(digest)
     return f"quarantine/{_project_digits(project_id)}/{digest}"
 
 
 def project_path(project_id: str) -> str:
-    """Where all blobs of a project are: `blobs/<project>`."""
+    """Return where all blobs of a project are: `blobs/<project>`."""
     return f"blobs/{_project_digits(project_id)}"
 
 
 def is_blob_name(folder: str, name: str) -> bool:
-    """Whether an object is named as a blob is: its digest, in a folder of the first two digits."""
+    """Return whether an object is named as a blob: digest, in a folder of its first two digits."""
     return _DIGEST.match(name) is not None and folder == name[:2]
 
 
@@ -374,7 +374,7 @@ def _check_digest(digest: str) -> None:
 
 
 def too_large(limit_bytes: int) -> PayloadTooLargeError:
-    """The error for bytes beyond a limit, the same words from every store."""
+    """Return the error for bytes beyond a limit, the same words from every store."""
     return PayloadTooLargeError(
         f"The content is larger than the {limit_bytes} bytes that may be stored as one resource. "
         "Nothing was stored."

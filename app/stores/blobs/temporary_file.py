@@ -156,12 +156,12 @@ class TemporaryFile:
             self._close()
 
     def read(self, start: int, size_bytes: int) -> bytes:
-        """Bytes that were written, before or after they were published."""
+        """Return bytes that were written, before or after they were published."""
         with self._lock, FileIO(self.path) as file:
             return b"".join(_pieces(file.fileno(), start, size_bytes))
 
     def digest(self) -> str:
-        """The SHA-256 of what was written, as 64 hex digits."""
+        """Return the SHA-256 of what was written, as 64 hex digits."""
         with self._lock:
             return self._digest or self._hashed().hexdigest()
 
@@ -204,7 +204,7 @@ class TemporaryFile:
             digest.update(data)
 
     def _hashed(self) -> "hashlib._Hash":
-        """The digest of all bytes so far; waits for those that are still on their way."""
+        """Return the digest of all bytes so far; waits for those that are still on their way."""
         if self._hashing is not None:
             self._hashing.result()
             self._hashing = None

@@ -45,7 +45,7 @@ class DerivedImageRecords:
         self._scope.lock(_LOCK, shared=False)
 
     def find(self, source_digest: str, recipe_key: str) -> NotedImage | None:
-        """What was noted; `None` if nothing was."""
+        """Return what was noted; `None` if nothing was."""
         noted = derived_images.c
         statement = (
             self._scope.select(
@@ -66,7 +66,7 @@ class DerivedImageRecords:
         return NotedImage(DerivedImage(stored_resource(row), row.is_first_picture))
 
     def has_source(self, source_digest: str) -> bool:
-        """Whether something with these bytes is stored that was not derived itself."""
+        """Return whether something with these bytes is stored that was not derived itself."""
         return bool(self._with_source([source_digest]))
 
     def note(
@@ -141,6 +141,6 @@ class DerivedImageRecords:
         return found
 
     def _with_source(self, digests: Sequence[str]) -> set[str]:
-        """Those of the digests that something stored has which was not derived itself."""
+        """Return those of the digests that something stored has which was not derived itself."""
         digest = resources.c.digest
         return self._scope.column(digest, digest.in_(digests), resources.c.is_derived.is_(False))

@@ -123,7 +123,7 @@ class Engines:
 
 
 def database_url(url: str | None, data_dir: Path) -> URL:
-    """The database's address with its driver: the given one, else SQLite in the data directory.
+    """Return the database's address with its driver: the given, else SQLite in the data directory.
 
     Raises:
         ValueError: It is none.
@@ -141,13 +141,13 @@ def database_url(url: str | None, data_dir: Path) -> URL:
 
 
 def listen_address(url: str) -> str:
-    """The address of a PostgreSQL server as its own client takes it."""
+    """Return the address of a PostgreSQL server as its own client takes it."""
     plain = make_url(url).set(drivername="postgresql")
     return plain.render_as_string(hide_password=False)
 
 
 def open_engines(url: URL, *, pool_size: int, timeout_seconds: float) -> Engines:
-    """Engines over a database; nothing is connected yet."""
+    """Return engines over a database; nothing is connected yet."""
     threads = DatabaseThreads(pool_size, timeout_seconds)
     if url.get_backend_name() == "sqlite":
         return _open_sqlite(url, threads, pool_size, timeout_seconds)
@@ -230,7 +230,7 @@ def _become_writer(timeout_seconds: float, connection: DBAPIConnection, record: 
 
 
 def _check_not_ended(connection: DBAPIConnection, *_: object) -> None:
-    """Have another connection opened in the place of one that the server has ended.
+    """Cause another connection to be opened in the place of one that the server has ended.
 
     Asking the server, as the pool itself would, takes as long as most of what is read.
     """
@@ -328,7 +328,7 @@ def newest_revision() -> str:
 
 
 def current_revision(engine: Engine) -> str | None:
-    """The revision a database is at; `None` if it was never migrated."""
+    """Return the revision a database is at; `None` if it was never migrated."""
     with translated_errors(), engine.connect() as connection:
         return _read_revision(connection)
 

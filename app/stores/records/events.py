@@ -102,7 +102,7 @@ class EventRecords:
         self._noted: list[NewEvent] = []
 
     def note(self, event: NewEvent) -> None:
-        """Have an event written at the end of this transaction, if it gets there."""
+        """Note an event, to be written at the end of this transaction, if it gets there."""
         self._noted.append(event)
 
     @property
@@ -140,7 +140,7 @@ class EventRecords:
         return last
 
     def bounds(self) -> LogBounds:
-        """Which numbers are kept."""
+        """Return which numbers are kept."""
         row = self._scope.first(self._scope.select(projects))
         return LogBounds(row.events_removed, row.last_event) if row else LogBounds(0, 0)
 
@@ -152,7 +152,7 @@ class EventRecords:
         limit: int,
         most_bytes: int = MOST_BYTES,
     ) -> Sequence[LoggedEvent]:
-        """Up to `limit` events behind a number, of one session if it is given, in order.
+        """Return up to `limit` events behind a number, of one session if it is given, in order.
 
         They end with the one that passes `most_bytes`. One whose record was deleted in this
         moment is left out.
@@ -170,11 +170,11 @@ class EventRecords:
         ]
 
     def newest_with(self, session_id: str, seq: int) -> int | None:
-        """The number of the newest event of a session that has this `seq`, if it is kept."""
+        """Return the number of the newest event of a session that has this `seq`, if it is kept."""
         return self._number(func.max, events.c.session_id == session_id, events.c.seq == seq)
 
     def deletion_after(self, session_id: str, seq: int) -> int | None:
-        """The number of the newest deletion of a session that took a `seq` above this one."""
+        """Return the number of the newest deletion of a session that took a `seq` above this."""
         return self._number(
             func.max,
             events.c.session_id == session_id,
@@ -183,7 +183,7 @@ class EventRecords:
         )
 
     def first_deletion_from(self, session_id: str, seq: int) -> int | None:
-        """The number of the oldest deletion of a session that took this `seq`, or one above."""
+        """Return the number of the oldest deletion of a session that took at least this `seq`."""
         return self._number(
             func.min,
             events.c.session_id == session_id,
@@ -196,7 +196,7 @@ class EventRecords:
         self._scope.remove(events, events.c.session_id == session_id, events.c.type != _DELETION)
 
     def newest_expired(self, *, before: datetime, keep: int) -> int | None:
-        """The number up to which events are from before a moment, or beyond the newest `keep`.
+        """Return the number up to which events are before a moment, or beyond the newest `keep`.
 
         `None` if there are none.
         """
@@ -231,7 +231,7 @@ class EventRecords:
     def _number(
         self, pick: Callable[[Any], ColumnElement[Any]], *conditions: ColumnElement[bool]
     ) -> int | None:
-        """The largest or smallest number among some events, `None` if there are none."""
+        """Return the largest or smallest number among some events, `None` if there are none."""
         picked = pick(events.c.number).label("number")
         row = self._scope.first(self._scope.select(events, *conditions).with_only_columns(picked))
         return row.number if row else None
@@ -252,7 +252,7 @@ class EventRecords:
 
 
 def _given(place: int, event: NewEvent) -> dict[str, object]:
-    """An event as the recordset has it."""
+    """Return an event as the recordset has it."""
     created_at = microseconds(event.created_at)
     return values_of(
         event, place=place, created_at=created_at, members=json_text(dict(event.members))

@@ -92,7 +92,7 @@ _ENTRIES = Lookup(
 
 
 def _shown_by(table: AnyTable, entry_id: Column[str], *kinds: EntryKind) -> Lookup:
-    """What the entries of some kinds show, of a stretch of a history."""
+    """Return the lookup of what the entries of some kinds show, of a stretch of a history."""
     large = [column for column in table.c if isinstance(column.type, LargeBinary)]
     return Lookup(
         scoped_select(history_entries, *table.c)
@@ -173,7 +173,7 @@ class Stretch:
         ]
 
     def shown(self, kind: EntryKind, *alike: EntryKind) -> Sequence[Row[Any]]:
-        """The rows that the entries of a kind, and of those like it, stand for."""
+        """Return the rows that the entries of a kind, and of those like it, stand for."""
         if not any(row.kind == kind or row.kind in alike for row in self.rows):
             return []
         return self.scope.look_up(
@@ -244,7 +244,7 @@ class InteractionRecords(Repository):
         return NewRow(interactions, interaction_values(interaction))
 
     def find(self, session_id: str, interaction_id: str) -> StoredInteraction | None:
-        """The interaction of a session with this id."""
+        """Return the interaction of a session with this id."""
         row = self._scope.first(
             self._scope.select(
                 interactions,
@@ -289,7 +289,7 @@ class InteractionRecords(Repository):
         return [stored_interaction(row) for row in rows]
 
     def are_more(self, session_id: str, *, input_kind: InputKind | None, after_seq: int) -> bool:
-        """Whether there are interactions of a session after a `seq`."""
+        """Return whether there are interactions of a session after a `seq`."""
         rest = self._after(session_id, input_kind, after_seq)
         row = self._scope.first(rest.with_only_columns(interactions.c.seq).limit(1))
         return row is not None
@@ -314,7 +314,7 @@ def as_many_as_fit(sized: Sequence[Row[Any]], most_bytes: int) -> Sequence[Row[A
 
 
 def stored_interaction(row: Row[Any]) -> StoredInteraction:
-    """The interaction in a row of `interactions`."""
+    """Return the interaction in a row of `interactions`."""
     bindings = {} if row.bindings is None else parse_stored_json(row.bindings.encode())
     return read_row(StoredInteraction, row, bindings=bindings)
 
@@ -338,12 +338,12 @@ class MessageRecords(Repository):
         return NewRow(messages, message_values(message, session_id))
 
     def find(self, message_id: str) -> StoredHistoryMessage | None:
-        """The message with this id."""
+        """Return the message with this id."""
         row = self._scope.first(self._scope.select(messages, messages.c.message_id == message_id))
         return stored_message(row) if row else None
 
     def find_call(self, session_id: str, tool_call_id: str) -> StoredHistoryMessage | None:
-        """The first message that answered a tool call of a session."""
+        """Return the first message that answered a tool call of a session."""
         rows = self._scope.look_up(
             _FIND_ANSWER_TO_CALL, session_id=session_id, tool_call_id=tool_call_id
         )
@@ -351,7 +351,7 @@ class MessageRecords(Repository):
 
 
 def stored_message(row: Row[Any], *, is_page_fault: bool = False) -> StoredHistoryMessage:
-    """The message in a row of `messages`."""
+    """Return the message in a row of `messages`."""
     return read_row(StoredHistoryMessage, row, is_page_fault=is_page_fault)
 
 
@@ -385,12 +385,12 @@ class ToolResultRecords(Repository):
         return NewRow(tool_results, values)
 
     def find(self, tool_result_id: str) -> StoredToolResult | None:
-        """The record with this id."""
+        """Return the record with this id."""
         rows = self._scope.look_up(_FIND_RESULT, tool_result_id=tool_result_id)
         return read_row(StoredToolResult, rows[0]) if rows else None
 
     def find_call(self, session_id: str, tool_call_id: str) -> RecordedCall | None:
-        """What a tool call of a session has already answered."""
+        """Return what a tool call of a session has already answered."""
         rows = self._scope.look_up(
             _FIND_RESULT_OF_CALL, session_id=session_id, tool_call_id=tool_call_id
         )
@@ -401,7 +401,7 @@ class ToolResultRecords(Repository):
     def page(
         self, session_id: str | None, *, before_id: str | None, limit: int
     ) -> Sequence[StoredToolResult]:
-        """Up to `limit` records, newest first, older than `before_id`."""
+        """Return up to `limit` records, newest first, older than `before_id`."""
         statement = self._scope.select(tool_results)
         if session_id is not None:
             statement = statement.where(tool_results.c.session_id == session_id)

@@ -320,7 +320,7 @@ class PageLevelRecords(Repository):
     """The levels of one project's pages."""
 
     def of(self, page_id: str) -> Sequence[StoredRepresentation]:
-        """The levels of a page, in order."""
+        """Return the levels of a page, in order."""
         return [stored_level(row) for row in self._scope.look_up(_OF_PAGE, page_id=page_id)]
 
     def replace_many(

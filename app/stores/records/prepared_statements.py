@@ -77,14 +77,14 @@ class Prepared:
         self._readers = [(index, process) for index, process in readers if process is not None]
 
     def parameters(self, values: Mapping[str, object]) -> list[Any]:
-        """The values in the order of the text, as the driver takes them."""
+        """Return the values in the order of the text, as the driver takes them."""
         named = dict(self._constants)
         for name, value in values.items():
             named[name] = self._written(name, value)
         return [named[name] for name in self._names]
 
     def row(self, values: Sequence[Any]) -> Row[Any]:
-        """A row as the statement's columns have it."""
+        """Return a row as the statement's columns have it."""
         converted = list(values)
         for index, process in self._readers:
             converted[index] = process(converted[index])
@@ -97,7 +97,7 @@ class Prepared:
 
 @lru_cache(_MOST_KEPT)
 def prepared(statement: Executable, names: tuple[str, ...], *, is_postgresql: bool) -> Prepared:
-    """A statement that is kept, made ready the first time.
+    """Return a statement that is kept, made ready the first time.
 
     Args:
         statement: It is known by itself: one that is made anew is compiled anew.
@@ -108,7 +108,7 @@ def prepared(statement: Executable, names: tuple[str, ...], *, is_postgresql: bo
 
 
 def _reader(column: ColumnElement[Any], dialect: Dialect) -> _Process | None:
-    """What makes a value of the database one of ours, where it is not one already."""
+    """Return what makes a value of the database one of ours, where it is not one already."""
     kind = column.type
     if isinstance(kind, TypeDecorator):
         # All of ours are over types whose values need no work of their own.
@@ -117,7 +117,7 @@ def _reader(column: ColumnElement[Any], dialect: Dialect) -> _Process | None:
 
 
 def _columns_of(statement: Any) -> list[ColumnElement[Any]]:  # noqa: ANN401 - any statement
-    """What a select selects, or a change returns."""
+    """Return what a select selects, or a change returns."""
     columns: list[ColumnElement[Any]] = []
     told = getattr(statement, "selected_columns", None)
     for each in getattr(statement, "_returning", ()) if told is None else told:
@@ -144,7 +144,7 @@ class Lookup:
         self._prepared = Prepared(_short(statement, large))
 
     def read(self, connection: sqlite3.Connection, values: Values) -> Sequence[Row[Any]] | None:
-        """The rows, or `None` if one of them is too large."""
+        """Return the rows, or `None` if one of them is too large."""
         ready = self._prepared
         # To the end, so that the read is over.
         rows = connection.execute(ready.text, ready.parameters(values)).fetchall()
@@ -153,7 +153,7 @@ class Lookup:
 
 
 def _short(statement: Select[Any], large: Sequence[ColumnElement[bytes]]) -> Select[Any]:
-    """The select without values that are too large, and whether it has them all, at the end."""
+    """Return the select without too large values, and whether it has them all, at the end."""
     # Both databases know the length of a blob without reading it.
     sizes = [func.coalesce(func.length(column), literal_column("0")) for column in large]
     is_short = sum(sizes, start=literal_column("0")) <= literal_column(str(_LARGEST_BYTES))
@@ -178,7 +178,7 @@ A function of a module, or what `touch` returns: the statement that is made of i
 
 
 def upsert(table: Table, *, is_postgresql: bool) -> Upsert:
-    """An insert that can be told what to do where a key is taken."""
+    """Return an insert that can be told what to do where a key is taken."""
     return postgresql.insert(table) if is_postgresql else sqlite.insert(table)
 
 
@@ -218,5 +218,5 @@ def merging(table: Table, merge: Merge, *, is_postgresql: bool) -> Upsert:
 
 @cache
 def returning(statement: Upsert, table: Table) -> ReturningInsert[Any]:
-    """A statement for one row, which is returned as it then is."""
+    """Return a statement for one row, which is returned as it then is."""
     return statement.returning(table)

@@ -37,12 +37,12 @@ class ProjectRecords:
         self._connection.run_many(statement, [{"project_id": project_id, "created_at": now}])
 
     def list_ids(self) -> list[str]:
-        """The ids of all projects, in their order."""
+        """Return the ids of all projects, in their order."""
         statement = select(projects.c.project_id).order_by(projects.c.project_id)
         return list(self._connection.execute(statement).scalars())
 
     def ids_to_index(self) -> list[str]:
-        """The ids of the projects in which something waits to be indexed."""
+        """Return the ids of the projects in which something waits to be indexed."""
         waiting = [
             exists().where(
                 search_entries.c.project_id == projects.c.project_id,
@@ -58,19 +58,19 @@ class ProjectRecords:
         self._connection.execute(api_keys.insert().values(values_of(key)))
 
     def find_secret(self, key_id: str) -> StoredSecret | None:
-        """What lets the owner of the key with this id in; the key may be revoked."""
+        """Return what lets the owner of the key with this id in; the key may be revoked."""
         rows = self._connection.look_up(_FIND_SECRET, {"key_id": key_id}, is_short=True)
         return read_row(StoredSecret, rows[0]) if rows else None
 
     def valid_keys(self, key_ids: Collection[str]) -> set[str]:
-        """Those of some keys that are not revoked."""
+        """Return those of some keys that are not revoked."""
         statement = select(api_keys.c.key_id).where(
             api_keys.c.key_id.in_(key_ids), api_keys.c.revoked_at.is_(None)
         )
         return set(self._connection.execute(statement).scalars())
 
     def list_keys(self) -> list[ApiKey]:
-        """All keys, oldest first."""
+        """Return all keys, oldest first."""
         statement = select(api_keys).order_by(api_keys.c.created_at, api_keys.c.key_id)
         return [read_row(ApiKey, row) for row in self._connection.execute(statement)]
 

@@ -89,7 +89,7 @@ class ResourceRecords:
     def relink(
         self, kept: Collection[Resource], *, owner_kind: str, owner_id: str, session_id: str | None
     ) -> None:
-        """As `ensure_linked`, and the owner no longer refers to anything else."""
+        """Do as `ensure_linked`, and note that the owner no longer refers to anything else."""
         self.ensure_linked(kept, owner_kind=owner_kind, owner_id=owner_id, session_id=session_id)
         self.unlink(owner_kind, owner_id, but={resource.resource_id for resource in kept})
 
@@ -100,19 +100,19 @@ class ResourceRecords:
         self._scope.remove(resource_links, of_owner, links.resource_id.not_in(but))
 
     def find(self, resource_id: str) -> Resource | None:
-        """The resource with this id."""
+        """Return the resource with this id."""
         rows = self._scope.look_up(_FIND, resource_id=resource_id)
         return stored_resource(rows[0]) if rows else None
 
     def find_all(self, resource_ids: Collection[str]) -> dict[str, Resource]:
-        """Those of the resources that exist, by id."""
+        """Return those of the resources that exist, by id."""
         rows = self._scope.rows_with(resources.c.resource_id, resource_ids)
         return {row.resource_id: stored_resource(row) for row in rows}
 
     def find_in_session(
         self, resource_ids: Collection[str], session_id: str
     ) -> dict[str, Resource]:
-        """Those of the resources that something in the session refers to, by id."""
+        """Return those of the resources that something in the session refers to, by id."""
         found: dict[str, Resource] = {}
         for batch in in_batches(resource_ids):
             links = resource_links.c
@@ -126,7 +126,7 @@ class ResourceRecords:
         return found
 
     def owners(self, resource_id: str, *, limit: int) -> list[tuple[str, str]]:
-        """Up to `limit` things that refer to a resource, as (kind, id)."""
+        """Return up to `limit` things that refer to a resource, as (kind, id)."""
         statement = (
             self._scope.select(resource_links, resource_links.c.resource_id == resource_id)
             .order_by(resource_links.c.owner_kind, resource_links.c.owner_id)
@@ -144,7 +144,7 @@ class ResourceRecords:
         self._scope.remove(resources, resources.c.resource_id == resource_id)
 
     def page(self, *, before: tuple[datetime, str] | None, limit: int) -> Sequence[Resource]:
-        """Up to `limit` resources, newest first, behind a (created_at, id) position."""
+        """Return up to `limit` resources, newest first, behind a (created_at, id) position."""
         moment, identity = resources.c.created_at, resources.c.resource_id
         listed = self._scope.select(resources)
         listed = newest_first(listed, moment, identity, before=before, limit=limit)
@@ -158,7 +158,7 @@ def _values(resource: Resource) -> dict[str, object]:
 
 
 def _taken_over(offered: Offered) -> Mapping[str, ColumnElement[Any]]:
-    """What becomes of a descriptor that is stored again: a derived one is as if it were new."""
+    """Return what becomes of a descriptor stored again: a derived one is as if it were new."""
     stored = resources.c
     return {
         "is_derived": offered.is_derived,
@@ -167,7 +167,7 @@ def _taken_over(offered: Offered) -> Mapping[str, ColumnElement[Any]]:
 
 
 def stored_resource(row: Row[Any]) -> Resource:
-    """The resource in a row of `resources`."""
+    """Return the resource in a row of `resources`."""
     return read_row(Resource, row, hints=read_row(MediaHints, row))
 
 

@@ -53,7 +53,7 @@ class StoredTotal:
         return self.stored_bytes + self.reserved_bytes
 
     def without(self, size_bytes: int) -> "StoredTotal":
-        """What it was before so many bytes were stored."""
+        """Return what it was before so many bytes were stored."""
         return StoredTotal(self.stored_bytes - size_bytes, self.reserved_bytes)
 
 
@@ -70,7 +70,7 @@ class StoredBlobRecords(Repository):
     """The blobs one project keeps, as they count towards its quota."""
 
     def total(self) -> StoredTotal:
-        """What is kept and on its way; it stays so until the transaction ends."""
+        """Return what is kept and on its way; it stays so until the transaction ends."""
         row = self._scope.insert_or_merge(
             stored_totals, touch("project_id"), stored_bytes=0, reserved_bytes=0
         )
@@ -135,12 +135,12 @@ class StoredBlobRecords(Repository):
             self._change(entered=-size_bytes)
 
     def sizes(self, digests: Collection[str]) -> dict[str, int]:
-        """The sizes of those of at most 500 blobs that are counted, by digest."""
+        """Return the sizes of those of at most 500 blobs that are counted, by digest."""
         wanted = self._scope.select(stored_blobs, stored_blobs.c.digest.in_(sorted(digests)))
         return {row.digest: row.size_bytes for row in self._scope.all(wanted)}
 
     def uncounted(self, *, after: str, limit: int) -> dict[str, int]:
-        """Up to `limit` blobs that rows need and that are not counted, behind a digest or `""`.
+        """Return up to `limit` blobs that rows need and are not counted, behind a digest or `""`.
 
         Sizes by digest, in order.
         """
@@ -157,7 +157,7 @@ class StoredBlobRecords(Repository):
         return {digest: found[digest] for digest in sorted(found)[:limit]}
 
     def unneeded(self, *, after: str, limit: int) -> list[str]:
-        """Up to `limit` digests that are counted and that no row needs, behind one or `""`."""
+        """Return up to `limit` digests that are counted and no row needs, behind one or `""`."""
         found = self._scope.select(stored_blobs, stored_blobs.c.digest > after)
         for table in (resources, upload_segments):
             found = found.where(~self._alike(stored_blobs, table))
@@ -165,7 +165,7 @@ class StoredBlobRecords(Repository):
         return [row.digest for row in rows]
 
     def _alike(self, outer: AnyTable, inner: AnyTable) -> ColumnElement[bool]:
-        """Whether a table has a row of the project with the digest of a row of another."""
+        """Return whether a table has a row of the project with the digest of a row of another."""
         return self._scope.select(inner, inner.c.digest == outer.c.digest).exists()
 
     def _entered(self, sizes: Mapping[str, int]) -> int:

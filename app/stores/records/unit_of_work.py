@@ -197,7 +197,7 @@ class Records:
         await self._engines.close()
 
     async def _size_of(self, project_id: str, claim: ClaimOver) -> int | None:
-        """The size of a blob that has come back behind a claim, if it has."""
+        """Return the size of a blob that has come back behind a claim, if it has."""
         return None if self._blob_size is None else await self._blob_size(project_id, claim.digest)
 
     def _tell(self, project_id: str, last_event: int | None) -> None:

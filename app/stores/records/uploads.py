@@ -21,7 +21,7 @@ class UploadRecords:
         self._scope.insert(uploads, **values_of(upload))
 
     def find(self, upload_id: str) -> ResumableUpload | None:
-        """The upload with this id."""
+        """Return the upload with this id."""
         row = self._scope.first(self._scope.select(uploads, uploads.c.upload_id == upload_id))
         return read_row(ResumableUpload, row) if row else None
 
@@ -54,7 +54,7 @@ class UploadRecords:
         return True
 
     def segments(self, upload_id: str) -> Sequence[Segment]:
-        """What has come of an upload, in order; nothing any more once it is complete."""
+        """Return what has come of an upload, in order; nothing any more once it is complete."""
         rows = self._scope.all(
             self._scope.select(upload_segments, upload_segments.c.upload_id == upload_id).order_by(
                 upload_segments.c.start

@@ -207,7 +207,7 @@ def stem_marks(words: str) -> list[str]:
 
 
 def opening(heading: ColumnElement[str], text: ColumnElement[str]) -> ColumnElement[str]:
-    """What is ranked: the beginnings of its padded words, each in a line."""
+    """Return what is ranked: the beginnings of its padded words, each in a line."""
     lines: list[ColumnElement[str]] = [
         func.substr(words, 1, _RANKED_CHARS, type_=Text) for words in (heading, text)
     ]

@@ -1237,5 +1237,5 @@ def get_version() -> Call[models.Version]:
 
 
 def get_metrics() -> Call[str]:
-    """Metrics in Prometheus' text format."""
+    """Return metrics in Prometheus' text format."""
     return Call("GET", "/metrics", decode=text_of, is_repeatable=True)
