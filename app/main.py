@@ -179,7 +179,7 @@ def _give_content_its_host(app: FastAPI, settings: Settings) -> None:
 
 
 def _calling_origins(settings: Settings) -> tuple[str, ...]:
-    """The origins whose pages may call; to the content URL, the service's own is another one."""
+    """Return the origins whose pages may call; to the content URL, the service's own is foreign."""
     if settings.content_url is None or settings.origin is None:
         return settings.cors_origins
     return (*settings.cors_origins, settings.origin)

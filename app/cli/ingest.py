@@ -96,7 +96,7 @@ def _value(content: bytes, settings: Settings) -> JsonValue:
 
 
 def _names(content: bytes, value: JsonValue) -> list[str]:
-    """The names of the call that a file answers: by its JSON, and as earlier versions made it."""
+    """Return the names of the call that a file answers: by its JSON, and as in older versions."""
     of_json = json_digest(value, body_bytes=len(content)).removeprefix(SCHEME)
     return [f"cli-{each[:16]}" for each in (of_json, hashlib.sha256(content).hexdigest())]
 

@@ -43,7 +43,7 @@ class DatabaseSettings(SettingsGroup):
     @field_validator("url")
     @classmethod
     def _unset_if_empty(cls, url: SecretStr | None) -> SecretStr | None:
-        """Return what a file for containers leaves empty is not set."""
+        """Treat what a file for containers leaves empty as not set."""
         return url if url is not None and url.get_secret_value() else None
 
 

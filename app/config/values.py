@@ -151,7 +151,7 @@ def _shown(value: str) -> str:
 
 
 def origin_of(url: str) -> str:
-    """The origin of an http(s) URL as browsers say it: in lower case, without a default port."""
+    """Return the origin of an http(s) URL as browsers say it: lower case, without default port."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     name = f"[{host}]" if ":" in host else host

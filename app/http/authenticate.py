@@ -45,7 +45,7 @@ async def authenticate(connection: HTTPConnection) -> str:
 
 
 async def caller_by_key(connection: HTTPConnection) -> Caller:
-    """Who has the key of a request. Raises what `authenticate` does."""
+    """Return who has the key of a request. Raises what `authenticate` does."""
     caller = await container_of(connection).access.caller_of(_authorization(connection.scope))
     count_request(connection, caller)
     return caller

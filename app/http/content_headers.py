@@ -158,7 +158,7 @@ def parse_repr_digest(header: str) -> str | None:
 
 
 def wants_repr_digest(header: str | None) -> bool:
-    """Whether to send `Repr-Digest`, given `Want-Repr-Digest`; true unless it asks for others only.
+    """Return whether to send `Repr-Digest`: yes, unless `Want-Repr-Digest` asks for others only.
 
     A header that cannot be read is ignored, as structured fields are.
 

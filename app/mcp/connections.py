@@ -49,7 +49,7 @@ class Connection(Protocol):
         """Tell it to end, whatever it is doing."""
 
     async def ended(self) -> tuple[int, str]:
-        """Return, of one that has ended, its exit status, and a sentence unless that is 0."""
+        """Return the exit status of one that has ended, and a sentence unless that is 0."""
 
 
 Connect = Callable[[], AbstractAsyncContextManager[Connection]]

@@ -64,7 +64,7 @@ _TO_LETTERS = bytes(_LETTER[0] if chr(each) in f"{_ALPHABET}-_" else 0 for each 
 
 
 def _encoded_start(start: bytes) -> str:
-    """A pattern for base64 of anything that begins with these two bytes, in either alphabet."""
+    """Return a pattern for base64, in either alphabet, of what begins with these two bytes."""
     first, second, third = start[0] >> 2, (start[0] & 3) << 4 | start[1] >> 4, (start[1] & 15) << 2
     return "".join((_one_of(first, 1), _one_of(second, 1), _one_of(third, 4)))
 
@@ -90,7 +90,7 @@ class Run:
 
 
 def decode_undeclared(text: str) -> bytes | None:
-    """The bytes of a text that is base64 as a whole and shows a file's signature, else `None`."""
+    """Return the bytes of a text that is all base64 and shows a file's signature, else `None`."""
     start = len(text) - len(text.lstrip())
     if len(text) - start < CERTAIN_BASE64_CHARS or not shows_signature(text, start):
         return None
@@ -138,7 +138,7 @@ def shows_signature(text: str, start: int) -> bool:
 
 
 def _has_letters_in_a_row(text: str, start: int, end: int) -> bool:
-    """Whether a run begins somewhere, in a tenth of the time that it takes to find out where."""
+    """Return whether a run begins somewhere, in a tenth of the time of finding out where."""
     row = _LETTER * _RUN_START_CHARS
     for at in range(start, end, WINDOW_CHARS):
         window = text[at : min(at + WINDOW_CHARS + _RUN_START_CHARS, end)]
@@ -269,7 +269,7 @@ class _Lines:
         return next(matches, None)
 
     def _next_width(self, end: int, separator: str) -> int:
-        """The width of the line below `end`; 0 if there is none, or if other base64 begins."""
+        """Return the width of the line below `end`; 0 if there is none, or other base64 begins."""
         found = _SEPARATORS[separator].match(self._text, end)
         if not found or shows_signature(self._text, found.end()):
             return 0

@@ -55,7 +55,7 @@ def decode_base64(text: str) -> bytes | None:
 
 
 def decode_percent_encoded_base64(text: str) -> bytes | None:
-    """As `decode_base64`, for text in which `+`, `/` and `=` may be percent-encoded."""
+    """Decode like `decode_base64`, for text in which `+`, `/` and `=` may be percent-encoded."""
     if "%" not in text:
         return decode_base64(text)
     if not text.isascii():
@@ -129,7 +129,7 @@ class _Breaks:
     is_closed: bool = False
 
     def without(self, text: bytes) -> bytes:
-        """The text without its breaks; it may begin and end within a line, not within a break."""
+        """Return the text without its breaks; its ends may be within a line, but not in a break."""
         if not self.separator and (found := text.find(b"\n")) >= 0:
             self.separator = b"\r\n" if text[found - 1 : found] == b"\r" else b"\n"
         if not self.separator:
@@ -143,7 +143,7 @@ class _Breaks:
         return b"".join((*lines, rest))
 
     def put_into(self, compact: bytes) -> bytes:
-        """Return a text without breaks, with them again."""
+        """Put the breaks back into a text without them."""
         if not self.separator:
             return compact
         step = self.others or max(len(compact), 1)
@@ -198,7 +198,7 @@ class Base64Lines:
             raise
 
     def take_plain(self, data: bytes, start: int, end: int) -> bytes | None:
-        """The bytes that the characters `data[start:end]` complete; `None` if one is special.
+        """Return the bytes that characters `data[start:end]` complete; `None` if one is special.
 
         One pass for what is nearly all of a long text: whatever is not of the standard alphabet
         makes decoding fail, and then nothing was taken.
@@ -274,7 +274,7 @@ class Base64Lines:
         )
 
     def plain_spelling(self, last: bytes) -> tuple[bool, bool] | None:
-        """Whether the alphabet is the URL-safe one, and whether it is padded; after its end only.
+        """Return whether the alphabet is URL-safe, and whether it is padded; after its end only.
 
         Args:
             last: The bytes that `finish` gave.
@@ -291,11 +291,11 @@ class Base64Lines:
         return (bool(self._is_url_safe), bool(self._tail) or not padding) if is_plain else None
 
     def written(self, compact: bytes) -> bytes:
-        """Standard base64 without padding as this text would have it: alphabet, breaks and end."""
+        """Write unpadded standard base64 as this text would have it: alphabet, breaks and end."""
         return self._breaks.put_into(self.in_alphabet(compact)) + self._held + self._tail
 
     def in_alphabet(self, compact: bytes) -> bytes:
-        """Standard base64 in the alphabet of this text."""
+        """Write standard base64 in the alphabet of this text."""
         return compact.translate(_TO_URL_SAFE) if self._is_url_safe else compact
 
     def _take(self, text: bytes) -> bytes:

@@ -76,7 +76,7 @@ def value_at(value: object, path: Path) -> object:
 
 
 def byte_sequence(value: object) -> bytes | None:
-    """The bytes of `[137,80,…]`, of `{"0":137,"1":80,…}` and of a Node Buffer, else `None`."""
+    """Return the bytes of `[137,80,…]`, `{"0":137,"1":80,…}` and a Node Buffer, else `None`."""
     if isinstance(value, dict):
         if value.get("type") == "Buffer":
             value = value.get("data")
@@ -113,7 +113,7 @@ def match_typed_block(block: dict[str, object]) -> MediaMatch | None:
 def _is_record_of(
     block: dict[str, object], path: Path, payload: Payload, kind: ClaimedKind | None
 ) -> bool:
-    """Whether a block only looks like one: {"type":"file","url":"/a/b","size":9} in a listing."""
+    """Return whether a block is a mere record: {"type":"file","url":"/a","size":9} in a listing."""
     if not is_url_path(path) or not isinstance(payload, str):
         return False
     is_path = len(payload) < CERTAIN_BASE64_CHARS and not _SCHEME.match(payload)
@@ -162,7 +162,7 @@ def match_linked_media(members: dict[str, object]) -> MediaMatch | None:
 
 
 def is_binary_content(members: dict[str, object]) -> bool:
-    """Whether an object is a `BinaryContent` of pydantic-ai, whose data are always base64."""
+    """Return whether an object is pydantic-ai's `BinaryContent`, whose data are always base64."""
     return members.get("kind") == "binary" and "media_type" in members
 
 
@@ -287,7 +287,7 @@ def _mime_type(block: dict[str, object], place: Path) -> tuple[Path, str] | None
 
 
 def _range(container: dict[str, object], place: Path) -> tuple[Path, str] | None:
-    """What tells the kind of a medium, and no more; the word alone is a block's own `type`."""
+    """Return what tells a medium's kind, and no more; the word alone is a block's own `type`."""
     for key in block_table.KNOWN.type_names:
         claimed = container.get(key)
         if not isinstance(claimed, str) or (key == "type" and "/" not in claimed):

@@ -182,7 +182,7 @@ def _has_blanks(body: str) -> bool:
 
 
 def _charset(head: re.Match[str], body: str) -> str:
-    """In which charset a body is; one that holds more than URIs may is UTF-8 already."""
+    """Return the charset of a body; one that holds more than URIs may is UTF-8 already."""
     named = _CHARSET.search(unquote(_described(head))) if body.isascii() else None
     charset = named.group(1).strip().lower() if named else ""
     return charset if charset in _CHARSETS else "utf-8"
@@ -237,7 +237,7 @@ def base64_head_end(text: str) -> int:
 
 
 def has_scheme(text: str) -> bool:
-    """Whether a data URI may begin somewhere in a text, in a fifth of the time that finding takes.
+    """Return whether a data URI may begin in a text, in a fifth of the time that finding one takes.
 
     Outside of ASCII there are no such letters, whatever their bytes are.
     """
@@ -250,7 +250,7 @@ def has_scheme(text: str) -> bool:
 
 
 def find_data_uris(text: str) -> Iterator[DataUriSpan]:
-    """The data URIs inside a text, in order; those that hold nothing usable are passed over."""
+    """Yield the data URIs inside a text, in order, passing over those that hold nothing usable."""
     if not has_scheme(text):
         return
     position = 0
@@ -303,7 +303,7 @@ def _head(text: str) -> re.Match[str] | None:
 
 
 def _described(head: re.Match[str]) -> str:
-    """What stands between the scheme and the comma, without the word that announces base64."""
+    """Return what is between the scheme and the comma, without the word that announces base64."""
     described: str = head["of_text"] if head["base64"] is None else head["of_base64"]
     return described
 

@@ -184,7 +184,7 @@ def _duration_seconds(file: WindowedFile, mime_type: str) -> float | None:
 
 
 def _matroska_duration(data: bytes) -> float | None:
-    """Duration times TimestampScale, both from the segment's Info element (RFC 9559, 5.1.2)."""
+    """Return Duration times TimestampScale, both from the segment's Info (RFC 9559, 5.1.2)."""
     scale = _DEFAULT_TIMESTAMP_SCALE
     ticks: float | None = None
     for segment_start, segment_end in _elements(data, 0, len(data), _SEGMENT):

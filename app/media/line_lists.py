@@ -78,7 +78,7 @@ def _are_lines(lines: list[str], head: int) -> bool:
 
 
 def _is_wrapped(lines: list[str], head: int) -> bool:
-    """Whether one or two lines are what was wrapped, and no file with something beside it."""
+    """Return whether one or two lines are what was wrapped, not a file with something beside it."""
     if len(lines) > 2:
         return True
     length = sum(map(len, lines)) - head
@@ -87,7 +87,7 @@ def _is_wrapped(lines: list[str], head: int) -> bool:
 
 
 def _looks_encoded(joined: str, lines: list[str], *, has_ends: bool) -> bool:
-    """Whether lines that nothing but a declaration speaks for are base64 and not some names."""
+    """Return whether lines that only a declaration speaks for are base64 and not some names."""
     if not all(kind.search(joined, 0, _JUDGED_CHARS) for kind in _KINDS_OF_CHARACTERS):
         return False
     columns = len(lines[0])

@@ -235,7 +235,7 @@ def is_strong_signature(head: bytes) -> bool:
 
 
 def canonical_mime_type(text: str) -> str | None:
-    """The type in lower case, without parameters, under its one name; `None` if it is no type."""
+    """Return the type in lower case, under its one name, no parameters; `None` if it is no type."""
     mime_type = text.partition(";")[0].strip().lower()
     if not _MIME_TYPE.match(mime_type):
         return None
@@ -316,7 +316,7 @@ def _registry() -> mimetypes.MimeTypes:
 
 
 def is_media_range(text: str) -> bool:
-    """Whether a text is a MIME type, `family/*` or `*/*`, in small letters and without parameters.
+    """Return whether a text is a MIME type, `family/*` or `*/*`, in lower case, without parameters.
 
     Source: RFC 9110 §12.5.1.
     """

@@ -21,7 +21,7 @@ JsonData: TypeAlias = Any
 
 
 def frozen(value: JsonData) -> JsonData:
-    """A JSON value with read-only mappings for objects and tuples for arrays, at any depth."""
+    """Return a JSON value with read-only mappings for objects, tuples for arrays, at any depth."""
     return _rebuilt(value, MappingProxyType, tuple)
 
 
@@ -71,7 +71,7 @@ class FrozenModel(BaseModel):
     """Optional fields that are dumped as null rather than left out."""
 
     def dump(self) -> dict[str, JsonData]:
-        """The model as the JSON object it stands for, optional fields without a value left out.
+        """Return the JSON object the model stands for, optional fields without a value left out.
 
         Moments are RFC 3339 text: `Z` for UTC, other offsets as they are, a fraction if there is
         one.
@@ -94,7 +94,7 @@ class WireModel(FrozenModel):
     """Fields for which null is a value: they are left out only if they were never set."""
 
     def wire(self) -> dict[str, object]:
-        """The model as the JSON object it stands for: aliases as keys, absent optionals left out.
+        """Return the JSON object the model stands for: aliases as keys, absent optionals left out.
 
         JSON values inside (`structuredContent`, `annotations`) are handed through untouched
         rather than walked: they may nest deeper than a serializer's recursion allows.

@@ -33,7 +33,7 @@ def is_id(text: str) -> bool:
 
 
 def utc_now() -> datetime:
-    """Now, in UTC, to the microsecond."""
+    """Return the present moment, in UTC, to the microsecond."""
     return datetime.now(UTC)
 
 
@@ -117,7 +117,7 @@ def decode_moment_cursor(name: ListName, cursor: str | None) -> tuple[datetime, 
 
 
 def _is_sound(element: str | int) -> bool:
-    """Whether both databases take the element: our ids are plain words, our numbers fit 63 bits."""
+    """Return whether both databases take it: our ids are plain words, our numbers fit 63 bits."""
     if isinstance(element, int):
         return 0 <= element <= _LARGEST_NUMBER
     return element.isascii() and element.isprintable()

@@ -80,7 +80,7 @@ class ChatMessage(FrozenModel):
 
 
 def _read_input(value: object, _: object) -> object:
-    """Text, a rich input, or a legacy object, kept whole where it is not exactly a rich one."""
+    """Return text, a rich input, or a legacy object, kept whole unless it is exactly a rich one."""
     if isinstance(value, str | MultiModalInput):
         return value
     if not isinstance(value, Mapping):

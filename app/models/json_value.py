@@ -74,7 +74,7 @@ def parse_json(body: bytes, *, max_depth: int, max_nodes: int, spelled: bool = F
 def parse_repaired_json(
     body: bytes, *, max_depth: int, max_nodes: int, spelled: bool = False
 ) -> JsonValue:
-    """As `parse_json`, with U+FFFD for every lone surrogate, which no UTF-8 text can hold.
+    """Parse like `parse_json`, with U+FFFD for every lone surrogate, which no UTF-8 text can hold.
 
     Raises:
         InvalidJsonError, PayloadTooLargeError: As `parse_json`; or two keys of an object differ in
@@ -166,7 +166,7 @@ def _check_shape(text: str, max_depth: int, max_nodes: int) -> None:
 
 
 def _has_few_marks(text: str, max_depth: int, max_nodes: int) -> bool:
-    """Whether a text is within the bounds even if all that is in its strings were outside of them.
+    """Return whether a text is within the bounds even if all in its strings were outside of them.
 
     So it is with nearly all texts, and their strings need not be looked for.
     """
@@ -175,7 +175,7 @@ def _has_few_marks(text: str, max_depth: int, max_nodes: int) -> bool:
 
 
 def _outside_strings(text: str) -> Iterator[str]:
-    """A JSON text without its strings, piece by piece; one that is not closed ends with the text.
+    """Yield a JSON text without its strings, in pieces; one that is not closed ends with the text.
 
     No character is looked at more than a few times, whatever the text is.
     """
@@ -191,7 +191,7 @@ def _outside_strings(text: str) -> Iterator[str]:
 
 
 def _string_end(text: str, start: int) -> int:
-    """Where the string ends that has its first character at `start`, behind its quotation mark."""
+    """Return the end, behind its quotation mark, of the string that begins at `start`."""
     while start < len(text):
         end = match_end(_TO_STRING_END, text, start, start + WINDOW_CHARS)
         if text.startswith('"', end):
@@ -303,7 +303,7 @@ def _write(value: JsonValue) -> TextTemplate:
 
 
 def _tokens(node: dict[str, Any] | list[Any]) -> list[Any]:
-    """What an object or an array is made of: pieces of its text, and values to be encoded."""
+    """Return what an object or array is made of: pieces of its text, and values to be encoded."""
     opening, closing = _OBJECT if isinstance(node, dict) else _ARRAY
     tokens: list[Any] = [opening]
     if isinstance(node, dict):

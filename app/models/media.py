@@ -29,11 +29,11 @@ class MediaSource(Protocol):
         ...
 
     def read(self, start: int, size_bytes: int) -> bytes:
-        """So many bytes from a position on, fewer only at the end of the medium."""
+        """Return so many bytes from a position on, fewer only at the end of the medium."""
         ...
 
     def chunks(self) -> Iterator[bytes]:
-        """Return all bytes in order, in pieces of at most `CHUNK_BYTES`; every call starts anew."""
+        """Yield all bytes in order, in pieces of at most `CHUNK_BYTES`; every call starts anew."""
         ...
 
 

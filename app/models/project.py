@@ -48,13 +48,13 @@ class PresentedKey:
         return hashlib.sha256(self.secret.encode()).hexdigest()
 
     def opens(self, stored: StoredSecret | None) -> bool:
-        """Whether the secret is that of a key that is still valid; compared in constant time."""
+        """Return whether the secret is that of a key still valid; compared in constant time."""
         expected = stored.secret_sha256 if stored else "0" * 64
         same = hmac.compare_digest(self.secret_sha256, expected)
         return same and stored is not None and not stored.is_revoked
 
     def __str__(self) -> str:
-        """The key as it is written down. The checksum finds typing errors without a look-up."""
+        """Return the key as written down. The checksum finds typing errors without a look-up."""
         stem = f"pf_{self.key_id}_{self.secret}"
         return f"{stem}_{_checksum(stem)}"
 

@@ -135,7 +135,7 @@ class SearchQuery:
 
 
 def fold(text: str) -> str:
-    """A text as search compares it: compatibility forms unified, without case and accents."""
+    """Return a text as search compares it: compatibility forms unified, without case or accents."""
     if text.isascii():
         return text.lower()
     text = _TOWER.sub(lambda tower: tower.group()[:_HIGHEST_TOWER], text)

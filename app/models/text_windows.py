@@ -119,7 +119,7 @@ class LineRange:
     tail: int | None = None
 
     def within(self, total: int) -> tuple[int, int]:
-        """The first and the last line in a text of `total` lines; nothing where last < first."""
+        """Return the first and last line in a text of `total` lines; nothing where last < first."""
         if self.tail is not None:
             return max(1, total - self.tail + 1), total
         return self.first, total if self.last is None else min(self.last, total)

@@ -263,7 +263,7 @@ class DeadlineProtocol(LingeringProtocol):
             return
 
     def _resume_behind_head(self) -> None:
-        """Have the body read by a new parser: the one before leaves all that follows alone."""
+        """Let a new parser read the body: the one before leaves all that follows alone."""
         self._offers_another_protocol = False
         self.parser = httptools.HttpRequestParser(self)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)

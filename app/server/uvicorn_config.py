@@ -25,7 +25,7 @@ _log = structlog.get_logger(__name__)
 
 
 def server_config(settings: Settings) -> uvicorn.Config:
-    """Return how the application is served; workers build it from their environment."""
+    """Return the server's configuration; workers build it from their environment."""
     return ServiceConfig(
         "app.server.uvicorn_config:served_app",
         factory=True,

@@ -80,7 +80,7 @@ def check_target(target: str) -> str:
 
 
 def check_ranges(ranges: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """MIME types and ranges in small letters; blanks around them are passed over."""
+    """Return MIME types and ranges in small letters; blanks around them are passed over."""
     if ranges is None:
         return None
     read = tuple(each.strip().lower() for each in ranges)

@@ -33,7 +33,7 @@ from app.wiring.startup_errors import DataDirectoryError, OutdatedDatabaseError,
 
 @asynccontextmanager
 async def open_access(settings: Settings) -> AsyncIterator[Access]:
-    """Only what the `keys` commands need: the database, up to date."""
+    """Yield only what the `keys` commands need: the database, up to date."""
     async with open_checked_database(settings) as engines:
         yield Access(Records(engines), None)
 

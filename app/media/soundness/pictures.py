@@ -223,7 +223,7 @@ def judge_jpeg(file: Looking) -> None:
 
 
 def _marker(file: Looking, at: int) -> tuple[int, int]:
-    """The next marker and where it ends; what stands before it is passed over, as decoders do."""
+    """Return the next marker and where it ends, passing over what is before it, as decoders do."""
     while True:
         two = file.piece(at, 2)
         if len(two) < 2:

@@ -65,7 +65,7 @@ def image_missing(page: Page) -> str:
 
 
 def _recording_facts(page: Page, level: Level, *, has_words: bool) -> str:
-    """The facts line of a recording: `[audio, 5:42 (342.0 s), audio/mpeg, transcript below]`."""
+    """Return a recording's facts line: `[audio, 5:42 (342.0 s), audio/mpeg, transcript below]`."""
     fields = page.fields
     seconds = duration_seconds(fields, page.full)
     known = [fields.modality, *([] if seconds is None else [duration_words(seconds)])]

@@ -125,7 +125,7 @@ def schema_name_of(fields: PageFields) -> str | None:
 
 
 def timestamps_of(fields: PageFields) -> tuple[JsonValue, ...] | None:
-    """Return when what is said in a recording."""
+    """Return the timestamps of a recording: when what is said in it."""
     return _said(fields, "timestamps", fields.timestamps, _list)
 
 
@@ -137,7 +137,7 @@ def embedding_of(fields: PageFields) -> tuple[JsonValue, ...] | None:
 def _said(
     fields: PageFields, name: str, said: _Said | None, read: Callable[[JsonValue], _Said | None]
 ) -> _Said | None:
-    """What a field says; if it is empty, what `metadata` has under its name, if that is one."""
+    """Return what a field says; if empty, what `metadata` has under its name, if that is one."""
     if said:
         return said
     found = read(fields.metadata.get(name))

@@ -108,7 +108,7 @@ def _standing_in(page: Page, level: Level) -> Level:
 
 
 def _outgrows(page: Page, fuller: Level, room: int) -> bool:
-    """Whether the data of a fuller level takes more characters, without writing it as JSON."""
+    """Return whether a fuller level's data takes more characters, without writing it as JSON."""
     representation = page.at(fuller)
     if page.fields.modality != "structured" or representation is None:
         return False

@@ -61,7 +61,7 @@ def derive_levels(
     supplied: Mapping[Level, Body],
     text: str | None = None,
 ) -> dict[Level, Representation]:
-    """REDUCED, ABSTRACT and REFERENCE of a page, as far as they exist.
+    """Derive REDUCED, ABSTRACT and REFERENCE of a page, as far as they exist.
 
     Args:
         page_id: The page's id, for its tag.

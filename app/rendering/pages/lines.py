@@ -95,7 +95,7 @@ def without_base64(text: str) -> str:
 
 
 def _is_base64(run: str) -> bool:
-    """Whether characters of base64 are base64, and not a name or a number that is as long."""
+    """Return whether characters of base64 are base64, and no name or number that is as long."""
     if _PLAIN.fullmatch(run):
         return False
     is_padded = run.endswith("=") and len(run) % 4 == 0 and run[-3:] != "==="

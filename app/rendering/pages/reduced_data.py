@@ -107,7 +107,7 @@ def _truncated_text(text: str, limit_chars: int) -> str:
 
 
 def _truncated_number(value: JsonValue) -> JsonValue:
-    """A number with very many digits as text; anything else, true, false and null too, as it is."""
+    """Return a number of very many digits as text; all else, true, false and null too, as it is."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         return value
     literal = json_text(value)

@@ -11,7 +11,7 @@ _SMALLEST_IMAGE_TOKENS = 258
 
 
 def body_size_bytes(body: Body) -> int | None:
-    """A body's size: of text and JSON in UTF-8, of a medium decoded; `None` for an address."""
+    """Return a body's size: text and JSON in UTF-8, a medium decoded; `None` for an address."""
     if body.kind == "url":
         return None
     if body.media is not None and body.is_media:

@@ -112,7 +112,7 @@ def _transcript(page: Page, level: Level) -> str | None:
 
 
 def _address(body: Body, base64: str | None) -> str | None:
-    """An `http(s)` address, or the reference of a stored medium that is not given as base64."""
+    """Return an `http(s)` address, or the reference of a stored medium not given as base64."""
     if body.kind == "url":
         return str(body.value)
     if body.kind != "blob" or base64 is not None:
@@ -235,7 +235,7 @@ def _recording(
 def _fitting_scenes(
     shown: Sequence[Passage], piece: Excerpt, max_chars: int | None
 ) -> tuple[list[JsonValue], Excerpt]:
-    """The scenes whose lines end in a piece; it ends in front of one that is too much as JSON."""
+    """Return the scenes whose lines end in a piece; it ends before one that is too much as JSON."""
     scenes: list[JsonValue] = []
     size = 0
     for passage in shown:

@@ -30,7 +30,7 @@ _RECORDINGS = frozenset({"audio", "video"})
 
 
 def body_text(body: Body) -> str:
-    """The text of a body that is words or data; of a medium only its reference, never bytes."""
+    """Return the text of a body that is words or data; of a medium its reference, never bytes."""
     if body.kind == "json":
         return json_text(body.value)
     if body.kind == "data":
@@ -130,7 +130,7 @@ class Passage:
 
 
 def words_level(page: Page, level: Level) -> Level:
-    """The level whose words are shown at a level: its own or, where it has none, one above it.
+    """Return the level whose words are shown at a level: its own or, if it has none, one above it.
 
     A recording that nobody wrote down may still have a transcript or a summary that the client
     supplied as a level. It is shown wherever less is asked to be left out, so that asking for more
@@ -178,7 +178,7 @@ def _placed(named: Iterable[Passage]) -> list[Passage]:
 
 
 def _described(page: Page) -> list[Passage]:
-    """Return scenes, of a video, and transcript."""
+    """Return the scenes, of a video, and the transcript."""
     fields = page.fields
     scenes = (scenes_of(fields) or ()) if fields.modality == "video" else ()
     lines = ((scene_line(scene), scene) for scene in scenes)
@@ -267,7 +267,7 @@ def level_data(page: Page, level: Level) -> JsonValue:
 
 
 def _held_level(page: Page, level: Level) -> Level:
-    """ABSTRACT for a REDUCED level that does not exist, any other level itself."""
+    """Return ABSTRACT for a REDUCED level that does not exist, any other level itself."""
     return words_level(page, level) if level is Level.REDUCED else level
 
 

@@ -182,7 +182,7 @@ class _Writer:
 
 
 def _plain_name(filename: str) -> str:
-    """What the service takes of a file's name: letters and digits in ASCII, and few signs."""
+    """Return what the service takes of a file name: letters and digits in ASCII, and few signs."""
     has_extension = mime_type_for_filename(filename) is not None
     stem = (has_extension and filename.rpartition(".")[0]) or filename
     # Letters lose their accents rather than becoming gaps.

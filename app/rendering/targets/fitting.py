@@ -127,7 +127,7 @@ class Fitting:
         return base64_length(medium.size_bytes or 0)
 
     def is_wanted(self, place: MediumRef) -> bool:
-        """Whether a medium could be attached if its bytes were sound, so that they matter."""
+        """Return whether a medium could be attached, were its bytes sound, so that they matter."""
         medium = place.medium
         if medium.is_evicted or self._by_place(place) or self._by_address(medium):
             return False
@@ -214,7 +214,7 @@ class Fitting:
 
 
 def _is_loaded(medium: Medium, rule: MediaRule) -> bool:
-    """Whether a target loads a medium that is known as an image, of whatever type, and no more."""
+    """Return whether a target loads a medium known as an image, of whatever type, and no more."""
     is_at_address = isinstance(medium.source, Address) and rule.loads(medium.source.url)
     return is_at_address and medium.mime_type == "image/*" and medium.kind == "image"
 
@@ -330,7 +330,7 @@ def _images(
 
 
 def _recipe(types: tuple[str, ...], fitting: Fitting, room: int | None) -> ImageRecipe:
-    """What an image is made into: what the target takes, and no larger than a room if there is one.
+    """Return what an image is made into: what the target takes, no larger than the room, if any.
 
     A room is rounded, so that there are few recipes and not one for every other history.
     """

@@ -85,7 +85,7 @@ class Choice:
             self.attachment = None
 
     def items(self) -> list[SettledItem]:
-        """What stands in the place of the medium: itself, with what is to be said, or words."""
+        """Return what stands in the medium's place: itself, with what is to be said, or words."""
         medium = self.place.medium
         if self.attachment is None:
             return [TextItem(medium.pointer, text) for text in self._texts(medium)]
@@ -270,7 +270,7 @@ class Ladder:
         return settled, loss
 
     def _is_taken(self, turn: ComposedTurn, item: LeftOut) -> bool:
-        """Whether the target takes what is too long to be said in words as a value of its own."""
+        """Return whether the target takes what is too long for words as a value of its own."""
         if item.code != "stored-apart" or turn.structured is None:
             return False
         return self.profile.takes_structured(turn.structured[0])

@@ -47,7 +47,7 @@ WriteText: TypeAlias = Callable[[str], list[Node]]
 
 
 def b64(attachment: Attachment) -> Node:
-    """The plain base64 of an attachment; its `@blob:` reference where references are wanted."""
+    """Return an attachment's plain base64; its `@blob:` reference where references are wanted."""
     return attachment.address if attachment.is_reference else Base64Leaf(attachment)
 
 

@@ -51,7 +51,7 @@ def placeholder(medium: Medium) -> str:
 
 
 def attached_line(attachment: Attachment, where: str) -> str:
-    """The line in a tool's answer that says where its medium is: `[Image: a.png (3.0 kB), …]`."""
+    """Return a tool answer's line that says where its medium is: `[Image: a.png (3.0 kB), …]`."""
     return f"[{medium_words(attachment.medium)}, {where}]"
 
 

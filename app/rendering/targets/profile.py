@@ -58,7 +58,7 @@ class IdRule:
     first: str | None = None
 
     def fit(self, text: str) -> str:
-        """The id itself if the target takes it; else one made of it, the same for the same id.
+        """Return the id if the target takes it; else one made of it, the same for the same id.
 
         It ends with eight hex digits of the id's SHA-256, so that different ids stay different.
         """
@@ -135,7 +135,7 @@ def narrowed(profile: Profile, limits: HostLimits) -> Profile:
 
 
 def media_class(kind: ResourceKind) -> MediaClass:
-    """Under which rule media of a kind fall."""
+    """Return under which rule media of a kind fall."""
     if kind in ("image", "audio", "video"):
         return kind
     return "document"

@@ -36,7 +36,7 @@ class LineBlock:
         return lines
 
     def edges(self, count: int) -> tuple[list[str], list[str]]:
-        """The first and the last lines, so many of each; the same ones where there are no more."""
+        """Return so many first and so many last lines; the same ones where there are no more."""
         first = self.text.split("\n", count)[:count]
         last = self.text.rsplit("\n", count)[-count:]
         return [line.removesuffix("\r") for line in first], [

@@ -58,13 +58,13 @@ def cluster_end(text: str, start: int) -> int:
 
 
 def _is_plain_boundary(text: str, position: int) -> bool:
-    """Whether two ASCII characters meet there; the only pair that stays together is CR LF."""
+    """Return whether two ASCII characters meet there; the only pair kept together is CR LF."""
     around = text[max(0, position - 1) : position + 1]
     return position <= 0 or (around.isascii() and around != "\r\n")
 
 
 def _anchor(text: str, position: int) -> tuple[int, bool]:
-    """A place a little before `position` to count clusters from, and whether it is a boundary."""
+    """Return a place a little before `position` to count clusters from, and if it is a boundary."""
     earliest = max(0, position - _LONGEST_CLUSTER_CHARS)
     line_feed = text.rfind("\n", earliest, position)
     if line_feed >= 0:

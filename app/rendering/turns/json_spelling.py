@@ -61,7 +61,7 @@ def _number(literal: str) -> int | float:
 
 
 def _whole(literal: str) -> int | float:
-    """A whole number, as the double that is written shortest for it if it is of the same digits."""
+    """Return a whole number, as the double written shortest for it if that has the same digits."""
     whole = int(literal)
     digits = literal.lstrip("-").rstrip("0")
     if len(digits) > _MOST_DIGITS or not _FIRST_WITH_EXPONENT <= abs(whole) <= _LARGEST_DOUBLE:

@@ -278,7 +278,7 @@ def _says_all(shown: Sequence[_Shown], value: JsonValue) -> bool:
 
 
 def _read(block: Mapping[str, JsonValue]) -> tuple[str | None, Sequence[_Member]]:
-    """The text of a content block, or what stands in it for its medium, and what else it says.
+    """Return a content block's text, or what stands in it for its medium, and what else it says.
 
     Other objects have no text.
     """
@@ -299,7 +299,7 @@ def _payload_of(block: Mapping[str, JsonValue]) -> tuple[str | None, Sequence[_M
 
 
 def _members(block: Mapping[str, JsonValue]) -> Sequence[_Member]:
-    """What a block says, without what only says that it is one; an empty object says nothing."""
+    """Return what a block says besides being a block; an empty object says nothing."""
     return [
         (name, said)
         for name, said in block.items()

@@ -96,7 +96,7 @@ def tool_result_turn(
 
 
 def is_for(annotations: object, audience: Audience) -> bool:
-    """Whether MCP annotations let something be shown to somebody; without any, to everybody."""
+    """Return whether MCP annotations let something be shown to somebody; without any, to all."""
     named = _audiences(annotations)
     return not named or audience in (name.casefold() for name in named)
 
@@ -169,7 +169,7 @@ def words_of(meta: object) -> Words | None:
 def _structured(
     record: dict[str, Any], shown: list[Item], apart: Mapping[str, JsonValue]
 ) -> tuple[tuple[JsonValue] | None, list[Item]]:
-    """`structuredContent`, and all that is to be read of the result, which is told once."""
+    """Return `structuredContent`, and all that is to be read of the result, which is told once."""
     if "structuredContent" not in record["meta"]:
         return None, shown
     value = record["meta"]["structuredContent"]

@@ -99,7 +99,7 @@ class ProjectTurns:
 
     @asynccontextmanager
     async def turn(self, project_id: str) -> AsyncIterator[None]:
-        """Have the turn of a project for the length of the block.
+        """Hold the turn of a project for the length of the block.
 
         Raises:
             OverloadedError: As many wait for it as may.

@@ -15,7 +15,7 @@ class Listener(Protocol):
         """Whether anybody waits for events at all."""
 
     def wake(self, project_id: str | None, number: int | None) -> None:
-        """Have a project's log read, or that of all; `number` is that of its newest event.
+        """Cause a project's log to be read, or that of all; `number` is that of its newest event.
 
         Never waits.
         """

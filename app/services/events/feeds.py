@@ -95,7 +95,7 @@ class ProjectFeed:
         return await self._records.read(self._project_id, lambda unit: unit.events.bounds().last)
 
     def wake(self, number: int | None) -> None:
-        """Have the log read, unless it is known to hold nothing new."""
+        """Cause the log to be read, unless it is known to hold nothing new."""
         if number is None or number > self.position:
             self._woken.set()
 
@@ -110,7 +110,7 @@ class ProjectFeed:
         self._room.leave(subscription)
 
     def end(self) -> None:
-        """Have `run` return."""
+        """Make `run` return."""
         self._is_over = True
         self._woken.set()
 
@@ -153,7 +153,7 @@ class ProjectFeed:
         return bool(logged)
 
     def _look(self, unit: UnitOfWork) -> tuple[Sequence[LoggedEvent], int]:
-        """What is new, and the number up to which events were removed before they were read."""
+        """Return what is new, and the number up to which events were removed before being read."""
         logged = unit.events.after(self.position, limit=_AT_ONCE, most_bytes=_AT_ONCE_BYTES)
         is_gap = bool(logged) and logged[0].number > self.position + 1
         return logged, unit.events.bounds().removed if is_gap else 0

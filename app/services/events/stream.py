@@ -100,7 +100,7 @@ def _number_behind(unit: UnitOfWork, session_id: str, after: int) -> int | None:
 
 
 def _is_ambiguous(unit: UnitOfWork, session_id: str, after: int, number: int | None) -> bool:
-    """Whether `after` may be a `seq` of an earlier session of this name, that ended meanwhile.
+    """Return whether `after` may be a `seq` of an earlier session of this name, ended meanwhile.
 
     Args:
         unit: What the log holds.
@@ -177,7 +177,7 @@ class EventStream:
         self.subscription.cut(reason)
 
     def stuck_since(self, now: float) -> float | None:
-        """Since when the listener has not taken what it was handed, if that is for a while."""
+        """Return since when the listener has not taken what it was handed, if for a while."""
         handed_at = self._handed_at
         if handed_at is None or now - handed_at < _STUCK_SECONDS:
             return None
@@ -219,7 +219,7 @@ class EventStream:
         self.feed.attach(self.subscription)
 
     async def _read(self) -> tuple[Start | None, Sequence[LoggedEvent]]:
-        """What the log holds behind this place; where to begin anew, if the place is not kept."""
+        """Return what the log holds behind this place; where to begin anew, if it is not kept."""
         async with self.readers:
             # Given up midway, for a listener that goes, a read would cost the connection it is made
             # on.

@@ -70,7 +70,7 @@ class EventStreams:
 
     @asynccontextmanager
     async def running(self, broker: EventBroker) -> AsyncIterator[None]:
-        """Have streams woken and watched for the length of the block."""
+        """Keep streams woken and watched for the length of the block."""
         async with (
             run_beside(self._feeds.run(), end=self.end),
             run_beside(self._watch()),

@@ -258,7 +258,7 @@ class Subscription:
         self._room.drop(taken)
 
     async def take(self) -> list[EventItem]:
-        """What waits, as soon as there is something, 64 KiB at once and one event at the least.
+        """Return what waits, as soon as there is any, 64 KiB at once and one event at the least.
 
         Nothing once the subscription is cut. What is taken counts as held until the next is.
         """

@@ -72,7 +72,7 @@ def load_pixels(
 
 
 def in_shades(image: Image.Image) -> Image.Image:
-    """The image in a mode that can be scaled: between two indexes of a palette is no colour."""
+    """Return the image in a mode that can be scaled: between two palette indexes is no colour."""
     if image.mode.startswith("I;16"):
         # Converted as it is, all but the darkest values would become white.
         return image.point(lambda value: value * (1 / 256)).convert("L")
@@ -96,7 +96,7 @@ def saved(image: Image.Image, form: str, **options: int) -> bytes:
 
 
 def is_want_of_resources(exc: Exception) -> bool:
-    """Whether an error is about this process at this moment, and tells nothing of the image."""
+    """Return whether an error is about this process now, and tells nothing of the image."""
     if isinstance(exc, OSError):
         # Pillow itself has no number for what is wrong with an image, and this is one of its words.
         return exc.errno is not None or "out of memory" in str(exc)
@@ -203,7 +203,7 @@ def _orientation(image: Image.Image) -> int:
 
 
 def _enough(size: tuple[int, int], side: int, most_pixels: int) -> tuple[int, int]:
-    """The least pixels that a JPEG is to be decoded to, of those it can be, within the bounds."""
+    """Return the least pixels to decode a JPEG to, of those it can be, within the bounds."""
     # Twice as many as are shown, so that scaling has something to choose from.
     wanted = 2 * min(side, max(size))
     chosen = 1

@@ -76,7 +76,7 @@ class SlicedPeriod:
         return self.seconds / self.count
 
     def due(self, now: datetime) -> Iterator[Slice]:
-        """What is due now or was a while ago, oldest first; each digest is in one of them at most.
+        """Yield what is due now or was a while ago, oldest first; each digest is in at most one.
 
         No slice is among them whose key may have been forgotten since it was done.
         """

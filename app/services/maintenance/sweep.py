@@ -199,7 +199,7 @@ class _Run:
     async def _removed(
         self, project_id: str, remove: Callable[[UnitOfWork], SweepReport]
     ) -> SweepReport:
-        """Return what a function removes; where it is only to be counted, that is rolled back."""
+        """Run a removal and return what it removes, rolled back where it is only to be counted."""
 
         def removed(unit: UnitOfWork) -> SweepReport:
             report = remove(unit)

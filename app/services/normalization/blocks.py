@@ -98,7 +98,7 @@ def _read_medium(block: Block, place: ReadContext) -> Outcome:
 
 
 def _is_a_name(match: MediaMatch) -> bool:
-    """Whether a payload nothing vouches for is a word or a few numbers: {"image": "logo"}."""
+    """Return whether a payload nothing vouches for is a word or some numbers: {"image": "logo"}."""
     claim, payload = match.claim, match.payload
     if claim.mime_type or mime_type_for_filename(claim.filename or ""):
         return False

@@ -140,7 +140,7 @@ class Collector:
         self.warning_count = count
 
     def warnings(self) -> tuple[Warning, ...]:
-        """The warnings in order, closed by one that says how many more there were, if any."""
+        """Return the warnings in order, closed by one that says how many more there are, if any."""
         more = self.warning_count - len(self._warnings)
         if not more:
             return tuple(self._warnings)
@@ -151,7 +151,7 @@ class Collector:
         self.is_error = self.is_error or is_error
 
     def readable(self, text: str, pointer: Pointer) -> str:
-        """The text with lone surrogates replaced by U+FFFD, noted once for the whole text."""
+        """Return the text, lone surrogates replaced by U+FFFD, noted once for the whole text."""
         repaired = without_lone_surrogates(text)
         if repaired is not text:
             self.warn(
@@ -175,7 +175,7 @@ class DeclaredMedia:
 
 
 def as_source(medium: MediaSource | bytes, mime_type: str | None) -> MediaSource:
-    """A handle on the medium that declares `mime_type`, unless it declares a type of its own."""
+    """Return a handle on the medium that declares `mime_type`, unless it declares its own type."""
     mime_type = without_lone_surrogates(mime_type) if mime_type else None
     if isinstance(medium, bytes):
         return InMemoryMedia(medium, mime_type)

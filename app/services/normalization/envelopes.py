@@ -209,7 +209,7 @@ def _within_responses(result: object) -> tuple[object, tuple[str, ...]]:
 
 
 def _is_response(value: Object) -> bool:
-    """Whether this is a response of JSON-RPC 2.0 (section 5): a result or an error, never both."""
+    """Return whether this is a JSON-RPC 2.0 response (section 5): a result or error, never both."""
     if value.get("jsonrpc") != "2.0" or not value.keys() <= _JSON_RPC_KEYS:
         return False
     if value.get("error") is not None:

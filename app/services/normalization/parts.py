@@ -178,7 +178,7 @@ def is_remote(text: str) -> bool:
 
 
 def link(url: str, claim: Claim) -> NormalizedLink:
-    """Remote media under the type that is claimed, or that the URL's extension stands for."""
+    """Return remote media under the type that is claimed, or the URL's extension stands for."""
     mime_type = canonical_mime_type(claim.mime_type) if claim.mime_type else None
     mime_type = mime_type or _type_of_url(url, claim) or OCTET_STREAM
     kind = resource_kind(mime_type)
@@ -255,7 +255,7 @@ def _decoded_parts(
 
 
 def text_of_type(data: bytes, mime_type: str | None) -> str | None:
-    """The text that bytes of this type are, if it is a type of texts and not too long to read."""
+    """Return the text that bytes of this type are, if it is textual and not too long to read."""
     if mime_type is None or not is_textual(mime_type) or len(data) > _MAX_READABLE_BYTES:
         return None
     return readable_text(data)

@@ -49,7 +49,7 @@ def carries_resource(block: dict[str, object]) -> bool:
 
 
 def read_resource(block: dict[str, object], place: ReadContext) -> list[NormalizedPart]:
-    """An embedded resource: its bytes as a medium, its text as text under the resource's type."""
+    """Return an embedded resource: its bytes as a medium, its text as text under its type."""
     claim, consumed = _claim(block)
     blob = payload_of(value_at(block, _BLOB))
     path = _TEXT if blob is None else _BLOB
@@ -182,7 +182,7 @@ def _text_parts(text: object, claim: Claim, place: ReadContext) -> list[Normaliz
 
 
 def _certain_base64(text: str) -> bytes | None:
-    """Base64 that a server put where text belongs; a short word does not count."""
+    """Decode base64 that a server put where text belongs; a short word does not count."""
     data = decode_base64(text) if len(text) >= _SHORTEST_BASE64 else None
     certain = len(text) >= CERTAIN_BASE64_CHARS or text.rstrip().endswith("=")
     return data if data and (certain or is_recognised(data, None)) else None

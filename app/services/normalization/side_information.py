@@ -139,7 +139,7 @@ def with_side_information(
 
 
 def without(block: Block, paths: Iterable[Path]) -> Block:
-    """A copy of a block without the members at the paths, and without those that say nothing."""
+    """Return a copy of a block without the members at the paths and those that say nothing."""
     gone = set(paths)
     containers = {path[:-1] for path in gone if len(path) > 1}
     return _without(block, (), gone, containers)

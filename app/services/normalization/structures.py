@@ -131,7 +131,7 @@ def readable_text(data: bytes) -> str | None:
 
 
 def type_of_data_uri(mime_type: str | None, data: bytes) -> str | None:
-    """The type of a data URI, which is text if it names none and holds text (RFC 2397, 3)."""
+    """Return the type of a data URI: text if it names none and holds text (RFC 2397, 3)."""
     if mime_type is not None or sniff(data[:_HEAD_BYTES]) or readable_text(data) is None:
         return mime_type
     return "text/plain"
@@ -269,7 +269,7 @@ def _lines_of(value: object, claim: Claim | None) -> str | None:
 
 
 def is_recognised(data: bytes, kind: ClaimedKind | None) -> bool:
-    """Whether the bytes show a known format: any certain one, or a likely one of that kind."""
+    """Return whether bytes show a known format: any certain one, or a likely one of that kind."""
     head = data[:_HEAD_BYTES]
     shown = sniff(head)
     likely = kind is not None and shown is not None and shown.startswith(kind)

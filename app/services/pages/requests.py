@@ -260,7 +260,7 @@ def _checked(value: dict[str, JsonValue]) -> PageDraft:
 
 
 def _under_one_name(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """`level` is understood as `compression_level`, unless that is there as well."""
+    """Read `level` as `compression_level`, unless that is there as well."""
     if "level" not in value or "compression_level" in value:
         return value
     return {
@@ -279,7 +279,7 @@ def _repeated_ids(drafts: list[PageDraft]) -> list[Fault]:
 
 
 def _merge(target: JsonValue, patch: JsonValue) -> JsonValue:
-    """RFC 7396, section 2. A patch is at most as deep as a body may be."""
+    """Merge as in RFC 7396, section 2. A patch is at most as deep as a body may be."""
     if not isinstance(patch, Mapping):
         return patch
     merged = dict(target) if isinstance(target, Mapping) else {}

@@ -111,7 +111,7 @@ class MediaChecks:
         self._threads = anyio.CapacityLimiter(_AT_ONCE)
 
     async def of_medium(self, project_id: str, medium: Medium) -> Damage | None:
-        """What is wrong with a medium of a conversation; nothing is known of one at an address.
+        """Return what is wrong with a conversation's medium; nothing is known of one at an address.
 
         Raises:
             StoreUnavailableError: The store did not answer, or has lost the bytes.

@@ -217,7 +217,7 @@ class _Persisting:
         return filled, json_text(filled)
 
     async def _bounded(self, value: JsonValue, text: str, key: str) -> JsonValue:
-        """The value, or a reference to it if it would swell every reader's copy of the record."""
+        """Return the value, or a reference if it would swell every reader's copy of the record."""
         if len(text) <= META_LIMIT_CHARS:
             return value
         whole = await self.keeper.store(InMemoryMedia(text.encode()), "application/json", None)

@@ -161,5 +161,5 @@ class Quotas:
         )
 
     def allowance(self, caller: Caller) -> Allowance:
-        """What a request of this caller may take. Without keys, all requests are one caller's."""
+        """Return what a caller's request may take. Without keys, all requests are one caller's."""
         return Allowance(caller.key_id or "", self._requests, self._sent)

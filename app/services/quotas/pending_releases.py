@@ -35,7 +35,7 @@ class LeftReservations:
         self._is_ending = asyncio.Event()
 
     def add(self, project_id: str, reservation_id: str) -> None:
-        """Have a reservation given back as soon as the database takes it."""
+        """Give a reservation back as soon as the database takes it."""
         self._left[reservation_id] = project_id
         self._is_any.set()
 

@@ -74,7 +74,7 @@ class StoredBytes:
             raise _no_room(total, self._quota_bytes, size_bytes)
 
     async def check_room_for(self, project_id: str, sizes: Mapping[str, int]) -> None:
-        """As `check_room`, for blobs of which some may be there: sizes by digest."""
+        """Check like `check_room`, for blobs of which some may be there: sizes by digest."""
         digests = list(sizes)
 
         def kept_bytes(unit: UnitOfWork) -> int:
@@ -150,7 +150,7 @@ class ByteReservation:
         self.size_bytes = 0
 
     async def cover(self, size_bytes: int) -> None:
-        """Have room for a blob that has so many bytes by now, and for as many more if there is.
+        """Ensure room for a blob that has so many bytes by now, and for as many more if there is.
 
         At most a block is reserved ahead, so that a large blob takes few reservations, and what is
         small, little room that it does not need.
@@ -172,7 +172,7 @@ class ByteReservation:
             await self._grow(more_bytes)
 
     async def cover_exactly(self, size_bytes: int) -> None:
-        """As `cover`, of a blob that gets no larger."""
+        """Reserve like `cover`, for a blob that gets no larger."""
         if size_bytes > self.size_bytes:
             await self._grow(size_bytes - self.size_bytes)
 

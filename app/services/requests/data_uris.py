@@ -85,7 +85,7 @@ def write_data_uri(form: InlineForm, data: bytes) -> str:
 
 
 def dump_forms(forms: dict[str, InlineForm]) -> str | None:
-    """Forms by JSON pointer into the content, as text to be stored; `None` if there are none."""
+    """Return forms by JSON pointer into the content, as text to store; `None` if there are none."""
     return _FORMS.dump_json(forms, exclude_defaults=True).decode() if forms else None
 
 

@@ -107,7 +107,7 @@ class JsonStream:
         return [piece for piece in self._pieces if isinstance(piece, LongString)]
 
     def digest_of_bytes(self, prefix: bytes = b"") -> str:
-        """64 hex digits that stand for the body: the SHA-256 of it, or of what is left of it.
+        """Return 64 hex digits for the body: the SHA-256 of it, or of what is left of it.
 
         It is that of what the prefix and the body are together. Earlier versions knew requests by
         it, and what they have stored is compared with it.

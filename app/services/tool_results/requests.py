@@ -233,7 +233,7 @@ def _settled(
     strings: list[LongString],
     placeholders: dict[int, Placeholder],
 ) -> tuple[NormalizedToolResult, set[bytes]]:
-    """The result with drafts in the places of the media that were placeholders, and their bytes."""
+    """Return the result with drafts for the media that were placeholders, and their bytes."""
     numbers = {placeholder.data: number for number, placeholder in placeholders.items()}
     media = []
     found = set()

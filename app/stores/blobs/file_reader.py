@@ -183,7 +183,7 @@ class CachedFiles:
         return None
 
     def _pages(self, descriptor: int, start: int, wanted: int) -> bytes | None:
-        """So many bytes, if all of them are in memory."""
+        """Return so many bytes, if all of them are in memory."""
         buffer = bytearray(wanted)
         try:
             read = os.preadv(descriptor, [buffer], start, _NOWAIT)

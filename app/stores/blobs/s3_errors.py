@@ -192,7 +192,7 @@ def is_missing_object(error: FileNotFoundError) -> bool:
 
 
 def is_unsatisfiable_range(error: Exception) -> bool:
-    """Whether the store has the object and no byte of the asked range, or knows no ranges."""
+    """Return whether the store has the object and no byte of the range, or knows no ranges."""
     answer, _, connection = str(error).partition(_DEBUG)
     return _number(_STATUS.search(answer)) == 416 or "NotPartial" in connection
 
@@ -235,7 +235,7 @@ def _by_connection(text: str) -> Cause:
 
 
 def _operation(answer: str) -> str:
-    """The method of the request, and for some that hide behind another what they do instead."""
+    """Return the request's method; for some that hide behind another, what they do instead."""
     if "list request" in answer:
         return "LIST"
     if "?delete " in answer or "DeleteObjects" in answer:

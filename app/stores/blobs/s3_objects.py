@@ -149,7 +149,7 @@ async def object_size(objects: S3Store, path: str) -> int | None:
 
 
 async def object_sizes(objects: S3Store, paths: Mapping[str, str]) -> dict[str, int]:
-    """The sizes of the objects at many paths, by what these are named; absent ones are missing."""
+    """Return the sizes of objects at many paths, by the paths' names; absent ones are missing."""
     left = iter(paths.items())
     sizes: dict[str, int] = {}
     failures: list[StoreUnavailableError] = []

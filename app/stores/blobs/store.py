@@ -110,7 +110,7 @@ class BlobDraft(Protocol):
         ...
 
     def read(self, start: int, size_bytes: int) -> bytes:
-        """Bytes from `start` on, fewer than asked for only at the end; also after the commit.
+        """Return bytes from `start` on, fewer than asked only at the end; also after the commit.
 
         Raises:
             StoreUnavailableError: They cannot be read.
@@ -223,7 +223,7 @@ class BlobStore(Protocol):
         ...
 
     async def sizes(self, project_id: str, digests: Collection[str]) -> dict[str, int]:
-        """The sizes in bytes of many blobs, by digest, asked for together; absent ones are missing.
+        """Return many blobs' sizes in bytes, by digest, asked for at once; absent ones are missing.
 
         Raises:
             StoreUnavailableError: The store did not answer.
@@ -235,7 +235,7 @@ class BlobStore(Protocol):
         ...
 
     def listed(self, project_id: str) -> AsyncGenerator[ListedBlob, None]:
-        """Return all blobs of a project, in no particular order; takes memory for a few of them.
+        """Yield all blobs of a project, in no particular order; takes memory for a few of them.
 
         What is put or deleted meanwhile may be listed or not. Whatever has not the name of a blob
         is passed over. Close it unless it was read to its end.
@@ -359,7 +359,7 @@ def project_path(project_id: str) -> str:
 
 
 def is_blob_name(folder: str, name: str) -> bool:
-    """Whether an object is named as a blob is: its digest, in a folder of the first two digits."""
+    """Return whether an object is named as a blob: digest, in a folder of its first two digits."""
     return _DIGEST.match(name) is not None and folder == name[:2]
 
 

@@ -61,11 +61,11 @@ class UtcTime(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
-        """To microseconds."""
+        """Convert to microseconds."""
         return None if value is None else microseconds(value)
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
-        """From microseconds."""
+        """Convert from microseconds."""
         return None if value is None else _EPOCH + value * _MICROSECOND
 
 

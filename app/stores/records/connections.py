@@ -73,7 +73,7 @@ class DriverConnection:
         return self._connection.begin_nested()
 
     def _told(self, error: Exception) -> DBAPIError:
-        """An error of the driver as SQLAlchemy has it, without the values: it ends up in a log."""
+        """Return a driver's error as SQLAlchemy has it, without values: it ends up in a log."""
         told = DBAPIError.instance(
             None, None, error, self._errors, dialect=self._connection.dialect
         )
@@ -118,7 +118,7 @@ class WritingConnection(DriverConnection):
             raise self._told(exc) from exc
 
     def set_patience(self, patience_ms: int) -> None:
-        """From here on, wait so long for whoever holds a lock."""
+        """Set how long to wait, from here on, for whoever holds a lock."""
 
     def commit(self) -> None:
         """End the transaction; what was written is on the disk."""
@@ -133,7 +133,7 @@ class WritingConnection(DriverConnection):
         return bool(self._driver.in_transaction)
 
     def is_there(self) -> bool:
-        """Whether the database has not ended the connection; asked outside of transactions."""
+        """Return whether the database has not ended the connection; asked outside transactions."""
         return True
 
     def close(self) -> None:
@@ -192,7 +192,7 @@ class PostgresWritingConnection(WritingConnection):
 
 
 def is_there(driver: Any) -> bool:  # noqa: ANN401 - a connection of PostgreSQL's driver
-    """Whether the server has not ended a connection that waits for no answer; asks nobody."""
+    """Return whether the server has not ended a connection awaiting no answer; asks nobody."""
     if driver.closed:
         return False
     # What the server has sent meanwhile, such as its farewell, has arrived, but was not read.

@@ -36,7 +36,7 @@ class WorkerThreads:
         self._started = 0
 
     def begin(self, work: Callable[[], _Result]) -> asyncio.Future[_Result]:
-        """Have some work done, behind what was begun before where all threads are taken.
+        """Begin some work, behind what was begun before where all threads are taken.
 
         Raises:
             StoreUnavailableError: There is no thread to be had.

@@ -123,7 +123,7 @@ class Engines:
 
 
 def database_url(url: str | None, data_dir: Path) -> URL:
-    """The database's address with its driver: the given one, else SQLite in the data directory.
+    """Return the database's address with its driver: the given, else SQLite in the data directory.
 
     Raises:
         ValueError: It is none.
@@ -230,7 +230,7 @@ def _become_writer(timeout_seconds: float, connection: DBAPIConnection, record: 
 
 
 def _check_not_ended(connection: DBAPIConnection, *_: object) -> None:
-    """Have another connection opened in the place of one that the server has ended.
+    """Cause another connection to be opened in the place of one that the server has ended.
 
     Asking the server, as the pool itself would, takes as long as most of what is read.
     """

@@ -102,7 +102,7 @@ class EventRecords:
         self._noted: list[NewEvent] = []
 
     def note(self, event: NewEvent) -> None:
-        """Have an event written at the end of this transaction, if it gets there."""
+        """Note an event, to be written at the end of this transaction, if it gets there."""
         self._noted.append(event)
 
     @property
@@ -152,7 +152,7 @@ class EventRecords:
         limit: int,
         most_bytes: int = MOST_BYTES,
     ) -> Sequence[LoggedEvent]:
-        """Up to `limit` events behind a number, of one session if it is given, in order.
+        """Return up to `limit` events behind a number, of one session if it is given, in order.
 
         They end with the one that passes `most_bytes`. One whose record was deleted in this
         moment is left out.
@@ -174,7 +174,7 @@ class EventRecords:
         return self._number(func.max, events.c.session_id == session_id, events.c.seq == seq)
 
     def deletion_after(self, session_id: str, seq: int) -> int | None:
-        """The number of the newest deletion of a session that took a `seq` above this one."""
+        """Return the number of the newest deletion of a session that took a `seq` above this."""
         return self._number(
             func.max,
             events.c.session_id == session_id,
@@ -183,7 +183,7 @@ class EventRecords:
         )
 
     def first_deletion_from(self, session_id: str, seq: int) -> int | None:
-        """The number of the oldest deletion of a session that took this `seq`, or one above."""
+        """Return the number of the oldest deletion of a session that took at least this `seq`."""
         return self._number(
             func.min,
             events.c.session_id == session_id,
@@ -196,7 +196,7 @@ class EventRecords:
         self._scope.remove(events, events.c.session_id == session_id, events.c.type != _DELETION)
 
     def newest_expired(self, *, before: datetime, keep: int) -> int | None:
-        """The number up to which events are from before a moment, or beyond the newest `keep`.
+        """Return the number up to which events are before a moment, or beyond the newest `keep`.
 
         `None` if there are none.
         """

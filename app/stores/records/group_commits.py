@@ -253,7 +253,7 @@ class GroupCommits:
             self._is_careful = any(change.error is not None for change in left)
 
     def _connected(self) -> WritingConnection:
-        """The connection, opened anew if it was ended, as by a server that is started again."""
+        """Return the connection, opened anew if ended, as by a server that is started again."""
         if self._connection is not None and not self._connection.is_there():
             self._close()
         if self._connection is None:
@@ -333,7 +333,7 @@ def _commit(connection: WritingConnection) -> None:
 
 
 def _fault(error: BaseException) -> BaseException:
-    """What a caller is told of an error: of a fault of the database what it comes to, for us."""
+    """Return what a caller is told of an error: of a database fault what it comes to, for us."""
     if isinstance(error, OperationalError) and getattr(error.orig, "sqlstate", None) in _CONTENTION:
         return ContendedError(error)
     if isinstance(error, _UnconfirmedError):

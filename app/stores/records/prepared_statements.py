@@ -153,7 +153,7 @@ class Lookup:
 
 
 def _short(statement: Select[Any], large: Sequence[ColumnElement[bytes]]) -> Select[Any]:
-    """The select without values that are too large, and whether it has them all, at the end."""
+    """Return the select without too large values, and whether it has them all, at the end."""
     # Both databases know the length of a blob without reading it.
     sizes = [func.coalesce(func.length(column), literal_column("0")) for column in large]
     is_short = sum(sizes, start=literal_column("0")) <= literal_column(str(_LARGEST_BYTES))

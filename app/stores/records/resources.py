@@ -89,7 +89,7 @@ class ResourceRecords:
     def relink(
         self, kept: Collection[Resource], *, owner_kind: str, owner_id: str, session_id: str | None
     ) -> None:
-        """As `ensure_linked`, and the owner no longer refers to anything else."""
+        """Do as `ensure_linked`, and note that the owner no longer refers to anything else."""
         self.ensure_linked(kept, owner_kind=owner_kind, owner_id=owner_id, session_id=session_id)
         self.unlink(owner_kind, owner_id, but={resource.resource_id for resource in kept})
 
@@ -126,7 +126,7 @@ class ResourceRecords:
         return found
 
     def owners(self, resource_id: str, *, limit: int) -> list[tuple[str, str]]:
-        """Up to `limit` things that refer to a resource, as (kind, id)."""
+        """Return up to `limit` things that refer to a resource, as (kind, id)."""
         statement = (
             self._scope.select(resource_links, resource_links.c.resource_id == resource_id)
             .order_by(resource_links.c.owner_kind, resource_links.c.owner_id)
@@ -144,7 +144,7 @@ class ResourceRecords:
         self._scope.remove(resources, resources.c.resource_id == resource_id)
 
     def page(self, *, before: tuple[datetime, str] | None, limit: int) -> Sequence[Resource]:
-        """Up to `limit` resources, newest first, behind a (created_at, id) position."""
+        """Return up to `limit` resources, newest first, behind a (created_at, id) position."""
         moment, identity = resources.c.created_at, resources.c.resource_id
         listed = self._scope.select(resources)
         listed = newest_first(listed, moment, identity, before=before, limit=limit)
@@ -158,7 +158,7 @@ def _values(resource: Resource) -> dict[str, object]:
 
 
 def _taken_over(offered: Offered) -> Mapping[str, ColumnElement[Any]]:
-    """What becomes of a descriptor that is stored again: a derived one is as if it were new."""
+    """Return what becomes of a descriptor stored again: a derived one is as if it were new."""
     stored = resources.c
     return {
         "is_derived": offered.is_derived,

@@ -96,7 +96,7 @@ def _names(kind: Hashable) -> tuple[str, ...]:
 
 
 def scoped_select(table: Table, *columns: ColumnElement[Any]) -> Select[Any]:
-    """Columns of a project's rows of a table, for a `Lookup`: a scope says of which project."""
+    """Select columns of a project's rows of a table, for a `Lookup`: a scope says which project."""
     return select(*columns).where(table.c.project_id == bindparam("project_id"))
 
 
@@ -109,14 +109,14 @@ def scoped_update(table: Table) -> Update:
 
 
 def scoped_any(selects: Iterable[Select[Any]]) -> Select[Any]:
-    """Return whether one of several of `scoped_select` finds a row: `is_any`."""
+    """Return a select of whether one of several of `scoped_select` finds a row: `is_any`."""
     return select(or_(*(each.exists() for each in selects)).label("is_any"))
 
 
 def with_inserts(
     changed: CTE, inserts: Iterable[tuple[Table, Mapping[str, ColumnElement[Any]]]]
 ) -> Select[Any]:
-    """What an update of `scoped_update` returns, and rows inserted with it. PostgreSQL only."""
+    """Select what a `scoped_update` returns, and insert rows with it. PostgreSQL only."""
     project = bindparam("in_project", type_=String())
     made = [
         table.insert()
@@ -143,7 +143,7 @@ class ProjectScope:
     def look_up(
         self, lookup: Lookup, *, is_short: bool = True, **values: str | int
     ) -> Sequence[Row[Any]]:
-        """The project's rows that a lookup finds; made of `scoped_select`, it finds no others.
+        """Return the project's rows that a lookup finds; of a `scoped_select`, it finds no others.
 
         `is_short` is what the caller knows: what takes longer is no work for the event loop.
         """
@@ -151,7 +151,7 @@ class ProjectScope:
         return self._connection.look_up(lookup, given, is_short=is_short)
 
     def select(self, table: Table, *conditions: ColumnElement[bool]) -> Select[Any]:
-        """Return all columns of the project's rows of a table that meet conditions."""
+        """Select all columns of the project's rows of a table that meet conditions."""
         return select(table).where(table.c.project_id == self.project_id, *conditions)
 
     def rows_with(
@@ -173,7 +173,7 @@ class ProjectScope:
         )
 
     def select_from(self, scoped: Subquery, *columns: ColumnElement[Any]) -> Select[Any]:
-        """Return columns over rows that a statement made by this scope has selected."""
+        """Select columns over rows that a statement made by this scope has selected."""
         return select(*columns).select_from(scoped)
 
     def update(self, table: Table) -> Update:
@@ -252,7 +252,7 @@ class ProjectScope:
             self._connection.rows(taken, {"number": number, "project_id": self.project_id})
 
     def lock_alone(self, number: int, *, wait_seconds: float) -> bool:
-        """As `lock` alone; says whether it was to be had in this time.
+        """Hold a lock as `lock` does, alone; says whether it was to be had in this time.
 
         Whoever asks for the lock meanwhile waits as well: first come, first served.
         """
@@ -271,14 +271,14 @@ class ProjectScope:
         return True
 
     def now(self) -> datetime:
-        """The moment by the one clock that all processes over this database share, in UTC."""
+        """Return the moment, in UTC, by the one clock of all processes over this database."""
         if not self.is_postgresql:
             return utc_now()
         moment = self._connection.execute(select(func.clock_timestamp())).scalar_one()
         return cast(datetime, moment).astimezone(UTC)
 
     def reserve(self, numbers: NumberSequence, *, count: int) -> list[int]:
-        """The next numbers of a sequence, in order; nobody else gets them. PostgreSQL only."""
+        """Take the next numbers of a sequence, in order; nobody else gets them. PostgreSQL only."""
         rows = func.generate_series(1, count)
         taken = self._connection.execute(select(numbers.next_value()).select_from(rows))
         return sorted(taken.scalars())

@@ -165,7 +165,7 @@ class SessionRecords(SessionHistory):
         return _session(rows[0]) if rows else None
 
     def hold(self, session_id: str) -> Session | None:
-        """The session, its row held until the transaction ends, so that nobody writes to it."""
+        """Return the session, its row held until the transaction ends, so nobody writes to it."""
         row = self._scope.first(
             self._scope.select(sessions, sessions.c.session_id == session_id).with_for_update()
         )
@@ -174,7 +174,7 @@ class SessionRecords(SessionHistory):
     def page(
         self, *, wanted: str | None, before: tuple[datetime, str] | None, limit: int
     ) -> Sequence[Session]:
-        """Up to `limit` sessions, last written to first, behind an (updated_at, id) position.
+        """Return up to `limit` sessions, last written first, behind an (updated_at, id) position.
 
         Only those whose id has `wanted` in it, in either case, if it is given.
         """
@@ -190,7 +190,7 @@ class SessionRecords(SessionHistory):
         return [_session(row) for row in self._scope.all(listed)]
 
     def last_ended(self, session_id: str) -> int:
-        """The highest `seq` that a deleted session of this name has taken, 0 if there was none."""
+        """Return the highest `seq` a deleted session of this name took, 0 if there was none."""
         row = self._scope.first(
             self._scope.select(ended_sessions, ended_sessions.c.session_id == session_id)
         )
@@ -258,7 +258,7 @@ class SessionResourceRecords:
     def newest(
         self, session_id: str, *, kind: ResourceKind | None, limit: int
     ) -> Sequence[Resource]:
-        """Up to `limit` resources that something of a session refers to, newest first."""
+        """Return up to `limit` resources that something of a session refers to, newest first."""
         statement = self._linked([session_id]).with_only_columns(*resources.c).distinct()
         if kind is not None:
             statement = statement.where(resources.c.kind == kind)
@@ -321,7 +321,7 @@ class SessionResourceRecords:
         return users
 
     def _linked(self, session_ids: Collection[str]) -> Select[Any]:
-        """Return links of sessions, with the resources they lead to."""
+        """Select links of sessions, with the resources they lead to."""
         return (
             self._scope.select(resource_links)
             .join_from(resource_links, resources)
@@ -329,7 +329,7 @@ class SessionResourceRecords:
         )
 
     def _used(self, session_ids: Collection[str]) -> Select[Any]:
-        """Sums over the links of sessions, which are walked along once: there may be many."""
+        """Select sums over links of sessions, which are walked along once: there may be many."""
         links = resource_links.c
         # Base64 makes four characters of three bytes, and every record would have a copy.
         inline = func.sum((resources.c.size_bytes + 2) // 3 * 4).label("inline")

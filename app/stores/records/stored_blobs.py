@@ -140,7 +140,7 @@ class StoredBlobRecords(Repository):
         return {row.digest: row.size_bytes for row in self._scope.all(wanted)}
 
     def uncounted(self, *, after: str, limit: int) -> dict[str, int]:
-        """Up to `limit` blobs that rows need and that are not counted, behind a digest or `""`.
+        """Return up to `limit` blobs that rows need and are not counted, behind a digest or `""`.
 
         Sizes by digest, in order.
         """
@@ -157,7 +157,7 @@ class StoredBlobRecords(Repository):
         return {digest: found[digest] for digest in sorted(found)[:limit]}
 
     def unneeded(self, *, after: str, limit: int) -> list[str]:
-        """Up to `limit` digests that are counted and that no row needs, behind one or `""`."""
+        """Return up to `limit` digests that are counted and no row needs, behind one or `""`."""
         found = self._scope.select(stored_blobs, stored_blobs.c.digest > after)
         for table in (resources, upload_segments):
             found = found.where(~self._alike(stored_blobs, table))

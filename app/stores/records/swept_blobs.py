@@ -72,7 +72,7 @@ class BlobReferenceRecords(Repository):
         return needed
 
     def digests(self, *, after: str, limit: int) -> list[str]:
-        """Up to `limit` digests that rows need, in order, each once, behind a digest or `""`."""
+        """Return up to `limit` digests that rows need, in order, each once, behind one or `""`."""
         found: set[str] = set()
         for table in _TABLES:
             rows = self._scope.all(
@@ -97,7 +97,7 @@ class BlobReferenceRecords(Repository):
         return sorted(found, key=lambda reference: (reference.digest, reference.owner))
 
     def bytes_needed(self) -> int:
-        """How many bytes the blobs have that rows need; one needed by both tables counts twice."""
+        """Return the size in bytes of blobs rows need; one needed by both tables counts twice."""
         total = 0
         for table in _TABLES:
             blobs = (
@@ -225,13 +225,13 @@ class SweptBlobRecords:
         return claim
 
     def claim_needed(self, digest: str) -> BlobClaim | None:
-        """As `claim`, for a blob that rows need and that is damaged: they lose it knowingly."""
+        """Claim, like `claim`, a damaged blob that rows need: they lose it knowingly."""
         if not self._scope.lock_alone(_LOCK, wait_seconds=_WAIT_SECONDS):
             return None
         return self._claim({digest})
 
     def note_over(self, claim: BlobClaim, digests: Collection[str]) -> None:
-        """Nothing of these digests is removed any more on the strength of the claim.
+        """Note that nothing of these digests is removed any more on the strength of the claim.
 
         They need not have been removed. If somebody else has claimed them since, because the
         caller was very late, that claim goes on.
@@ -275,7 +275,7 @@ class SweptBlobRecords:
         return {claim.digest: self._sizes[claim] for claim in claims}
 
     def _claims(self, digests: Collection[str]) -> tuple[set[str], list[ClaimOver]]:
-        """The digests with a claim that runs, and the claims that are over, by their digests."""
+        """Return the digests with a running claim, and the claims that are over, by digest."""
         wanted = sorted(digests)
         if len(wanted) == 1:
             claims = self._scope.look_up(_FIND_CLAIM, digest=wanted[0])

@@ -153,7 +153,7 @@ class PostgresWordIndex(WordIndex):
     def _matching(
         self, terms: Sequence[SearchTerm], marks: Sequence[str], most: int
     ) -> Select[tuple[int]]:
-        """Return the newest matches with all marks, which are operands of a tsquery."""
+        """Select the newest matches with all marks, which are operands of a tsquery."""
         vectors = self._tables.postgresql
         everything = " & ".join([*marks, *map(self._all_words, terms)])
         candidates = self._scope.select(
@@ -208,7 +208,7 @@ class _Windows:
         self._step = 0
 
     def following(self, matches: int) -> str | None:
-        """The operand for the next windows, after so many matches; `None` if there are none."""
+        """Return the next windows' operand, after so many matches; `None` if there are none."""
         if self._next < 0:
             return None
         self._step += 1
