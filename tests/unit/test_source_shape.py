@@ -1,0 +1,60 @@
+"""The sources keep the shape that CONTRIBUTING.md promises: they are short, and say what they do."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.kit.process import ROOT
+
+pytestmark = pytest.mark.engines("embedded")
+
+MOST_LINES_OF_A_FILE = 400
+MOST_LINES_OF_A_FUNCTION = 60
+# A docstring says what a function does, so it does not begin with what is returned.
+NO_VERBS = frozenset({"A", "All", "An", "How", "The", "Those", "What", "Whether", "Where", "Who"})
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def sources() -> Iterator[tuple[str, str]]:
+    """Yield the modules of the service, by their paths from the root."""
+    for path in sorted(Path(ROOT, "app").rglob("*.py")):
+        yield path.relative_to(ROOT).as_posix(), path.read_text()
+
+
+def functions() -> Iterator[tuple[str, Function]]:
+    """Yield all functions and methods, with the places they are at."""
+    for name, text in sources():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, Function):
+                yield f"{name}:{node.lineno} {node.name}", node
+
+
+def is_property(function: Function) -> bool:
+    """A property is described by the noun it is."""
+    return any("property" in ast.unparse(each) for each in function.decorator_list)
+
+
+def test_files_are_short() -> None:
+    lines = {name: text.count("\n") for name, text in sources()}
+    assert {name: many for name, many in lines.items() if many > MOST_LINES_OF_A_FILE} == {}
+
+
+def test_functions_are_short() -> None:
+    long = [
+        place
+        for place, node in functions()
+        if (node.end_lineno or node.lineno) - node.lineno >= MOST_LINES_OF_A_FUNCTION
+    ]
+    assert long == []
+
+
+def test_docstrings_begin_with_a_verb() -> None:
+    said = {
+        place: (ast.get_docstring(node) or "See").split()[0]
+        for place, node in functions()
+        if not is_property(node)
+    }
+    assert {place: word for place, word in said.items() if word in NO_VERBS} == {}
