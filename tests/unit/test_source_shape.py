@@ -1,4 +1,4 @@
-"""The sources keep the shape that CONTRIBUTING.md promises: they are short, and say what they do."""
+"""The sources keep the shape that CONTRIBUTING.md promises: short, and with verbs in docstrings."""
 
 import ast
 from collections.abc import Iterator
