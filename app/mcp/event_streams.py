@@ -90,5 +90,5 @@ def _read_field(event: ServerEvent, line: Line) -> None:
         event.name = said
     elif name == b"id":
         event.event_id = said
-    elif name == b"retry" and said.isdigit():
+    elif name == b"retry" and said.isascii() and said.isdigit():
         event.retry_seconds = int(said[:9]) / 1000

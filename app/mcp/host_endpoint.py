@@ -38,6 +38,7 @@ _MOST_SESSIONS = 32
 _IDLE_SECONDS = 60.0
 _LONGEST_IDLE_SECONDS = 3_600.0
 _MOST_BODY_BYTES = 64 * 1024 * 1024
+_MOST_MESSAGES = 1_000
 _FIRST_SECONDS = 5.0
 _PING_SECONDS = 15.0
 _INVALID_REQUEST = -32600
@@ -253,10 +254,13 @@ async def _body(request: Request) -> tuple[Any, bytes]:
         if len(text) > _MOST_BODY_BYTES:
             raise RefusedError(413, f"a message has at most {_MOST_BODY_BYTES} bytes")
     try:
-        said = json.loads(text)
+        # `json` would guess UTF-16, and drop a byte order mark; MCP is UTF-8.
+        said = json.loads(text.decode("utf-8"))
     except (ValueError, RecursionError) as exc:
         raise RefusedError(400, "the body is no JSON", code=_PARSE_ERROR) from exc
     messages = said if isinstance(said, list) else [said]
+    if len(messages) > _MOST_MESSAGES:
+        raise RefusedError(413, f"a batch has at most {_MOST_MESSAGES} messages")
     if not messages or not all(isinstance(each, dict) for each in messages):
         raise RefusedError(400, "a message is a JSON object, or a list of them")
     if any("method" in each and "id" in each and not is_id(each["id"]) for each in messages):

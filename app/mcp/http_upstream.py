@@ -10,7 +10,14 @@ Source: specification of MCP, 2026-07-28, 2025-11-25 and 2025-03-26, "Streamable
 """
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Mapping,
+)
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -49,6 +56,8 @@ _NOTED = ("initialize", "tools/list")
 # A server of 2024 takes no POST at the address of its stream.
 _OLDER_STATUSES = (400, 404, 405)
 _WAITING = 64
+# A server takes at once what it does not have to answer.
+_TAKEN_SECONDS = 30.0
 
 
 @dataclass(slots=True)
@@ -140,7 +149,7 @@ class HttpUpstream:
         if self._transport == "sse" and self._sse is None:
             await self._open_sse()
         if self._sse is not None:
-            await self._send_by_sse(asked)
+            await self._begin_by_sse(asked)
         elif asked.method == "initialize":
             # What comes behind it needs the session that it begins.
             await self._send(asked)
@@ -151,7 +160,22 @@ class HttpUpstream:
         elif asked.waiting or not asked.message:
             self._answers.start_soon(self._send, asked)
         else:
-            await self._send(asked)
+            await self._told(self._send, asked)
+
+    async def _begin_by_sse(self, asked: _Asked) -> None:
+        assert self._answers is not None  # noqa: S101 - written to while it is running
+        if asked.waiting and asked.method != "initialize":
+            self._answers.start_soon(self._send_by_sse, asked)
+        else:
+            await self._told(self._send_by_sse, asked)
+
+    async def _told(self, send: Callable[[_Asked], Awaitable[None]], asked: _Asked) -> None:
+        """Send what has its place before all that follows, and wait no longer than a while."""
+        with anyio.move_on_after(_TAKEN_SECONDS) as taking:
+            await send(asked)
+        if taking.cancelled_caught:
+            self._warn("the server did not take a message")
+            await self._fail(asked, "the server did not take it")
 
     def _cancels(self, message: Mapping[str, Any]) -> bool:
         """Cancel a request by ending its stream, if it is of a revision that has no other way."""
@@ -169,7 +193,8 @@ class HttpUpstream:
                 self._cancelling[request_id] = scope
             try:
                 await self._exchange(asked, {**_ACCEPTED, **self._session_headers, **mirrored})
-            except httpx.HTTPError as exc:
+            except (httpx.HTTPError, httpx.InvalidURL, ValueError, TypeError) as exc:
+                # The last two: a header cannot hold what the message says.
                 said = f"the server cannot be reached: {type(exc).__name__}"
                 self._warn(said)
                 await self._fail(asked, said)
@@ -198,7 +223,7 @@ class HttpUpstream:
             if len(text) > _LONGEST_REFUSAL_BYTES:
                 break
         said: Any = None
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             said = json.loads(text)
         error = said.get("error") if isinstance(said, dict) else None
         if isinstance(error, dict) and is_id(said.get("id")) and said["id"] in asked.waiting:
@@ -273,10 +298,11 @@ class HttpUpstream:
 
     def _note(self, text: bytes, method: object) -> None:
         """Note the revision that was agreed on, or what tools want repeated in headers."""
-        with suppress(ValueError, AttributeError, TypeError):
+        with suppress(ValueError, AttributeError, TypeError, KeyError, RecursionError):
             result = json.loads(text)["result"] if b'"result"' in text else {}
-            if method == "initialize" and "protocolVersion" in result:
-                self._session_headers[MCP_PROTOCOL_VERSION_HEADER] = result["protocolVersion"]
+            revision = result.get("protocolVersion")
+            if method == "initialize" and isinstance(revision, str) and revision.isascii():
+                self._session_headers[MCP_PROTOCOL_VERSION_HEADER] = revision
             for tool in result.get("tools", ()):
                 self._mirrored[tool["name"]] = x_mcp_header_map(tool.get("inputSchema") or {})
 
@@ -286,10 +312,13 @@ class HttpUpstream:
         params = params if isinstance(params, dict) else {}
         meta = params.get("_meta")
         version = meta.get(_VERSION_OF_MESSAGE) if isinstance(meta, dict) else None
-        if not isinstance(version, str):
+        if not isinstance(version, str) or not (version.isascii() and version.isprintable()):
             return {}
         method = str(message.get("method", ""))
-        headers = {MCP_PROTOCOL_VERSION_HEADER: version, MCP_METHOD_HEADER: method}
+        headers = {
+            MCP_PROTOCOL_VERSION_HEADER: version,
+            MCP_METHOD_HEADER: encode_header_value(method),
+        }
         name = params.get(NAME_BEARING_METHODS.get(method, ""))
         if isinstance(name, str):
             headers[MCP_NAME_HEADER] = encode_header_value(name)
@@ -349,7 +378,7 @@ class HttpUpstream:
 def _asked(line: bytes) -> _Asked:
     try:
         said = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         said = {}
     messages = said if isinstance(said, list) else [said]
     ids = {

@@ -92,7 +92,10 @@ class SseSession:
             if answer.is_success:
                 return None
             said = f"the server answered {answer.status_code}"
-        self._waiting -= asked
+        # What was answered over the stream, or failed with it, has had its answer.
+        unanswered = asked & self._waiting
+        self._waiting -= unanswered
+        asked.intersection_update(unanswered)
         return said
 
     async def settled(self, seconds: float) -> None:
@@ -110,14 +113,19 @@ class SseSession:
 
     async def _end(self) -> None:
         self._has_ended = True
-        self._answered.set()
         self._warn(_GONE)
-        for request_id in self._waiting:
+        waiting, self._waiting = self._waiting, set()
+        for request_id in waiting:
             await self._give([failure(request_id, _GONE)])
+        self._answered.set()
 
     def _address(self, said: str) -> str:
         """Return where messages are sent to: never another origin, which would get credentials."""
         address = urljoin(self._url, said)
+        try:
+            httpx.URL(address)
+        except httpx.InvalidURL as exc:
+            raise ValueError("it names no address") from exc
         here, there = urlsplit(self._url), urlsplit(address)
         if (here.scheme, here.netloc) != (there.scheme, there.netloc):
             raise ValueError("it names an endpoint of another origin")

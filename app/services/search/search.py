@@ -188,7 +188,10 @@ def _shown(
         if match.place == IN_PAGES and match.number in pages:
             hits.append(_page_hit(pages[match.number], passages))
         elif match.place == IN_ENTRIES and match.number in sources:
-            hits.append(_entry_hit(sources[match.number], passages, session_id))
+            source = sources[match.number]
+            # The index learns late that a session has lost a file.
+            if session_id is None or _is_in(source, session_id):
+                hits.append(_entry_hit(source, passages, session_id))
     return hits
 
 

@@ -52,7 +52,7 @@ MARK = "\ue000"
 """What the marks of projects, sessions, modalities and kinds begin with."""
 _RANKED_CHARS = 2_000
 _NUMBERS_AT_ONCE = 1_000
-_MOST_SESSIONS = 256
+_MOST_SESSIONS = 8_192
 
 Marks: TypeAlias = Sequence[Sequence[str]]
 """What has to be met: of each of these, one mark."""
