@@ -129,7 +129,7 @@ class _Reading:
         answers: defaultdict[str, list[tuple[int, Level]]] = defaultdict(list)
         for index, turn in enumerate(self._history.turns):
             recall = self._history.recall_of(turn)
-            if recall is not None and recall.what.kind == "page":
+            if recall is not None and recall.what.kind == "page" and not turn.is_error:
                 shown = _eviction(self._shown[index]) or Level.FULL
                 answers[recall.what.name].append((index, max(recall.level, shown)))
         for page_id, shown_at in answers.items():
