@@ -130,6 +130,10 @@ CONTENT_HEADERS = answer_headers(
 RANGE_HEADERS = CONTENT_HEADERS | answer_headers(
     Content_Range=("string", "Which bytes of how many, where one range was asked for.")
 )
+LOCATION = answer_headers(Location=("string", "The path of what was written."))
+_LINK = answer_headers(
+    Link=("string", '`<…>; rel="next"`: the next page of the list, if there is one (RFC 8288).')
+)
 _ETAG = answer_headers(ETag=("string", "Stands for what was sent; for `If-Match` and the like."))
 
 
@@ -169,6 +173,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     _document_common_faults(document)
     for operation in _operations(document):
         _document_conditions(operation)
+        _document_links(operation)
         _document_streams(operation)
         # What has none is for everybody; a generator is to be told, and not to conclude it.
         operation.setdefault("security", [])
@@ -195,6 +200,16 @@ def _document_conditions(operation: dict[str, Any]) -> None:
             responses[status]["headers"] = {**_ETAG, **responses[status].get("headers", {})}
     if not parameters:
         del operation["parameters"]
+
+
+def _document_links(operation: dict[str, Any]) -> None:
+    """Add the headers that say where a written record is, and where a list goes on."""
+    responses = operation["responses"]
+    # What is new, and what was there already, have their path said.
+    written = {"200", "201"} if {"200", "201"} <= responses.keys() else set()
+    has_list = any(each["name"] == "cursor" for each in operation.get("parameters", ()))
+    for status, headers in [*((each, LOCATION) for each in written), *[("200", _LINK)][:has_list]]:
+        responses[status]["headers"] = {**headers, **responses[status].get("headers", {})}
 
 
 def _document_streams(operation: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from app.errors import (
 from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.content_headers import content_disposition, safe_headers
-from app.http.openapi import file_body
+from app.http.openapi import LOCATION, file_body
 from app.http.parameters import SessionIdPath
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_written
@@ -67,14 +67,17 @@ async def export_session(call: CallDep, session_id: SessionIdPath) -> Response:
     status_code=201,
     response_model=SessionRecord,
     openapi_extra=file_body("application/zip"),
-    responses=problem_responses(
-        MalformedRequestError,
-        SlowBodyError,
-        ConflictError,
-        PayloadTooLargeError,
-        UnsupportedMediaError,
-        InvalidBundleError,
-    ),
+    responses={
+        201: {"headers": LOCATION},
+        **problem_responses(
+            MalformedRequestError,
+            SlowBodyError,
+            ConflictError,
+            PayloadTooLargeError,
+            UnsupportedMediaError,
+            InvalidBundleError,
+        ),
+    },
 )
 async def import_session(call: CallDep) -> Response:
     """Restore a session from its bundle, with the same ids and the same bytes.

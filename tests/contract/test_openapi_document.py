@@ -48,6 +48,8 @@ OPEN_UNIONS = {
 }
 """Unions without a discriminator, and what tells their members apart instead."""
 
+PATHLESS = {"create_pages", "create_event_ticket"}
+
 
 def values_of(key: str, value: object) -> Iterator[Any]:
     """Every value of a member of that name, at any depth."""
@@ -164,6 +166,23 @@ def test_operation_says_who_may_call_it_and_takes_one_type_of_body(
     if "304" in operation["responses"]:
         assert {"If-Match", "If-None-Match"} <= set(names)
         assert "ETag" in operation["responses"]["200"]["headers"]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_operation_names_the_headers_that_lead_on(operation: dict[str, Any]) -> None:
+    named = {
+        status: sorted(answer.get("headers", {}).keys() & {"Location", "Link"})
+        for status, answer in operation["responses"].items()
+    }
+    is_list = any(each["name"] == "cursor" for each in operation.get("parameters", ()))
+    # A bulk of pages and a ticket are no records with a path of their own.
+    is_written = "201" in named and operation["operationId"] not in PATHLESS
+    expected: dict[str, list[str]] = {status: [] for status in named}
+    if is_list:
+        expected["200"] = ["Link"]
+    if is_written:
+        expected |= {status: ["Location"] for status in named.keys() & {"200", "201"}}
+    assert named == expected
 
 
 def test_routes_of_events_lead_to_every_event() -> None:
