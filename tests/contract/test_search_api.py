@@ -202,6 +202,20 @@ def test_file_is_found_in_every_session_that_refers_to_it(service: LiveService) 
             assert [hit["sessionId"] for hit in hits] == pages
 
 
+def test_file_is_not_found_in_a_session_that_refers_to_it_no_longer(service: LiveService) -> None:
+    with service.client() as client:
+        uri = upload(client, png(), filename="walrus.png")["uri"]
+        put_page(client, "p", modality="image", content=f"@{uri}", session_id="s")
+        assert handles(client, "walrus.png", kinds="file", sessionId="s") == [f"@{uri}"]
+        put_page(client, "p", modality="image", content=f"@{uri}", session_id="t")
+        assert search(client, "nothing").json()["pending"] == 0
+        assert handles(client, "walrus.png", kinds="file", sessionId="s") == []
+        assert handles(client, "walrus.png", kinds="file", sessionId="t") == [f"@{uri}"]
+        assert client.delete("/api/pages/p").is_success
+        assert handles(client, "walrus.png", kinds="file", sessionId="t") == []
+        assert handles(client, "walrus.png", kinds="file") == [f"@{uri}"]
+
+
 def test_another_projects_words_are_as_if_they_were_not_there(service: LiveService) -> None:
     with service.client() as client, service.client() as other:
         said = say(client, "a walrus")

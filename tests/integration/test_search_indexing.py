@@ -15,6 +15,7 @@ from app.stores.records import Records, UnitOfWork
 from app.stores.records.finding import IN_ENTRIES, IN_PAGES, Match, SearchPlace, find
 from app.stores.records.search_tables import stemless_pages
 from tests.integration.test_page_search import index
+from tests.integration.test_session_records import resource
 from tests.kit.units import writing
 
 pytestmark = pytest.mark.anyio
@@ -106,3 +107,25 @@ async def test_pages_of_before_get_their_stems(records: Records) -> None:
 def forget_stems(unit: Any, numbers: Any) -> None:  # noqa: ANN401 - what a migration does
     rows = [{"page_number": number} for number in numbers]
     unit._scope.insert_new(stemless_pages, rows)
+
+
+async def test_file_waits_again_when_a_session_takes_it_up_or_lets_it_go(records: Records) -> None:
+    file = replace(resource(1), filename="walrus.png")
+
+    def link(unit: UnitOfWork, session_id: str | None) -> None:
+        unit.resources.ensure_linked([file], owner_kind="page", owner_id="p", session_id=session_id)
+
+    await records.write(PROJECT, lambda unit: link(unit, "s"))
+    changes = {
+        "the same again": (lambda unit: link(unit, "s"), 0),
+        "another session": (lambda unit: link(unit, "t"), 1),
+        "none": (lambda unit: link(unit, None), 1),
+        "one again": (lambda unit: link(unit, "s"), 1),
+        "the owner is gone": (lambda unit: unit.resources.unlink("page", "p"), 1),
+    }
+    waited = {}
+    for name, (change, _) in changes.items():
+        assert await SearchIndexing(records).catch_up(PROJECT) == 0
+        await records.write(PROJECT, change)
+        waited[name] = await records.read(PROJECT, waiting)
+    assert waited == {name: count for name, (_, count) in changes.items()}

@@ -189,7 +189,7 @@ def _shown(
             hits.append(_page_hit(pages[match.number], passages))
         elif match.place == IN_ENTRIES and match.number in sources:
             source = sources[match.number]
-            # The index learns late that a session has lost a file.
+            # The index learns some seconds later that a session has lost a file.
             if session_id is None or _is_in(source, session_id):
                 hits.append(_entry_hit(source, passages, session_id))
     return hits

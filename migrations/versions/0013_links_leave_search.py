@@ -1,0 +1,50 @@
+"""Files are indexed anew when a session no longer refers to them, and not only when one does."""
+
+from alembic import op
+
+revision = "0013"
+down_revision = "0012"
+branch_labels = None
+depends_on = None
+
+# name: after which change, and in which case.
+_CHANGES = {
+    "resource_links_leave_search": ("DELETE", "OLD.session_id IS NOT NULL"),
+    "resource_links_move_search": (
+        "UPDATE OF session_id",
+        "OLD.session_id IS DISTINCT FROM NEW.session_id",
+    ),
+}
+_REVISED = (
+    "UPDATE search_entries SET revision = revision + 1 WHERE project_id = OLD.project_id "
+    "AND entry_id = OLD.resource_id AND kind = 'file'"
+)
+
+
+def upgrade() -> None:
+    is_postgresql = op.get_bind().dialect.name == "postgresql"
+    for name, (change, condition) in _CHANGES.items():
+        if is_postgresql:
+            op.execute(
+                f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS "
+                f"$$ BEGIN {_REVISED}; RETURN NULL; END $$"
+            )
+            op.execute(
+                f"CREATE TRIGGER {name} AFTER {change} ON resource_links FOR EACH ROW "
+                f"WHEN ({condition}) EXECUTE FUNCTION {name}()"
+            )
+        else:
+            # SQLite has said `IS DISTINCT FROM` since 3.39, and `IS NOT` always.
+            said = condition.replace("IS DISTINCT FROM", "IS NOT")
+            op.execute(
+                f"CREATE TRIGGER {name} AFTER {change} ON resource_links "
+                f"WHEN {said} BEGIN {_REVISED}; END"
+            )
+
+
+def downgrade() -> None:
+    is_postgresql = op.get_bind().dialect.name == "postgresql"
+    for name in _CHANGES:
+        op.execute(f"DROP TRIGGER {name}" + (" ON resource_links" if is_postgresql else ""))
+        if is_postgresql:
+            op.execute(f"DROP FUNCTION {name}()")
