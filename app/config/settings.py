@@ -68,7 +68,11 @@ class Settings(BaseSettings):
     port: Annotated[int, Field(ge=0, le=65_535, description="Port to listen on.")] = 8000
     workers: Annotated[int, Field(ge=1, description="Server processes.")] = 1
     data_dir: Annotated[
-        Path, Field(description="The embedded database, the blobs and the link-signing keys.")
+        Path,
+        Field(
+            description="The embedded database, the blobs and the link-signing keys. "
+            "`pagefault proxy` and `pagefault mcp` use `~/.pagefault/data` by default."
+        ),
     ] = Path("data")
     auth: Annotated[
         Literal["none", "api-key"],
