@@ -235,8 +235,6 @@ def test_session_ends_with_delete(proxy: Listening) -> None:
         (call(1.5, "count"), {}, 400, "a whole number"),
         (initialize(), {"accept": "application/json"}, 406, "accept"),
         (initialize(), {"content_type": "text/plain"}, 415, "application/json"),
-        (initialize(), {"host": "rebound.example"}, 421, ""),
-        (initialize(), {"origin": "https://evil.example"}, 403, ""),
     ],
 )
 def test_requests_that_are_not_passed_on_are_told_why(
@@ -244,8 +242,28 @@ def test_requests_that_are_not_passed_on_are_told_why(
 ) -> None:
     answer = proxy.post(body, **headers)
     assert (answer.status_code, said in answer.text) == (status, True)
-    if said:
-        assert answer.json()["error"]["code"] < 0
+    assert answer.json()["error"]["code"] < 0
+
+
+@pytest.mark.promise(
+    "security.md#calls-from-a-browser",
+    "A page of another origin, or under a rebound name, starts no server of a proxy that listens",
+    kept_by="app/mcp/host_access.py",
+    tried="3 headers",
+)
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"host": "rebound.example"}, 421),
+        ({"origin": "https://evil.example"}, 403),
+        ({"origin": "null"}, 403),
+    ],
+)
+def test_page_of_another_origin_starts_no_server(
+    proxy: Listening, headers: dict[str, str], status: int
+) -> None:
+    answer = proxy.post(initialize(), **headers)
+    assert (answer.status_code, "mcp-session-id" in answer.headers) == (status, False)
 
 
 async def test_server_that_dies_is_reported_to_its_host_alone(tmp_path: Path) -> None:
@@ -277,6 +295,12 @@ def test_stop_ends_sessions_and_their_servers(tmp_path: Path) -> None:
         os.kill(pid, 0)
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "A proxy that listens starts a limited number of servers",
+    kept_by="app/mcp/host_sessions.py",
+    tried="32 sessions, and one more: 503",
+)
 def test_sessions_are_limited_in_number(tmp_path: Path) -> None:
     with listening(tmp_path, "--", *SAID) as own:
         sessions = [own.session() for _ in range(32)]
@@ -311,6 +335,12 @@ def test_command_that_is_not_there_is_named_at_start(
         assert (done.returncode, said in done.stderr) == (2, True)
 
 
+@pytest.mark.promise(
+    "security.md#links-and-keys",
+    "A proxy that listens takes the keys of its project alone",
+    kept_by="app/mcp/host_access.py",
+    tried="4 keys",
+)
 def test_where_keys_are_asked_for_hosts_need_one(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path / "data", auth="api-key", log_level="error")
     with serving(settings) as near:
