@@ -1,6 +1,7 @@
 """Standard input and output as a host of MCP talks over them: bytes, in pieces of any length."""
 
 import os
+import select
 import sys
 from collections.abc import AsyncIterator
 
@@ -16,6 +17,14 @@ async def standard_input() -> AsyncIterator[bytes]:
         os.read, sys.stdin.fileno(), _PIECE_BYTES, abandon_on_cancel=True
     ):
         yield piece
+
+
+async def host_left() -> None:
+    """Return when the host has closed the pipe, though there may be more to read of it."""
+    poller = select.poll()
+    # Asked for nothing, it tells of the other end's being closed alone.
+    poller.register(sys.stdin.fileno(), 0)
+    await anyio.to_thread.run_sync(poller.poll, abandon_on_cancel=True)
 
 
 async def write_out(piece: bytes) -> None:

@@ -12,7 +12,7 @@ import anyio
 import anyio.to_thread
 import typer
 
-from app.cli.pipes import standard_input, write_out
+from app.cli.pipes import host_left, standard_input, write_out
 from app.cli.stores_of_hosts import opened_beside_others
 from app.cli.terminal import CANNOT, complain
 from app.config.settings import Settings
@@ -31,6 +31,9 @@ from app.models.identity import CLIENT_ID
 from app.models.rendering import HostLimits, RenderOptions
 from app.models.tool import ToolDefinition
 from app.services.agents.toolbox import definitions
+
+# How long a server may take to read on, once its host has left.
+_UNREAD_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +123,12 @@ async def _proxied(
 ) -> int:
     store, is_over = AwaitedStore(complain), anyio.Event()
     async with connect() as server, anyio.create_task_group() as group:
-        proxy = proxy_of(write_out, server.write, store)
+        to_server = _CountedWrites(server.write)
+        proxy = proxy_of(write_out, to_server, store)
         group.start_soon(store.hold, opened, is_over)
         async with anyio.create_task_group() as host:
             host.start_soon(_pass_on_from_host, proxy, server)
+            host.start_soon(_end_without_host, server, to_server)
             host.start_soon(_end_on_signals, server)
             await proxy.from_server(server.received())
             host.cancel_scope.cancel()
@@ -142,6 +147,28 @@ async def _pass_on_from_host(proxy: Proxy, server: Connection) -> None:
         # The server has ended; its status says why.
         return
     await server.leave()
+
+
+class _CountedWrites:
+    """Writes to a server, and how many it has taken."""
+
+    def __init__(self, write: Write) -> None:
+        self._write = write
+        self.count = 0
+
+    async def __call__(self, piece: bytes) -> None:
+        await self._write(piece)
+        self.count += 1
+
+
+async def _end_without_host(server: Connection, to_server: _CountedWrites) -> None:
+    """End a server that reads nothing of what a host has left behind."""
+    await host_left()
+    count = -1
+    while count != to_server.count:
+        count = to_server.count
+        await anyio.sleep(_UNREAD_SECONDS)
+    server.interrupt()
 
 
 async def _end_on_signals(server: Connection) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -321,6 +322,16 @@ def test_server_that_dies_is_reported_as_its_own_end(tmp_path: Path) -> None:
     assert (
         told == f"the server gives up\npagefault: the server {sys.executable} ended with status 3\n"
     )
+
+
+def test_server_that_reads_nothing_ends_when_its_host_has_left(tmp_path: Path) -> None:
+    server = [sys.executable, "-c", "import signal; signal.pause()"]
+    options: list[str | Path] = ["--session", "demo", "--data-dir", tmp_path / "data"]
+    with talking(COMMAND, "proxy", *options, "--", *server, stderr=tmp_path / "stderr") as host:
+        # More than a pipe holds, so that the proxy is not done with it.
+        host.say(json.dumps({"jsonrpc": "2.0", "method": "x" * 100_000}).encode())
+        assert host.leave() == 128 + signal.SIGTERM
+    assert "ended with signal 15" in (tmp_path / "stderr").read_text()
 
 
 def test_without_a_store_results_pass_as_they_came(tmp_path: Path) -> None:
