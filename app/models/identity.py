@@ -46,6 +46,7 @@ def rfc3339(moment: datetime) -> str:
 
 ListName = Literal[
     "messages",
+    "outline",
     "tool-results",
     "resources",
     "pages",

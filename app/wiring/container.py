@@ -39,6 +39,7 @@ from app.services.quotas.key_quotas import Quotas
 from app.services.quotas.quota_blob_store import QuotaBlobStore
 from app.services.quotas.stored_bytes import StoredBytes
 from app.services.renders.media_loader import MediaLoader
+from app.services.renders.outlines import Outlines
 from app.services.renders.renders import Renders
 from app.services.renders.settling import Settling
 from app.services.renders.working_sets import WorkingSets
@@ -273,6 +274,7 @@ class Container:
             manifests=self.page_manifests,
         )
         self.working_sets = WorkingSets(self.renders)
+        self.outlines = Outlines(records, self.answers)
         budget = BodyBudget(self.memory, text_limit_bytes=limits.history_bytes)
         self.doctor = Doctor(
             records,

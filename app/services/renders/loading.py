@@ -73,13 +73,14 @@ class LoadedSession:
 
     def unpaired(self, audience: Audience) -> Iterator[ComposedTurn]:
         """Yield the turns of the history as they were recorded."""
-        return (turn for entry in self.entries for turn in self._turns(entry, audience))
+        return (turn for entry in self.entries for turn in self.turns_of(entry, audience))
 
     def answer(self, audience: Audience) -> Sequence[ComposedTurn]:
         """Return the only entry, the answer to a call, without the call."""
-        return self._turns(self.entries[0], audience)
+        return self.turns_of(self.entries[0], audience)
 
-    def _turns(self, entry: HistoryEntry, audience: Audience) -> Sequence[ComposedTurn]:
+    def turns_of(self, entry: HistoryEntry, audience: Audience) -> Sequence[ComposedTurn]:
+        """Return what an entry says as turns, its answers to calls first."""
         origin = f"/api/sessions/{self.session_id}/messages/{entry.seq}"
         raw = ContentReading(self.resources, audience).raw
         match entry:
@@ -146,7 +147,7 @@ async def load_entry(
         found = unit.sessions.entries(session_id, after_seq=seq - 1, limit=1)
         if not found or found[0].seq != seq:
             raise NotFoundError("entry")
-        return found, unit.resources.find_all(_referred(found, known))
+        return found, unit.resources.find_all(referred(found, known))
 
     entries, resources = await records.read(project_id, read)
     results = [each.sanitized for each in entries if isinstance(each, StoredMessage)]
@@ -193,7 +194,7 @@ def _all_entries(
         page = unit.sessions.entries(session_id, after_seq=after_seq, limit=_ENTRIES_AT_ONCE)
         if not page:
             break
-        size_bytes += sum(map(_size_bytes, page))
+        size_bytes += sum(map(entry_size_bytes, page))
         if size_bytes > MOST_TEXT_BYTES:
             raise PayloadTooLargeError(
                 f"The session has more than {MOST_TEXT_BYTES} bytes beside its media, which "
@@ -201,7 +202,7 @@ def _all_entries(
             )
         entries += page
     told = [each for each in entries if not isinstance(each, StoredMessage)]
-    return entries, unit.resources.find_all(_referred(told, known)), session.last_seq
+    return entries, unit.resources.find_all(referred(told, known)), session.last_seq
 
 
 async def page_medium(reading: PageReading, project_id: str, view: PageView) -> Medium | None:
@@ -249,7 +250,8 @@ def _addressed(body: Body, view: PageView) -> Medium | None:
     return Medium("/content", Address(str(body.value)), modality, mime_type, None, None)
 
 
-def _referred(entries: Sequence[HistoryEntry], known: KnownTurns) -> set[str]:
+def referred(entries: Sequence[HistoryEntry], known: KnownTurns) -> set[str]:
+    """Return the ids of the resources that messages and interactions refer to."""
     wanted: set[str] = set()
     for entry in entries:
         if isinstance(entry, StoredHistoryMessage):
@@ -259,7 +261,8 @@ def _referred(entries: Sequence[HistoryEntry], known: KnownTurns) -> set[str]:
     return wanted
 
 
-def _size_bytes(entry: HistoryEntry) -> int:
+def entry_size_bytes(entry: HistoryEntry) -> int:
+    """Return the size of what an entry stores, without its media."""
     match entry:
         case StoredMessage():
             return len(entry.sanitized)

@@ -703,6 +703,41 @@ class MessagePage(TypedDict):
 
 Origin: TypeAlias = Literal["stored", "supplied", "derived"]
 
+
+class OutlinedCall(TypedDict):
+    """A call that an entry makes."""
+
+    id: str
+    name: str
+
+
+class OutlineEntry(TypedDict):
+    """What an entry is, without what it says."""
+
+    seq: int
+    entry: Literal["tool_result", "page_fault", "message", "interaction", "answer"]
+    createdAt: str
+    role: Role
+    name: str | None
+    title: str | None
+    calls: list[OutlinedCall]
+    answers: list[str]
+    failed: bool
+    images: int
+    audios: int
+    videos: int
+    files: int
+    bytes: int
+    tokensEst: int
+
+
+class OutlinePage(TypedDict):
+    """A stretch of an outline, in the order of `seq`."""
+
+    items: list[OutlineEntry]
+    nextCursor: str | None
+
+
 TimestampItem: TypeAlias = dict[str, Any] | float | list[float]
 
 Timestamps: TypeAlias = list[TimestampItem]
@@ -1611,6 +1646,9 @@ __all__ = [
     "Modality",
     "MultiModalInput",
     "Origin",
+    "OutlineEntry",
+    "OutlinePage",
+    "OutlinedCall",
     "PageBatch",
     "PageBlocksRecord",
     "PageContent",

@@ -691,6 +691,27 @@ def get_manifest(
     )
 
 
+def get_outline(
+    session_id: str | int,
+    *,
+    limit: int | None = None,
+    cursor: str | None = None,
+    after: int | None = None,
+) -> Call[models.OutlinePage]:
+    """Outline a session: a line for each entry, with its kind, title, calls, answers and media."""
+    return Call(
+        "GET",
+        f"/api/sessions/{segment(session_id)}/outline",
+        decode=json_of,
+        query={
+            "limit": limit,
+            "cursor": cursor,
+            "after": after,
+        },
+        is_repeatable=True,
+    )
+
+
 def list_messages(
     session_id: str | int,
     *,

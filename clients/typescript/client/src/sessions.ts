@@ -5,6 +5,7 @@ import type {
   AppendMessageResponse,
   ChatMessage,
   DeletionReceipt,
+  GetOutlineData,
   HistoryEntry,
   HistoryMessageDraft,
   InteractionDraft,
@@ -14,6 +15,8 @@ import type {
   ListMessagesData,
   ListSessionsData,
   MessagePage,
+  OutlineEntry,
+  OutlinePage,
   PageManifest,
   RenderedRecord,
   RenderedToolResult,
@@ -236,6 +239,22 @@ export class Session {
     return listAt(this.transport, `${this.path}/interactions`, {
       ...options,
       query: { input_kind, limit },
+    });
+  }
+
+  /** What each entry of the history is, in order, without what it says. */
+  outline({
+    after,
+    limit,
+    ...options
+  }: Omit<QueryOf<GetOutlineData>, "cursor"> & RequestOptions = {}): List<
+    OutlineEntry,
+    OutlinePage
+  > {
+    return listAt(this.transport, `${this.path}/outline`, {
+      ...options,
+      query: { limit },
+      once: { after },
     });
   }
 

@@ -151,6 +151,17 @@ class AsyncSession:
         """Return one interaction with its answer."""
         return await self._transport.send(operations.get_interaction(self.id, interaction_id))
 
+    def outline(
+        self, *, after: int | None = None, limit: int | None = None
+    ) -> AsyncItems[models.OutlineEntry]:
+        """Return what each entry of the history is, in order, without what it says."""
+        return AsyncItems(
+            self._transport,
+            lambda cursor: operations.get_outline(
+                self.id, limit=limit, cursor=cursor, after=None if cursor else after
+            ),
+        )
+
     async def manifest(self, *, limit: int | None = None) -> models.PageManifest:
         """Return a line for each page of the session, for a model."""
         return await self._transport.send(operations.get_manifest(self.id, limit=limit))

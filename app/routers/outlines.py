@@ -1,0 +1,39 @@
+"""`/api/sessions/{session_id}/outline`: what each entry of a history is, without what it says."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from app.errors import InvalidCursorError, InvalidPayloadError, NotFoundError
+from app.http.api_route import ApiRoute
+from app.http.calls import CallDep
+from app.http.parameters import AfterSeqQuery, CursorQuery, SessionIdPath
+from app.http.record_responses import answer_listed, read_responses
+from app.wire.outlines import OutlinePage
+
+router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=ApiRoute)
+
+
+@router.get(
+    "/{session_id}/outline",
+    response_model=OutlinePage,
+    responses=read_responses(InvalidCursorError, NotFoundError, InvalidPayloadError),
+)
+async def get_outline(
+    call: CallDep,
+    session_id: SessionIdPath,
+    limit: Annotated[
+        int, Query(ge=1, le=2_000, description="How many entries a page holds at most.")
+    ] = 500,
+    cursor: CursorQuery = None,
+    after: AfterSeqQuery = None,
+) -> Response:
+    """Outline a session: a line for each entry, with its kind, title, calls, answers and media.
+
+    It is much smaller than the history, and says which results answer which calls in every
+    dialect. A page ends early where entries are large; `nextCursor` says whether others follow.
+    """
+    body, next_cursor = await call.container.outlines.list(
+        call.project_id, session_id, cursor=cursor, after_seq=after, limit=limit
+    )
+    return answer_listed(call.request, body, next_cursor)

@@ -1,0 +1,226 @@
+"""The outline of a session: what each entry of its history is, for whoever draws it.
+
+It is made from the entries when it is read, by what reads them for renderings, so calls and answers
+are known in every dialect.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import anyio.to_thread
+
+from app.errors import Fault, InvalidPayloadError, NotFoundError
+from app.models.conversation import ComposedTurn, DataItem, Item, Medium, TextItem
+from app.models.identity import ListName, decode_cursor, encode_cursor
+from app.models.interaction import StoredAnswer, StoredInteraction
+from app.models.json_value import json_text
+from app.models.message import (
+    ANSWER,
+    INTERACTION,
+    MESSAGE,
+    PAGE_FAULT,
+    TOOL_RESULT,
+    EntryKind,
+    HistoryEntry,
+    StoredHistoryMessage,
+    StoredMessage,
+)
+from app.rendering.pages.sizes import image_tokens, text_tokens
+from app.services.memory_budget.responses import ResponseBudget
+from app.services.renders.known_turns import KnownTurns
+from app.services.renders.loading import LoadedSession, entry_size_bytes, referred
+from app.stores.records import Records, UnitOfWork
+from app.wire.lists import list_page
+from app.wire.outlines import OutlinedCall, OutlineEntry
+from app.wire.shape import moment
+
+_LONGEST_TITLE_CHARS = 120
+_SEARCHED_FOR_TITLE_CHARS = 2_000
+_CURSOR: ListName = "outline"
+_MOST_READ_BYTES = 4 * 1024 * 1024
+"""A stretch ends with the entry that passes this."""
+_FREE_BYTES = 64 * 1024
+_COPIES = 4
+"""How often entries are in memory: the rows, their values, the turns made of them."""
+# What the message of a page fault says first; see `app.rendering.turns.pages`.
+_FAULTED = re.compile(r"Page (\S+) \((\w+), ")
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Entries that are to be read, or were, and how far the history goes on."""
+
+    limit: int
+    size_bytes: int
+    last_seq: int
+    more: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outlines:
+    """Outlines the sessions of a project.
+
+    Args:
+        records: Where histories are.
+        room: The memory of answers.
+    """
+
+    records: Records
+    room: ResponseBudget
+
+    async def list(
+        self,
+        project_id: str,
+        session_id: str,
+        *,
+        cursor: str | None,
+        after_seq: int | None,
+        limit: int,
+    ) -> tuple[bytes, str | None]:
+        """Return the outline of up to `limit` entries as JSON, and the cursor of what follows.
+
+        Args:
+            project_id: Whose session it is.
+            session_id: The session.
+            cursor: The cursor of the list before.
+            after_seq: Behind which number it begins; without one, at the beginning.
+            limit: How many entries at most. Fewer come where they are large.
+
+        Raises:
+            InvalidCursorError: The cursor is none of ours.
+            InvalidPayloadError: A cursor and a number were given.
+            NotFoundError: The project has no such session.
+            OverloadedError: There is no memory for it; nothing was read.
+        """
+        start = _start(cursor, after_seq)
+        find = partial(_found, session_id=session_id, after_seq=start, limit=limit)
+        stretch = await self.records.read(project_id, find)
+        if not stretch.limit:
+            return list_page((), None), None
+        # A history only grows, so it is the same when it is read.
+        read = partial(_load, session_id=session_id, after_seq=start, limit=stretch.limit)
+        if stretch.size_bytes <= _FREE_BYTES:
+            body = _outlined(await self.records.read(project_id, read), stretch)
+        else:
+            held = await self.room.hold(_COPIES * stretch.size_bytes)
+            try:
+                loaded = await self.records.read(project_id, read)
+                body = await anyio.to_thread.run_sync(_outlined, loaded, stretch)
+            finally:
+                held.release()
+        return body, encode_cursor(_CURSOR, stretch.last_seq) if stretch.more else None
+
+
+def _start(cursor: str | None, after_seq: int | None) -> int:
+    if cursor is None:
+        return after_seq or 0
+    if after_seq is not None:
+        raise InvalidPayloadError(
+            "An outline begins behind a cursor or behind a number: leave one out.",
+            faults=[Fault("/query/after", "stands beside a cursor")],
+        )
+    return int(decode_cursor(_CURSOR, cursor, (int,))[0])
+
+
+def _found(unit: UnitOfWork, *, session_id: str, after_seq: int, limit: int) -> _Stretch:
+    head = unit.sessions.history_head(session_id)
+    if head is None:
+        raise NotFoundError("session")
+    found = unit.sessions.stretch(
+        session_id, after_seq=after_seq, limit=limit, most_bytes=_MOST_READ_BYTES
+    )
+    last_seq = found.rows[-1].seq if found.rows else head.last_seq
+    more = last_seq < head.last_seq and unit.sessions.has_entries(session_id, after_seq=last_seq)
+    return _Stretch(len(found.rows), found.size_bytes, last_seq, more)
+
+
+def _load(unit: UnitOfWork, *, session_id: str, after_seq: int, limit: int) -> LoadedSession:
+    known = KnownTurns(most_bytes=0)
+    entries = unit.sessions.entries(session_id, after_seq=after_seq, limit=limit)
+    told = [each for each in entries if not isinstance(each, StoredMessage)]
+    resources = unit.resources.find_all(referred(told, known))
+    return LoadedSession(session_id, entries, resources, {}, known)
+
+
+def _outlined(loaded: LoadedSession, stretch: _Stretch) -> bytes:
+    lines = (
+        outline_entry(entry, loaded.turns_of(entry, "assistant")).encode()
+        for entry in loaded.entries
+    )
+    next_cursor = encode_cursor(_CURSOR, stretch.last_seq) if stretch.more else None
+    return list_page(lines, next_cursor)
+
+
+def outline_entry(entry: HistoryEntry, turns: Sequence[ComposedTurn]) -> OutlineEntry:
+    """Return what an entry is, from the turns that it says."""
+    kind = _kind(entry)
+    items = [item for turn in turns for item in turn.items]
+    media = Counter[str](item.kind for item in items if isinstance(item, Medium))
+    name = entry.tool_name if isinstance(entry, StoredMessage) else None
+    if kind == PAGE_FAULT and (faulted := _FAULTED.match(_title(items) or "")):
+        name, modality = faulted.groups()
+        # The text names a recording, since models take none in messages.
+        media[modality] += modality in ("audio", "video") and not media[modality]
+    return OutlineEntry(
+        seq=entry.seq,
+        entry=kind,
+        created_at=moment(entry.created_at),
+        role=turns[-1].role if turns else "user",
+        name=name,
+        title=_title(items),
+        calls=tuple(
+            OutlinedCall(id=call.call_id, name=call.name) for turn in turns for call in turn.calls
+        ),
+        answers=tuple(turn.call_id for turn in turns if turn.role == "tool" and turn.call_id),
+        failed=any(turn.is_error for turn in turns),
+        images=media["image"],
+        audios=media["audio"],
+        videos=media["video"],
+        files=media["binary"] + media["text"],
+        bytes=entry_size_bytes(entry),
+        tokens_est=sum(map(_tokens, items))
+        + sum(text_tokens(json_text(call.arguments)) for turn in turns for call in turn.calls),
+    )
+
+
+def _kind(entry: HistoryEntry) -> EntryKind:
+    match entry:
+        case StoredMessage():
+            return TOOL_RESULT
+        case StoredHistoryMessage():
+            return PAGE_FAULT if entry.is_page_fault else MESSAGE
+        case StoredInteraction():
+            return INTERACTION
+        case StoredAnswer():
+            return ANSWER
+
+
+def _title(items: Sequence[Item]) -> str | None:
+    """Return the first line that says something."""
+    for item in items:
+        for line in _words(item)[:_SEARCHED_FOR_TITLE_CHARS].splitlines():
+            if said := " ".join(line.split()):
+                is_cut = len(said) > _LONGEST_TITLE_CHARS
+                return said[: _LONGEST_TITLE_CHARS - 1] + "…" if is_cut else said
+    return None
+
+
+def _words(item: Item) -> str:
+    """Return what an item says in words."""
+    if isinstance(item, TextItem):
+        return item.text
+    return (item.before or "") if isinstance(item, Medium) else ""
+
+
+def _tokens(item: Item) -> int:
+    words = text_tokens(_words(item))
+    match item:
+        case DataItem():
+            return text_tokens(json_text(item.value))
+        case Medium() if item.kind == "image":
+            return words + image_tokens(item.hints.width, item.hints.height)
+        case _:
+            return words

@@ -1,0 +1,76 @@
+"""The shape of an outline: a line for each entry of a session's history."""
+
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
+
+from app.models.interaction import Role
+from app.models.message import EntryKind
+from app.wire.lists import ListPage
+from app.wire.shape import Moment, Shape
+
+_EXAMPLE: JsonDict = {
+    "seq": 2,
+    "entry": "message",
+    "createdAt": "2026-11-21T05:30:00.000000Z",
+    "role": "assistant",
+    "name": None,
+    "title": "I will open the page.",
+    "calls": [{"id": "call_1", "name": "browser.open"}],
+    "answers": [],
+    "failed": False,
+    "images": 0,
+    "audios": 0,
+    "videos": 0,
+    "files": 0,
+    "bytes": 214,
+    "tokensEst": 21,
+}
+
+
+class OutlinedCall(Shape, kw_only=True):
+    """A call that an entry makes."""
+
+    id: Annotated[
+        str, Field(description="As the entry has it; where its dialect has none, one made here.")
+    ]
+    name: str
+
+
+class OutlineEntry(Shape, kw_only=True):
+    """What an entry is, without what it says."""
+
+    described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+
+    seq: Annotated[int, Field(ge=1)]
+    entry: EntryKind
+    created_at: Moment
+    role: Annotated[Role, Field(description="Who said it, in the same words for all dialects.")]
+    name: Annotated[
+        str | None, Field(description="The tool of a result, or the page of a page fault.")
+    ]
+    title: Annotated[
+        str | None, Field(description="The first line of its words, at most 120 characters.")
+    ]
+    calls: Annotated[tuple[OutlinedCall, ...], Field(description="The calls it makes, in order.")]
+    answers: Annotated[
+        tuple[str, ...], Field(description="The ids of the calls that it answers, in order.")
+    ]
+    failed: Annotated[bool, Field(description="Whether a tool's answer in it is an error.")]
+    images: int
+    audios: int
+    videos: int
+    files: int
+    bytes: Annotated[int, Field(description="Those of its JSON; media count elsewhere.")]
+    tokens_est: Annotated[
+        int,
+        Field(
+            description="About what it costs a model that takes images, from lengths alone. A "
+            "rendering counts for its target."
+        ),
+    ]
+
+
+class OutlinePage(ListPage[OutlineEntry]):
+    """A stretch of an outline, in the order of `seq`."""

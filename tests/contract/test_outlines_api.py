@@ -1,0 +1,177 @@
+"""The outline of a session: a line for each entry, the same for every dialect."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.contract.page_requests import data_uri, put
+from tests.contract.session_requests import answer, append, ask
+from tests.kit import media
+from tests.kit.media import b64
+
+OUTLINE = "/api/sessions/s/outline"
+Json = dict[str, Any]
+NOTHING: Json = {
+    "name": None,
+    "title": None,
+    "calls": [],
+    "answers": [],
+    "failed": False,
+    "images": 0,
+    "audios": 0,
+    "videos": 0,
+    "files": 0,
+}
+
+
+def outline(client: httpx.Client, **query: object) -> Json:
+    answered = client.get(OUTLINE, params=query)  # type: ignore[arg-type]
+    assert answered.status_code == 200, answered.text
+    listed: Json = answered.json()
+    return listed
+
+
+def lines(client: httpx.Client) -> list[Json]:
+    """Return the outline without moments and sizes."""
+    changing = ("createdAt", "bytes", "tokensEst")
+    return [
+        {name: line[name] for name in line if name not in changing}
+        for line in outline(client)["items"]
+    ]
+
+
+def store(client: httpx.Client, call_id: str, result: object, **more: object) -> None:
+    body = {"toolName": "look", "toolCallId": call_id, "sessionId": "s", "result": result, **more}
+    assert client.post("/api/tool-results", json=body).status_code == 201
+
+
+def test_every_kind_of_entry_has_a_line(client: httpx.Client) -> None:
+    append(client, role="user", content="\n  What   is\tit?\nSay.")
+    call = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    append(client, role="assistant", content=None, tool_calls=[call])
+    picture = {"type": "image", "data": b64(media.png(64, 48)), "mimeType": "image/png"}
+    store(client, "a", [{"type": "text", "text": "x" * 200}, picture])
+    store(client, "b", "No.", success=False)
+    put(client, "p", modality="image", content=data_uri(media.png(), "image/png"), session_id="s")
+    fault = {"session_id": "s", "target_level": 0, "tool_call_id": "f"}
+    assert client.post("/api/pages/p/fault", json=fault).is_success
+    asked: Any = ask(client, "And this?")
+    assert answer(client, asked["id"], {"role": "assistant", "content": "A dot."}).is_success
+    assert lines(client) == [
+        {**NOTHING, "seq": 1, "entry": "message", "role": "user", "title": "What is it?"},
+        {
+            **NOTHING,
+            **{"seq": 2, "entry": "message", "role": "assistant"},
+            "calls": [{"id": "a", "name": "look"}],
+        },
+        {
+            **NOTHING,
+            **{"seq": 3, "entry": "tool_result", "role": "tool", "name": "look", "images": 1},
+            **{"title": "x" * 119 + "…", "answers": ["a"]},
+        },
+        {
+            **NOTHING,
+            **{"seq": 4, "entry": "tool_result", "role": "tool", "name": "look"},
+            **{"title": "No.", "answers": ["b"], "failed": True},
+        },
+        {
+            **NOTHING,
+            **{"seq": 6, "entry": "page_fault", "role": "tool", "name": "p", "images": 1},
+            **{"title": "Page p (image, FULL):", "answers": ["f"]},
+        },
+        {**NOTHING, "seq": 7, "entry": "interaction", "role": "user", "title": "And this?"},
+        {**NOTHING, "seq": 8, "entry": "answer", "role": "assistant", "title": "A dot."},
+    ]
+
+
+CALLS: dict[str, Json] = {
+    "openai": {
+        "tool_calls": [
+            {"id": "a", "type": "function", "function": {"name": "t", "arguments": "{}"}}
+        ]
+    },
+    "anthropic": {"content": [{"type": "tool_use", "id": "a", "name": "t", "input": {}}]},
+    "bedrock": {"content": [{"toolUse": {"toolUseId": "a", "name": "t", "input": {}}}]},
+    "gemini": {"parts": [{"functionCall": {"id": "a", "name": "t", "args": {}}}]},
+    "langchain": {"tool_calls": [{"id": "a", "name": "t", "args": {}, "type": "tool_call"}]},
+    "vercel": {"content": [{"type": "tool-call", "toolCallId": "a", "toolName": "t", "input": {}}]},
+}
+ANSWERS: dict[str, Json] = {
+    "openai": {"role": "tool", "tool_call_id": "a", "content": "Yes."},
+    "anthropic": {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "a", "content": "Yes."}],
+    },
+    "bedrock": {
+        "role": "user",
+        "content": [{"toolResult": {"toolUseId": "a", "content": [{"text": "Yes."}]}}],
+    },
+    "gemini": {
+        "role": "user",
+        "parts": [{"functionResponse": {"id": "a", "name": "t", "response": {"output": "Yes."}}}],
+    },
+    "langchain": {"role": "tool", "tool_call_id": "a", "content": "Yes.", "status": "success"},
+    "vercel": {
+        "role": "tool",
+        "content": [
+            {
+                **{"type": "tool-result", "toolCallId": "a", "toolName": "t"},
+                "output": {"type": "text", "value": "Yes."},
+            }
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize("dialect", CALLS)
+def test_calls_and_answers_are_known_in_every_dialect(client: httpx.Client, dialect: str) -> None:
+    role = "model" if dialect == "gemini" else "assistant"
+    for message in ({"role": role, **CALLS[dialect]}, ANSWERS[dialect]):
+        assert append(client, "s", **message).status_code == 201
+    calling, answering = lines(client)
+    assert calling == {
+        **NOTHING,
+        **{"seq": 1, "entry": "message", "role": "assistant"},
+        "calls": [{"id": "a", "name": "t"}],
+    }
+    assert (answering["answers"], answering["title"]) == (["a"], "Yes.")
+
+
+def test_outline_goes_on_behind_a_number_and_where_its_cursor_says(client: httpx.Client) -> None:
+    for number in range(7):
+        append(client, role="user", content=str(number))
+    whole = outline(client)
+    assert whole["nextCursor"] is None
+    first = outline(client, after=2, limit=3)
+    second = outline(client, cursor=first["nextCursor"], limit=3)
+    assert first["items"] + second["items"] == whole["items"][2:]
+    assert second["nextCursor"] is None
+    assert outline(client, after=7) == {"items": [], "nextCursor": None}
+    refused = client.get(OUTLINE, params={"after": 1, "cursor": first["nextCursor"]})
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/query/after")
+
+
+def test_large_entries_end_a_page_early(client: httpx.Client) -> None:
+    for _ in range(4):
+        append(client, role="user", content="A long text. " * 250_000)
+    seqs, cursor = [], None
+    while True:
+        page = outline(client, **({"cursor": cursor} if cursor else {}))
+        seqs.append([line["seq"] for line in page["items"]])
+        cursor = page["nextCursor"]
+        if cursor is None:
+            break
+    assert seqs == [[1, 2], [3, 4]]
+
+
+def test_outline_that_is_known_is_not_sent_again(client: httpx.Client) -> None:
+    append(client, role="user", content="Hello.")
+    etag = client.get(OUTLINE).headers["etag"]
+    assert client.get(OUTLINE, headers={"If-None-Match": etag}).status_code == 304
+    append(client, role="user", content="Hello again.")
+    assert client.get(OUTLINE, headers={"If-None-Match": etag}).status_code == 200
+
+
+def test_session_that_is_not_there_has_no_outline(client: httpx.Client) -> None:
+    assert client.get(OUTLINE).status_code == 404
