@@ -68,7 +68,7 @@ class Tab:
     @property
     def entries(self) -> Locator:
         """The entries of the timeline."""
-        return self.page.locator("li[data-seq]")
+        return self.page.locator("[data-seq]")
 
     def await_live(self) -> None:
         """Wait until news would be heard."""

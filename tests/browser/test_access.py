@@ -21,7 +21,7 @@ PICTURE = shop.tool_result("camera", "call_1", shop.content(image_block(media.pn
 
 def assert_open(page: Page) -> None:
     expect(page.locator("dialog[open]")).to_have_count(0)
-    expect(page.locator("li[data-seq] img")).to_have_js_property("naturalWidth", 64)
+    expect(page.locator("[data-seq] img")).to_have_js_property("naturalWidth", 64)
 
 
 def test_key_is_asked_for_once_and_stays_in_the_tab(
@@ -55,7 +55,7 @@ def test_key_is_asked_for_once_and_stays_in_the_tab(
     expect(other.locator("dialog[open]")).to_have_count(1)
     page.get_by_role("button", name="Forget key").click()
     expect(page.locator("dialog[open]")).to_have_count(1)
-    expect(page.locator("li[data-seq]")).to_have_count(0)
+    expect(page.locator("[data-seq]")).to_have_count(0)
 
 
 def test_wrong_key_is_refused_and_a_revoked_one_is_asked_for_again(

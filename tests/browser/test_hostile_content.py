@@ -131,7 +131,9 @@ def test_timeline_shows_hostile_content_and_runs_nothing_of_it(
         for button in entry.get_by_role("button", name="Show the text").all():
             button.click()
     expect(tab.page.get_by_label("The whole text").first).to_contain_text(RUN)
-    expect(tab.page.get_by_text("⟨U+202E⟩").first).to_be_visible()
+    expect(
+        tab.page.get_by_role("region", name="Entries").get_by_text("⟨U+202E⟩").first
+    ).to_be_visible()
     assert "\u202e" not in tab.page.locator("main").inner_text()
     assert_nothing_ran(tab)
 

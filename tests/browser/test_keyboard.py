@@ -10,7 +10,7 @@ from tests.browser.conftest import OpenTab
 from tests.kit.servers import LiveService
 
 _FOCUSED = "() => document.activeElement.outerHTML.slice(0, 200)"
-MOST_STEPS = 60
+MOST_STEPS = 120
 
 
 def test_raw_json_of_an_entry_is_reached_by_keys_from_the_list(
@@ -51,8 +51,8 @@ def test_entry_that_gets_the_focus_is_seen(
     for _ in range(MOST_STEPS):
         page.keyboard.press("Tab")
         # Of a player the part that has it is the browser's own, which no selector finds.
-        expect(page.locator("li[data-seq]:focus-within")).to_be_in_viewport()
-        if page.locator("li[data-seq]:last-child:focus-within").count():
+        expect(page.locator(".entries > li:focus-within")).to_be_in_viewport()
+        if page.locator(".entries > li:last-child:focus-within").count():
             return
     raise AssertionError(f"the last entry is not reached in {MOST_STEPS} steps")
 

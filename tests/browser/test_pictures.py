@@ -87,15 +87,9 @@ def show_entry(tab: Tab, number: int) -> None:
     """Put an entry at the top of what is seen."""
     expect(tab.entries.last).to_be_in_viewport()
     tab.await_live()
-    tab.page.get_by_role("region", name="Entries").focus()
-    tab.page.keyboard.press("Home")
-    expect(tab.entries.first).to_be_in_viewport()
-    entry = tab.page.locator(f'li[data-seq="{number}"]')
-    entry.evaluate(
-        "entry => { entry.parentElement.parentElement.scrollTop = entry.offsetTop - 12 }"
-    )
-    expect(entry).to_be_in_viewport()
-    tab.page.get_by_role("region", name="Entries").blur()
+    tab.page.get_by_label("Number of an entry, or a time").fill(f"{number}")
+    tab.page.keyboard.press("Enter")
+    expect(tab.page.locator(f'[data-seq="{number}"]')).to_be_in_viewport()
 
 
 def assert_pictured(tab: Tab, name: str, config: pytest.Config) -> None:

@@ -44,7 +44,7 @@ def told_service(shared_service: LiveService) -> LiveService:
 
 
 def entry(scroller: Locator, seq: int) -> Locator:
-    return scroller.locator(f'li[data-seq="{seq}"]')
+    return scroller.locator(f'[data-seq="{seq}"]')
 
 
 def place_seen(scroller: Locator) -> tuple[int, float]:
@@ -76,7 +76,7 @@ def test_entry_has_an_address(told_service: LiveService, open_tab: OpenTab, addr
     scroller = tab.page.get_by_role("region", name="Entries")
     expect(entry(scroller, seq)).to_be_in_viewport()
     tab.page.wait_for_function(
-        "seq => Math.abs(document.querySelector(`li[data-seq='${seq}']`)"
+        "seq => Math.abs(document.querySelector(`[data-seq='${seq}']`)"
         ".getBoundingClientRect().top - document.querySelector('.timeline-scroller')"
         ".getBoundingClientRect().top) < 40",
         arg=seq,
@@ -196,7 +196,7 @@ def test_recording_of_a_page_fault_plays(
     assert writer.post("/api/pages/rec/fault", json=fault).is_success
     tab = open_tab(open_service)
     tab.open("/sessions/s")
-    player = tab.page.locator(f".entry {kind}")
+    player = tab.page.locator(f".call-card {kind}")
     expect(player).to_have_count(1)
     player.evaluate("async (player) => { player.muted = true; await player.play(); }")
     expect(player).to_have_js_property("error", None)

@@ -1,19 +1,16 @@
 /** A moment in the reader's own time; always the same text for the same moment. */
-const FORMAT = new Intl.DateTimeFormat(undefined, {
-  year: "numeric",
-  month: "short",
-  day: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-});
+import { momentText, timeText } from "./formats";
 
-export function TimeText({ at }: { at: string }) {
-  const moment = new Date(at);
-  if (Number.isNaN(moment.getTime())) return <span>{at}</span>;
+interface TimeTextProps {
+  readonly at: string;
+  /** The time alone, where the day stands above. */
+  readonly isShort?: boolean;
+}
+
+export function TimeText({ at, isShort = false }: TimeTextProps) {
   return (
-    <time dateTime={at} title={at}>
-      {FORMAT.format(moment)}
+    <time dateTime={at} title={isShort ? momentText(at) : at}>
+      {isShort ? timeText(at) : momentText(at)}
     </time>
   );
 }

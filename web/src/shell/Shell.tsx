@@ -4,6 +4,7 @@ import { NavLink, Outlet, useLocation } from "react-router";
 
 import { forgetKey, useAccess } from "../access/key";
 import { KeyDialog } from "../access/KeyDialog";
+import { KeyList } from "../keys/KeyList";
 import { Loading } from "../shared/states";
 
 const VIEWS = [
@@ -40,6 +41,7 @@ export function Shell() {
             </NavLink>
           ))}
         </nav>
+        <KeyList />
         {key !== null && (
           <button type="button" className="button" onClick={forgetKey}>
             Forget key

@@ -1,14 +1,16 @@
 /** One session: everything written to it, in the order of its numbers, as it is written. */
-import { useSession, visibleName } from "@pagefault/react";
-import { useContext } from "react";
+import { useOutline, visibleName } from "@pagefault/react";
+import { useContext, useMemo } from "react";
 import { Link, useParams, useSearchParams } from "react-router";
 
 import { LiveLabel } from "../live/LiveLabel";
 import { EventsContext } from "../sessions/live";
 import { Empty, Failure, Loading } from "../shared/states";
 import { usePageTitle } from "../shared/usePageTitle";
-import { TimelineEntries } from "./TimelineEntries";
+import { TIMELINE } from "../words/timeline";
+import { Timeline } from "./Timeline";
 import { searchWithoutEntry, useKeptPlace } from "./placeKept";
+import { rowsOf } from "./rows";
 import "./timeline.css";
 
 export function TimelineView() {
@@ -19,38 +21,41 @@ export function TimelineView() {
 
 function SessionTimeline({ sessionId }: { sessionId: string }) {
   const place = useKeptPlace(sessionId);
-  const wanted = place.start === "end" ? undefined : place.start?.seq;
   const events = useContext(EventsContext);
-  const { history, live, ...state } = useSession(sessionId, { reach: wanted, events });
+  const session = useOutline(sessionId, { events });
+  const { status, entries, failure, outline } = session;
+  const rows = useMemo(() => rowsOf(entries), [entries]);
   const [search] = useSearchParams();
   const name = visibleName(sessionId);
-  usePageTitle(`${name} · Sessions`);
+  usePageTitle(TIMELINE.title(name));
   return (
-    <section className="timeline" aria-label={`Session ${name}`}>
+    <section className="timeline" aria-label={TIMELINE.session(name)}>
       <header className="timeline-header">
         <Link
           className="timeline-back"
           to={{ pathname: "/sessions", search: searchWithoutEntry(search) }}
         >
-          All sessions
+          {TIMELINE.allSessions}
         </Link>
         <h1>{name}</h1>
-        {state.wasDeleted && <span className="label bad">Deleted</span>}
-        <LiveLabel state={live} />
+        {session.wasDeleted && <span className="label bad">{TIMELINE.deleted}</span>}
+        <LiveLabel state={session.live} />
       </header>
-      {state.status === "failed" && <Failure failure={state.failure} onRetry={history.load} />}
-      {state.status === "absent" && (
-        <Empty title="Nothing was written to this session yet">
-          <p>What is written to it from now on will be shown here.</p>
+      {status === "failed" && entries.length === 0 && (
+        <Failure failure={failure} onRetry={outline.load} />
+      )}
+      {status === "absent" && (
+        <Empty title={TIMELINE.absentTitle}>
+          <p>{TIMELINE.absent}</p>
         </Empty>
       )}
-      {state.status === "loading" && state.entries.length === 0 && <Loading what="the history" />}
-      {state.status === "ready" && state.entries.length === 0 && (
-        <Empty title="This session has no entries">
-          <p>It may hold pages: they are not part of its history.</p>
+      {status === "loading" && entries.length === 0 && <Loading what={TIMELINE.history} />}
+      {status === "ready" && entries.length === 0 && (
+        <Empty title={TIMELINE.emptyTitle}>
+          <p>{TIMELINE.empty}</p>
         </Empty>
       )}
-      {state.entries.length > 0 && <TimelineEntries {...{ history, state, place }} />}
+      {entries.length > 0 && <Timeline {...{ sessionId, session, rows, place }} />}
     </section>
   );
 }

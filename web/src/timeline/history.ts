@@ -4,8 +4,11 @@ import type {
   HistoryEntry,
   HistoryMessage,
   InteractionEntry,
+  OutlineEntry,
   ToolMessage,
 } from "@pagefault/client";
+
+import { ENTRY } from "../words/timeline";
 
 const RESOURCE_LINE = "\n  Resource: @blob:";
 
@@ -22,12 +25,11 @@ export function isAnswer(entry: HistoryEntry): entry is AnswerEntry {
 }
 
 /** What an entry is called, in a few words. */
-export function titleOf(entry: HistoryEntry): string {
-  if (isToolResult(entry)) return `Tool result ${entry.name}`;
-  if (isInteraction(entry)) return "Interaction";
-  if (isAnswer(entry)) return "Answer";
-  const pageId = faultedPage(entry);
-  return pageId === null ? `Message of ${entry.role}` : `Page fault ${pageId}`;
+export function titleOf({ entry, name, role }: OutlineEntry): string {
+  if (entry === "tool_result") return `${ENTRY.toolResult} ${name ?? ""}`;
+  if (entry === "interaction") return ENTRY.interaction;
+  if (entry === "answer") return ENTRY.answer;
+  return entry === "page_fault" ? `${ENTRY.pageFault} ${name ?? ""}` : ENTRY.messageOf(role);
 }
 
 /**

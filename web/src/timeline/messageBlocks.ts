@@ -11,11 +11,48 @@ import type { Medium } from "@pagefault/react";
 export type ShownBlock =
   | { kind: "text"; text: string }
   | { kind: "medium"; medium: Medium }
-  | { kind: "call"; name: string; source: string | undefined }
+  | { kind: "reasoning"; text: string }
+  | { kind: "call"; id: string | undefined; name: string; source: string | undefined }
   | { kind: "result"; blocks: readonly ShownBlock[]; isError: boolean }
   | { kind: "other"; title: string; source: string };
 
+export interface ShownCall {
+  readonly id: string | undefined;
+  readonly name: string;
+  /** The JSON of the arguments. */
+  readonly source: string | undefined;
+}
+
 type Members = Readonly<Record<string, unknown>>;
+
+/** The blocks of a message, in whichever member its dialect has them. */
+export function blocksOfMessage(entry: Members, source: string): readonly ShownBlock[] {
+  // Gemini calls the blocks of a message its parts.
+  const member = "parts" in entry && entry["content"] == null ? "parts" : "content";
+  return blocksOf(entry[member], memberAt(source, member));
+}
+
+/** The calls of a message: those among its blocks, then those that are listed beside them. */
+export function callsOf(entry: Members, source: string): readonly ShownCall[] {
+  const among = blocksOfMessage(entry, source).filter((block) => block.kind === "call");
+  const listed = itemsOf(memberAt(source, "tool_calls") ?? "[]").map(listedCall);
+  const legacy = memberAt(source, "function_call");
+  const isListed = legacy?.startsWith("{") === true;
+  return [...among, ...listed, ...(isListed ? [listedCall(legacy)] : [])];
+}
+
+function listedCall(call: string): ShownCall {
+  const called = memberAt(call, "function") ?? memberAt(call, "custom") ?? call;
+  return {
+    id: text(memberAt(call, "id")),
+    name: text(memberAt(called, "name")) ?? "",
+    source: memberAt(called, "arguments") ?? memberAt(called, "input") ?? memberAt(called, "args"),
+  };
+}
+
+function text(source: string | undefined): string | undefined {
+  return source === undefined ? undefined : words(JSON.parse(source) as unknown);
+}
 
 /** The blocks of a message's content: a text, a list of blocks, or null; `source` is its JSON. */
 export function blocksOf(content: unknown, source = "null"): readonly ShownBlock[] {
@@ -38,7 +75,9 @@ function shown(block: unknown, source: string): ShownBlock {
 }
 
 function textOf(block: Members): ShownBlock | undefined {
-  const text = block["text"] ?? block["thinking"] ?? block["refusal"];
+  const thought = block["thinking"] ?? (block["thought"] === true ? block["text"] : undefined);
+  if (typeof thought === "string") return { kind: "reasoning", text: thought };
+  const text = block["text"] ?? block["refusal"];
   return typeof text === "string" ? { kind: "text", text } : undefined;
 }
 
@@ -50,7 +89,8 @@ function callOf(block: Members, source: string): ShownBlock | undefined {
   if (!isCall || typeof name !== "string") return undefined;
   const callSource = holder === undefined ? source : (memberAt(source, holder) ?? "{}");
   const input = memberAt(callSource, "input") ?? memberAt(callSource, "args");
-  return { kind: "call", name, source: input };
+  const id = words(call["id"] ?? call["toolUseId"] ?? call["toolCallId"]);
+  return { kind: "call", id, name, source: input };
 }
 
 function resultOf(block: Members, source: string): ShownBlock | undefined {

@@ -4,6 +4,9 @@ export { useResourceContent, type ResourceContent } from "./useResourceContent.t
 export { useSteadyUrl, type SteadyUrl } from "./useSteadyUrl.ts";
 export { useSession, type ShownSession } from "./useSession.ts";
 export { SessionHistory, type SessionEntry, type SessionHistoryState } from "./sessionHistory.ts";
+export { useOutline, type OutlinedSession } from "./useOutline.ts";
+export { SessionOutline, type SessionOutlineState } from "./sessionOutline.ts";
+export { SessionEntries } from "./sessionEntries.ts";
 export { usePage, type ShownPage } from "./usePage.ts";
 export { useEventStream } from "./useEventStream.ts";
 export type { LiveState, Signal } from "./liveStream.ts";

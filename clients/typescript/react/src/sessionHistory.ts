@@ -9,6 +9,8 @@
 import { NotFoundError, type HistoryEntry, type Pagefault, type Session } from "@pagefault/client";
 import { itemsOf, memberOf } from "@pagefault/client/json";
 
+import { readEntry } from "./readEntry.ts";
+
 /** An entry, and the JSON it was read from, in which no number has lost a digit. */
 export interface SessionEntry {
   readonly seq: number;
@@ -206,9 +208,4 @@ export class SessionHistory {
     this.current = { ...this.current, ...changed };
     for (const listener of this.listeners) listener();
   }
-}
-
-function readEntry(source: string): SessionEntry {
-  const entry = JSON.parse(source) as HistoryEntry;
-  return { seq: entry.seq, entry, source };
 }

@@ -2,7 +2,8 @@
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 
 import { usePagefault } from "./context.ts";
-import type { LiveState, Signal } from "./liveStream.ts";
+import { hear } from "./hear.ts";
+import type { LiveState } from "./liveStream.ts";
 import { SessionHistory, type SessionHistoryState } from "./sessionHistory.ts";
 import { useEventStream } from "./useEventStream.ts";
 
@@ -38,13 +39,4 @@ export function useSession(
     hear(history, sessionId, signal),
   );
   return { ...state, history, live };
-}
-
-function hear(history: SessionHistory, sessionId: string, signal: Signal): void {
-  if (signal.kind === "open") history.catchUp();
-  else if (signal.kind === "reset") history.load();
-  else if (signal.sessionId !== sessionId) return;
-  else if (signal.name === "session:deleted") history.markDeleted();
-  else if (signal.name === "session:imported") history.load();
-  else history.catchUp();
 }

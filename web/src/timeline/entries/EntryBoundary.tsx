@@ -2,6 +2,7 @@
 import { Component, type ReactNode } from "react";
 
 import { JsonText } from "../../json/JsonDetails";
+import { ENTRY } from "../../words/timeline";
 
 interface EntryBoundaryProps {
   readonly seq: number;
@@ -20,8 +21,8 @@ export class EntryBoundary extends Component<EntryBoundaryProps, { isBroken: boo
     const { seq, source, children } = this.props;
     if (!this.state.isBroken) return children;
     return (
-      <article className="entry" aria-label={`Entry ${seq}`}>
-        <p className="quiet">Entry #{seq} has a form that the viewer cannot draw. This is what it is:</p>
+      <article className="entry" aria-label={`Entry ${seq}`} data-seq={seq}>
+        <p className="quiet">{ENTRY.cannotDraw(seq)}</p>
         <JsonText source={source} />
       </article>
     );

@@ -4,6 +4,7 @@ import { type ReactNode, useId } from "react";
 
 import { JsonDetails } from "../../json/JsonDetails";
 import { TimeText } from "../../shared/TimeText";
+import { ENTRY } from "../../words/timeline";
 
 interface EntryFrameProps {
   readonly seq: number;
@@ -12,28 +13,44 @@ interface EntryFrameProps {
   readonly name?: string | null | undefined;
   readonly at: string;
   readonly source: string;
-  readonly tone?: "tool" | "tool failed" | "said" | "answered";
+  /** Whether the address names it. */
+  readonly isNamed: boolean;
+  readonly tone?: "said" | "answered" | "aside";
   /** Labels behind the name. */
   readonly labels?: ReactNode;
   readonly children: ReactNode;
 }
 
-export function EntryFrame({ seq, kind, name, at, source, tone, labels, children }: EntryFrameProps) {
+export function EntryFrame(props: EntryFrameProps) {
+  const { seq, kind, name, at, source, isNamed, tone, labels, children } = props;
   const titleId = useId();
   return (
-    <article className={`entry ${tone ?? ""}`} aria-labelledby={titleId}>
+    <article
+      className={`entry ${tone ?? ""}`}
+      aria-labelledby={titleId}
+      aria-current={isNamed ? "location" : undefined}
+      data-seq={seq}
+      id={`entry-${seq}`}
+    >
       <header className="entry-header">
         <h2 id={titleId}>
-          <span className="entry-kind">{kind}</span>{" "}
-          {name && <span className="entry-name">{visibleName(name)}</span>}
+          <span className="entry-kind">{kind}</span>
+          {name && <span className="entry-name"> {visibleName(name)}</span>}
         </h2>
         {labels}
-        <span className="entry-place quiet small">
-          <TimeText at={at} /> <a href={`#${seq}`}>#{seq}</a>
-        </span>
+        <EntryAddress seq={seq} at={at} />
       </header>
       <div className="entry-body">{children}</div>
-      <JsonDetails title="JSON" source={source} />
+      <JsonDetails title={ENTRY.json} source={source} />
     </article>
+  );
+}
+
+/** When an entry was written, and the link to it. */
+export function EntryAddress({ seq, at }: { seq: number; at: string }) {
+  return (
+    <span className="entry-address quiet small">
+      <TimeText at={at} isShort /> <a href={`#${seq}`}>#{seq}</a>
+    </span>
   );
 }

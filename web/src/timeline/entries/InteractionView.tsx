@@ -11,17 +11,25 @@ import { memberOf } from "@pagefault/client/json";
 import { FileCard, FoldedText, MediaPart, visibleName } from "@pagefault/react";
 
 import { JsonText } from "../../json/JsonDetails";
+import { ENTRY } from "../../words/timeline";
 import { EntryFrame } from "./EntryFrame";
 
-export function InteractionView({ entry, source }: { entry: InteractionEntry; source: string }) {
+interface Framed<Entry> {
+  readonly entry: Entry;
+  readonly source: string;
+  /** Whether the address names it. */
+  readonly isNamed: boolean;
+}
+
+export function InteractionView({ entry, source, isNamed }: Framed<InteractionEntry>) {
   const { interaction, input_kind } = entry;
   const output = interaction.output ?? null;
   return (
     <EntryFrame
       seq={entry.seq}
-      kind="Interaction"
+      kind={ENTRY.interaction}
       at={entry.created_at}
-      source={source}
+      {...{ source, isNamed }}
       tone="said"
     >
       {typeof interaction.input === "string" ? (
@@ -40,13 +48,13 @@ export function InteractionView({ entry, source }: { entry: InteractionEntry; so
   );
 }
 
-export function AnswerView({ entry, source }: { entry: AnswerEntry; source: string }) {
+export function AnswerView({ entry, source, isNamed }: Framed<AnswerEntry>) {
   return (
     <EntryFrame
       seq={entry.seq}
-      kind="Answer"
+      kind={ENTRY.answer}
       at={entry.created_at}
-      source={source}
+      {...{ source, isNamed }}
       tone="answered"
       labels={<code className="quiet small">{entry.interaction_id}</code>}
     >

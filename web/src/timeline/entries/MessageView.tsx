@@ -1,70 +1,51 @@
-/** A message of a conversation, or a page that was put into it. */
+/** A message of a conversation, in whatever dialect its author keeps it. */
 import type { HistoryMessage, PageFaultMessage } from "@pagefault/client";
-import { itemsOf, memberOf } from "@pagefault/client/json";
-import { MediaPart, visibleName } from "@pagefault/react";
+import { visibleName } from "@pagefault/react";
 
-import { faultedPage, faultedRecording } from "../history";
-import { blocksOf } from "../messageBlocks";
-import { BlockViews, CallView } from "./BlockView";
+import { ENTRY } from "../../words/timeline";
+import { blocksOfMessage } from "../messageBlocks";
+import { BlockViews } from "./BlockView";
 import { EntryFrame } from "./EntryFrame";
 
 interface MessageViewProps {
   readonly entry: HistoryMessage | PageFaultMessage;
   readonly source: string;
+  readonly isNamed: boolean;
 }
 
-const KINDS: Readonly<Record<string, string>> = {
-  user: "User",
-  assistant: "Assistant",
-  model: "Model",
-  system: "System",
-  developer: "Developer",
-  tool: "Tool",
-  function: "Tool",
-};
+const TONES = { user: "said", assistant: "answered", model: "answered" } as const;
 
-export function MessageView({ entry, source }: MessageViewProps) {
-  const pageId = faultedPage(entry);
-  // Gemini calls the blocks of a message its parts.
-  const member = "parts" in entry && entry.content == null ? "parts" : "content";
-  const content = "parts" in entry && member === "parts" ? entry["parts"] : entry.content;
-  const recording = faultedRecording(entry);
-  const blocks = blocksOf(content, memberOf(source, member));
-  const calls = itemsOf(memberOf(source, "tool_calls") ?? "[]");
-  const said = entry.role === "user" || entry.role === "assistant" || entry.role === "model";
+export function MessageView({ entry, source, isNamed }: MessageViewProps) {
+  const blocks = blocksOfMessage({ ...entry }, source);
+  const tone = TONES[entry.role as keyof typeof TONES] ?? "aside";
+  const isSystem = entry.role === "system" || entry.role === "developer";
+  const body =
+    blocks.length === 0 ? (
+      <p className="quiet">{ENTRY.noContent}</p>
+    ) : (
+      <BlockViews blocks={blocks} />
+    );
   return (
     <EntryFrame
       seq={entry.seq}
-      kind={pageId === null ? (KINDS[entry.role] ?? "Message") : "Page fault"}
-      name={pageId ?? ("name" in entry ? entry.name : undefined)}
+      kind={ENTRY.kinds[entry.role] ?? ENTRY.message}
+      name={"name" in entry ? entry.name : undefined}
       at={entry.created_at}
-      source={source}
-      {...(said ? { tone: entry.role === "user" ? ("said" as const) : ("answered" as const) } : {})}
+      {...{ source, isNamed, tone }}
       labels={
         entry.tool_call_id != null && (
           <code className="quiet small">{visibleName(entry.tool_call_id)}</code>
         )
       }
     >
-      {blocks.length === 0 && calls.length === 0 && <p className="quiet">No content.</p>}
-      <BlockViews blocks={blocks} />
-      {recording !== null && (
-        <div className="part">
-          <MediaPart medium={{ reference: recording }} />
-        </div>
+      {isSystem && blocks.length > 0 ? (
+        <details className="instructions">
+          <summary>{ENTRY.system}</summary>
+          {body}
+        </details>
+      ) : (
+        body
       )}
-      {calls.map((call, index) => (
-        <CallView key={index} {...openAiCall(call)} />
-      ))}
     </EntryFrame>
   );
-}
-
-function openAiCall(call: string): { name: string; source: string | undefined } {
-  const called = memberOf(call, "function") ?? memberOf(call, "custom") ?? call;
-  const name: unknown = JSON.parse(memberOf(called, "name") ?? "null");
-  return {
-    name: typeof name === "string" ? name : "a tool",
-    source: memberOf(called, "arguments") ?? memberOf(called, "input") ?? memberOf(called, "args"),
-  };
 }

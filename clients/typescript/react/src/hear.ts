@@ -1,0 +1,19 @@
+/** What an event means for what was loaded of a session. */
+import type { Signal } from "./liveStream.ts";
+
+export interface Listening {
+  /** Load what is new. */
+  readonly catchUp: () => void;
+  /** Load everything anew. */
+  readonly load: () => void;
+  readonly markDeleted: () => void;
+}
+
+export function hear(listening: Listening, sessionId: string, signal: Signal): void {
+  if (signal.kind === "open") listening.catchUp();
+  else if (signal.kind === "reset") listening.load();
+  else if (signal.sessionId !== sessionId) return;
+  else if (signal.name === "session:deleted") listening.markDeleted();
+  else if (signal.name === "session:imported") listening.load();
+  else listening.catchUp();
+}

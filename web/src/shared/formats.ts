@@ -1,0 +1,49 @@
+/** Numbers, sizes, moments and days as the reader writes them. */
+const NUMBER = new Intl.NumberFormat();
+const TIME = new Intl.DateTimeFormat(undefined, {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+});
+const DAY = new Intl.DateTimeFormat(undefined, {
+  weekday: "long",
+  year: "numeric",
+  month: "long",
+  day: "numeric",
+});
+const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const SHORT_SECONDS = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+
+export function numberText(value: number): string {
+  return NUMBER.format(value);
+}
+
+/** The time of a moment, without its day. */
+export function timeText(moment: string): string {
+  return formatted(moment, TIME);
+}
+
+export function dayText(moment: string): string {
+  return formatted(moment, DAY);
+}
+
+export function momentText(moment: string): string {
+  return formatted(moment, MOMENT);
+}
+
+/** How long something took: `340 ms`, `2.5 s`, `3 min 4 s`, `2 h 5 min`. */
+export function spanText(milliseconds: number): string {
+  if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`;
+  const seconds = milliseconds / 1_000;
+  if (seconds < 60) return `${SHORT_SECONDS.format(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours} h ${minutes % 60} min`;
+  return `${numberText(Math.floor(hours / 24))} d ${hours % 24} h`;
+}
+
+function formatted(moment: string, format: Intl.DateTimeFormat): string {
+  const date = new Date(moment);
+  return Number.isNaN(date.getTime()) ? moment : format.format(date);
+}

@@ -1,0 +1,63 @@
+/** The timeline of a session that has entries: its rows, where one is in it, and how to find something. */
+import type { OutlinedSession } from "@pagefault/react";
+import { useMemo } from "react";
+import { useSearchParams } from "react-router";
+
+import { Empty } from "../shared/states";
+import { TIMELINE } from "../words/timeline";
+import { FindBar } from "./finding/FindBar";
+import { filterRows, filterIn, isEmptyFilter, withFilter } from "./finding/filter";
+import { Minimap } from "./Minimap";
+import type { KeptPlace } from "./placeKept";
+import type { Row } from "./rows";
+import { TimelineList, estimatedHeight } from "./TimelineList";
+import { SessionContext } from "./sessionContext";
+import { useRowList } from "./useRowList";
+
+interface TimelineProps {
+  readonly sessionId: string;
+  readonly session: OutlinedSession;
+  readonly rows: readonly Row[];
+  readonly place: KeptPlace;
+}
+
+export function Timeline({ sessionId, session, rows: all, place }: TimelineProps) {
+  const { entries: outline, lower, outline: source, bodies } = session;
+  const [search, setSearch] = useSearchParams();
+  const filter = useMemo(() => filterIn(search), [search]);
+  const rows = useMemo(() => filterRows(all, filter), [all, filter]);
+  const list = useRowList({ rows, outline, lower, place, estimate: estimatedHeight });
+  const last = outline.at(-1)?.seq ?? 0;
+  return (
+    <SessionContext value={sessionId}>
+      <FindBar
+        {...{ sessionId, outline, rows, filter, list }}
+        current={list.seen ?? last}
+        setFilter={(changed) =>
+          setSearch((before) => withFilter(before, changed), { replace: true })
+        }
+      />
+      <div className="timeline-body">
+        {rows.length === 0 && !isEmptyFilter(filter) ? (
+          <Empty title={TIMELINE.nothingFits}>
+            <button
+              type="button"
+              className="button"
+              onClick={() => setSearch((before) => withFilter(before, {}), { replace: true })}
+            >
+              {TIMELINE.showAll}
+            </button>
+          </Empty>
+        ) : (
+          <TimelineList
+            {...{ list, rows, outline, bodies, lower }}
+            named={place.named}
+            failure={session.failure}
+            onRetry={source.catchUp}
+          />
+        )}
+        <Minimap outline={outline} current={list.seen ?? last} goTo={list.goTo} />
+      </div>
+    </SessionContext>
+  );
+}

@@ -1,0 +1,120 @@
+/** A call of a tool: what it was asked, what it answered, how long it took, what was kept. */
+import type { OutlineEntry } from "@pagefault/client";
+import { type SessionEntry, fileSize, visibleName } from "@pagefault/react";
+import { useContext, useId } from "react";
+import { Link } from "react-router";
+
+import { JsonDetails } from "../../json/JsonDetails";
+import { momentText, numberText, spanText } from "../../shared/formats";
+import { ENTRY, STEP } from "../../words/timeline";
+import { isToolResult } from "../history";
+import type { ShownCall } from "../messageBlocks";
+import type { Call } from "../rows";
+import { SessionContext } from "../sessionContext";
+import { CallArguments } from "./CallArguments";
+import { EntryAddress } from "./EntryFrame";
+import { ResultBody } from "./ResultBody";
+import { useFolded } from "./useFolded";
+
+interface CallCardProps {
+  readonly call: Call;
+  /** The call as its message has it; undefined where nobody recorded it. */
+  readonly made: ShownCall | undefined;
+  readonly calledAt: string | undefined;
+  /** The entry that answers it, once it is loaded. */
+  readonly body: SessionEntry | undefined;
+  readonly isNamed: boolean;
+}
+
+export function CallCard({ call, made, calledAt, body, isNamed }: CallCardProps) {
+  const sessionId = useContext(SessionContext);
+  const { result, isApart } = call;
+  const titleId = useId();
+  const bodyId = useId();
+  const [isFolded, fold] = useFolded(`${sessionId} ${result?.seq ?? call.id}`);
+  const isFailed = result?.failed === true;
+  const own = result === null || isApart ? undefined : result;
+  const isFault = result?.entry === "page_fault";
+  const name = visibleName(call.name === "" ? (result?.name ?? STEP.call) : call.name);
+  return (
+    <article
+      className={`call-card ${isFailed ? "failed" : result === null ? "pending" : "done"}`}
+      aria-labelledby={titleId}
+      aria-current={isNamed ? "location" : undefined}
+      data-seq={own?.seq}
+      id={own === undefined ? undefined : `entry-${own.seq}`}
+    >
+      <header className="call-header">
+        <button
+          type="button"
+          className="fold"
+          aria-expanded={!isFolded}
+          aria-controls={bodyId}
+          aria-label={isFolded ? STEP.unfold(name) : STEP.fold(name)}
+          onClick={() => fold(!isFolded)}
+        >
+          <span aria-hidden="true">{isFolded ? "▸" : "▾"}</span>
+        </button>
+        <h3 id={titleId}>
+          {isFault ? (
+            <>
+              <span className="entry-kind">{ENTRY.pageFault} </span>
+              <Link to={`/pages/${encodeURIComponent(result.name ?? "")}`}>
+                {visibleName(result.name ?? "")}
+              </Link>
+            </>
+          ) : (
+            <code>{name}</code>
+          )}
+        </h3>
+        {isFailed && <span className="label bad">{STEP.failed}</span>}
+        {result === null && <span className="label warn">{STEP.pending}</span>}
+        {isApart && result !== null && <a href={`#${result.seq}`}>{STEP.apart(result.seq)}</a>}
+        {own !== undefined && <EntryAddress seq={own.seq} at={own.createdAt} />}
+      </header>
+      {made !== undefined && <CallArguments source={made.source} />}
+      <div id={bodyId} className="call-body" hidden={isFolded}>
+        {own !== undefined &&
+          (body === undefined ? (
+            <p className="quiet small">{ENTRY.loading}</p>
+          ) : (
+            <ResultBody shown={body} />
+          ))}
+      </div>
+      {isFolded && isFailed && <p className="call-error">{visibleName(result.title ?? "")}</p>}
+      {own !== undefined && (
+        <footer className="call-facts small quiet">
+          <Facts result={own} body={body} calledAt={calledAt} />
+          <Link to={`/sessions/${encodeURIComponent(sessionId)}/model#entry-${own.seq}`}>
+            {STEP.whatModelGets}
+          </Link>
+          {body !== undefined && <JsonDetails title={ENTRY.json} source={body.source} />}
+        </footer>
+      )}
+    </article>
+  );
+}
+
+interface FactsProps {
+  readonly result: OutlineEntry;
+  readonly body: SessionEntry | undefined;
+  readonly calledAt: string | undefined;
+}
+
+function Facts({ result, body, calledAt }: FactsProps) {
+  const took = calledAt === undefined ? NaN : Date.parse(result.createdAt) - Date.parse(calledAt);
+  const entry = body?.entry;
+  const kept = entry !== undefined && isToolResult(entry) ? entry.sanitized.resources : [];
+  const size = kept.reduce((sum, resource) => sum + resource.size, 0);
+  return (
+    <>
+      {took >= 0 && calledAt !== undefined && (
+        <span title={`${momentText(calledAt)} – ${momentText(result.createdAt)}`}>
+          {STEP.took(spanText(took))}
+        </span>
+      )}
+      <span>{STEP.tokens(numberText(result.tokensEst))}</span>
+      {kept.length > 0 && <span>{STEP.kept(kept.length, fileSize(size))}</span>}
+    </>
+  );
+}

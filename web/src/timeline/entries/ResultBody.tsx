@@ -1,0 +1,36 @@
+/** What answers a call: a tool result, a page that was faulted in, or a message of a tool. */
+import type { HistoryMessage, PageFaultMessage } from "@pagefault/client";
+import { memberAt } from "@pagefault/client/json";
+import { MediaPart, type SessionEntry, ToolResult } from "@pagefault/react";
+
+import { JsonDetails } from "../../json/JsonDetails";
+import { ENTRY, STEP } from "../../words/timeline";
+import { faultedRecording, isToolResult } from "../history";
+import { blocksOfMessage } from "../messageBlocks";
+import { BlockViews } from "./BlockView";
+
+export function ResultBody({ shown }: { shown: SessionEntry }) {
+  const { entry, source } = shown;
+  if (isToolResult(entry)) {
+    const structured = memberAt(source, "sanitized", "meta", "structuredContent");
+    return (
+      <>
+        <ToolResult result={entry.sanitized} />
+        {structured !== undefined && <JsonDetails title={STEP.structured} source={structured} />}
+      </>
+    );
+  }
+  const blocks = blocksOfMessage({ ...entry }, source);
+  const recording = faultedRecording(entry as HistoryMessage | PageFaultMessage);
+  return (
+    <>
+      {blocks.length === 0 && <p className="quiet">{ENTRY.noContent}</p>}
+      <BlockViews blocks={blocks} />
+      {recording !== null && (
+        <div className="part">
+          <MediaPart medium={{ reference: recording }} />
+        </div>
+      )}
+    </>
+  );
+}

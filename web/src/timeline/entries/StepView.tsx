@@ -1,0 +1,63 @@
+/** A step: what the model said, the tools it called, and what they answered, each call a card. */
+import type { HistoryMessage } from "@pagefault/client";
+import type { SessionEntry } from "@pagefault/react";
+
+import { ENTRY, STEP } from "../../words/timeline";
+import { type ShownCall, blocksOfMessage, callsOf } from "../messageBlocks";
+import type { Call, Row } from "../rows";
+import { BlockViews } from "./BlockView";
+import { CallCard } from "./CallCard";
+import { EntryFrame } from "./EntryFrame";
+import { Waiting } from "./RowView";
+
+interface StepViewProps {
+  readonly row: Extract<Row, { kind: "step" }>;
+  readonly named: number | undefined;
+  readonly bodies: readonly (SessionEntry | undefined)[];
+}
+
+export function StepView({ row, named, bodies }: StepViewProps) {
+  const { caller, calls } = row;
+  const body = caller === null ? undefined : bodies.find((each) => each?.seq === caller.seq);
+  if (caller !== null && body === undefined) return <Waiting seq={caller.seq} />;
+  const message = body?.entry as HistoryMessage | undefined;
+  const made = message === undefined ? [] : callsOf({ ...message }, body?.source ?? "{}");
+  const cards = (
+    <div className="calls">
+      {calls.map((call, index) => (
+        <CallCard
+          key={`${index} ${call.id}`}
+          call={call}
+          made={madeAs(made, call, index)}
+          calledAt={caller?.createdAt}
+          body={bodies.find((each) => each !== undefined && each.seq === call.result?.seq)}
+          isNamed={call.result !== null && !call.isApart && call.result.seq === named}
+        />
+      ))}
+    </div>
+  );
+  if (message === undefined || caller === null) return cards;
+  const words = blocksOfMessage({ ...message }, body?.source ?? "{}").filter(
+    ({ kind }) => kind !== "call",
+  );
+  return (
+    <EntryFrame
+      seq={caller.seq}
+      kind={ENTRY.kinds[message.role] ?? ENTRY.message}
+      name={message.name}
+      at={message.created_at}
+      source={body?.source ?? "{}"}
+      isNamed={named === caller.seq}
+      tone={message.role === "user" ? "said" : "answered"}
+      labels={calls.length > 1 && <span className="label">{STEP.callsOf(calls.length)}</span>}
+    >
+      <BlockViews blocks={words} />
+      {cards}
+    </EntryFrame>
+  );
+}
+
+/** The call as the message has it: by its id, or, where the dialect has none, by its place. */
+function madeAs(made: readonly ShownCall[], call: Call, index: number): ShownCall | undefined {
+  return made.find(({ id }) => id !== undefined && id === call.id) ?? made[index];
+}

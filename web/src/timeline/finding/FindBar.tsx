@@ -1,0 +1,160 @@
+/** Search, filters and jumps in a session. */
+import type { OutlineEntry } from "@pagefault/client";
+import { visibleName } from "@pagefault/react";
+import { useMemo, useRef } from "react";
+
+import { useKeys } from "../../keys/useKeys";
+import { FINDING } from "../../words/finding";
+import { KEYS } from "../../words/keys";
+import { type Row, entriesOf } from "../rows";
+import type { RowList } from "../useRowList";
+import { useGoTo } from "../useGoTo";
+import { GoToField } from "./GoToField";
+import { SessionSearch } from "./SessionSearch";
+import { type Filter, KINDS, type Kind, isEmptyFilter, nextWith, toolsIn } from "./filter";
+import "./finding.css";
+
+interface FindBarProps {
+  readonly sessionId: string;
+  readonly outline: readonly OutlineEntry[];
+  readonly rows: readonly Row[];
+  /** The number of the entry that is read. */
+  readonly current: number;
+  readonly filter: Filter;
+  readonly setFilter: (filter: Filter) => void;
+  readonly list: RowList;
+}
+
+const hasFailed = (entry: OutlineEntry) => entry.failed;
+const hasImage = (entry: OutlineEntry) => entry.images > 0;
+
+export function FindBar(props: FindBarProps) {
+  const { sessionId, outline, rows, current, filter, setFilter, list } = props;
+  const goTo = useGoTo();
+  const searchField = useRef<HTMLInputElement>(null);
+  const goToField = useRef<HTMLInputElement>(null);
+  const tools = useMemo(() => toolsIn(outline), [outline]);
+  const shown = useMemo(() => rows.reduce((sum, row) => sum + entriesOf(row).length, 0), [rows]);
+  const errors = useMemo(() => outline.filter(hasFailed).length, [outline]);
+  const images = useMemo(() => outline.filter(hasImage).length, [outline]);
+
+  function jump(step: 1 | -1, has: (entry: OutlineEntry) => boolean) {
+    const seq = nextWith(outline, current, step, has);
+    if (seq !== undefined) goTo(seq, { replace: true });
+  }
+
+  function move(step: 1 | -1) {
+    const seqs = rows.flatMap((row) => (row.kind === "day" ? [] : row.seq));
+    const next = step === 1 ? seqs.find((seq) => seq > current) : seqs.findLast((seq) => seq < current);
+    if (next !== undefined) goTo(next, { replace: true });
+  }
+
+  useKeys([
+    { key: "j", said: KEYS.next, run: () => move(1) },
+    { key: "k", said: KEYS.previous, run: () => move(-1) },
+    { key: "/", said: KEYS.search, run: () => searchField.current?.focus() },
+    { key: "g", said: KEYS.goTo, run: () => goToField.current?.focus() },
+    { key: "e", said: KEYS.nextError, run: () => jump(1, hasFailed) },
+    { key: "E", said: KEYS.previousError, run: () => jump(-1, hasFailed) },
+    { key: "i", said: KEYS.nextImage, run: () => jump(1, hasImage) },
+    { key: "I", said: KEYS.previousImage, run: () => jump(-1, hasImage) },
+  ]);
+
+  return (
+    <div className="find-bar" role="search" aria-label={FINDING.toolbar}>
+      <SessionSearch sessionId={sessionId} field={searchField} />
+      <GoToField outline={outline} field={goToField} />
+      <div className="find-jumps">
+        <button type="button" className="button" onClick={list.goToStart}>
+          {FINDING.start}
+        </button>
+        <button type="button" className="button" onClick={list.goToEnd}>
+          {FINDING.end}
+        </button>
+        {errors > 0 && (
+          <Steps
+            name={`${FINDING.errors} ${errors}`}
+            before={FINDING.previousError}
+            after={FINDING.nextError}
+            onStep={(step) => jump(step, hasFailed)}
+          />
+        )}
+        {images > 0 && (
+          <Steps
+            name={`${FINDING.images} ${images}`}
+            before={FINDING.previousImage}
+            after={FINDING.nextImage}
+            onStep={(step) => jump(step, hasImage)}
+          />
+        )}
+      </div>
+      <div className="find-filters">
+        {tools.length > 0 && (
+          <select
+            aria-label={FINDING.tool}
+            value={filter.tool ?? ""}
+            onChange={({ target }) => setFilter({ ...filter, tool: target.value || undefined })}
+          >
+            <option value="">{FINDING.allTools}</option>
+            {tools.map(([name, count]) => (
+              <option key={name} value={name}>
+                {`${visibleName(name)} (${count})`}
+              </option>
+            ))}
+          </select>
+        )}
+        <select
+          aria-label={FINDING.kind}
+          value={filter.kind ?? ""}
+          onChange={({ target }) =>
+            setFilter({ ...filter, kind: (target.value || undefined) as Kind | undefined })
+          }
+        >
+          <option value="">{FINDING.allKinds}</option>
+          {KINDS.map((kind) => (
+            <option key={kind} value={kind}>
+              {FINDING.kinds[kind]}
+            </option>
+          ))}
+        </select>
+        <label className="row small">
+          <input
+            type="checkbox"
+            checked={filter.failed === true}
+            onChange={({ target }) => setFilter({ ...filter, failed: target.checked || undefined })}
+          />
+          {FINDING.failed}
+        </label>
+        {!isEmptyFilter(filter) && (
+          <button type="button" className="button plain" onClick={() => setFilter({})}>
+            {FINDING.clear}
+          </button>
+        )}
+        <span className="small quiet" role="status">
+          {FINDING.shown(shown, outline.length)}
+        </span>
+      </div>
+    </div>
+  );
+}
+
+interface StepsProps {
+  readonly name: string;
+  readonly before: string;
+  readonly after: string;
+  readonly onStep: (step: 1 | -1) => void;
+}
+
+function Steps({ name, before, after, onStep }: StepsProps) {
+  return (
+    <span className="find-steps" role="group" aria-label={name}>
+      <button type="button" className="button" aria-label={before} onClick={() => onStep(-1)}>
+        <span aria-hidden="true">↑</span>
+      </button>
+      <span className="small">{name}</span>
+      <button type="button" className="button" aria-label={after} onClick={() => onStep(1)}>
+        <span aria-hidden="true">↓</span>
+      </button>
+    </span>
+  );
+}

@@ -1,0 +1,141 @@
+/** Searches what the service has of a session: words of entries, pages and files. */
+import type { SearchResult } from "@pagefault/client";
+import { visibleName, visibleText } from "@pagefault/react";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { type RefObject, useEffect, useState } from "react";
+import { Link, useSearchParams } from "react-router";
+
+import { pagefault } from "../../api/client";
+import { Failure } from "../../shared/states";
+import { FINDING } from "../../words/finding";
+import { useGoTo } from "../useGoTo";
+
+const TYPING_PAUSE_MS = 200;
+const MOST_HITS = 30;
+
+interface SessionSearchProps {
+  readonly sessionId: string;
+  readonly field: RefObject<HTMLInputElement | null>;
+}
+
+export function SessionSearch({ sessionId, field }: SessionSearchProps) {
+  const [search, setSearch] = useSearchParams();
+  const asked = search.get("find") ?? "";
+  const [typed, setTyped] = useState(asked);
+  const [isOpen, setOpen] = useState(asked !== "");
+
+  useEffect(() => {
+    if (typed === asked) return undefined;
+    const timer = window.setTimeout(() => {
+      setSearch(
+        (before) => {
+          const changed = new URLSearchParams(before);
+          if (typed === "") changed.delete("find");
+          else changed.set("find", typed);
+          return changed;
+        },
+        { replace: true, preventScrollReset: true },
+      );
+    }, TYPING_PAUSE_MS);
+    return () => window.clearTimeout(timer);
+  }, [typed, asked, setSearch]);
+
+  return (
+    <div
+      className="find-search"
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        setOpen(false);
+        field.current?.blur();
+      }}
+    >
+      <input
+        ref={field}
+        type="search"
+        autoComplete="off"
+        spellCheck={false}
+        maxLength={1_000}
+        aria-label={FINDING.search}
+        placeholder={FINDING.search}
+        value={typed}
+        onFocus={() => setOpen(true)}
+        onChange={({ target }) => {
+          setTyped(target.value);
+          setOpen(true);
+        }}
+      />
+      {isOpen && asked !== "" && (
+        <Hits sessionId={sessionId} asked={asked} onChosen={() => setOpen(false)} />
+      )}
+    </div>
+  );
+}
+
+interface HitsProps {
+  readonly sessionId: string;
+  readonly asked: string;
+  readonly onChosen: () => void;
+}
+
+function Hits({ sessionId, asked, onChosen }: HitsProps) {
+  const found = useQuery({
+    queryKey: ["session-search", sessionId, asked],
+    queryFn: async ({ signal }) => {
+      const query = { q: asked, sessionId, limit: MOST_HITS };
+      const answer = await pagefault().request("/api/search", { query, signal });
+      return ((await answer.json()) as { items: SearchResult[] }).items;
+    },
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <div className="find-hits">
+      {found.isError && <Failure failure={found.error} />}
+      {found.data !== undefined && (
+        <p className="small quiet" role="status">
+          {FINDING.hits(found.data.length)}
+        </p>
+      )}
+      <ol>
+        {(found.data ?? []).map((hit) => (
+          <li key={`${hit.kind} ${hit.id}`}>
+            <HitView hit={hit} onChosen={onChosen} />
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function HitView({ hit, onChosen }: { hit: SearchResult; onChosen: () => void }) {
+  const goTo = useGoTo();
+  const { seq } = hit;
+  const said = (
+    <>
+      <span className="find-hit-title">
+        {seq !== null && <code>#{seq}</code>} {visibleName(hit.title ?? hit.kind)}
+      </span>
+      {hit.snippet !== null && <span className="small">{visibleText(hit.snippet)}</span>}
+    </>
+  );
+  if (seq === null) {
+    return hit.pageId === null ? (
+      <span className="find-hit">{said}</span>
+    ) : (
+      <Link className="find-hit" to={`/pages/${encodeURIComponent(hit.pageId)}`}>
+        {said}
+      </Link>
+    );
+  }
+  return (
+    <button
+      type="button"
+      className="find-hit"
+      onClick={() => {
+        onChosen();
+        goTo(seq);
+      }}
+    >
+      {said}
+    </button>
+  );
+}

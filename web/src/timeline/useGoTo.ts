@@ -1,0 +1,11 @@
+/** Goes to an entry of the open session by its address, so that Back, a reload and a link find it. */
+import { useNavigate } from "react-router";
+
+export function useGoTo(): (seq: number, how?: { readonly replace?: boolean }) => void {
+  const navigate = useNavigate();
+  return (seq, { replace = false } = {}) => {
+    const search = new URLSearchParams(window.location.search);
+    search.delete("seq");
+    void navigate({ search: `${search}`, hash: `#${seq}` }, { replace, preventScrollReset: true });
+  };
+}

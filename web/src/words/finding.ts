@@ -1,0 +1,37 @@
+/** What the means to find something in a session say. */
+import { counted } from "@pagefault/react";
+
+import type { Kind } from "../timeline/finding/filter";
+
+export const FINDING = {
+  toolbar: "Find in the session",
+  search: "Search in this session",
+  hits: (count: number) => (count === 0 ? "Nothing found" : counted(count, "hit")),
+  goTo: "Go to number",
+  goToLabel: "Number of an entry, or a time",
+  go: "Go",
+  noTime: "Write a number such as 16, or a time such as 14:05.",
+  start: "Beginning",
+  end: "End",
+  previousError: "Previous error",
+  nextError: "Next error",
+  previousImage: "Previous image",
+  nextImage: "Next image",
+  errors: "Errors",
+  images: "Images",
+  tool: "Tool",
+  allTools: "All tools",
+  kind: "Kind",
+  allKinds: "All kinds",
+  kinds: {
+    tool: "Tools",
+    user: "User",
+    assistant: "Assistant",
+    fault: "Page faults",
+    system: "System",
+  } satisfies Record<Kind, string>,
+  failed: "Errors only",
+  clear: "Clear",
+  shown: (shown: number, all: number) =>
+    shown === all ? counted(all, "entry", "entries") : `${shown} of ${counted(all, "entry", "entries")}`,
+};

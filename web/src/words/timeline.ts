@@ -1,0 +1,68 @@
+/** What the timeline of a session says. */
+import { counted } from "@pagefault/react";
+
+export const TIMELINE = {
+  title: (name: string) => `${name} · Sessions`,
+  session: (name: string) => `Session ${name}`,
+  allSessions: "All sessions",
+  deleted: "Deleted",
+  absentTitle: "Nothing was written to this session yet",
+  absent: "What is written to it from now on will be shown here.",
+  emptyTitle: "This session has no entries",
+  empty: "It may hold pages: they are not part of its history.",
+  history: "the history",
+  entries: "Entries",
+  newEntries: (count: number) => counted(count, "new entry", "new entries"),
+  news: (title: string, seq: number) => `New: ${title}, number ${seq}`,
+  loadingEarlier: (lower: number) => `Loading ${counted(lower, "earlier number", "earlier numbers")} …`,
+  nothingFits: "No entry fits the filter.",
+  showAll: "Show all entries",
+  map: "Where in the session",
+  mapPlace: (seq: number, last: number) => `Entry ${seq} of ${last}`,
+  mapTitle: "Tokens are grey, images blue, errors red.",
+};
+
+export const ENTRY = {
+  kinds: {
+    user: "User",
+    assistant: "Assistant",
+    model: "Assistant",
+    system: "System",
+    developer: "Developer",
+    tool: "Tool",
+    function: "Tool",
+  } as Readonly<Record<string, string>>,
+  message: "Message",
+  interaction: "Interaction",
+  answer: "Answer",
+  toolResult: "Tool result",
+  pageFault: "Page fault",
+  messageOf: (role: string) => `Message of ${role}`,
+  noContent: "No content.",
+  json: "JSON",
+  cannotDraw: (seq: number) =>
+    `Entry #${seq} has a form that the viewer cannot draw. This is what it is:`,
+  loading: "Loading …",
+  system: "Instructions",
+};
+
+export const STEP = {
+  call: "Call",
+  failed: "Failed",
+  pending: "No answer yet",
+  arguments: "Arguments",
+  noArguments: "no arguments",
+  result: "Result",
+  structured: "Structured content",
+  tokens: (count: string) => `≈ ${count} tokens`,
+  took: (time: string) => `answered after ${time}`,
+  kept: (count: number, size: string) => `${counted(count, "file")} kept, ${size}`,
+  whatModelGets: "What a model gets",
+  apart: (seq: number) => `Answered in #${seq}`,
+  page: "Open the page",
+  fold: (name: string) => `Fold ${name}`,
+  unfold: (name: string) => `Unfold ${name}`,
+  reasoning: "Reasoning",
+  resultOf: "Result of a tool",
+  callsOf: (count: number) => counted(count, "call"),
+};
