@@ -31,11 +31,13 @@ def test_raw_json_of_an_entry_is_reached_by_keys_from_the_list(
     expect(page.get_by_role("region", name="Entries")).to_be_focused()
     tab_to(page, "<summary>JSON")
     page.keyboard.press("Enter")
+    tab_to(page, "As written")
+    page.keyboard.press("Enter")
     source = tab.entries.first.get_by_label("JSON")
     expect(source).to_be_visible()
     shown = json.loads(source.inner_text())
     assert shown["content"] == "Checkout fails for some customers since noon. Find out why."
-    page.keyboard.press("Tab")
+    page.keyboard.press("Shift+Tab")
     expect(source).to_be_focused()
 
 

@@ -3,7 +3,11 @@ import { Pagefault } from "@pagefault/client";
 import { PagefaultProvider } from "@pagefault/react";
 import type { ReactNode } from "react";
 
+import { RichText } from "../reading/RichText";
+import { SearchedText } from "../reading/SearchedText";
 import { accessKey, keyWasRefused, useAccess } from "../access/key";
+
+const TEXTS = { Text: RichText, Stored: SearchedText };
 
 let made: { readonly key: string | null; readonly client: Pagefault } | undefined;
 
@@ -17,7 +21,11 @@ export function pagefault(): Pagefault {
 /** Gives the client to the hooks and components of `@pagefault/react`. */
 export function WithClient({ children }: { children: ReactNode }) {
   useAccess();
-  return <PagefaultProvider client={pagefault()}>{children}</PagefaultProvider>;
+  return (
+    <PagefaultProvider client={pagefault()} texts={TEXTS}>
+      {children}
+    </PagefaultProvider>
+  );
 }
 
 function clientWith(key: string | null): Pagefault {

@@ -3,6 +3,11 @@ import { laidOut } from "@pagefault/client/json";
 import { visibleText } from "@pagefault/react";
 import { useState } from "react";
 
+import { JsonTree } from "../reading/JsonTree";
+import { numberText } from "../shared/formats";
+import { READING } from "../words/reading";
+import "../reading/reading.css";
+
 interface JsonDetailsProps {
   readonly title: string;
   /** The JSON as it was received. */
@@ -22,6 +27,23 @@ export function JsonDetails({ title, source }: JsonDetailsProps) {
 }
 
 export function JsonText({ source }: { source: string }) {
+  const [isRaw, setRaw] = useState(false);
+  return (
+    <div className="text-block">
+      {isRaw ? <RawJson source={source} /> : <JsonTree source={source} />}
+      <button
+        type="button"
+        className="button plain small"
+        aria-pressed={isRaw}
+        onClick={() => setRaw(!isRaw)}
+      >
+        {isRaw ? READING.formatted : READING.asWritten}
+      </button>
+    </div>
+  );
+}
+
+function RawJson({ source }: { source: string }) {
   const text = visibleText(laidOut(source));
   return (
     <>
@@ -30,7 +52,7 @@ export function JsonText({ source }: { source: string }) {
       </pre>
       {text.length > MOST_SHOWN && (
         <p className="quiet small">
-          Shown: the first {MOST_SHOWN} of {text.length} characters.
+          {READING.cut(numberText(MOST_SHOWN), numberText(text.length))}
         </p>
       )}
     </>

@@ -19,6 +19,15 @@ export function memberOf(source: string, name: string): string | undefined {
   return undefined;
 }
 
+/** The members of an object, each with its name and its text; empty if it is no object. */
+export function membersOf(source: string): [string, string][] {
+  return children(source, "{").map(([start, end]) => {
+    const nameEnd = endOfString(source, start);
+    const name = JSON.parse(source.slice(start, nameEnd)) as string;
+    return [name, source.slice(source.indexOf(":", nameEnd) + 1, end).trim()];
+  });
+}
+
 /** The text of a member's member, and so on. */
 export function memberAt(source: string, ...names: readonly string[]): string | undefined {
   let found: string | undefined = source;

@@ -2,6 +2,7 @@
 import { resourceId } from "@pagefault/client";
 import { useState } from "react";
 
+import { useTextViews } from "./context.ts";
 import { DownloadLink } from "./DownloadLink.tsx";
 import { factsText, type MediumFacts } from "./facts.ts";
 import { isText } from "./references.ts";
@@ -17,6 +18,7 @@ interface FileCardProps {
 
 export function FileCard({ facts, reference, caption, dataUri }: FileCardProps) {
   const [isRead, setRead] = useState(false);
+  const { Stored = StoredText } = useTextViews();
   const id = reference === undefined ? null : resourceId(reference);
   const name = facts.filename ? visibleName(facts.filename) : "File without a name";
   return (
@@ -42,7 +44,7 @@ export function FileCard({ facts, reference, caption, dataUri }: FileCardProps) 
           </button>
         )}
       </p>
-      {isRead && id !== null && <StoredText id={id} />}
+      {isRead && id !== null && <Stored id={id} />}
     </div>
   );
 }

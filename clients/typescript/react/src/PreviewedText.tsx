@@ -2,6 +2,7 @@
 import type { ResourceDescriptor } from "@pagefault/client";
 import { useState } from "react";
 
+import { useTextViews } from "./context.ts";
 import { FoldedText } from "./FoldedText.tsx";
 import { fileSize } from "./measures.ts";
 import { StoredText } from "./StoredText.tsx";
@@ -16,8 +17,9 @@ interface PreviewedTextProps {
 
 export function PreviewedText({ text, resources }: PreviewedTextProps) {
   const [isWhole, setWhole] = useState(false);
+  const { Text = FoldedText, Stored = StoredText } = useTextViews();
   const whole = wholeOf(text, resources);
-  if (whole === undefined) return text === "" ? null : <FoldedText text={text} />;
+  if (whole === undefined) return text === "" ? null : <Text text={text} />;
   const button = (
     <button
       type="button"
@@ -28,10 +30,10 @@ export function PreviewedText({ text, resources }: PreviewedTextProps) {
       {isWhole ? "Back to the preview" : `Load all (${fileSize(whole.size)})`}
     </button>
   );
-  if (!isWhole) return <FoldedText text={text}>{button}</FoldedText>;
+  if (!isWhole) return <Text text={text}>{button}</Text>;
   return (
     <div className="text-block">
-      <StoredText id={whole.id} />
+      <Stored id={whole.id} />
       {button}
     </div>
   );

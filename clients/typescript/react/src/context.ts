@@ -1,16 +1,33 @@
 /** The client that components use, and what they share of it. */
 import type { Pagefault } from "@pagefault/client";
-import { createContext, createElement, useContext, useMemo, type ReactNode } from "react";
+import {
+  createContext,
+  createElement,
+  useContext,
+  useMemo,
+  type ComponentType,
+  type ReactNode,
+} from "react";
 
 import { LiveStreams } from "./liveStream.ts";
 import { ResourceCache } from "./resourceCache.ts";
 
+/** What draws texts, in place of what this package has for it. */
+export interface TextViews {
+  /** A text of a part; `children` are what else can be done with it. */
+  readonly Text?: ComponentType<{ readonly text: string; readonly children?: ReactNode }>;
+  /** The text of a resource, read from the service. */
+  readonly Stored?: ComponentType<{ readonly id: string }>;
+}
+
 interface Shared {
+  readonly texts: TextViews;
   readonly client: Pagefault;
   readonly resources: ResourceCache;
   readonly streams: LiveStreams;
 }
 
+const NO_VIEWS: TextViews = {};
 const PagefaultContext = createContext<Shared | null>(null);
 
 interface PagefaultProviderProps {
@@ -18,6 +35,8 @@ interface PagefaultProviderProps {
   readonly client: Pagefault;
   /** Whether media need signed links; by default if the client has a key. */
   readonly signedLinks?: boolean | undefined;
+  /** Draws texts in another way, as Markdown for example. The same object each time. */
+  readonly texts?: TextViews | undefined;
   readonly children?: ReactNode;
 }
 
@@ -25,15 +44,17 @@ interface PagefaultProviderProps {
 export function PagefaultProvider({
   client,
   signedLinks = client.hasKey,
+  texts = NO_VIEWS,
   children,
 }: PagefaultProviderProps) {
   const shared = useMemo(
     () => ({
       client,
+      texts,
       resources: new ResourceCache(client, signedLinks),
       streams: new LiveStreams(client),
     }),
-    [client, signedLinks],
+    [client, signedLinks, texts],
   );
   return createElement(PagefaultContext.Provider, { value: shared }, children);
 }
@@ -41,6 +62,10 @@ export function PagefaultProvider({
 /** The client of the provider around. */
 export function usePagefault(): Pagefault {
   return useShared().client;
+}
+
+export function useTextViews(): TextViews {
+  return useShared().texts;
 }
 
 export function useResources(): ResourceCache {

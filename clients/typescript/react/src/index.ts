@@ -1,5 +1,5 @@
 /** React hooks and components for Pagefault. */
-export { PagefaultProvider, usePagefault } from "./context.ts";
+export { PagefaultProvider, usePagefault, type TextViews } from "./context.ts";
 export { useResourceContent, type ResourceContent } from "./useResourceContent.ts";
 export { useSteadyUrl, type SteadyUrl } from "./useSteadyUrl.ts";
 export { useSession, type ShownSession } from "./useSession.ts";

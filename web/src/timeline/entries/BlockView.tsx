@@ -1,7 +1,8 @@
 /** A block of a message: text, a medium, a call, the result of one, or its JSON. */
-import { FoldedText, MediaPart, visibleName } from "@pagefault/react";
+import { MediaPart, visibleName } from "@pagefault/react";
 
 import { JsonDetails } from "../../json/JsonDetails";
+import { RichText } from "../../reading/RichText";
 import { STEP } from "../../words/timeline";
 import type { ShownBlock } from "../messageBlocks";
 import { CallArguments } from "./CallArguments";
@@ -18,14 +19,14 @@ export function BlockViews({ blocks }: { blocks: readonly ShownBlock[] }) {
 function BlockView({ block }: { block: ShownBlock }) {
   switch (block.kind) {
     case "text":
-      return <FoldedText text={block.text} />;
+      return <RichText text={block.text} />;
     case "medium":
       return <MediaPart medium={block.medium} />;
     case "reasoning":
       return (
         <details className="reasoning">
           <summary>{STEP.reasoning}</summary>
-          <FoldedText text={block.text} />
+          <RichText text={block.text} />
         </details>
       );
     case "call":

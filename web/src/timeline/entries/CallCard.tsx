@@ -5,6 +5,7 @@ import { useContext, useId } from "react";
 import { Link } from "react-router";
 
 import { JsonDetails } from "../../json/JsonDetails";
+import { HeadingLevel } from "../../reading/headingLevel";
 import { momentText, numberText, spanText } from "../../shared/formats";
 import { ENTRY, STEP } from "../../words/timeline";
 import { isToolResult } from "../history";
@@ -24,9 +25,12 @@ interface CallCardProps {
   /** The entry that answers it, once it is loaded. */
   readonly body: SessionEntry | undefined;
   readonly isNamed: boolean;
+  /** Whether it stands in the message that calls. */
+  readonly isInside: boolean;
 }
 
-export function CallCard({ call, made, calledAt, body, isNamed }: CallCardProps) {
+export function CallCard({ call, made, calledAt, body, isNamed, isInside }: CallCardProps) {
+  const Heading = isInside ? "h3" : "h2";
   const sessionId = useContext(SessionContext);
   const { result, isApart } = call;
   const titleId = useId();
@@ -55,7 +59,7 @@ export function CallCard({ call, made, calledAt, body, isNamed }: CallCardProps)
         >
           <span aria-hidden="true">{isFolded ? "▸" : "▾"}</span>
         </button>
-        <h3 id={titleId}>
+        <Heading id={titleId}>
           {isFault ? (
             <>
               <span className="entry-kind">{ENTRY.pageFault} </span>
@@ -66,7 +70,7 @@ export function CallCard({ call, made, calledAt, body, isNamed }: CallCardProps)
           ) : (
             <code>{name}</code>
           )}
-        </h3>
+        </Heading>
         {isFailed && <span className="label bad">{STEP.failed}</span>}
         {result === null && <span className="label warn">{STEP.pending}</span>}
         {isApart && result !== null && <a href={`#${result.seq}`}>{STEP.apart(result.seq)}</a>}
@@ -78,7 +82,9 @@ export function CallCard({ call, made, calledAt, body, isNamed }: CallCardProps)
           (body === undefined ? (
             <p className="quiet small">{ENTRY.loading}</p>
           ) : (
-            <ResultBody shown={body} />
+            <HeadingLevel value={isInside ? 4 : 3}>
+              <ResultBody shown={body} />
+            </HeadingLevel>
           ))}
       </div>
       {isFolded && isFailed && <p className="call-error">{visibleName(result.title ?? "")}</p>}

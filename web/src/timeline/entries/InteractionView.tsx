@@ -8,9 +8,10 @@ import {
   resourceId,
 } from "@pagefault/client";
 import { memberOf } from "@pagefault/client/json";
-import { FileCard, FoldedText, MediaPart, visibleName } from "@pagefault/react";
+import { FileCard, MediaPart, visibleName } from "@pagefault/react";
 
 import { JsonText } from "../../json/JsonDetails";
+import { RichText } from "../../reading/RichText";
 import { ENTRY } from "../../words/timeline";
 import { EntryFrame } from "./EntryFrame";
 
@@ -33,7 +34,7 @@ export function InteractionView({ entry, source, isNamed }: Framed<InteractionEn
       tone="said"
     >
       {typeof interaction.input === "string" ? (
-        <FoldedText text={interaction.input} />
+        <RichText text={interaction.input} />
       ) : input_kind === "multimodal" ? (
         <RichInput input={interaction.input as MultiModalInput} bound={entry.bound ?? {}} />
       ) : (
@@ -69,7 +70,7 @@ type Bound = NonNullable<InteractionEntry["bound"]>;
 function RichInput({ input, bound }: { input: MultiModalInput; bound: Bound }) {
   return input.parts.map((part, index) => (
     <div key={index} className="part">
-      {part.text != null && <FoldedText text={part.text} />}
+      {part.text != null && <RichText text={part.text} />}
       {(part.attachments ?? []).map((attached, place) => (
         <Attachment key={place} attached={attached} bound={bound} />
       ))}
@@ -94,7 +95,7 @@ function Said({ message }: { message: ChatMessage }) {
         {message.role}
         {message.name != null && ` ${visibleName(message.name)}`}
       </p>
-      <FoldedText text={message.content} />
+      <RichText text={message.content} />
     </>
   );
 }

@@ -31,6 +31,7 @@ export function StepView({ row, named, bodies }: StepViewProps) {
           made={madeAs(made, call, index)}
           calledAt={caller?.createdAt}
           body={bodies.find((each) => each !== undefined && each.seq === call.result?.seq)}
+          isInside={caller !== null}
           isNamed={call.result !== null && !call.isApart && call.result.seq === named}
         />
       ))}

@@ -1,0 +1,126 @@
+/**
+ * JSON as a tree, out of its text: no number loses a digit, and only what is unfolded is drawn.
+ *
+ * Escapes in strings are shown as the characters they are, but for those that hide or reorder text.
+ */
+import { itemsOf, membersOf } from "@pagefault/client/json";
+import { visibleText } from "@pagefault/react";
+import { useState } from "react";
+
+import { numberText } from "../shared/formats";
+import { READING } from "../words/reading";
+import { CopyButton } from "./CopyButton";
+
+const PIECE = 100;
+const OPEN_MEMBERS = 12;
+const OPEN_DEPTH = 2;
+const LONG_STRING = 600;
+
+export function JsonTree({ source }: { source: string }) {
+  return (
+    <div className="json-tree">
+      <Node source={source.trim()} name={null} pointer="" depth={0} />
+    </div>
+  );
+}
+
+interface NodeProps {
+  readonly source: string;
+  /** The member's name or the item's number; null for the whole. */
+  readonly name: string | null;
+  readonly pointer: string;
+  readonly depth: number;
+}
+
+function Node({ source, name, pointer, depth }: NodeProps) {
+  const opening = source.charAt(0);
+  if (opening !== "{" && opening !== "[") {
+    return (
+      <div className="json-leaf">
+        <Name name={name} />
+        <Leaf source={source} />
+        <Copies source={source} pointer={pointer} />
+      </div>
+    );
+  }
+  return <Branch {...{ source, name, pointer, depth }} isList={opening === "["} />;
+}
+
+function Branch({ source, name, pointer, depth, isList }: NodeProps & { isList: boolean }) {
+  const [children] = useState(() => childrenOf(source, isList));
+  const [isOpen, setOpen] = useState(depth < OPEN_DEPTH && children.length <= OPEN_MEMBERS);
+  const [shown, setShown] = useState(PIECE);
+  const count = (isList ? READING.items : READING.members)(children.length);
+  return (
+    <details
+      className="json-branch"
+      open={isOpen}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary>
+        <Name name={name} />
+        <span className="quiet">{isList ? `[ ${count} ]` : `{ ${count} }`}</span>
+      </summary>
+      {isOpen && (
+        <div className="json-children">
+          <Copies source={source} pointer={pointer} />
+          {children.slice(0, shown).map(([key, value], index) => (
+            <Node
+              key={index}
+              source={value}
+              name={key}
+              pointer={`${pointer}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`}
+              depth={depth + 1}
+            />
+          ))}
+          {children.length > shown && (
+            <button
+              type="button"
+              className="button plain small"
+              onClick={() => setShown(shown + PIECE * 5)}
+            >
+              {READING.more(numberText(Math.min(PIECE * 5, children.length - shown)))}
+            </button>
+          )}
+        </div>
+      )}
+    </details>
+  );
+}
+
+function childrenOf(source: string, isList: boolean): readonly (readonly [string, string])[] {
+  return isList ? itemsOf(source).map((item, index) => [`${index}`, item] as const) : membersOf(source);
+}
+
+function Name({ name }: { name: string | null }) {
+  return name === null ? null : <span className="json-name">{visibleText(name)}: </span>;
+}
+
+function Leaf({ source }: { source: string }) {
+  const [isWhole, setWhole] = useState(false);
+  if (!source.startsWith('"')) return <span className="json-literal">{source}</span>;
+  const text = JSON.parse(source) as string;
+  const isCut = !isWhole && text.length > LONG_STRING;
+  return (
+    <span className="json-string">
+      “{visibleText(isCut ? text.slice(0, LONG_STRING) : text)}
+      {isCut ? (
+        <button type="button" className="button plain small" onClick={() => setWhole(true)}>
+          {READING.more(numberText(text.length - LONG_STRING))}
+        </button>
+      ) : (
+        "”"
+      )}
+    </span>
+  );
+}
+
+function Copies({ source, pointer }: { source: string; pointer: string }) {
+  const value = source.startsWith('"') ? (JSON.parse(source) as string) : source;
+  return (
+    <span className="json-copies">
+      <CopyButton text={value} name={READING.copyValue} />
+      <CopyButton text={pointer} name={READING.copyPointer} />
+    </span>
+  );
+}

@@ -1,0 +1,21 @@
+/** What long, formatted and structured texts say about themselves. */
+export const READING = {
+  asWritten: "As written",
+  formatted: "Formatted",
+  copyValue: "Copy value",
+  copyPointer: "Copy pointer",
+  copied: "Copied",
+  more: (count: string) => `Show ${count} more`,
+  items: (count: number) => (count === 1 ? "1 item" : `${count} items`),
+  members: (count: number) => (count === 1 ? "1 member" : `${count} members`),
+  json: "JSON",
+  task: "Done",
+  cut: (shown: string, all: string) => `Shown: the first ${shown} of ${all} characters.`,
+  find: "Find in the text",
+  findButton: "Find",
+  matches: (count: string, total: number) =>
+    total === 0 ? "No line has it." : total === 1 ? "One line has it." : `${count} lines have it.`,
+  firstMatches: (count: string) => `Shown are the first ${count}.`,
+  lines: "Lines that have it",
+  line: (number: string) => `Line ${number}`,
+};
