@@ -92,14 +92,18 @@ class Session:
 class SessionUse:
     """What a session takes of the store.
 
-    `bytes_referenced` is the size of the distinct blobs its resources are over; `bytes_inline` what
-    they would take as base64 in every record that refers to them.
+    `images` are among the resources; `failures` are tool results that failed; `title` is the first
+    line that a user said. `bytes_referenced` is the size of the distinct blobs its resources are
+    over; `bytes_inline` what they would take as base64 in every record that refers to them.
     """
 
     pages: int = 0
     resources: int = 0
+    images: int = 0
+    failures: int = 0
     bytes_referenced: int = 0
     bytes_inline: int = 0
+    title: str | None = None
 
     @property
     def bytes_saved(self) -> int:

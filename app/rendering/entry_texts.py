@@ -30,6 +30,9 @@ _ABOUT = frozenset(
 # Members whose strings are addresses or data, and whose objects may be anything.
 _DATA = frozenset({"data", "url", "image", "source", "image_url", "bytes", "blob", "file_data"})
 _OPAQUE_CHARS = 200
+LONGEST_LINE_CHARS = 120
+"""Of a title, with the mark that it is cut."""
+_SEARCHED_FOR_LINE_CHARS = 2_000
 # The last one may have no end, where the text was cut.
 _JSON_STRING = re.compile(r'"((?:[^"\\]|\\.)*+)(?:"(\s*:)?|\\?\Z)')
 
@@ -65,6 +68,15 @@ def entry_texts(source: EntrySource) -> EntryTexts:
         role = values[0].get("role") if values and isinstance(values[0], dict) else None
         title = role if isinstance(role, str) else title
     return EntryTexts(SearchableText(tuple(names), (_joined(texts),)), title)
+
+
+def first_line(text: str) -> str | None:
+    """Return the first line of a text that says something, at most 120 characters of it."""
+    for line in text[:_SEARCHED_FOR_LINE_CHARS].splitlines():
+        if said := " ".join(line.split()):
+            is_cut = len(said) > LONGEST_LINE_CHARS
+            return said[: LONGEST_LINE_CHARS - 1] + "…" if is_cut else said
+    return None
 
 
 def _parsed(content: bytes, *, is_cut: bool) -> JsonValue:

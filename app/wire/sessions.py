@@ -15,6 +15,7 @@ _EXAMPLE: JsonDict = {
     "createdAt": "2026-11-21T03:25:38.532555Z",
     "updatedAt": "2026-11-21T03:26:02.113042Z",
     "lastSeq": 3,
+    "title": "Why does the checkout fail?",
     "counts": {
         "toolResults": 1,
         "pageFaults": 0,
@@ -23,6 +24,8 @@ _EXAMPLE: JsonDict = {
         "answers": 1,
         "pages": 0,
         "resources": 2,
+        "images": 1,
+        "failures": 0,
     },
     "bytesReferenced": 48210,
     "bytesSaved": 16071,
@@ -50,9 +53,11 @@ class EntryCounts(ImportedEntries, kw_only=True):
 
 
 class SessionCounts(EntryCounts, kw_only=True):
-    """The same, and how many resources are used."""
+    """The same, how many resources are used, and how many tool results failed."""
 
     resources: int
+    images: Annotated[int, Field(description="Those of the resources that are images.")]
+    failures: Annotated[int, Field(description="Those of the tool results that failed.")]
 
 
 class SessionRecord(Shape, kw_only=True):
@@ -64,6 +69,10 @@ class SessionRecord(Shape, kw_only=True):
     created_at: Moment
     updated_at: Moment
     last_seq: int
+    title: Annotated[
+        str | None,
+        Field(description="The first line that a user said, at most 120 characters."),
+    ]
     counts: SessionCounts
     bytes_referenced: Annotated[
         int, Field(description="The bytes its resources are over, each blob once.")
@@ -110,7 +119,14 @@ def session_record(session: message.Session, use: message.SessionUse) -> bytes:
         created_at=moment(session.created_at),
         updated_at=moment(session.updated_at),
         last_seq=session.last_seq,
-        counts=SessionCounts(**_counted(session.counts), pages=use.pages, resources=use.resources),
+        title=use.title,
+        counts=SessionCounts(
+            **_counted(session.counts),
+            pages=use.pages,
+            resources=use.resources,
+            images=use.images,
+            failures=use.failures,
+        ),
         bytes_referenced=use.bytes_referenced,
         bytes_saved=use.bytes_saved,
     ).encode()

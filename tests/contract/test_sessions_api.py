@@ -24,6 +24,8 @@ NOTHING = {
     "answers": 0,
     "pages": 0,
     "resources": 0,
+    "images": 0,
+    "failures": 0,
 }
 
 
@@ -59,6 +61,7 @@ def test_session_is_created_once(client: httpx.Client) -> None:
         "createdAt": record["createdAt"],
         "updatedAt": record["createdAt"],
         "lastSeq": 0,
+        "title": None,
         "counts": NOTHING,
         "bytesReferenced": 0,
         "bytesSaved": 0,
@@ -216,11 +219,37 @@ def test_every_kind_of_entry_is_counted(client: httpx.Client) -> None:
         "answers": 1,
         "pages": 1,
         "resources": 0,
+        "images": 0,
+        "failures": 0,
     }
     # The page has taken a number too, which no entry has.
     assert record["lastSeq"] == 17
     assert session(client, "t")["counts"] == {**NOTHING, "pages": 1}
     assert client.get(ROUTE).json()["items"] == [record, session(client, "t")]
+
+
+def test_session_is_called_by_the_first_line_of_its_user(client: httpx.Client) -> None:
+    append(client, role="system", content="Be kind.")
+    assert session(client)["title"] is None
+    asked = [{"type": "text", "text": "\n  Why does\tthe shop   fail?\nSay."}]
+    append(client, role="user", content=asked)
+    append(client, role="user", content="And now?")
+    ask(client, "Say it again.", session_id="t")
+    append(client, session_id="u", role="user", content="word " * 60)
+    titles = {each["id"]: each["title"] for each in client.get(ROUTE).json()["items"]}
+    assert titles == {
+        "s": "Why does the shop fail?",
+        "t": "Say it again.",
+        "u": ("word " * 24)[:119] + "…",
+    }
+
+
+def test_results_that_failed_are_counted(client: httpx.Client) -> None:
+    for number, success in enumerate([True, False, False]):
+        body = {"toolName": "t", "toolCallId": f"c{number}", "sessionId": "s", "result": "x"}
+        stored = client.post("/api/tool-results", json={**body, "success": success})
+        assert stored.status_code == 201
+    assert session(client)["counts"] == {**NOTHING, "toolResults": 3, "failures": 2}
 
 
 def test_refused_writes_are_not_counted(client: httpx.Client) -> None:
@@ -253,6 +282,7 @@ def test_bytes_are_counted_as_they_are_kept(client: httpx.Client) -> None:
         "interactions": 2,
         "pages": 1,
         "resources": 4,
+        "images": 3,
     }
     assert record["bytesReferenced"] == len(PICTURE) + len(pdf()) + len(PHOTO)
     in_each_record = [

@@ -230,8 +230,10 @@ async def test_use_counts_blobs_once_and_base64_in_every_record(records: Records
         assert await unit.session_resources.all_of("s") == [first, renamed, other, empty]
     large = (2**40 + 2) // 3 * 4
     assert found == {
-        "s": SessionUse(resources=4, bytes_referenced=10 + 2**40, bytes_inline=3 * 16 + large),
-        "t": SessionUse(resources=1, bytes_referenced=10, bytes_inline=16),
+        "s": SessionUse(
+            resources=4, images=4, bytes_referenced=10 + 2**40, bytes_inline=3 * 16 + large
+        ),
+        "t": SessionUse(resources=1, images=1, bytes_referenced=10, bytes_inline=16),
         "u": SessionUse(),
     }
     assert (found["t"].bytes_saved, found["u"].bytes_saved) == (6, 0)

@@ -38,6 +38,7 @@ from app.services.pages.versions import searchable_text
 from app.services.quotas.stored_bytes import StoredBytes
 from app.services.resources.aliases import too_many_aliases
 from app.services.sessions.sessions import ShownSession
+from app.services.sessions.uses import uses_of
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.bundles import Entry
@@ -114,7 +115,7 @@ class BundleImports:
                 members={"imported": imported_entries(session.counts).as_value()},
             )
             unit.events.note(event)
-            return unit.session_resources.use_of([session.session_id])[session.session_id]
+            return uses_of(unit, [session.session_id])[session.session_id]
 
         return await self.records.write(project_id, write, is_alone=True)
 

@@ -28,6 +28,7 @@ from app.models.message import (
     StoredHistoryMessage,
     StoredMessage,
 )
+from app.rendering.entry_texts import first_line
 from app.rendering.pages.sizes import image_tokens, text_tokens
 from app.services.memory_budget.responses import ResponseBudget
 from app.services.renders.known_turns import KnownTurns
@@ -37,8 +38,6 @@ from app.wire.lists import list_page
 from app.wire.outlines import OutlinedCall, OutlineEntry
 from app.wire.shape import moment
 
-_LONGEST_TITLE_CHARS = 120
-_SEARCHED_FOR_TITLE_CHARS = 2_000
 _CURSOR: ListName = "outline"
 _MOST_READ_BYTES = 4 * 1024 * 1024
 """A stretch ends with the entry that passes this."""
@@ -200,12 +199,7 @@ def _kind(entry: HistoryEntry) -> EntryKind:
 
 def _title(items: Sequence[Item]) -> str | None:
     """Return the first line that says something."""
-    for item in items:
-        for line in _words(item)[:_SEARCHED_FOR_TITLE_CHARS].splitlines():
-            if said := " ".join(line.split()):
-                is_cut = len(said) > _LONGEST_TITLE_CHARS
-                return said[: _LONGEST_TITLE_CHARS - 1] + "…" if is_cut else said
-    return None
+    return next((line for item in items if (line := first_line(_words(item)))), None)
 
 
 def _words(item: Item) -> str:

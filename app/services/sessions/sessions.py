@@ -10,6 +10,7 @@ from app.models.identity import decode_moment_cursor, encode_moment_cursor, utc_
 from app.models.message import DeletedSession, Session, SessionUse
 from app.services.pages.accesses import AccessCounts
 from app.services.requests.validation import WriteCondition
+from app.services.sessions.uses import uses_of
 from app.stores.records import Records, UnitOfWork
 from app.wire.sessions import deleted_entries, session_record
 
@@ -47,7 +48,7 @@ class Sessions:
             if session is None:
                 # Somebody has deleted it in this moment.
                 raise StoreUnavailableError("database")
-            use = unit.session_resources.use_of([session_id])[session_id]
+            use = uses_of(unit, [session_id])[session_id]
             condition(None if is_new else sha256(session_record(session, use)).hexdigest())
             return ShownSession(session, use, is_new)
 
@@ -64,7 +65,7 @@ class Sessions:
             session = unit.sessions.find(session_id)
             if session is None:
                 raise NotFoundError("session")
-            return ShownSession(session, unit.session_resources.use_of([session_id])[session_id])
+            return ShownSession(session, uses_of(unit, [session_id])[session_id])
 
         return await self.records.read(project_id, found)
 
@@ -86,7 +87,7 @@ class Sessions:
 
         def find(unit: UnitOfWork) -> tuple[Sequence[ShownSession], bool]:
             rows = unit.sessions.page(wanted=wanted, before=before, limit=limit + 1)
-            use = unit.session_resources.use_of([each.session_id for each in rows[:limit]])
+            use = uses_of(unit, [each.session_id for each in rows[:limit]])
             shown = [ShownSession(each, use[each.session_id]) for each in rows[:limit]]
             return shown, len(rows) > limit
 

@@ -144,6 +144,14 @@ tool_results = _of_project(
     UniqueConstraint("project_id", "session_id", "tool_call_id"),
     Index(None, "project_id", "session_id", "tool_result_id"),
 )
+# Those that failed are few, and counted in every list of sessions.
+Index(
+    "ix_tool_results_failures",
+    tool_results.c.project_id,
+    tool_results.c.session_id,
+    sqlite_where=tool_results.c.success.is_(False),
+    postgresql_where=tool_results.c.success.is_(False),
+)
 
 resources = _of_project(
     "resources",

@@ -27,7 +27,8 @@ from app.stores.records.projects import ProjectRecords
 from app.stores.records.resources import AliasRecords, ResourceRecords
 from app.stores.records.scope import ProjectScope
 from app.stores.records.search_entries import SearchEntryRecords
-from app.stores.records.sessions import SessionRecords, SessionResourceRecords
+from app.stores.records.session_resources import SessionResourceRecords
+from app.stores.records.sessions import SessionRecords
 from app.stores.records.stored_blobs import StoredBlobRecords
 from app.stores.records.swept_blobs import (
     BlobReferenceRecords,

@@ -1210,7 +1210,7 @@ class SearchResults(TypedDict):
 
 
 class SessionCounts(TypedDict):
-    """The same, and how many resources are used."""
+    """The same, how many resources are used, and how many tool results failed."""
 
     toolResults: int
     pageFaults: int
@@ -1219,6 +1219,8 @@ class SessionCounts(TypedDict):
     answers: int
     pages: int
     resources: int
+    images: int
+    failures: int
 
 
 class SessionDeletedEvent(TypedDict):
@@ -1267,6 +1269,7 @@ class SessionRecord(TypedDict):
     createdAt: str
     updatedAt: str
     lastSeq: int
+    title: str | None
     counts: SessionCounts
     bytesReferenced: int
     bytesSaved: int

@@ -1,0 +1,24 @@
+"""An index of the tool results that failed, which lists of sessions count."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0014"
+down_revision = "0013"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    is_failure = sa.text("success IS false")
+    op.create_index(
+        "ix_tool_results_failures",
+        "tool_results",
+        ["project_id", "session_id"],
+        sqlite_where=sa.text("success IS 0"),
+        postgresql_where=is_failure,
+    )
+
+
+def downgrade() -> None:
+    op.drop_index("ix_tool_results_failures", table_name="tool_results")
