@@ -36,6 +36,15 @@ ToolCallIdQuery = Annotated[
         description="The call that the page answers; without one, an id made of the page's.",
     ),
 ]
+UpToQuery = Annotated[
+    int | None,
+    Query(
+        alias="upTo",
+        ge=0,
+        le=2**53,
+        description="Render as if the entry with this `seq` were the last one: an earlier turn.",
+    ),
+]
 SinceQuery = Annotated[int, Query(ge=0, le=2**53, description=SINCE)]
 
 
@@ -71,14 +80,20 @@ async def render_page(
 
 @router.get("/sessions/{session_id}/render", response_model=RenderedRecord, responses=_READ_FAULTS)
 async def render_session(
-    call: CallDep, session_id: SessionIdPath, wish: SessionRenderWishDep, since: SinceQuery = 0
+    call: CallDep,
+    session_id: SessionIdPath,
+    wish: SessionRenderWishDep,
+    since: SinceQuery = 0,
+    up_to: UpToQuery = None,
 ) -> Response:
     """Render the history of a session as one list of messages, in the provider's order.
 
     Appending to the session changes no message that was rendered before, unless a limit makes an
     older medium step down, which `loss` then says.
     """
-    body = await call.container.renders.session(call.project_id, session_id, wish, since=since)
+    body = await call.container.renders.session(
+        call.project_id, session_id, wish, since=since, up_to=up_to
+    )
     return rendered_response(call.request, body)
 
 

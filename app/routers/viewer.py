@@ -26,7 +26,18 @@ from app.http.docs_page import get_api_page
 from app.http.record_responses import unchanged_response
 from app.shipped_files import BUILT_VIEWER
 
-ADDRESSES = ("/", "/sessions", "/sessions/{session_id}", "/pages", "/pages/{page_id}", "/upload")
+ADDRESSES = (
+    "/",
+    "/sessions",
+    "/sessions/{session_id}",
+    "/sessions/{session_id}/model",
+    "/compare",
+    "/doctor",
+    "/pages",
+    "/pages/{page_id}",
+    "/search",
+    "/upload",
+)
 """What the application has a view for."""
 
 _READING = ["GET", "HEAD"]

@@ -5,7 +5,7 @@ it whole, and for other targets it is compared with what the parts say.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import anyio.to_thread
@@ -63,6 +63,15 @@ class LoadedSession:
     apart: Mapping[str, JsonValue]
     known: KnownTurns
     last_seq: int = 0
+
+    def up_to(self, seq: int | None) -> "LoadedSession":
+        """Return the session as it was when an entry of that number was the last; all of it for
+        `None`.
+        """
+        if seq is None:
+            return self
+        entries = [each for each in self.entries if each.seq <= seq]
+        return replace(self, entries=entries, last_seq=min(seq, self.last_seq))
 
     def turns(self, *, audience: Audience, kept: Collection[int] = ()) -> Sequence[ComposedTurn]:
         """Return the history as a conversation that providers take.

@@ -16,12 +16,7 @@ from app.models.conversation import ComposedTurn, TextItem, Turn
 from app.models.frontier import NOTHING_EVICTED, StoredFrontier
 from app.models.identity import is_id, utc_now
 from app.models.page import Level
-from app.models.rendering import (
-    NamedRecord,
-    Rendering,
-    RenderOptions,
-    joined_pieces,
-)
+from app.models.rendering import NamedRecord, Rendering, RenderOptions, joined_pieces
 from app.rendering.pages.effective_level import shown_level
 from app.rendering.targets.ladder import Settled
 from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
@@ -177,6 +172,7 @@ class Renders:
         wish: RenderQuery,
         *,
         since: int,
+        up_to: int | None = None,
         moves: bool = False,
     ) -> RenderedBody:
         """Render the history of a session as one list of messages.
@@ -186,6 +182,7 @@ class Renders:
             session_id: The session.
             wish: For which target, and how.
             since: Only messages of entries with a larger `seq`, and a hash of what is before them.
+            up_to: The entry that is taken for the last one.
             moves: Whether a frontier that is named is stored as far as it has moved.
 
         Raises:
@@ -193,7 +190,7 @@ class Renders:
         """
         profile = self.check(wish, since=since)
         async with self.session_slots:
-            loaded = await self.load(project_id, session_id)
+            loaded = (await self.load(project_id, session_id)).up_to(up_to)
             if wish.options.frontier is not None:
                 return await self._with_frontier(
                     project_id, loaded, profile, wish, since=since, moves=moves

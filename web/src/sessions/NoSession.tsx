@@ -1,7 +1,8 @@
 /** What stands beside the list while no session is open. */
 import { usePageTitle } from "../shared/usePageTitle";
+import { SESSIONS } from "../words/sessions";
 
 export function NoSession() {
-  usePageTitle("Sessions");
-  return <p className="no-session quiet">Choose a session to read what was written to it.</p>;
+  usePageTitle(SESSIONS.title);
+  return <p className="no-session quiet">{SESSIONS.choose}</p>;
 }

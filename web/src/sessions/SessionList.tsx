@@ -1,6 +1,6 @@
 /** The sessions, the one last written to first, and a search in their names. */
-import type { SessionRecord } from "@pagefault/client";
-import { counted, fileSize, useEventStream, visibleName } from "@pagefault/react";
+import type { SearchResult, SessionRecord } from "@pagefault/client";
+import { fileSize, useEventStream, visibleName } from "@pagefault/react";
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { NavLink, useMatch, useSearchParams } from "react-router";
@@ -9,10 +9,15 @@ import { pagefault } from "../api/client";
 import { LiveLabel } from "../live/LiveLabel";
 import { TimeText } from "../shared/TimeText";
 import { Empty, Failure, Loading } from "../shared/states";
-import { searchWithoutEntry } from "../timeline/placeKept";
+import { dayText, spanText } from "../shared/formats";
+import { SESSIONS } from "../words/sessions";
+import { ImportBundle } from "./ImportBundle";
+import { entriesOf } from "./SessionActions";
+import "../reading/reading.css";
 
 const TYPING_PAUSE_MS = 200;
 const LONGEST_ID = 128;
+const MOST_WITH_WORDS = 20;
 
 export function SessionList() {
   const state = useEventStream(null, () => undefined);
@@ -32,23 +37,24 @@ export function SessionList() {
   }, [typed, asked, setSearch]);
 
   return (
-    <section className="session-list" aria-label="Sessions">
+    <section className="session-list" aria-label={SESSIONS.title}>
       <header className="session-list-header">
-        <h1>Sessions</h1>
+        <h1>{SESSIONS.title}</h1>
         {isAlone && <LiveLabel state={state} />}
         <label className="unseen" htmlFor="session-search">
-          Part of a session’s id
+          {SESSIONS.searchLabel}
         </label>
         <input
           id="session-search"
           type="search"
-          placeholder="Part of an id"
+          placeholder={SESSIONS.placeholder}
           autoComplete="off"
           spellCheck={false}
           maxLength={LONGEST_ID}
           value={typed}
           onChange={(event) => setTyped(event.target.value)}
         />
+        <ImportBundle />
       </header>
       <FoundSessions q={asked} />
     </section>
@@ -69,19 +75,32 @@ function FoundSessions({ q }: { q: string }) {
     return found.isError ? (
       <Failure failure={found.error} onRetry={() => void found.refetch()} />
     ) : (
-      <Loading what="the sessions" />
+      <Loading what={SESSIONS.loading} />
     );
   }
   const sessions = found.data.pages.flatMap((page) => page.items);
-  if (sessions.length === 0) return <NoneFound q={q} />;
+  if (sessions.length === 0) {
+    return (
+      <div className="session-list-items scroller">
+        <NoneFound q={q} />
+        {q !== "" && <SessionsWithWords q={q} listed={sessions} />}
+      </div>
+    );
+  }
   return (
     <div className="session-list-items scroller">
-      <ul>
-        {q === "" && <OpenSession listed={sessions} />}
-        {sessions.map((session) => (
-          <SessionRow key={session.id} session={session} />
-        ))}
-      </ul>
+      {q === "" && <OpenSession listed={sessions} />}
+      {byDay(sessions).map(([day, ofDay]) => (
+        <section key={day} aria-label={dayText(day)}>
+          <h2 className="session-group">{dayText(day)}</h2>
+          <ul>
+            {ofDay.map((session) => (
+              <SessionRow key={session.id} session={session} />
+            ))}
+          </ul>
+        </section>
+      ))}
+      {q !== "" && <SessionsWithWords q={q} listed={sessions} />}
       {found.isError && <Failure failure={found.error} onRetry={() => void found.refetch()} />}
       {found.hasNextPage && (
         <button
@@ -90,7 +109,7 @@ function FoundSessions({ q }: { q: string }) {
           disabled={found.isFetchingNextPage}
           onClick={() => void found.fetchNextPage()}
         >
-          More sessions
+          {SESSIONS.more}
         </button>
       )}
     </div>
@@ -99,7 +118,7 @@ function FoundSessions({ q }: { q: string }) {
 
 /** The open session, where it is not among those that are listed yet. */
 function OpenSession({ listed }: { listed: readonly SessionRecord[] }) {
-  const sessionId = useMatch("/sessions/:sessionId")?.params.sessionId ?? "";
+  const sessionId = useOpenSession() ?? "";
   const isListed = sessionId === "" || listed.some(({ id }) => id === sessionId);
   const found = useQuery({
     queryKey: ["sessions", "open", sessionId],
@@ -107,28 +126,66 @@ function OpenSession({ listed }: { listed: readonly SessionRecord[] }) {
     enabled: !isListed,
     retry: false,
   });
-  return isListed || found.data === undefined ? null : <SessionRow session={found.data} />;
+  if (isListed || found.data === undefined) return null;
+  return (
+    <ul>
+      <SessionRow session={found.data} />
+    </ul>
+  );
 }
 
 function NoneFound({ q }: { q: string }) {
   return q === "" ? (
-    <Empty title="No session yet">
-      <p>The first tool result, message or page that names a session makes it.</p>
+    <Empty title={SESSIONS.noneTitle}>
+      <p>{SESSIONS.none}</p>
+      <pre className="code">{exampleOf(window.location.origin)}</pre>
     </Empty>
   ) : (
-    <Empty title="No session is called like that">
-      <p>Nothing has “{visibleName(q)}” in its id.</p>
+    <Empty title={SESSIONS.noneFoundTitle}>
+      <p>{SESSIONS.noneFound(visibleName(q))}</p>
     </Empty>
+  );
+}
+
+function exampleOf(origin: string): string {
+  return `curl ${origin}/api/tool-results -H 'content-type: application/json' \\
+  -d '{"sessionId": "hello", "toolName": "clock", "toolCallId": "call_1", "result": "It is ten."}'`;
+}
+
+/** Sessions in which something has the words: their titles, tools, messages, results. */
+function SessionsWithWords({ q, listed }: { q: string; listed: readonly SessionRecord[] }) {
+  const found = useQuery({
+    queryKey: ["sessions", "words", q],
+    queryFn: async ({ signal }) => {
+      const query = { q, limit: 100 };
+      const answer = await pagefault().request("/api/search", { query, signal });
+      const { items } = (await answer.json()) as { items: SearchResult[] };
+      const ids = new Set(items.flatMap(({ sessionId }) => sessionId ?? []));
+      const known = [...ids].slice(0, MOST_WITH_WORDS);
+      return Promise.all(known.map((id) => pagefault().session(id).get({ signal })));
+    },
+    retry: false,
+  });
+  const others = (found.data ?? []).filter(({ id }) => !listed.some((each) => each.id === id));
+  if (others.length === 0) return null;
+  return (
+    <>
+      <h2 className="session-group">{SESSIONS.found}</h2>
+      <ul>
+        {others.map((session) => (
+          <SessionRow key={session.id} session={session} />
+        ))}
+      </ul>
+    </>
   );
 }
 
 function SessionRow({ session }: { session: SessionRecord }) {
   const [search] = useSearchParams();
   const { counts } = session;
-  const entries =
-    counts.toolResults + counts.pageFaults + counts.messages + counts.interactions + counts.answers;
   const row = useRef<HTMLLIElement>(null);
-  const isOpen = useMatch("/sessions/:sessionId")?.params.sessionId === session.id;
+  const isOpen = useOpenSession() === session.id;
+  const lasted = Date.parse(session.updatedAt) - Date.parse(session.createdAt);
 
   // Who comes by an address, or by Back, sees which one is open.
   useEffect(() => {
@@ -139,19 +196,52 @@ function SessionRow({ session }: { session: SessionRecord }) {
     <li ref={row}>
       <NavLink
         className="session-row"
-        to={{ pathname: `/sessions/${encodeURIComponent(session.id)}`, search: searchWithoutEntry(search) }}
+        to={{
+          pathname: `/sessions/${encodeURIComponent(session.id)}`,
+          search: searchOfList(search),
+        }}
       >
-        <span className="session-id">{visibleName(session.id)}</span>
-        <span className="small quiet">
-          <TimeText at={session.updatedAt} />
+        {session.title !== null && (
+          <span className="session-title">{visibleName(session.title)}</span>
+        )}
+        <span className={session.title === null ? "session-id session-title" : "session-id small"}>
+          {visibleName(session.id)}
         </span>
-        <span className="small quiet">
-          {counted(entries, "entry", "entries")}
-          {counts.pages > 0 && `, ${counted(counts.pages, "page")}`}
-          {counts.resources > 0 &&
-            `, ${counted(counts.resources, "file")} (${fileSize(session.bytesReferenced)})`}
+        <span className="session-facts small quiet">
+          <TimeText at={session.updatedAt} isShort />
+          {lasted >= 1_000 && <span>{SESSIONS.lasted(spanText(lasted))}</span>}
+          <span>{SESSIONS.entries(entriesOf(session))}</span>
+          {counts.images > 0 && <span>{SESSIONS.images(counts.images)}</span>}
+          {counts.pages > 0 && <span>{SESSIONS.pages(counts.pages)}</span>}
+          {counts.resources > 0 && (
+            <span>{SESSIONS.files(counts.resources, fileSize(session.bytesReferenced))}</span>
+          )}
+          {counts.failures > 0 && (
+            <span className="bad-text">{SESSIONS.failures(counts.failures)}</span>
+          )}
         </span>
       </NavLink>
     </li>
   );
+}
+
+/** What of the address belongs to the list, and goes along to another session. */
+function searchOfList(search: URLSearchParams): string {
+  const q = search.get("q");
+  return q === null ? "" : `${new URLSearchParams({ q })}`;
+}
+
+/** The session that is open in any view of it. */
+function useOpenSession(): string | undefined {
+  return useMatch("/sessions/:sessionId/*")?.params.sessionId;
+}
+
+/** Sessions by the day on which they were last written to. */
+function byDay(sessions: readonly SessionRecord[]): readonly (readonly [string, SessionRecord[]])[] {
+  const days = new Map<string, SessionRecord[]>();
+  for (const session of sessions) {
+    const day = new Date(session.updatedAt).toDateString();
+    days.set(day, [...(days.get(day) ?? []), session]);
+  }
+  return [...days];
 }

@@ -4,6 +4,7 @@ import { useContext, useMemo } from "react";
 import { Link, useParams, useSearchParams } from "react-router";
 
 import { LiveLabel } from "../live/LiveLabel";
+import { SessionActions } from "../sessions/SessionActions";
 import { EventsContext } from "../sessions/live";
 import { Empty, Failure, Loading } from "../shared/states";
 import { usePageTitle } from "../shared/usePageTitle";
@@ -40,6 +41,7 @@ function SessionTimeline({ sessionId }: { sessionId: string }) {
         <h1>{name}</h1>
         {session.wasDeleted && <span className="label bad">{TIMELINE.deleted}</span>}
         <LiveLabel state={session.live} />
+        <SessionActions sessionId={sessionId} />
       </header>
       {status === "failed" && entries.length === 0 && (
         <Failure failure={failure} onRetry={outline.load} />

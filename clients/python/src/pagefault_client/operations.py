@@ -959,6 +959,7 @@ def render_session(
     *,
     target: models.Target,
     since: int | None = None,
+    up_to: int | None = None,
     memory: str | None = None,
     memory_tokens: int | None = None,
     frontier: str | None = None,
@@ -982,6 +983,7 @@ def render_session(
         decode=json_of,
         query={
             "since": since,
+            "upTo": up_to,
             "memory": memory,
             "memoryTokens": memory_tokens,
             "frontier": frontier,

@@ -1,0 +1,60 @@
+/** Restores a session from its bundle, dropped or chosen. */
+import { ConflictError } from "@pagefault/client";
+import { Failure, fileSize } from "@pagefault/react";
+import { useQueryClient } from "@tanstack/react-query";
+import { useRef, useState } from "react";
+import { useNavigate } from "react-router";
+
+import { pagefault } from "../api/client";
+import { ACTIONS } from "../words/sessions";
+
+export function ImportBundle() {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const field = useRef<HTMLInputElement>(null);
+  const [said, setSaid] = useState("");
+  const [failure, setFailure] = useState<unknown>(null);
+
+  async function take(file: File | undefined) {
+    if (file === undefined) return;
+    setFailure(null);
+    setSaid(ACTIONS.importing(fileSize(file.size)));
+    try {
+      const session = await pagefault().sessions.importBundle(file);
+      await queries.invalidateQueries({ queryKey: ["sessions"] });
+      void navigate(`/sessions/${encodeURIComponent(session.id)}`);
+    } catch (problem) {
+      setFailure(problem);
+    }
+    setSaid("");
+    if (field.current !== null) field.current.value = "";
+  }
+
+  return (
+    <div
+      className="import"
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        void take(event.dataTransfer.files[0]);
+      }}
+    >
+      <label className="button import-button">
+        {ACTIONS.import}
+        <input
+          ref={field}
+          type="file"
+          accept=".zip,application/zip"
+          className="unseen"
+          aria-label={ACTIONS.importLabel}
+          onChange={({ target }) => void take(target.files?.[0])}
+        />
+      </label>
+      <span className="small quiet" role="status">
+        {said}
+      </span>
+      {failure instanceof ConflictError && <p className="small">{ACTIONS.conflict}</p>}
+      {failure !== null && <Failure failure={failure} />}
+    </div>
+  );
+}

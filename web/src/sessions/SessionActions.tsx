@@ -1,0 +1,104 @@
+/** What can be done with a session: read it as a model, compare, export, delete. */
+import type { DeletionReceipt, SessionRecord } from "@pagefault/client";
+import { Failure, fileSize, visibleName } from "@pagefault/react";
+import { useQueryClient } from "@tanstack/react-query";
+import { useRef, useState } from "react";
+import { Link } from "react-router";
+
+import { pagefault } from "../api/client";
+import { ACTIONS, SESSIONS } from "../words/sessions";
+import { Receipt } from "./Receipt";
+import { exportBundle } from "./exportBundle";
+
+export function SessionActions({ sessionId }: { sessionId: string }) {
+  const queries = useQueryClient();
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [session, setSession] = useState<SessionRecord>();
+  const [receipt, setReceipt] = useState<DeletionReceipt>();
+  const [said, setSaid] = useState("");
+  const [failure, setFailure] = useState<unknown>(null);
+  const path = encodeURIComponent(sessionId);
+  const name = visibleName(sessionId);
+
+  async function trying(what: () => Promise<void>) {
+    setFailure(null);
+    try {
+      await what();
+    } catch (problem) {
+      setSaid("");
+      setFailure(problem);
+    }
+  }
+
+  const save = () =>
+    trying(async () => {
+      const size = await exportBundle(sessionId, (bytes) => setSaid(ACTIONS.exporting(fileSize(bytes))));
+      setSaid(ACTIONS.exported(fileSize(size)));
+    });
+
+  const ask = () =>
+    trying(async () => {
+      setReceipt(undefined);
+      setSession(await pagefault().session(sessionId).get());
+      dialog.current?.showModal();
+    });
+
+  const remove = () =>
+    trying(async () => {
+      setReceipt(await pagefault().session(sessionId).delete());
+      await queries.invalidateQueries({ queryKey: ["sessions"] });
+    });
+
+  return (
+    <>
+      <details className="menu">
+        <summary className="button">{ACTIONS.open}</summary>
+        <div className="menu-items">
+          <Link to={`/sessions/${path}/model`}>{ACTIONS.model}</Link>
+          <Link to={`/compare?a=${path}`}>{ACTIONS.compare}</Link>
+          <button type="button" onClick={() => void save()}>
+            {ACTIONS.export}
+          </button>
+          <button type="button" className="bad" onClick={() => void ask()}>
+            {ACTIONS.delete}
+          </button>
+        </div>
+      </details>
+      <span className="small quiet" role="status">
+        {said}
+      </span>
+      {failure !== null && <Failure failure={failure} />}
+      <dialog ref={dialog} className="ask-dialog" aria-labelledby="delete-title">
+        {receipt !== undefined ? (
+          <Receipt receipt={receipt} onClose={() => dialog.current?.close()} />
+        ) : (
+          session !== undefined && (
+            <div className="ask">
+              <h2 id="delete-title">{ACTIONS.deleteTitle(name)}</h2>
+              <p>
+                {ACTIONS.deleteWhat(
+                  SESSIONS.entries(entriesOf(session)),
+                  SESSIONS.pages(session.counts.pages),
+                )}
+              </p>
+              {failure !== null && <Failure failure={failure} />}
+              <div className="row">
+                <button type="button" className="button" onClick={() => dialog.current?.close()}>
+                  {ACTIONS.cancel}
+                </button>
+                <button type="button" className="button danger" onClick={() => void remove()}>
+                  {ACTIONS.deleteNow}
+                </button>
+              </div>
+            </div>
+          )
+        )}
+      </dialog>
+    </>
+  );
+}
+
+export function entriesOf({ counts }: SessionRecord): number {
+  const { toolResults, pageFaults, messages, interactions, answers } = counts;
+  return toolResults + pageFaults + messages + interactions + answers;
+}

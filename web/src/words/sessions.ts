@@ -1,0 +1,50 @@
+/** What the list of sessions says, and what can be done with one. */
+import { counted } from "@pagefault/react";
+
+export const SESSIONS = {
+  title: "Sessions",
+  searchLabel: "Search by id, or by words, tools and titles",
+  placeholder: "Id, title, tool or words",
+  more: "More sessions",
+  loading: "the sessions",
+  noneTitle: "No session yet",
+  none: "The first tool result, message or page that names a session makes it. For example:",
+  noneFoundTitle: "No session is called like that",
+  noneFound: (q: string) => `Nothing has “${q}” in its id.`,
+  found: "Sessions with these words",
+  choose: "Choose a session to read what was written to it.",
+  entries: (count: number) => counted(count, "entry", "entries"),
+  pages: (count: number) => counted(count, "page"),
+  images: (count: number) => counted(count, "image"),
+  files: (count: number, size: string) => `${counted(count, "file")} (${size})`,
+  failures: (count: number) => `${count} failed`,
+  lasted: (time: string) => `over ${time}`,
+};
+
+export const ACTIONS = {
+  open: "Actions",
+  model: "What a model gets",
+  compare: "Compare with another session",
+  export: "Export as a bundle",
+  exporting: (size: string) => `Exporting, ${size} so far …`,
+  exported: (size: string) => `Exported, ${size}.`,
+  delete: "Delete …",
+  deleteTitle: (name: string) => `Delete ${name}?`,
+  deleteWhat: (entries: string, pages: string) =>
+    `Its history (${entries}) and its pages (${pages}) are deleted, and the files that nothing else uses. This cannot be undone.`,
+  deleteNow: "Delete it now",
+  cancel: "Cancel",
+  deletedTitle: (name: string) => `${name} was deleted`,
+  deletedWhat: (entries: string, pages: string) => `Deleted: ${entries}, ${pages}.`,
+  filesGone: (count: number, size: string) =>
+    `${counted(count, "file")} (${size}) went with it; the bytes go with the next sweep.`,
+  filesKept: (count: number) => `${counted(count, "file")} stay, because something else uses them:`,
+  usedBy: (kind: string, count: number, example: string) =>
+    `${count} × ${kind}, such as ${example}`,
+  close: "Close",
+  import: "Import a bundle",
+  importLabel: "A bundle (.zip) that was exported from a session",
+  importing: (size: string) => `Importing ${size} …`,
+  conflict:
+    "There is such a session already. Delete it first, or import the bundle into another project.",
+};
