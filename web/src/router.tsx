@@ -31,6 +31,22 @@ export const router = createBrowserRouter([
         ],
       },
       {
+        path: "sessions/:sessionId/model",
+        lazy: async () => ({ Component: (await import("./model/ModelView")).ModelView }),
+      },
+      {
+        path: "search",
+        lazy: async () => ({ Component: (await import("./search/SearchView")).SearchView }),
+      },
+      {
+        path: "compare",
+        lazy: async () => ({ Component: (await import("./compare/CompareView")).CompareView }),
+      },
+      {
+        path: "doctor",
+        lazy: async () => ({ Component: (await import("./doctor/DoctorView")).DoctorView }),
+      },
+      {
         path: "pages",
         lazy: async () => ({ Component: (await import("./pages/PagesView")).PagesView }),
       },

@@ -2,14 +2,15 @@
 import { Link, useRouteError } from "react-router";
 
 import { usePageTitle } from "../shared/usePageTitle";
+import { SHELL } from "../words/shell";
 
 export function UnknownAddress() {
-  usePageTitle("Not here");
+  usePageTitle(SHELL.notHereTitle);
   return (
     <section className="view">
-      <h1>There is nothing at this address</h1>
+      <h1>{SHELL.notHere}</h1>
       <p>
-        Go to the <Link to="/sessions">sessions</Link> or the <Link to="/pages">pages</Link>.
+        <Link to="/sessions">{SHELL.sessions}</Link> · <Link to="/pages">{SHELL.pages}</Link>
       </p>
     </section>
   );
@@ -17,14 +18,14 @@ export function UnknownAddress() {
 
 export function BrokenView() {
   const failure = useRouteError();
-  usePageTitle("Broken");
+  usePageTitle(SHELL.brokenTitle);
   return (
     <main className="view" role="alert">
-      <h1>This view broke</h1>
-      <p>{failure instanceof Error ? failure.message : "It does not say why."}</p>
-      <p className="quiet">Nothing is lost: everything shown here is kept by the service.</p>
+      <h1>{SHELL.broken}</h1>
+      <p>{failure instanceof Error ? failure.message : SHELL.brokenNoReason}</p>
+      <p className="quiet">{SHELL.brokenSafe}</p>
       <button type="button" className="button" onClick={() => window.location.reload()}>
-        Load it again
+        {SHELL.reload}
       </button>
     </main>
   );

@@ -6,11 +6,15 @@ import { forgetKey, useAccess } from "../access/key";
 import { KeyDialog } from "../access/KeyDialog";
 import { KeyList } from "../keys/KeyList";
 import { Loading } from "../shared/states";
+import { SHELL } from "../words/shell";
 
 const VIEWS = [
-  { to: "/sessions", name: "Sessions" },
-  { to: "/pages", name: "Pages" },
-  { to: "/upload", name: "Upload" },
+  { to: "/sessions", name: SHELL.sessions },
+  { to: "/search", name: SHELL.search },
+  { to: "/compare", name: SHELL.compare },
+  { to: "/doctor", name: SHELL.doctor },
+  { to: "/pages", name: SHELL.pages },
+  { to: "/upload", name: SHELL.upload },
 ];
 
 export function Shell() {
@@ -30,11 +34,11 @@ export function Shell() {
   return (
     <div className="shell">
       <a className="skip" href="#main">
-        Skip to the content
+        {SHELL.skip}
       </a>
       <header className="shell-header">
-        <span className="shell-name">Pagefault</span>
-        <nav aria-label="Views">
+        <span className="shell-name">{SHELL.name}</span>
+        <nav aria-label={SHELL.views}>
           {VIEWS.map((view) => (
             <NavLink key={view.to} to={view.to}>
               {view.name}
@@ -44,12 +48,12 @@ export function Shell() {
         <KeyList />
         {key !== null && (
           <button type="button" className="button" onClick={forgetKey}>
-            Forget key
+            {SHELL.forgetKey}
           </button>
         )}
       </header>
       <main id="main" ref={main} tabIndex={-1}>
-        <Suspense fallback={<Loading what="the view" />}>
+        <Suspense fallback={<Loading what={SHELL.view} />}>
           <Outlet />
         </Suspense>
       </main>

@@ -1,0 +1,153 @@
+"""What a model gets of a session, and the doctor for histories that a provider refuses."""
+
+import json
+from pathlib import Path
+
+import httpx
+from anthropic.types import MessageParam
+from playwright.sync_api import Locator, expect
+
+from tests.browser import drawings, shop
+from tests.browser.conftest import OpenTab
+from tests.browser.tabs import Tab
+from tests.browser.test_sessions_view import assert_accessible, watched
+from tests.contract.render_cases import image_block
+from tests.kit.servers import LiveService
+
+
+def opened(service: LiveService, open_tab: OpenTab, query: str = "") -> Tab:
+    tab = watched(open_tab(service))
+    tab.open(f"/sessions/{shop.SESSION}/model{query}")
+    expect(tab.page.get_by_text("tokens in")).to_be_visible()
+    return tab
+
+
+def entry(tab: Tab, seq: int) -> Locator:
+    return tab.page.locator(".model-entry", has=tab.page.get_by_role("link", name=f"#{seq}")).last
+
+
+def test_each_entry_is_shown_as_a_model_has_it_with_its_loss(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    tab = opened(open_service, open_tab)
+    expect(entry(tab, 4)).to_contain_text("original → placeholder")
+    expect(entry(tab, 4)).to_contain_text("takes no video/mp4")
+    expect(entry(tab, 3)).to_contain_text("full")
+    assert_accessible(tab)
+    tab.page.locator(".model-options select").select_option("text")
+    expect(entry(tab, 3)).to_contain_text("original →")
+    tab.page.locator(".model-options select").select_option("anthropic")
+    entry(tab, 3).get_by_text("What it becomes").click()
+    expect(entry(tab, 3).locator("img")).to_have_js_property("complete", True)
+    expect(entry(tab, 3).get_by_text("Nothing was lost.")).to_be_visible()
+    tab.page.get_by_role("heading", name="Messages, as they are sent").click()
+    tab.page.get_by_text("Message 1", exact=True).click()
+    assert_accessible(tab)
+    entry(tab, 3).get_by_role("link", name="#3").click()
+    expect(tab.page.locator('[data-seq="3"]')).to_have_attribute("aria-current", "location")
+    tab.page.locator('[data-seq="3"]').get_by_role("link", name="What a model gets").click()
+    expect(entry(tab, 3)).to_have_attribute("aria-current", "location")
+
+
+def test_a_smaller_budget_evicts_and_draws_the_frontier(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    tab = opened(open_service, open_tab)
+    expect(tab.page.get_by_role("separator")).to_have_count(0)
+    tab.page.get_by_label("Budget, tokens").fill("36")
+    expect(entry(tab, 3)).to_contain_text("reduced")
+    expect(entry(tab, 3)).to_contain_text("the oldest media make room first")
+    expect(tab.page.get_by_text("entries shown smaller")).to_be_visible()
+    address = tab.page.url
+    assert "maxTokens=" in address
+    tab.page.reload()
+    expect(entry(tab, 3)).to_contain_text("reduced")
+    tab.page.get_by_label("Budget, tokens").fill("0")
+    expect(tab.page.get_by_role("alert")).to_contain_text("tokens")
+    assert_accessible(tab)
+
+
+def test_two_turns_are_compared_by_what_a_cache_loses(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, [shop.message("user", "Look at these.")])
+    for number in range(4):
+        picture = image_block(drawings.checkout_page())
+        shop.written(writer, [shop.tool_result("camera", f"c{number}", shop.content(picture))])
+    tab = opened(open_service, open_tab, "?target=openai-chat&maxImages=2")
+    tab.page.get_by_role("heading", name="Compare two turns").click()
+    tab.page.get_by_label("Earlier turn, up to entry").fill("3")
+    tab.page.get_by_label("Later turn, up to entry").fill("5")
+    tab.page.get_by_role("button", name="Compare").click()
+    expect(tab.page.get_by_text("are the same and stay cached.")).to_be_visible()
+    expect(tab.page.get_by_text("The first message that differs is number")).to_be_visible()
+    expect(tab.page.locator(".hljs-deletion").first).to_be_visible()
+    assert_accessible(tab)
+    tab.page.get_by_label("Images at most").fill("")
+    expect(tab.page.get_by_text("The later turn only appends")).to_be_visible()
+
+
+BROKEN: list[MessageParam] = [
+    {"role": "user", "content": "What is on the page?"},
+    {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}],
+    },
+    {"role": "user", "content": "Never mind."},
+    {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "toolu_9", "content": "A page."}],
+    },
+]
+
+
+def test_broken_history_is_examined_and_its_healed_one_is_sound(
+    open_service: LiveService, open_tab: OpenTab, tmp_path: Path
+) -> None:
+    tab = watched(open_tab(open_service, accept_downloads=True))
+    tab.open("/doctor")
+    tab.page.get_by_role("button", name="Examine").click()
+    expect(tab.page.get_by_role("alert")).to_contain_text("Paste or choose a history first")
+    tab.page.get_by_label("The history as JSON").fill("{")
+    tab.page.get_by_role("button", name="Examine").click()
+    expect(tab.page.get_by_role("alert")).to_contain_text("That is no JSON")
+    assert_accessible(tab)
+
+    given = tmp_path / "request.json"
+    given.write_text(json.dumps({"messages": BROKEN}))
+    tab.page.get_by_label("Choose a file").set_input_files(given)
+    expect(tab.page.get_by_label("The history as JSON")).to_have_value(given.read_text())
+    tab.page.get_by_role("button", name="Examine").click()
+    findings = tab.page.get_by_role("region", name="The history, with what is wrong")
+    expect(findings.get_by_text("no-answer")).to_be_visible()
+    expect(findings.get_by_text("no-call")).to_be_visible()
+    expect(findings.get_by_role("heading", name="Message 4")).to_be_visible()
+    expect(findings.get_by_text("“user”").first).to_be_visible()
+    assert_accessible(tab)
+    with tab.page.expect_download() as downloads:
+        tab.page.get_by_role("button", name="Download the healed history").click()
+    healed = tmp_path / "healed.json"
+    downloads.value.save_as(healed)
+    assert downloads.value.suggested_filename == "request.healed.json"
+    with open_service.client("none") as client:
+        again = client.post(
+            "/api/doctor",
+            params={"target": "anthropic"},
+            content=healed.read_bytes(),
+            headers={"Content-Type": "application/json"},
+        ).json()
+        assert again["findings"] == []
+        assert client.get("/api/sessions").json()["items"] == []
+
+
+def test_stored_session_is_examined(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    tab = opened(open_service, open_tab)
+    tab.page.get_by_role("link", name="Examine this session").click()
+    tab.page.get_by_role("button", name="Examine").click()
+    expect(tab.page.get_by_role("heading", name="Entry #4")).to_be_visible()
+    assert_accessible(tab)

@@ -1,0 +1,143 @@
+"""The list of sessions, and what can be done with one: export, import, delete, compare, search."""
+
+from pathlib import Path
+
+import httpx
+from playwright.sync_api import expect
+
+from tests.browser import shop
+from tests.browser.accessibility import axe_script, violations
+from tests.browser.conftest import OpenTab
+from tests.browser.tabs import Tab
+from tests.kit.servers import LiveService
+
+OTHER = "second-try"
+
+
+def watched(tab: Tab) -> Tab:
+    tab.page.context.add_init_script(path=axe_script())
+    return tab
+
+
+def assert_accessible(tab: Tab) -> None:
+    for scheme in ("light", "dark"):
+        tab.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        assert violations(tab.page) == [], (tab.page.url, scheme)
+
+
+def test_session_is_listed_with_its_title_and_what_it_holds(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    shop.written(writer, [shop.message("user", "Nothing else.", session_id=OTHER)])
+    tab = watched(open_tab(open_service))
+    tab.open("/sessions")
+    row = tab.page.locator(".session-row", has_text=shop.SESSION)
+    for fact in ("Checkout fails for some customers", "5 images", "1 failed", "15 entries"):
+        expect(row).to_contain_text(fact)
+    assert_accessible(tab)
+    field = tab.page.get_by_label("Search by id, or by words")
+    for asked, found in (
+        ("regression", shop.SESSION),
+        ("customers", shop.SESSION),
+        ("hotline", shop.SESSION),
+    ):
+        field.fill(asked)
+        expect(tab.page.locator(".session-row", has_text=OTHER)).to_have_count(0)
+        expect(tab.page.locator(".session-row", has_text=found)).to_be_visible()
+
+
+def test_session_is_exported_deleted_with_a_receipt_and_imported_the_same(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client, tmp_path: Path
+) -> None:
+    shop.written(writer, shop.OPENING)
+    tab = watched(open_tab(open_service, accept_downloads=True))
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}")
+    expect(tab.entries).to_have_count(3)
+    before = writer.get(f"/api/sessions/{shop.SESSION}/bundle").content
+    page.get_by_text("Actions", exact=True).click()
+    assert_accessible(tab)
+    with page.expect_download() as downloads:
+        page.get_by_role("button", name="Export as a bundle").click()
+    bundle = tmp_path / "bundle.zip"
+    downloads.value.save_as(bundle)
+    assert (downloads.value.suggested_filename, bundle.read_bytes()) == (
+        f"{shop.SESSION}.zip",
+        before,
+    )
+
+    page.get_by_role("button", name="Delete …").click()
+    expect(page.get_by_role("heading", name=f"Delete {shop.SESSION}?")).to_be_visible()
+    assert_accessible(tab)
+    page.get_by_role("button", name="Cancel").click()
+    assert writer.get(f"/api/sessions/{shop.SESSION}").is_success
+    page.get_by_role("button", name="Delete …").click()
+    page.get_by_role("button", name="Delete it now").click()
+    expect(page.get_by_text("Deleted: 3 entries, 0 pages.")).to_be_visible()
+    expect(page.get_by_text("1 file (")).to_be_visible()
+    assert_accessible(tab)
+    page.get_by_role("button", name="Close").click()
+    assert writer.get(f"/api/sessions/{shop.SESSION}").status_code == 404
+
+    tab.open("/sessions")
+    choose = page.get_by_label("A bundle (.zip)")
+    choose.set_input_files(bundle)
+    expect(page).to_have_url(f"{open_service.base_url}/sessions/{shop.SESSION}")
+    expect(tab.entries).to_have_count(3)
+    assert writer.get(f"/api/sessions/{shop.SESSION}/bundle").content == before
+    choose.set_input_files(bundle)
+    expect(page.get_by_text("There is such a session already.")).to_be_visible()
+
+
+def test_two_sessions_are_compared(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    for session, answer in ((shop.SESSION, "It is ten."), (OTHER, "It is eleven.")):
+        shop.written(
+            writer,
+            [
+                shop.message("user", "What is the time?", session_id=session),
+                shop.tool_result("clock", "c", answer, session_id=session),
+            ],
+        )
+    shop.written(writer, [shop.message("user", "Thanks.", session_id=OTHER)])
+    tab = watched(open_tab(open_service))
+    tab.open("/compare")
+    expect(tab.page.get_by_text("Choose two sessions")).to_be_visible()
+    tab.page.get_by_label("First session").select_option(shop.SESSION)
+    tab.page.get_by_label("Second session").select_option(OTHER)
+    said = "1 the same, 1 differ, 0 only in the first, 1 only in the second."
+    expect(tab.page.get_by_text(said)).to_be_visible()
+    tab.page.get_by_text("Show the difference").click()
+    expect(tab.page.locator(".hljs-addition", has_text="It is eleven.")).to_be_visible()
+    expect(tab.page.locator(".hljs-deletion", has_text="It is ten.")).to_be_visible()
+    assert_accessible(tab)
+    tab.page.get_by_label("Only differences").check()
+    expect(tab.page.locator(".pair")).to_have_count(2)
+    tab.page.reload()
+    expect(tab.page.get_by_text(said)).to_be_visible()
+
+
+def test_everything_is_searched_and_hits_lead_to_their_entries(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    tab = watched(open_tab(open_service))
+    tab.open("/search")
+    expect(tab.page.get_by_text("Search pages, tool results")).to_be_visible()
+    tab.page.get_by_label("Search everything").fill("certificate")
+    expect(tab.page.get_by_role("link", name="Latency before and after")).to_be_visible()
+    expect(tab.page.locator("mark").first).to_have_text("certificate")
+    tab.page.get_by_label("Search everything").fill("order declined")
+    tab.page.get_by_label("Kind").select_option("tool_result")
+    link = tab.page.get_by_role("link", name="browser.screenshot")
+    expect(link).to_be_visible()
+    assert_accessible(tab)
+    link.click()
+    expect(tab.page.locator('[data-seq="5"]')).to_have_attribute("aria-current", "location")
+    tab.page.go_back()
+    expect(link).to_be_visible()
+    tab.page.get_by_label("Search everything").fill("zebra")
+    expect(tab.page.get_by_text("Nothing has these words")).to_be_visible()
+    assert_accessible(tab)

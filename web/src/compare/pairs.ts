@@ -1,0 +1,42 @@
+/** Two outlines side by side, in order: entries of the same kind, tool and title are pairs. */
+import type { OutlineEntry } from "@pagefault/client";
+import { diffArrays } from "diff";
+
+export interface Pair {
+  readonly key: string;
+  readonly state: "same" | "differs" | "first" | "second";
+  readonly first: OutlineEntry | null;
+  readonly second: OutlineEntry | null;
+}
+
+export function pairsOf(
+  first: readonly OutlineEntry[],
+  second: readonly OutlineEntry[],
+): readonly Pair[] {
+  const pairs: Pair[] = [];
+  let [a, b] = [0, 0];
+  // What does the same stands opposite, and of that, what says the same is the same.
+  for (const part of diffArrays(first.map(deedOf), second.map(deedOf))) {
+    for (let count = 0; count < part.value.length; count += 1) {
+      const one = part.added ? null : (first[a++] ?? null);
+      const other = part.removed ? null : (second[b++] ?? null);
+      const state =
+        one === null ? "second" : other === null ? "first" : isSame(one, other) ? "same" : "differs";
+      pairs.push({ key: `${one?.seq ?? ""}-${other?.seq ?? ""}`, state, first: one, second: other });
+    }
+  }
+  return pairs;
+}
+
+function deedOf({ entry, role, name, calls }: OutlineEntry): string {
+  return JSON.stringify([entry, role, name, calls.map((call) => call.name)]);
+}
+
+function isSame(one: OutlineEntry, other: OutlineEntry): boolean {
+  return (
+    one.title === other.title &&
+    one.failed === other.failed &&
+    one.bytes === other.bytes &&
+    one.images === other.images
+  );
+}

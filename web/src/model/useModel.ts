@@ -1,0 +1,56 @@
+/** What a session is for a model: its rendering, and its working set, with the same options. */
+import type { LossEntry, RenderedRecord, WorkingSet } from "@pagefault/client";
+import { itemsOf, memberOf } from "@pagefault/client/json";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+
+import { pagefault } from "../api/client";
+
+export interface ModelOptions {
+  readonly target: string;
+  readonly maxTokens?: number | undefined;
+  readonly maxImages?: number | undefined;
+  readonly frontier?: string | undefined;
+}
+
+export interface Rendering {
+  readonly profile: string;
+  readonly tokensEst: number;
+  readonly loss: readonly LossEntry[];
+  readonly prefixHash: readonly string[];
+  /** The JSON of each message. */
+  readonly messages: readonly string[];
+}
+
+/** References stand for media: they are shown from the store, and never loaded as base64. */
+export async function readRendering(
+  sessionId: string,
+  options: ModelOptions & { readonly upTo?: number | undefined },
+  signal: AbortSignal,
+): Promise<Rendering> {
+  const path = `/api/sessions/${encodeURIComponent(sessionId)}/render`;
+  const query = { ...options, media: "reference" };
+  const source = await (await pagefault().request(path, { query, signal })).text();
+  const { profile, tokensEst, loss, prefixHash } = JSON.parse(source) as RenderedRecord;
+  const messages = itemsOf(memberOf(source, "messages") ?? memberOf(source, "input") ?? "[]");
+  return { profile, tokensEst, loss, prefixHash: prefixHash ?? [], messages };
+}
+
+export function useRendering(sessionId: string, options: ModelOptions) {
+  return useQuery({
+    queryKey: ["session-rendering", sessionId, options],
+    queryFn: ({ signal }) => readRendering(sessionId, options, signal),
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function useWorkingSet(sessionId: string, options: ModelOptions) {
+  return useQuery({
+    queryKey: ["working-set", sessionId, options],
+    queryFn: async ({ signal }) => {
+      const path = `/api/sessions/${encodeURIComponent(sessionId)}/working-set`;
+      const query = { ...options, media: "reference" };
+      return (await (await pagefault().request(path, { query, signal })).json()) as WorkingSet;
+    },
+    placeholderData: keepPreviousData,
+  });
+}

@@ -1,0 +1,28 @@
+/** What the comparison of two sessions says. */
+export const COMPARE = {
+  title: "Compare",
+  first: "First session",
+  second: "Second session",
+  choose: "Choose two sessions",
+  chooseHint: "Their entries are set side by side: what is the same, what differs, what only one has.",
+  facts: "Facts",
+  factNames: {
+    entries: "Entries",
+    calls: "Calls",
+    failures: "Failures",
+    images: "Images",
+    tokens: "Tokens, about",
+    bytes: "Bytes of entries",
+    lasted: "From first to last",
+  },
+  loading: "both sessions",
+  same: "The same",
+  differs: "Differs",
+  onlyFirst: "Only in the first",
+  onlySecond: "Only in the second",
+  summary: (same: number, differs: number, first: number, second: number) =>
+    `${same} the same, ${differs} differ, ${first} only in the first, ${second} only in the second.`,
+  show: "Show the difference",
+  onlyDifferences: "Only differences",
+  sameSessions: "These are two names of one session.",
+};

@@ -1,0 +1,32 @@
+/** What the doctor's view says. */
+import { counted } from "@pagefault/react";
+
+export const DOCTOR = {
+  title: "Doctor",
+  about:
+    "Give it the history that a provider refuses, in any dialect: it says what is wrong, beside the message, and heals it. Nothing is stored.",
+  drop: "Drop a file with the history here, choose one, or paste it:",
+  choose: "Choose a file",
+  paste: "The history as JSON",
+  target: "For",
+  ofHistory: "the dialect of the history",
+  examine: "Examine",
+  examining: "Examining …",
+  empty: "Paste or choose a history first: JSON with `messages`, or a list of messages.",
+  notJson: (reason: string) => `That is no JSON: ${reason}`,
+  healthy: "Nothing is wrong with it.",
+  findings: (count: number) => `${counted(count, "finding")}`,
+  summary: (dialect: string, profile: string, tokens: string) =>
+    `Read as ${dialect}, for ${profile}; healed it costs about ${tokens} tokens.`,
+  noDialect: "words alone",
+  download: "Download the healed history",
+  messages: "The history, with what is wrong",
+  whole: "The history as a whole",
+  limit: (limit: string, actual: string) => `Limit ${limit}, here ${actual}.`,
+  fix: "Fix:",
+  source: (source: string) => `Demanded by ${source}.`,
+  entry: (place: string) => `Message ${place}`,
+  seq: (seq: number) => `Entry #${seq}`,
+  session: (id: string) => `Session ${id}`,
+  examineSession: "Examine a stored session",
+};

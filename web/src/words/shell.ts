@@ -1,0 +1,22 @@
+/** What stands around every view. */
+export const SHELL = {
+  name: "Pagefault",
+  skip: "Skip to the content",
+  views: "Views",
+  view: "the view",
+  viewer: "the viewer",
+  forgetKey: "Forget key",
+  sessions: "Sessions",
+  search: "Search",
+  compare: "Compare",
+  doctor: "Doctor",
+  pages: "Pages",
+  upload: "Upload",
+  notHereTitle: "Not here",
+  notHere: "There is nothing at this address",
+  brokenTitle: "Broken",
+  broken: "This view broke",
+  brokenNoReason: "It does not say why.",
+  brokenSafe: "Nothing is lost: everything shown here is kept by the service.",
+  reload: "Load it again",
+};
