@@ -49,6 +49,7 @@ _TYPES = {
     ".ico": "image/x-icon",
     ".jpg": "image/jpeg",
     ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
     ".json": "application/json",
     ".map": "application/json",
     ".png": "image/png",

@@ -75,7 +75,7 @@ def test_session_is_exported_deleted_with_a_receipt_and_imported_the_same(
     page.get_by_role("button", name="Delete …").click()
     page.get_by_role("button", name="Delete it now").click()
     expect(page.get_by_text("Deleted: 3 entries, 0 pages.")).to_be_visible()
-    expect(page.get_by_text("1 file (")).to_be_visible()
+    expect(page.get_by_text("went with it")).to_be_visible()
     assert_accessible(tab)
     page.get_by_role("button", name="Close").click()
     assert writer.get(f"/api/sessions/{shop.SESSION}").status_code == 404

@@ -3,11 +3,13 @@ import { Pagefault } from "@pagefault/client";
 import { PagefaultProvider } from "@pagefault/react";
 import type { ReactNode } from "react";
 
+import { BesideImage } from "../media/BesideImage";
+import { PdfPages } from "../media/PdfPages";
 import { RichText } from "../reading/RichText";
 import { SearchedText } from "../reading/SearchedText";
 import { accessKey, keyWasRefused, useAccess } from "../access/key";
 
-const TEXTS = { Text: RichText, Stored: SearchedText };
+const TEXTS = { Text: RichText, Stored: SearchedText, Pdf: PdfPages, BesideImage };
 
 let made: { readonly key: string | null; readonly client: Pagefault } | undefined;
 

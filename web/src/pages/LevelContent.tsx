@@ -1,7 +1,15 @@
 /** The content of a page at one level: a medium, an address, data laid out, or text. */
 import type { Level, PageMedia, PageRecord } from "@pagefault/client";
 import { laidOut } from "@pagefault/client/json";
-import { counted, fileSize, MediaPart, type Medium } from "@pagefault/react";
+import {
+  counted,
+  type Cue,
+  cuesOfScenes,
+  cuesOfTranscript,
+  fileSize,
+  MediaPart,
+  type Medium,
+} from "@pagefault/react";
 
 import { Failure, Loading } from "../shared/states";
 import { LongText } from "./LongText";
@@ -63,7 +71,14 @@ function mediumOf(page: PageRecord, reference: string, media: PageMedia | null):
     mediaKind: page.modality === "audio" || page.modality === "video" ? page.modality : null,
     filename: media?.filename,
     caption: page.caption,
+    cues: cuesOf(page),
   };
+}
+
+/** When what happens in a recording: its scenes, or the lines of its transcript. */
+function cuesOf({ scenes, transcript }: PageRecord): readonly Cue[] {
+  const ofScenes = cuesOfScenes(scenes ?? []);
+  return ofScenes.length > 0 ? ofScenes : cuesOfTranscript(transcript ?? "");
 }
 
 function ReferencedContent({ page, level }: Props) {

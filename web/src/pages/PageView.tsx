@@ -32,6 +32,11 @@ export function PageView() {
           </>
         )}
         <LiveLabel state={live} />
+        {page?.session_id != null && (
+          <Link to={`/sessions/${encodeURIComponent(page.session_id)}?kind=fault`}>
+            Faults in its session
+          </Link>
+        )}
         <Link className="page-back" to="/pages">
           All pages
         </Link>

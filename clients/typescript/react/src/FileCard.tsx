@@ -8,6 +8,7 @@ import { factsText, type MediumFacts } from "./facts.ts";
 import { isText } from "./references.ts";
 import { StoredText } from "./StoredText.tsx";
 import { visibleName, visibleText } from "./visibleText.ts";
+import { WORDS } from "./words.ts";
 
 interface FileCardProps {
   readonly facts: MediumFacts;
@@ -18,7 +19,8 @@ interface FileCardProps {
 
 export function FileCard({ facts, reference, caption, dataUri }: FileCardProps) {
   const [isRead, setRead] = useState(false);
-  const { Stored = StoredText } = useTextViews();
+  const [isOpen, setOpen] = useState(false);
+  const { Stored = StoredText, Pdf } = useTextViews();
   const id = reference === undefined ? null : resourceId(reference);
   const name = facts.filename ? visibleName(facts.filename) : "File without a name";
   return (
@@ -40,11 +42,22 @@ export function FileCard({ facts, reference, caption, dataUri }: FileCardProps) 
             aria-expanded={isRead}
             onClick={() => setRead(!isRead)}
           >
-            {isRead ? "Hide the text" : "Show the text"}
+            {isRead ? WORDS.hideText : WORDS.text}
+          </button>
+        )}
+        {id !== null && Pdf !== undefined && facts.mimeType === "application/pdf" && (
+          <button
+            type="button"
+            className="button plain"
+            aria-expanded={isOpen}
+            onClick={() => setOpen(!isOpen)}
+          >
+            {isOpen ? WORDS.hidePages : WORDS.pages}
           </button>
         )}
       </p>
       {isRead && id !== null && <Stored id={id} />}
+      {isOpen && id !== null && Pdf !== undefined && <Pdf id={id} />}
     </div>
   );
 }

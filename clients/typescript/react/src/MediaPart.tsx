@@ -8,6 +8,7 @@
 import type { FilePart, ResourceDescriptor } from "@pagefault/client";
 import { useRef } from "react";
 
+import type { Cue } from "./cues.ts";
 import { Failure } from "./Failure.tsx";
 import { useNearViewport } from "./useNearViewport.ts";
 import { FileCard } from "./FileCard.tsx";
@@ -25,6 +26,8 @@ export interface Medium {
   readonly filename?: string | null | undefined;
   /** What it shows, where somebody said so. */
   readonly caption?: string | null | undefined;
+  /** Of a recording: what happens when. */
+  readonly cues?: readonly Cue[] | undefined;
 }
 
 interface MediaPartProps {
@@ -87,7 +90,7 @@ function StoredMedium({ medium, known }: MediaPartProps) {
       ) : shown === "image" ? (
         <Picture {...common} url={content.url} renew={content.renew} />
       ) : (
-        <Player {...common} kind={shown} url={content.url} renew={content.renew} />
+        <Player {...common} cues={medium.cues} kind={shown} url={content.url} renew={content.renew} />
       )}
     </div>
   );

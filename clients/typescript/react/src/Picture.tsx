@@ -1,8 +1,13 @@
-/** An image, in a box of its shape that stands there before it is loaded. */
+/** An image, in a box of its shape that stands there before it is loaded. A click enlarges it. */
+import { useRef } from "react";
+
 import { visibleText } from "./visibleText.ts";
 import { alternative, factsText, reserved, type MediumFacts } from "./facts.ts";
 import { DownloadLink } from "./DownloadLink.tsx";
+import { useTextViews } from "./context.ts";
 import { useSteadyUrl } from "./useSteadyUrl.ts";
+import { WORDS } from "./words.ts";
+import { Zoom, type ZoomHandle } from "./Zoom.tsx";
 
 interface PictureProps {
   readonly url: string | undefined;
@@ -20,23 +25,38 @@ async function noOther(): Promise<undefined> {
 
 export function Picture({ url, facts, reference, caption, renew = noOther }: PictureProps) {
   const steady = useSteadyUrl(url, renew);
+  const zoom = useRef<ZoomHandle>(null);
+  const { BesideImage } = useTextViews();
+  const alt = alternative("Image", facts, caption);
   const size = facts.width && facts.height ? { width: facts.width, height: facts.height } : {};
   return (
     <figure className="picture">
       {steady.hasFailed ? (
-        <p className="medium-broken">This image cannot be shown here.</p>
+        <p className="medium-broken">{WORDS.brokenImage}</p>
       ) : (
-        <img
-          className={size.width === undefined && reference !== undefined ? "shapeless" : "shaped"}
-          src={steady.url}
-          alt={alternative("Image", facts, caption)}
-          loading="lazy"
-          decoding="async"
-          style={reserved(facts, TALLEST_REM)}
-          onError={() => void steady.retry()}
-          {...size}
-        />
+        <button
+          type="button"
+          className="pf-enlarge"
+          aria-label={WORDS.zoom(alt)}
+          onClick={() => zoom.current?.open()}
+        >
+          <img
+            className={size.width === undefined && reference !== undefined ? "shapeless" : "shaped"}
+            src={steady.url}
+            alt={alt}
+            loading="lazy"
+            decoding="async"
+            style={reserved(facts, TALLEST_REM)}
+            onError={() => void steady.retry()}
+            {...size}
+          />
+        </button>
       )}
+      <Zoom ref={zoom} url={steady.url} alt={alt}>
+        {BesideImage !== undefined && reference !== undefined && (
+          <BesideImage reference={reference} />
+        )}
+      </Zoom>
       <figcaption className="medium-facts">
         {caption && <span className="medium-caption">{visibleText(caption)}</span>}
         <span>{factsText(facts)}</span>

@@ -1,9 +1,14 @@
 /** A recording: the browser's own player, which seeks by asking for ranges. */
-import { useRef } from "react";
+import { resourceId } from "@pagefault/client";
+import { useRef, useState } from "react";
 
 import { visibleText } from "./visibleText.ts";
 import { alternative, factsText, reserved, type MediumFacts } from "./facts.ts";
+import type { Cue } from "./cues.ts";
 import { DownloadLink } from "./DownloadLink.tsx";
+import { clock } from "./measures.ts";
+import { MOST_DRAWN_BYTES, Waveform } from "./Waveform.tsx";
+import { WORDS } from "./words.ts";
 import { useSteadyUrl } from "./useSteadyUrl.ts";
 
 interface PlayerProps {
@@ -13,12 +18,16 @@ interface PlayerProps {
   readonly reference: string;
   readonly caption?: string | null | undefined;
   readonly renew: () => Promise<string | undefined>;
+  /** What happens when: each is a button that plays from there. */
+  readonly cues?: readonly Cue[] | undefined;
 }
 
 const TALLEST_REM = 24;
 const USUAL_SHAPE: [number, number] = [16, 9];
 
-export function Player({ kind, url, facts, reference, caption, renew }: PlayerProps) {
+export function Player(props: PlayerProps) {
+  const { kind, url, facts, reference, caption, renew, cues = [] } = props;
+  const [at, setAt] = useState(0);
   const player = useRef<HTMLMediaElement | null>(null);
   const left = useRef({ at: 0, wasPlaying: false });
   const steady = useSteadyUrl(url, renew);
@@ -41,7 +50,18 @@ export function Player({ kind, url, facts, reference, caption, renew }: PlayerPr
     const element = player.current;
     if (element === null || element.error !== null) return;
     left.current = { at: element.currentTime, wasPlaying: !element.paused };
+    if (cues.length > 0 || kind === "audio") setAt(element.currentTime);
   }
+
+  function seek(seconds: number) {
+    const element = player.current;
+    if (element === null || !Number.isFinite(seconds)) return;
+    element.currentTime = seconds;
+    setAt(seconds);
+  }
+
+  const total = facts.durationSeconds ?? player.current?.duration ?? 0;
+  const id = resourceId(reference);
 
   // A link that expired while it played is replaced; it goes on where it was.
   function goOn() {
@@ -55,9 +75,18 @@ export function Player({ kind, url, facts, reference, caption, renew }: PlayerPr
   return (
     <figure className="player">
       {steady.hasFailed ? (
-        <p className="medium-broken">This browser cannot play it.</p>
+        <p className="medium-broken">{WORDS.brokenPlayer}</p>
       ) : kind === "audio" ? (
-        <audio {...attributes} />
+        <>
+          <audio {...attributes} />
+          {id !== null && url !== undefined && (facts.size ?? Infinity) <= MOST_DRAWN_BYTES && (
+            <Waveform
+              id={id}
+              progress={total > 0 ? at / total : 0}
+              onSeek={(progress) => seek(progress * (player.current?.duration ?? total))}
+            />
+          )}
+        </>
       ) : (
         <video {...attributes} playsInline style={reserved(facts, TALLEST_REM, USUAL_SHAPE)} />
       )}
@@ -66,6 +95,29 @@ export function Player({ kind, url, facts, reference, caption, renew }: PlayerPr
         <span>{factsText(facts)}</span>
         <DownloadLink reference={reference} name={facts.filename} />
       </figcaption>
+      {cues.length > 0 && (
+        <ol className="pf-cues" aria-label={WORDS.cues}>
+          {cues.map(({ start, text }, index) => (
+            <li key={index} aria-current={isPresent(cues, index, at) ? "time" : undefined}>
+              {start === undefined ? (
+                visibleText(text)
+              ) : (
+                <button type="button" className="button plain" onClick={() => seek(start)}>
+                  <span className="pf-cue-time">{clock(start)}</span> {visibleText(text)}
+                </button>
+              )}
+            </li>
+          ))}
+        </ol>
+      )}
     </figure>
   );
+}
+
+/** Whether a time is between the beginning of a cue and that of the next. */
+function isPresent(cues: readonly Cue[], index: number, at: number): boolean {
+  const start = cues[index]?.start;
+  if (start === undefined || at < start || at === 0) return false;
+  const next = cues.slice(index + 1).find((cue) => cue.start !== undefined && cue.start > start);
+  return next?.start === undefined || at < next.start;
 }

@@ -12,12 +12,16 @@ import {
 import { LiveStreams } from "./liveStream.ts";
 import { ResourceCache } from "./resourceCache.ts";
 
-/** What draws texts, in place of what this package has for it. */
+/** What draws texts and documents, in place of what this package has for them. */
 export interface TextViews {
   /** A text of a part; `children` are what else can be done with it. */
   readonly Text?: ComponentType<{ readonly text: string; readonly children?: ReactNode }>;
   /** The text of a resource, read from the service. */
   readonly Stored?: ComponentType<{ readonly id: string }>;
+  /** The pages of a PDF that is a resource. */
+  readonly Pdf?: ComponentType<{ readonly id: string }>;
+  /** What stands beside an image that is enlarged, such as what a model gets of it. */
+  readonly BesideImage?: ComponentType<{ readonly reference: string }>;
 }
 
 interface Shared {

@@ -1,9 +1,10 @@
 /** What answers a call: a tool result, a page that was faulted in, or a message of a tool. */
-import type { HistoryMessage, PageFaultMessage } from "@pagefault/client";
+import type { HistoryMessage, PageFaultMessage, ToolMessage } from "@pagefault/client";
 import { memberAt } from "@pagefault/client/json";
 import { MediaPart, type SessionEntry, ToolResult } from "@pagefault/react";
 
 import { JsonDetails } from "../../json/JsonDetails";
+import { ToolResultContext } from "../../media/BesideImage";
 import { ENTRY, STEP } from "../../words/timeline";
 import { faultedRecording, isToolResult } from "../history";
 import { blocksOfMessage } from "../messageBlocks";
@@ -15,7 +16,9 @@ export function ResultBody({ shown }: { shown: SessionEntry }) {
     const structured = memberAt(source, "sanitized", "meta", "structuredContent");
     return (
       <>
-        <ToolResult result={entry.sanitized} />
+        <ToolResultContext value={shownResult(entry)}>
+          <ToolResult result={entry.sanitized} />
+        </ToolResultContext>
         {structured !== undefined && <JsonDetails title={STEP.structured} source={structured} />}
       </>
     );
@@ -33,4 +36,8 @@ export function ResultBody({ shown }: { shown: SessionEntry }) {
       )}
     </>
   );
+}
+
+function shownResult({ id, sanitized }: ToolMessage) {
+  return { id, resources: sanitized.resources.map(({ uri }) => uri) };
 }

@@ -1,0 +1,141 @@
+/** An image in a dialog of its own: fitted, or enlarged and moved, with what else is to be seen of it. */
+import {
+  type KeyboardEvent,
+  type PointerEvent,
+  type ReactNode,
+  type Ref,
+  useImperativeHandle,
+  useRef,
+  useState,
+} from "react";
+
+import { WORDS } from "./words.ts";
+
+export interface ZoomHandle {
+  readonly open: () => void;
+}
+
+interface ZoomProps {
+  readonly ref: Ref<ZoomHandle>;
+  readonly url: string | undefined;
+  readonly alt: string;
+  /** Stands beside the image, as long as the dialog is open. */
+  readonly children?: ReactNode;
+}
+
+interface View {
+  /** How large it is, where 1 fits; and how far it was moved, in pixels. */
+  readonly scale: number;
+  readonly x: number;
+  readonly y: number;
+}
+
+const FITTED: View = { scale: 1, x: 0, y: 0 };
+const STEP = 1.25;
+const MOST = 40;
+const MOVE_PX = 60;
+
+export function Zoom({ ref, url, alt, children }: ZoomProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const image = useRef<HTMLImageElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  const [view, setView] = useState(FITTED);
+
+  useImperativeHandle(ref, () => ({
+    open: () => {
+      setView(FITTED);
+      setOpen(true);
+      dialog.current?.showModal();
+    },
+  }));
+
+  const scaled = (by: number) =>
+    setView(({ scale, x, y }) => {
+      const next = Math.min(MOST, Math.max(1, scale * by));
+      return next === 1 ? FITTED : { scale: next, x: (x * next) / scale, y: (y * next) / scale };
+    });
+  const moved = (x: number, y: number) =>
+    setView((now) => (now.scale === 1 ? now : { ...now, x: now.x + x, y: now.y + y }));
+
+  function toWhole() {
+    const shown = image.current;
+    if (shown === null || shown.offsetWidth === 0) return;
+    setView({ ...FITTED, scale: Math.max(1, shown.naturalWidth / shown.offsetWidth) });
+  }
+
+  function onKeyDown(event: KeyboardEvent) {
+    const does: Record<string, () => void> = {
+      "+": () => scaled(STEP),
+      "=": () => scaled(STEP),
+      "-": () => scaled(1 / STEP),
+      "0": () => setView(FITTED),
+      "1": toWhole,
+      ArrowLeft: () => moved(MOVE_PX, 0),
+      ArrowRight: () => moved(-MOVE_PX, 0),
+      ArrowUp: () => moved(0, MOVE_PX),
+      ArrowDown: () => moved(0, -MOVE_PX),
+    };
+    const act = does[event.key];
+    if (act === undefined || !(event.target instanceof HTMLElement)) return;
+    if (event.target.matches("select, input")) return;
+    event.preventDefault();
+    act();
+  }
+
+  function onPointerMove(event: PointerEvent) {
+    if (event.buttons === 1) moved(event.movementX, event.movementY);
+  }
+
+  return (
+    <dialog
+      ref={dialog}
+      className="pf-zoom"
+      aria-label={alt}
+      onClose={() => setOpen(false)}
+      onKeyDown={onKeyDown}
+    >
+      {isOpen && (
+        <>
+          <div className="pf-zoom-bar">
+            <button type="button" className="button" onClick={() => scaled(1 / STEP)}>
+              {WORDS.smaller}
+            </button>
+            <button type="button" className="button" onClick={() => scaled(STEP)}>
+              {WORDS.larger}
+            </button>
+            <button type="button" className="button" onClick={() => setView(FITTED)}>
+              {WORDS.fit}
+            </button>
+            <button type="button" className="button" onClick={toWhole}>
+              {WORDS.whole}
+            </button>
+            <span className="quiet small">{WORDS.zoomHint}</span>
+            <button
+              type="button"
+              className="button"
+              onClick={() => dialog.current?.close()}
+            >
+              {WORDS.close}
+            </button>
+          </div>
+          <div className="pf-zoom-sides">
+            <div
+              className="pf-zoom-field"
+              onWheel={({ deltaY }) => scaled(deltaY < 0 ? STEP : 1 / STEP)}
+              onPointerMove={onPointerMove}
+            >
+              <img
+                ref={image}
+                src={url}
+                alt={alt}
+                draggable={false}
+                style={{ transform: `translate(${view.x}px, ${view.y}px) scale(${view.scale})` }}
+              />
+            </div>
+            {children}
+          </div>
+        </>
+      )}
+    </dialog>
+  );
+}

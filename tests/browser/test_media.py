@@ -1,0 +1,176 @@
+"""Media in the page: images that are enlarged, PDF pages, recordings with what happens when."""
+
+import io
+
+import httpx
+import pytest
+from PIL import Image, ImageDraw
+from playwright.sync_api import expect
+
+from tests.browser import shop
+from tests.browser.conftest import OpenTab
+from tests.browser.test_sessions_view import assert_accessible, watched
+from tests.contract.page_requests import data_uri, put
+from tests.contract.render_cases import audio_block, file_block, image_block
+from tests.kit import media
+from tests.kit.servers import LiveService
+
+_DRAWN = """canvas => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  return new Set(new Uint32Array(data.buffer)).size;
+}"""
+# A PDF whose script and form would call out, if anybody ran them.
+HOSTILE_PDF = b"""%PDF-1.7
+1 0 obj<</Type/Catalog/Pages 2 0 R/OpenAction<</S/JavaScript/JS(app.alert\\('pwned'\\))>>>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 100]/Annots[4 0 R]>>endobj
+4 0 obj<</Type/Annot/Subtype/Link/Rect[0 0 200 100]/A<</S/URI/URI(javascript:alert\\(1\\))>>>>endobj
+trailer<</Root 1 0 R>>
+%%EOF
+"""
+
+
+def drawn_pdf(pages: int) -> bytes:
+    """A PDF with a drawing on each page."""
+    sheets = []
+    for number in range(pages):
+        sheet = Image.new("RGB", (400, 300), "white")
+        ImageDraw.Draw(sheet).rectangle((40, 40, 40 + 30 * (number + 1), 200), fill=(180, 30, 30))
+        sheets.append(sheet)
+    written = io.BytesIO()
+    sheets[0].save(written, "PDF", save_all=True, append_images=sheets[1:])
+    return written.getvalue()
+
+
+def test_image_is_enlarged_moved_and_compared_with_what_a_model_gets(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    large = io.BytesIO()
+    Image.new("RGB", (9_000, 400), (30, 90, 160)).save(large, "PNG")
+    picture = image_block(large.getvalue())
+    shop.written(writer, [shop.tool_result("camera", "c", shop.content(picture))])
+    tab = watched(open_tab(open_service))
+    tab.open(f"/sessions/{shop.SESSION}")
+    page = tab.page
+    page.get_by_role("button", name="Enlarge").click()
+    dialog = page.get_by_role("dialog")
+    image = dialog.locator(".pf-zoom-field img")
+    expect(image).to_have_js_property("naturalWidth", 9_000)
+    expect(image).to_have_css("transform", "matrix(1, 0, 0, 1, 0, 0)")
+    dialog.get_by_role("button", name="Larger").click()
+    page.keyboard.press("ArrowRight")
+    expect(image).to_have_css("transform", "matrix(1.25, 0, 0, 1.25, -60, 0)")
+    page.keyboard.press("0")
+    expect(image).to_have_css("transform", "matrix(1, 0, 0, 1, 0, 0)")
+    dialog.get_by_role("button", name="100 %").click()
+    expect(image).not_to_have_css("transform", "matrix(1, 0, 0, 1, 0, 0)")
+    expect(dialog.get_by_text("A reduced copy:")).to_be_visible()
+    copy = dialog.get_by_role("img", name="What a model gets of it")
+    expect(copy).to_have_js_property("complete", True)
+    assert 0 < copy.evaluate("image => image.naturalWidth") < 9_000
+    assert_accessible(tab)
+    dialog.get_by_label("What a model gets of it").first.select_option("text")
+    expect(dialog.get_by_text("It is not sent.")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+
+
+def test_pages_of_a_pdf_are_drawn_as_they_come_near(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    report = file_block("report.pdf", drawn_pdf(12), "application/pdf")
+    shop.written(writer, [shop.tool_result("report", "c", shop.content(report))])
+    tab = watched(open_tab(open_service))
+    tab.open(f"/sessions/{shop.SESSION}")
+    tab.page.get_by_role("button", name="Show the pages").click()
+    pages = tab.page.locator(".pdf-page canvas")
+    expect(pages).to_have_count(12)
+    expect(pages.first).to_have_js_property("width", 900)
+    tab.page.wait_for_function(f"({_DRAWN})(document.querySelector('.pdf-page canvas')) > 1")
+    # The last one is blank until it is looked at.
+    expect(pages.last).to_have_js_property("width", 300)
+    pages.last.scroll_into_view_if_needed()
+    expect(pages.last).to_have_js_property("width", 900)
+    assert_accessible(tab)
+
+
+@pytest.mark.parametrize(
+    ("pdf", "said"), [(HOSTILE_PDF, None), (b"%PDF-1.7\nnothing", "This document cannot be shown")]
+)
+def test_hostile_or_broken_pdf_does_nothing(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client, pdf: bytes, said: str | None
+) -> None:
+    stored = writer.post(
+        "/api/resources",
+        content=pdf,
+        params={"filename": "x.pdf"},
+        headers={"Content-Type": "application/pdf"},
+    ).json()
+    part = {"text": "See.", "attachments": [{"id": f"@{stored['uri']}"}]}
+    route = f"/api/sessions/{shop.SESSION}/interactions"
+    assert writer.post(route, json={"input": {"parts": [part]}}).is_success
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}")
+    tab.page.get_by_role("button", name="Show the pages").click()
+    if said is None:
+        expect(tab.page.locator(".pdf-page canvas")).to_have_js_property("width", 900)
+        expect(tab.page.locator(".pdf a")).to_have_count(0)
+    else:
+        expect(tab.page.get_by_text(said)).to_be_visible()
+    # A dialog, a request elsewhere or a broken script fails every test.
+
+
+def test_recording_has_a_waveform_that_seeks(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    sound = audio_block(media.wav(4.0), "audio/wav")
+    shop.written(writer, [shop.tool_result("hotline", "c", shop.content(sound))])
+    tab = watched(open_tab(open_service))
+    tab.open(f"/sessions/{shop.SESSION}")
+    waveform = tab.page.get_by_role("img", name="Waveform")
+    expect(waveform).to_be_visible()
+    waveform.click()
+    assert tab.page.locator("audio").evaluate("audio => audio.currentTime") == pytest.approx(
+        2.0, abs=0.2
+    )
+    assert_accessible(tab)
+
+
+def test_scenes_and_transcripts_seek(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.put_pages(writer)
+    words = "[00:00] Hello.\n[00:01] It says my card has expired.\nBut it has not."
+    put(
+        writer,
+        "call",
+        modality="audio",
+        content=data_uri(media.wav(2.0), "audio/wav"),
+        transcript=words,
+    )
+    tab = watched(open_tab(open_service))
+    tab.open("/pages/click-recording")
+    scenes = tab.page.get_by_label("What happens when")
+    expect(scenes.get_by_role("listitem")).to_have_count(2)
+    scenes.get_by_role("button", name="The pointer at the button").click()
+    video = tab.page.locator("video")
+    expect(video).to_have_js_property("currentTime", 1)
+    expect(scenes.locator("[aria-current=time]")).to_contain_text("The pointer at the button")
+    assert_accessible(tab)
+    tab.open("/pages/call")
+    tab.page.get_by_role("button", name="It says my card has expired. But it has not.").click()
+    expect(tab.page.locator("audio")).to_have_js_property("currentTime", 1)
+
+
+def test_page_fault_leads_to_its_page_and_back(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}?kind=fault")
+    expect(tab.entries).to_have_count(1)
+    expect(tab.entries.first.locator("img").first).to_have_js_property("complete", True)
+    tab.entries.first.get_by_role("link", name=shop.CHART_PAGE).click()
+    expect(tab.page.get_by_role("heading", name=shop.CHART_PAGE)).to_be_visible()
+    tab.page.get_by_role("link", name="Faults in its session").click()
+    expect(tab.entries).to_have_count(1)
