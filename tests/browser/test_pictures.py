@@ -5,6 +5,8 @@ taken in every run, so that what they show can be shown; times in them differ fr
 """
 
 import io
+import json
+from collections.abc import Sequence
 
 import pytest
 from PIL import Image
@@ -13,6 +15,7 @@ from playwright.sync_api import ViewportSize, expect
 from tests.browser import drawings, shop
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
+from tests.contract.render_cases import image_block
 from tests.kit.process import ROOT
 from tests.kit.servers import LiveService
 
@@ -83,6 +86,161 @@ def test_picture_of_an_upload(tab: Tab, pytestconfig: pytest.Config) -> None:
     assert_pictured(tab, "upload", pytestconfig)
 
 
+def test_picture_of_a_long_session_and_its_map(
+    tab: Tab, service_in_use: LiveService, pytestconfig: pytest.Config
+) -> None:
+    with service_in_use.client("none") as agent:
+        for number in range(40):
+            shop.written(agent, night_step(number))
+    tab.open("/sessions/nightly-orders#96")
+    expect(tab.page.get_by_role("slider")).to_be_visible()
+    expect(tab.page.locator('[aria-current="location"]')).to_be_in_viewport()
+    tab.await_live()
+    assert_pictured(tab, "session-errors", pytestconfig, has_media=False)
+
+
+def test_picture_of_what_a_model_gets(tab: Tab, pytestconfig: pytest.Config) -> None:
+    tab.open(f"/sessions/{shop.SESSION}/model?target=anthropic&maxTokens=1200")
+    expect(tab.page.get_by_text("entries shown smaller")).to_be_visible()
+    tab.page.get_by_role("region", name="Entries, as the model has them").evaluate(
+        "box => { box.scrollTop = 420 }"
+    )
+    assert_pictured(tab, "model", pytestconfig, has_media=False)
+
+
+def test_picture_of_an_image_and_what_a_model_gets_of_it(
+    tab: Tab, service_in_use: LiveService, pytestconfig: pytest.Config
+) -> None:
+    chart = io.BytesIO()
+    with Image.open(io.BytesIO(drawings.latency_chart())) as drawn:
+        drawn.resize((8_200, 2_400)).save(chart, "PNG")
+    picture = image_block(chart.getvalue())
+    result = shop.tool_result("chart.draw", "call_1", shop.content(picture), session_id="charts")
+    with service_in_use.client("none") as agent:
+        shop.written(agent, [result])
+    tab.open("/sessions/charts")
+    tab.page.get_by_role("button", name="Enlarge").click()
+    copy = tab.page.get_by_role("img", name="What a model gets of it")
+    expect(copy).to_have_js_property("complete", True)
+    expect(tab.page.get_by_text("A reduced copy:")).to_be_visible()
+    assert_pictured(tab, "image", pytestconfig)
+
+
+def test_picture_of_texts(
+    tab: Tab, service_in_use: LiveService, pytestconfig: pytest.Config
+) -> None:
+    data = '{"order": "K-20418", "total": 353.40, "items": [{"sku": "A-1", "count": 3}]}'
+    said = [
+        shop.message("assistant", MARKDOWN, session_id="review"),
+        shop.tool_result("orders.get", "c1", data, session_id="review"),
+    ]
+    with service_in_use.client("none") as agent:
+        shop.written(agent, said)
+    tab.open("/sessions/review#1")
+    expect(tab.page.locator(".hljs-addition")).to_be_visible()
+    tab.await_live()
+    assert_pictured(tab, "reading", pytestconfig, has_media=False)
+
+
+def test_picture_of_a_comparison(
+    tab: Tab, service_in_use: LiveService, pytestconfig: pytest.Config
+) -> None:
+    with service_in_use.client("none") as agent:
+        for session, state in (("deploy-monday", "ok"), ("deploy-tuesday", "402 Payment Required")):
+            shop.written(
+                agent,
+                [
+                    shop.message("user", "Deploy, and try an order.", session_id=session),
+                    shop.tool_result("deploy", "d", "Deployed 4.2.", session_id=session),
+                    shop.tool_result(
+                        "orders.try", "o", state, session_id=session, success=state == "ok"
+                    ),
+                    shop.message("assistant", f"The order says: {state}.", session_id=session),
+                ],
+            )
+        shop.written(agent, [shop.message("user", "Roll back.", session_id="deploy-tuesday")])
+    tab.open("/compare?a=deploy-monday&b=deploy-tuesday")
+    tab.page.get_by_text("Show the difference").first.click()
+    expect(tab.page.locator(".hljs-addition").first).to_be_visible()
+    assert_pictured(tab, "compare", pytestconfig, has_media=False)
+
+
+def test_picture_of_the_doctor(tab: Tab, pytestconfig: pytest.Config) -> None:
+    tab.open("/doctor?target=anthropic")
+    tab.page.get_by_label("The history as JSON").fill(json.dumps(BROKEN))
+    tab.page.get_by_role("button", name="Examine").click()
+    findings = tab.page.get_by_role("region", name="The history, with what is wrong")
+    expect(findings).to_be_visible()
+    findings.evaluate("region => region.scrollIntoView()")
+    assert_pictured(tab, "doctor", pytestconfig, has_media=False)
+
+
+def test_picture_of_a_search(tab: Tab, pytestconfig: pytest.Config) -> None:
+    tab.open("/search?q=checkout%20latency")
+    expect(tab.page.locator("mark").first).to_be_visible()
+    assert_pictured(tab, "search", pytestconfig, has_media=False)
+
+
+MARKDOWN = """## Why the checkout fails
+
+The gateway refuses the certificate since **noon**; `charge` hides it. The fix:
+
+```diff
+--- a/gateway.py
++++ b/gateway.py
+@@ -12,3 +12,3 @@ def charge(order):
+-    except CertificateError: return None
++    except CertificateError as error: raise ChargeFailed(order) from error
+```
+
+| hour | p95 | failed |
+|---|---|---|
+| 12:00 | 0.4 s | 0 |
+| 13:00 | 1.9 s | 41 |
+
+- [x] renew the certificate
+- [ ] tell the customers
+"""
+BROKEN = [
+    {"role": "user", "content": "What is in the basket?"},
+    {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "toolu_1", "name": "basket.read", "input": {}}],
+    },
+    {"role": "user", "content": "Never mind, pay it."},
+    {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "toolu_9", "content": "Paid."}],
+    },
+]
+
+
+def night_step(number: int) -> Sequence[shop.Write]:
+    """A call for each of two tools, of which one fails now and then."""
+    calls = [
+        {
+            "id": f"{name}-{number}",
+            "type": "function",
+            "function": {"name": name, "arguments": "{}"},
+        }
+        for name in ("orders.next", "pay")
+    ]
+    is_paid = number % 9 != 4
+    said = "Paid 353.40 EUR." if is_paid else "402 Payment Required: the card has expired."
+    asked = shop.message(
+        "assistant", f"Order K-{20_400 + number}.", session_id="nightly-orders", tool_calls=calls
+    )
+    return (
+        asked,
+        shop.tool_result(
+            "orders.next", f"orders.next-{number}", {"order": number}, session_id="nightly-orders"
+        ),
+        shop.tool_result(
+            "pay", f"pay-{number}", said, session_id="nightly-orders", success=is_paid
+        ),
+    )
+
+
 def show_entry(tab: Tab, number: int) -> None:
     """Put an entry at the top of what is seen."""
     expect(tab.entries.last).to_be_in_viewport()
@@ -92,10 +250,11 @@ def show_entry(tab: Tab, number: int) -> None:
     expect(tab.page.locator(f'[data-seq="{number}"]')).to_be_in_viewport()
 
 
-def assert_pictured(tab: Tab, name: str, config: pytest.Config) -> None:
+def assert_pictured(tab: Tab, name: str, config: pytest.Config, *, has_media: bool = True) -> None:
     """Take the picture; the one in the documentation has to be of the same size."""
     media = tab.page.locator("img, video")
-    expect(media.first).to_be_visible()
+    if has_media:
+        expect(media.first).to_be_visible()
     for medium in media.all():
         medium.evaluate(_LOADED)
     taken = Image.open(io.BytesIO(tab.page.screenshot(animations="disabled")))

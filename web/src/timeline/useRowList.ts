@@ -8,7 +8,7 @@
  */
 import type { OutlineEntry } from "@pagefault/client";
 import { type Virtualizer, useVirtualizer } from "@tanstack/react-virtual";
-import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 
 import type { KeptPlace, Place } from "./placeKept";
 import { type Row, entriesOf } from "./rows";
@@ -58,14 +58,18 @@ export function useRowList(asked: Asked): RowList {
   const [seen, setSeen] = useState<number>();
   latest.current = { rows, lower };
 
+  // All of them are asked for whenever one row has got its height.
+  const estimates = useMemo(() => rows.map(estimate), [rows, estimate]);
+  const keys = useMemo(() => rows.map(({ kind, seq }) => (kind === "day" ? -seq : seq)), [rows]);
+  // Another function would have all rows measured anew.
+  const estimateSize = useCallback((index: number) => estimates[index] ?? 0, [estimates]);
+  const getItemKey = useCallback((index: number) => keys[index] ?? index, [keys]);
+
   const virtualizer: RowVirtualizer = useVirtualizer<HTMLDivElement, HTMLLIElement>({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: (index) => {
-      const row = rows[index];
-      return row === undefined ? 0 : estimate(row);
-    },
-    getItemKey: (index) => rows[index]?.key ?? index,
+    estimateSize,
+    getItemKey,
     overscan: rows.length <= SHORT ? SHORT : OVERSCAN,
     gap: GAP_PX,
     paddingStart: GAP_PX,
