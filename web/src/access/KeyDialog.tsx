@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState, type FormEvent } from "react";
 
 import { giveKey, useAccess } from "./key";
+import { ACCESS } from "../words/access";
 
 export function KeyDialog() {
   const { isAsked, wasRefused } = useAccess();
@@ -30,12 +31,12 @@ export function KeyDialog() {
       onClose={() => isAsked && dialog.current?.showModal()}
     >
       <form onSubmit={submit}>
-        <h2 id="key-title">This service asks for a key</h2>
-        {wasRefused && <p role="alert">The service does not know that key, or it was revoked.</p>}
+        <h2 id="key-title">{ACCESS.title}</h2>
+        {wasRefused && <p role="alert">{ACCESS.refused}</p>}
         <p id="key-note" className="quiet">
-          Keys begin with <code>pf_</code>. It stays in this tab and is forgotten when you close it.
+          {ACCESS.note}
         </p>
-        <label htmlFor="key">Key</label>
+        <label htmlFor="key">{ACCESS.key}</label>
         <input
           id="key"
           type="password"
@@ -46,7 +47,7 @@ export function KeyDialog() {
           onChange={(event) => setKey(event.target.value)}
         />
         <button type="submit" className="button primary">
-          Open
+          {ACCESS.open}
         </button>
       </form>
     </dialog>

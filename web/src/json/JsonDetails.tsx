@@ -6,6 +6,7 @@ import { useState } from "react";
 import { JsonTree } from "../reading/JsonTree";
 import { numberText } from "../shared/formats";
 import { READING } from "../words/reading";
+import { ENTRY } from "../words/timeline";
 import "../reading/reading.css";
 
 interface JsonDetailsProps {
@@ -47,7 +48,7 @@ function RawJson({ source }: { source: string }) {
   const text = visibleText(laidOut(source));
   return (
     <>
-      <pre className="json-text" tabIndex={0} aria-label="JSON">
+      <pre className="json-text" tabIndex={0} aria-label={ENTRY.json}>
         {text.slice(0, MOST_SHOWN)}
       </pre>
       {text.length > MOST_SHOWN && (

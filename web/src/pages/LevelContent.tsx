@@ -15,6 +15,7 @@ import { Failure, Loading } from "../shared/states";
 import { LongText } from "./LongText";
 import { levelName, ORIGINS } from "./pageWords";
 import { type PageLevel, usePageLevel, useReferencedContent } from "./usePages";
+import { PAGES } from "../words/pages";
 
 // A longer medium is kept as a resource, and a longer address would be none.
 const LONGEST_PLACE = 8_000;
@@ -47,7 +48,7 @@ export function LevelContent({ page, level }: Props) {
 
 function Content({ page, shown }: { page: PageRecord; shown: PageLevel }) {
   const { content, media } = shown.record;
-  if (content === null) return <p className="quiet">There is no content.</p>;
+  if (content === null) return <p className="quiet">{PAGES.noContent}</p>;
   if (typeof content !== "string") return <LongText text={laidOut(shown.source)} isCode />;
   if (isMedium(page)) {
     // What is no place of a medium are words about it: a caption, a transcript.
@@ -83,7 +84,7 @@ function cuesOf({ scenes, transcript }: PageRecord): readonly Cue[] {
 
 function ReferencedContent({ page, level }: Props) {
   const content = useReferencedContent(page.page_id, level);
-  if (content.isPending) return <Loading what="the text" />;
+  if (content.isPending) return <Loading what={PAGES.loadingText} />;
   if (content.isError) {
     return <Failure failure={content.error} onRetry={() => void content.refetch()} />;
   }

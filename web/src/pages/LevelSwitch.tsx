@@ -2,6 +2,7 @@
 import type { Level } from "@pagefault/client";
 
 import { LEVELS } from "./pageWords";
+import { PAGES } from "../words/pages";
 
 interface Props {
   levels: readonly Level[];
@@ -12,14 +13,14 @@ interface Props {
 export function LevelSwitch({ levels, level, onChange }: Props) {
   return (
     <fieldset className="level-switch">
-      <legend className="unseen">Level</legend>
+      <legend className="unseen">{PAGES.level}</legend>
       {LEVELS.map((each) => {
         const isThere = levels.includes(each.level);
         return (
           <label
             key={each.level}
             className={isThere ? undefined : "level-missing"}
-            title={isThere ? each.meaning : "The page does not have this level"}
+            title={isThere ? each.meaning : PAGES.noLevel}
           >
             <input
               type="radio"
@@ -29,7 +30,7 @@ export function LevelSwitch({ levels, level, onChange }: Props) {
               onChange={() => onChange(each.level)}
             />
             {each.name}
-            {!isThere && <span className="unseen"> (the page does not have it)</span>}
+            {!isThere && <span className="unseen">{PAGES.noLevelHere}</span>}
           </label>
         );
       })}

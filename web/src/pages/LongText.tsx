@@ -1,6 +1,7 @@
 /** Text in full, or the beginning of a long one until the rest is asked for. */
 import { visibleText } from "@pagefault/react";
 import { useState } from "react";
+import { PAGES } from "../words/pages";
 
 const SHOWN_AT_FIRST = 20_000;
 
@@ -16,7 +17,7 @@ export function LongText({ text, isCode = false }: { text: string; isCode?: bool
       </pre>
       {isCut && (
         <button type="button" className="button" onClick={() => setWhole(true)}>
-          Show all {text.length.toLocaleString()} characters
+          {PAGES.showAll(text.length.toLocaleString())}
         </button>
       )}
     </>

@@ -1,19 +1,20 @@
 /** What a rendering left out or changed, and how to get at it. */
 import type { LossEntry } from "@pagefault/client";
 import { visibleText } from "@pagefault/react";
+import { PAGES } from "../words/pages";
 
 export function LossTable({ loss }: { loss: readonly LossEntry[] }) {
-  if (loss.length === 0) return <p className="loss-none">Nothing was lost.</p>;
+  if (loss.length === 0) return <p className="loss-none">{PAGES.nothingLost}</p>;
   return (
-    <div className="loss" tabIndex={0} role="region" aria-label="What was lost">
+    <div className="loss" tabIndex={0} role="region" aria-label={PAGES.lost}>
       <table>
-        <caption>What was lost</caption>
+        <caption>{PAGES.lost}</caption>
         <thead>
           <tr>
-            <th scope="col">Where</th>
-            <th scope="col">Became</th>
-            <th scope="col">Why</th>
-            <th scope="col">To get it</th>
+            <th scope="col">{PAGES.where}</th>
+            <th scope="col">{PAGES.became}</th>
+            <th scope="col">{PAGES.why}</th>
+            <th scope="col">{PAGES.toGetIt}</th>
           </tr>
         </thead>
         <tbody>

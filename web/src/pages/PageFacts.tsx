@@ -6,6 +6,7 @@ import { Link } from "react-router";
 
 import { TimeText } from "../shared/TimeText";
 import { levelName } from "./pageWords";
+import { PAGES } from "../words/pages";
 
 const LONGEST_UNFOLDED = 400;
 
@@ -34,7 +35,7 @@ export function PageFacts({ page }: { page: PageRecord }) {
         <TimeText at={page.created_at} />
       </Fact>
       <Fact name="Changed">
-        <TimeText at={page.updated_at} />, version {page.version}
+        <TimeText at={page.updated_at} />{PAGES.version(page.version)}
       </Fact>
       <Fact name="Read">{reads(page)}</Fact>
       <Fact name="Comes from">
@@ -91,7 +92,7 @@ function reads(page: PageRecord): ReactNode {
   if (page.last_accessed === null) return "never";
   return (
     <>
-      {counted(page.access_count, "time")}, last <TimeText at={page.last_accessed} />
+      {counted(page.access_count, "time")}{PAGES.last} <TimeText at={page.last_accessed} />
     </>
   );
 }

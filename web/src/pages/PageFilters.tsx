@@ -3,6 +3,7 @@ import { useEffect, useState, type FormEvent } from "react";
 
 import { MODALITIES } from "./pageWords";
 import type { PageFilter } from "./usePages";
+import { PAGES } from "../words/pages";
 
 interface Props {
   asked: PageFilter;
@@ -32,29 +33,29 @@ export function PageFilters({ asked, onAsk }: Props) {
     <search>
       <form className="page-filters" onSubmit={submit}>
         <label className="page-words">
-          Words
+          {PAGES.words}
           <input
             type="search"
             value={chosen.words}
             maxLength={1000}
-            placeholder='budget "a phrase" begin*'
+            placeholder={PAGES.wordsHint}
             onChange={(event) => setChosen({ ...chosen, words: event.target.value })}
           />
         </label>
         <label>
-          Session
+          {PAGES.session}
           <input
             type="text"
             value={chosen.session}
             maxLength={128}
             autoComplete="off"
             spellCheck={false}
-            placeholder="any"
+            placeholder={PAGES.any}
             onChange={(event) => setChosen({ ...chosen, session: event.target.value })}
           />
         </label>
         <label>
-          Modality
+          {PAGES.modality}
           <select
             value={chosen.modality ?? ""}
             onChange={(event) => {
@@ -62,7 +63,7 @@ export function PageFilters({ asked, onAsk }: Props) {
               ask({ ...chosen, modality });
             }}
           >
-            <option value="">any</option>
+            <option value="">{PAGES.any}</option>
             {MODALITIES.map((each) => (
               <option key={each}>{each}</option>
             ))}
@@ -73,13 +74,13 @@ export function PageFilters({ asked, onAsk }: Props) {
             type="checkbox"
             checked={chosen.isPinned}
             disabled={words !== ""}
-            title={words === "" ? undefined : "A search does not know what is pinned"}
+            title={words === "" ? undefined : PAGES.noPinnedSearch}
             onChange={(event) => ask({ ...chosen, isPinned: event.target.checked })}
           />
-          pinned only
+          {PAGES.pinnedOnly}
         </label>
         <button type="submit" className="button">
-          Search
+          {PAGES.search}
         </button>
       </form>
     </search>

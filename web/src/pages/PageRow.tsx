@@ -5,6 +5,7 @@ import { Link } from "react-router";
 
 import { TimeText } from "../shared/TimeText";
 import { measuresOf } from "./pageWords";
+import { PAGES } from "../words/pages";
 
 export function PageRow({ page }: { page: PageSummary | SearchHit }) {
   const about = page.hint ?? page.caption ?? page.transcript;
@@ -16,7 +17,7 @@ export function PageRow({ page }: { page: PageSummary | SearchHit }) {
           {page.page_id}
         </Link>
         <span className="label">{page.modality}</span>
-        {page.pinned && <span className="label warn">pinned</span>}
+        {page.pinned && <span className="label warn">{PAGES.pinned}</span>}
         <span className="quiet small">{page.page_type}</span>
       </div>
       {snippet !== null ? (
@@ -28,7 +29,7 @@ export function PageRow({ page }: { page: PageSummary | SearchHit }) {
         <span>{measuresOf(page)}</span>
         {page.session_id !== null && (
           <span>
-            in{" "}
+            {PAGES.in}{" "}
             <Link to={`/sessions/${encodeURIComponent(page.session_id)}`}>{page.session_id}</Link>
           </span>
         )}

@@ -13,6 +13,7 @@ import { PageDownload } from "./PageDownload";
 import { PageFacts } from "./PageFacts";
 import { ProviderPreview } from "./ProviderPreview";
 import { usePageEvents } from "./usePageEvents";
+import { PAGES } from "../words/pages";
 import "./pages.css";
 
 export function PageView() {
@@ -28,20 +29,20 @@ export function PageView() {
         {page !== undefined && (
           <>
             <span className="label">{page.modality}</span>
-            {page.pinned && <span className="label warn">pinned</span>}
+            {page.pinned && <span className="label warn">{PAGES.pinned}</span>}
           </>
         )}
         <LiveLabel state={live} />
         {page?.session_id != null && (
           <Link to={`/sessions/${encodeURIComponent(page.session_id)}?kind=fault`}>
-            Faults in its session
+            {PAGES.faults}
           </Link>
         )}
         <Link className="page-back" to="/pages">
-          All pages
+          {PAGES.all}
         </Link>
       </header>
-      {isLoading && <Loading what="the page" />}
+      {isLoading && <Loading what={PAGES.loadingOne} />}
       {failure !== null && <Failure failure={failure} onRetry={reload} />}
       {/* Another page begins at its own level; one that was deleted meanwhile is not shown. */}
       {page !== undefined && !(failure instanceof NotFoundError) && (
@@ -56,17 +57,17 @@ function LoadedPage({ page }: { page: PageRecord }) {
   return (
     <div className="page-parts">
       <section className="page-part" aria-labelledby="content-title">
-        <h2 id="content-title">Content</h2>
+        <h2 id="content-title">{PAGES.content}</h2>
         <LevelSwitch levels={page.levels} level={level} onChange={setLevel} />
         <LevelContent page={page} level={level} />
         <PageDownload pageId={page.page_id} level={level} />
       </section>
       <section className="page-part" aria-labelledby="facts-title">
-        <h2 id="facts-title">About the page</h2>
+        <h2 id="facts-title">{PAGES.about}</h2>
         <PageFacts page={page} />
       </section>
       <section className="page-part page-preview" aria-labelledby="preview-title">
-        <h2 id="preview-title">What a model gets</h2>
+        <h2 id="preview-title">{PAGES.preview}</h2>
         <ProviderPreview page={page} level={level} />
       </section>
     </div>

@@ -11,6 +11,7 @@ import { PageRow } from "./PageRow";
 import { MODALITIES } from "./pageWords";
 import { usePageEvents } from "./usePageEvents";
 import { type PageFilter, useFoundPages } from "./usePages";
+import { PAGES } from "../words/pages";
 import "./pages.css";
 
 export function PagesView() {
@@ -25,18 +26,18 @@ export function PagesView() {
   return (
     <section className="view" aria-labelledby="pages-title">
       <div className="row">
-        <h1 id="pages-title">Pages</h1>
+        <h1 id="pages-title">{PAGES.title}</h1>
         <LiveLabel state={live} />
       </div>
       <PageFilters asked={filter} onAsk={(next) => setAsked(addressOf(next))} />
       <p className="quiet small" role="status">
         {found.isSuccess && said(pages.length, found.hasNextPage, isSearch)}
       </p>
-      {found.isPending && <Loading what="pages" />}
+      {found.isPending && <Loading what={PAGES.loading} />}
       {found.isError && <Failure failure={found.error} onRetry={() => void found.refetch()} />}
       {found.isSuccess && pages.length === 0 && <NothingFound filter={filter} />}
       {pages.length > 0 && (
-        <ul className="page-list" aria-label={isSearch ? "Pages found, best first" : "Pages, newest first"}>
+        <ul className="page-list" aria-label={isSearch ? PAGES.best : PAGES.newest}>
           {pages.map((page) => (
             <PageRow key={page.page_id} page={page} />
           ))}
@@ -49,7 +50,7 @@ export function PagesView() {
           disabled={found.isFetchingNextPage}
           onClick={() => void found.fetchNextPage()}
         >
-          {found.isFetchingNextPage ? "Loading …" : "Show more"}
+          {found.isFetchingNextPage ? PAGES.loadingMore : PAGES.more}
         </button>
       )}
     </section>
@@ -60,19 +61,18 @@ function NothingFound({ filter }: { filter: PageFilter }) {
   const isFiltered = filter.session !== "" || filter.modality !== null || filter.isPinned;
   if (filter.words !== "") {
     return (
-      <Empty title="No page has all of these words">
+      <Empty title={PAGES.noWordsTitle}>
         <p>
-          Fewer words find more; <code>begin*</code> finds the beginning of a word, and{" "}
-          <code>"a phrase"</code> its words in this order.
+          {PAGES.noWords}
         </p>
       </Empty>
     );
   }
-  if (isFiltered) return <Empty title="No page is like that" />;
+  if (isFiltered) return <Empty title={PAGES.noneLike} />;
   return (
-    <Empty title="There are no pages yet">
+    <Empty title={PAGES.noneTitle}>
       <p>
-        An agent writes them with <code>PUT /api/pages/ID</code>.
+        {PAGES.none}
       </p>
     </Empty>
   );

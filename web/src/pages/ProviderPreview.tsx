@@ -10,6 +10,7 @@ import { LossTable } from "./LossTable";
 import { type Target, TARGETS } from "./pageWords";
 import { withShortBase64 } from "./shortBase64";
 import { type PageRendering, usePageRendering } from "./usePages";
+import { PAGES } from "../words/pages";
 
 /** More base64 than this is not fetched only to be shortened. */
 const MOST_INLINE_BYTES = 4_000_000;
@@ -27,7 +28,7 @@ export function ProviderPreview({ page, level }: Props) {
   return (
     <>
       <label className="row">
-        For
+        {PAGES.for}
         <select
           value={target}
           onChange={(event) => {
@@ -39,14 +40,14 @@ export function ProviderPreview({ page, level }: Props) {
           ))}
         </select>
       </label>
-      {rendering.isPending && <Loading what="the rendering" />}
+      {rendering.isPending && <Loading what={PAGES.loadingRendering} />}
       {rendering.isError && (
         <Failure failure={rendering.error} onRetry={() => void rendering.refetch()} />
       )}
       {rendering.isSuccess && (
         <>
           <p className="quiet small" role="status">
-            {rendering.data.record.profile}, about{" "}
+            {rendering.data.record.profile}{PAGES.aboutTokens}{" "}
             {counted(rendering.data.record.tokensEst, "token")}
             {media === "reference" && "; the page is large, so references stand for its media here"}
           </p>

@@ -1,6 +1,8 @@
 /** Something that folds where it is high. All of it is in the document, folded or not. */
 import { type ReactNode, useId, useLayoutEffect, useRef, useState } from "react";
 
+import { READING } from "../words/reading";
+
 const HIGH_PX = 480;
 
 interface FoldedProps {
@@ -36,7 +38,7 @@ export function Folded({ controls, children }: FoldedProps) {
             aria-controls={id}
             onClick={() => setOpen(!isOpen)}
           >
-            {isOpen ? "Fold" : "Unfold"}
+            {isOpen ? READING.fold : READING.unfold}
           </button>
         )}
         {controls}

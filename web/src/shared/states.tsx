@@ -1,12 +1,13 @@
 /** What stands in the place of content that is not there: loading, nothing, a failure. */
 import type { ReactNode } from "react";
+import { SHELL } from "../words/shell";
 
 export { Failure } from "@pagefault/react";
 
 export function Loading({ what }: { what: string }) {
   return (
     <p className="state" role="status">
-      Loading {what} …
+      {SHELL.loading(what)}
     </p>
   );
 }

@@ -116,6 +116,7 @@ export function useRowList(asked: Asked): RowList {
   function goTo(seq: number) {
     held.current = { seq, top: GAP_PX };
     isFollowing.current = false;
+    setSeen(seq);
     hold();
   }
 
@@ -123,6 +124,7 @@ export function useRowList(asked: Asked): RowList {
   useLayoutEffect(() => {
     held.current = start === "end" ? undefined : start;
     if (start === "end") isFollowing.current = true;
+    if (held.current !== undefined) setSeen(held.current.seq);
     hold();
     return () => keep(held.current ?? placeSeen());
   }, [start, keep]);
@@ -163,7 +165,7 @@ export function useRowList(asked: Asked): RowList {
     let timer = 0;
     const note = () => {
       keep(held.current ?? placeSeen());
-      const place = placeSeen();
+      const place = held.current ?? placeSeen();
       setSeen(place === "end" ? last.current : place.seq);
     };
     const onScroll = () => {

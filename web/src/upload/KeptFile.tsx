@@ -2,6 +2,7 @@
 import { resourceId, type ResourceRecord } from "@pagefault/client";
 import { MediaPart, shownAs, useResourceContent } from "@pagefault/react";
 import { useRef, useState } from "react";
+import { UPLOAD } from "../words/upload";
 
 export function KeptFile({ resource }: { resource: ResourceRecord }) {
   const id = resourceId(resource.uri) ?? "";
@@ -30,16 +31,16 @@ export function KeptFile({ resource }: { resource: ResourceRecord }) {
           ref={field}
           readOnly
           className="kept-reference"
-          aria-label="Reference of the resource"
+          aria-label={UPLOAD.reference}
           value={reference}
           onFocus={(event) => event.target.select()}
         />
         <button type="button" className="button" onClick={() => void copy()}>
-          Copy
+          {UPLOAD.copy}
         </button>
         {url !== undefined && !isPlayed && (
           <a href={url} target="_blank" rel="noreferrer noopener">
-            Open
+            {UPLOAD.open}
           </a>
         )}
         <span className="small" role="status">

@@ -4,6 +4,7 @@ import { fileSize, visibleName } from "@pagefault/react";
 import { Failure } from "../shared/states";
 import { KeptFile } from "./KeptFile";
 import { giveUp, sendAgain, type Upload } from "./uploads";
+import { UPLOAD } from "../words/upload";
 
 export function UploadRow({ upload }: { upload: Upload }) {
   const { number, file, state } = upload;
@@ -16,12 +17,12 @@ export function UploadRow({ upload }: { upload: Upload }) {
         <span className="label">{state.is}</span>
         {(state.is === "waiting" || state.is === "sending") && (
           <button type="button" className="button" onClick={() => giveUp(number)}>
-            Cancel<span className="unseen"> {name}</span>
+            {UPLOAD.cancel}<span className="unseen"> {name}</span>
           </button>
         )}
         {state.is === "given up" && (
           <button type="button" className="button" onClick={() => sendAgain(number)}>
-            Send again<span className="unseen">: {name}</span>
+            {UPLOAD.again}<span className="unseen">: {name}</span>
           </button>
         )}
       </div>

@@ -5,14 +5,15 @@ import { useEffect, useState } from "react";
 import { usePageTitle } from "../shared/usePageTitle";
 import { UploadRow } from "./UploadRow";
 import { addFiles, clearFinished, isUnfinished, type Upload, useUploads } from "./uploads";
+import { UPLOAD } from "../words/upload";
 import "./upload.css";
 
 export function UploadView() {
   const uploads = useUploads();
-  usePageTitle("Upload");
+  usePageTitle(UPLOAD.title);
   return (
     <section className="view upload-view" aria-labelledby="upload-title">
-      <h1 id="upload-title">Upload</h1>
+      <h1 id="upload-title">{UPLOAD.title}</h1>
       <DropZone />
       <p className="row">
         <span className="quiet small" role="status">
@@ -20,12 +21,12 @@ export function UploadView() {
         </span>
         {uploads.some(({ state }) => !isUnfinished(state)) && (
           <button type="button" className="button plain" onClick={clearFinished}>
-            Clear the list
+            {UPLOAD.clear}
           </button>
         )}
       </p>
       {uploads.length > 0 && (
-        <ol className="upload-list" aria-label="Files">
+        <ol className="upload-list" aria-label={UPLOAD.files}>
           {uploads.map((upload) => (
             <UploadRow key={upload.number} upload={upload} />
           ))}
@@ -39,7 +40,7 @@ function DropZone() {
   const isOver = useDroppedFiles(addFiles);
   return (
     <div className={isOver ? "drop-zone over" : "drop-zone"}>
-      <label htmlFor="files">Drop files here, or choose them:</label>
+      <label htmlFor="files">{UPLOAD.drop}</label>
       <input
         id="files"
         type="file"
@@ -52,7 +53,7 @@ function DropZone() {
         }}
       />
       <p id="files-note" className="quiet small">
-        Each becomes a resource, kept once however often it comes. One is sent after the other.
+        {UPLOAD.note}
       </p>
     </div>
   );

@@ -1,5 +1,7 @@
 /** What long, formatted and structured texts say about themselves. */
 export const READING = {
+  fold: "Fold",
+  unfold: "Unfold",
   asWritten: "As written",
   formatted: "Formatted",
   copyValue: "Copy value",

@@ -3,6 +3,7 @@ export const SHELL = {
   name: "Pagefault",
   skip: "Skip to the content",
   views: "Views",
+  loading: (what: string) => `Loading ${what} …`,
   view: "the view",
   viewer: "the viewer",
   forgetKey: "Forget key",

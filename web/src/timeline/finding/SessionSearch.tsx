@@ -22,7 +22,7 @@ export function SessionSearch({ sessionId, field }: SessionSearchProps) {
   const [search, setSearch] = useSearchParams();
   const asked = search.get("find") ?? "";
   const [typed, setTyped] = useState(asked);
-  const [isOpen, setOpen] = useState(asked !== "");
+  const [isOpen, setOpen] = useState(false);
 
   useEffect(() => {
     if (typed === asked) return undefined;

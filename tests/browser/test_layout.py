@@ -1,0 +1,175 @@
+"""Every view on every screen: nothing is cut off, and what moves can be kept still."""
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser import shop
+from tests.browser.conftest import OpenTab
+from tests.kit.servers import LiveService
+
+VIEWS = {
+    "/sessions": "Sessions",
+    f"/sessions/{shop.SESSION}": shop.SESSION,
+    f"/sessions/{shop.SESSION}/model": "What a model gets of",
+    "/search?q=checkout": "Search",
+    f"/compare?a={shop.SESSION}&b=other": "Compare",
+    "/doctor": "Doctor",
+    "/pages": "Pages",
+    f"/pages/{shop.CHART_PAGE}": shop.CHART_PAGE,
+    "/upload": "Upload",
+}
+# What reaches beyond the right edge, but for what is hidden or scrolls by itself.
+_CUT_OFF = """() => {
+  const scrolls = (element) => {
+    for (let at = element; at !== null; at = at.parentElement) {
+      if (["auto", "scroll", "hidden"].includes(getComputedStyle(at).overflowX)) return true;
+    }
+    return false;
+  };
+  return Array.from(document.querySelectorAll("main *, header *"))
+    .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
+    .filter((element) => !scrolls(element.parentElement))
+    .map((element) => element.outerHTML.slice(0, 120));
+}"""
+
+
+@pytest.fixture(scope="module")
+def filled_service(shared_service: LiveService) -> LiveService:
+    with shared_service.client("none") as agent:
+        shop.written(agent, shop.EVERYTHING)
+        shop.written(agent, [shop.message("user", "Hello.", session_id="other")])
+    return shared_service
+
+
+@pytest.mark.parametrize("width", [390, 768, 1_440, 2_560])
+def test_nothing_is_cut_off_in_any_view(
+    filled_service: LiveService, open_tab: OpenTab, width: int
+) -> None:
+    tab = open_tab(filled_service, viewport={"width": width, "height": 900})
+    for path, title in VIEWS.items():
+        tab.open(path)
+        expect(tab.page.get_by_role("heading", level=1, name=title).first).to_be_visible()
+        expect(tab.page.locator("[role=status]:has-text('Loading')")).to_have_count(0)
+        assert tab.page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert tab.page.evaluate(_CUT_OFF) == [], path
+
+
+def test_lines_stay_short_enough_to_be_read_on_a_wide_screen(
+    filled_service: LiveService, open_tab: OpenTab
+) -> None:
+    tab = open_tab(filled_service, viewport={"width": 2_560, "height": 1_300})
+    tab.open(f"/sessions/{shop.SESSION}")
+    expect(tab.entries.first).to_be_visible()
+    box = tab.entries.first.bounding_box()
+    assert box is not None
+    assert 700 <= box["width"] <= 1_000
+
+
+def test_document_has_a_language_and_nothing_moves_for_who_wants_no_motion(
+    filled_service: LiveService, open_tab: OpenTab
+) -> None:
+    tab = open_tab(filled_service, reduced_motion="reduce")
+    tab.open(f"/sessions/{shop.SESSION}")
+    expect(tab.page.locator("html")).to_have_attribute("lang", "en")
+    expect(tab.entries.last).to_be_in_viewport()
+    assert tab.page.evaluate("document.getAnimations().length") == 0
+
+
+def test_keys_find_their_way_through_a_session(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    tab = open_tab(open_service)
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}#1")
+    current = page.locator('[aria-current="location"]')
+    expect(current).to_have_attribute("data-seq", "1")
+    page.keyboard.press("j")
+    expect(current).to_have_attribute("data-seq", "2")
+    page.keyboard.press("k")
+    expect(current).to_have_attribute("data-seq", "1")
+    page.keyboard.press("e")
+    expect(current).to_have_attribute("data-seq", "5")
+    page.keyboard.press("i")
+    expect(current).not_to_have_attribute("data-seq", "5")
+    page.keyboard.press("/")
+    expect(page.get_by_label("Search in this session")).to_be_focused()
+    page.keyboard.type("declined jek")
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.keyboard.type("3")
+    page.keyboard.press("Enter")
+    expect(current).to_have_attribute("data-seq", "3")
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keys")
+    expect(dialog.get_by_text("Next error")).to_be_visible()
+    dialog.get_by_label("Single letters are keys").uncheck()
+    dialog.get_by_role("button", name="Close").click()
+    page.keyboard.press("j")
+    expect(current).to_have_attribute("data-seq", "3")
+    page.reload()
+    expect(current).to_have_attribute("data-seq", "3")
+    page.keyboard.press("j")
+    expect(current).to_have_attribute("data-seq", "3")
+
+
+def test_session_is_searched_filtered_and_jumped_through(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    tab = open_tab(open_service)
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}")
+    page.get_by_label("Search in this session").fill("declined")
+    page.locator(".find-hit", has_text="browser.screenshot").click()
+    current = page.locator('[aria-current="location"]')
+    expect(current).to_have_attribute("data-seq", "5")
+    page.get_by_role("combobox", name="Tool").select_option("logs.read")
+    expect(tab.entries).to_have_count(1)
+    expect(page.get_by_text("1 of 15 entries")).to_be_visible()
+    page.reload()
+    expect(tab.entries).to_have_count(1)
+    page.get_by_role("button", name="Clear").click()
+    page.get_by_label("Errors only").check()
+    expect(page.locator(".call-card.failed")).to_have_count(1)
+    page.get_by_role("combobox", name="Kind").select_option("system")
+    expect(page.get_by_text("No entry fits the filter.")).to_be_visible()
+    page.get_by_role("button", name="Show all entries").click()
+    page.get_by_role("button", name="Next error").click()
+    expect(current).to_be_in_viewport()
+
+
+def test_call_and_result_are_one_card_that_stays_folded(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    calls = [
+        {"id": name, "type": "function", "function": {"name": name, "arguments": '{"n": 1}'}}
+        for name in ("first.tool", "second.tool", "third.tool")
+    ]
+    shop.written(
+        writer,
+        [
+            shop.message("assistant", "I try three.", tool_calls=calls),
+            shop.tool_result("first.tool", "first.tool", "All is well."),
+            shop.message("user", "Hurry."),
+            shop.tool_result("second.tool", "second.tool", "It broke.", success=False),
+        ],
+    )
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}")
+    step = tab.page.locator("article.entry", has_text="I try three.")
+    cards = step.locator(".call-card")
+    expect(cards).to_have_count(3)
+    tops = cards.evaluate_all("all => all.map((each) => each.getBoundingClientRect().top)")
+    assert tops[0] == tops[1]
+    expect(cards.nth(0)).to_contain_text("answered after")
+    expect(cards.nth(1)).to_contain_text("Failed")
+    expect(cards.nth(2)).to_contain_text("No answer yet")
+    cards.nth(1).get_by_role("button", name="Fold second.tool").click()
+    expect(cards.nth(1).locator(".call-body")).to_be_hidden()
+    expect(cards.nth(1).locator(".call-error")).to_have_text("It broke.")
+    tab.page.reload()
+    expect(cards.nth(1).locator(".call-body")).to_be_hidden()
+    shop.written(writer, [shop.tool_result("third.tool", "third.tool", "Late.")])
+    expect(cards.nth(2)).to_contain_text("Late.")
