@@ -52,7 +52,7 @@ export function Picture({ url, facts, reference, caption, renew = noOther }: Pic
           />
         </button>
       )}
-      <Zoom ref={zoom} url={steady.url} alt={alt}>
+      <Zoom handle={zoom} url={steady.url} alt={alt}>
         {BesideImage !== undefined && reference !== undefined && (
           <BesideImage reference={reference} />
         )}

@@ -16,7 +16,8 @@ export interface ZoomHandle {
 }
 
 interface ZoomProps {
-  readonly ref: Ref<ZoomHandle>;
+  /** Opens it; a name of its own, since React 18 gives no `ref` to components. */
+  readonly handle: Ref<ZoomHandle>;
   readonly url: string | undefined;
   readonly alt: string;
   /** Stands beside the image, as long as the dialog is open. */
@@ -35,13 +36,13 @@ const STEP = 1.25;
 const MOST = 40;
 const MOVE_PX = 60;
 
-export function Zoom({ ref, url, alt, children }: ZoomProps) {
+export function Zoom({ handle, url, alt, children }: ZoomProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const image = useRef<HTMLImageElement>(null);
   const [isOpen, setOpen] = useState(false);
   const [view, setView] = useState(FITTED);
 
-  useImperativeHandle(ref, () => ({
+  useImperativeHandle(handle, () => ({
     open: () => {
       setView(FITTED);
       setOpen(true);
