@@ -65,9 +65,7 @@ class LoadedSession:
     last_seq: int = 0
 
     def up_to(self, seq: int | None) -> "LoadedSession":
-        """Return the session as it was when an entry of that number was the last; all of it for
-        `None`.
-        """
+        """Return the session as it was when that entry was the last; with `None`, all of it."""
         if seq is None:
             return self
         entries = [each for each in self.entries if each.seq <= seq]
