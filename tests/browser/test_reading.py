@@ -48,7 +48,7 @@ def opened(service: LiveService, open_tab: OpenTab, writer: httpx.Client, text: 
 
 def assert_accessible(tab: Tab) -> None:
     for scheme in ("light", "dark"):
-        tab.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        tab.page.emulate_media(color_scheme=scheme)
         assert violations(tab.page) == [], scheme
 
 

@@ -21,7 +21,7 @@ def watched(tab: Tab) -> Tab:
 
 def assert_accessible(tab: Tab) -> None:
     for scheme in ("light", "dark"):
-        tab.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        tab.page.emulate_media(color_scheme=scheme)
         assert violations(tab.page) == [], (tab.page.url, scheme)
 
 
