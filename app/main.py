@@ -31,6 +31,7 @@ from app.routers import (
     outlines,
     page_levels,
     pages,
+    posters,
     references,
     renders,
     resources,
@@ -64,6 +65,7 @@ EXPOSED_HEADERS = (
 _MODULES = (
     tool_results,
     resources,
+    posters,
     aliases,
     references,
     pages,

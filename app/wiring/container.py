@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
+import anyio
 import anyio.to_thread
 
 from app.config.settings import Settings
@@ -18,6 +19,7 @@ from app.services.events.feeds import RawResults
 from app.services.fetching import Fetcher
 from app.services.images.derived_images import DerivedImages
 from app.services.images.image_work import ImageWork
+from app.services.images.posters import Posters
 from app.services.maintenance.fsck import StoreCheck
 from app.services.maintenance.scrub import ReadingPace, Scrub, SlicedPeriod
 from app.services.memory_budget.budget import MemoryBudget
@@ -74,6 +76,7 @@ from app.wiring.sweep import open_stored_bytes, wired_sweep
 
 # Longer than any upload that keeps the pace the limits ask for is likely to take.
 _ABANDONED_UPLOAD_SECONDS = 24 * 3600.0
+_POSTERS_AT_ONCE = 2
 
 
 @asynccontextmanager
@@ -259,6 +262,7 @@ class Container:
             limits=limits,
         )
         derived = DerivedImages(records, blobs, images=self._images, limits=limits)
+        self.posters = Posters(blobs, derived, anyio.CapacityLimiter(_POSTERS_AT_ONCE))
         settling = Settling(
             records,
             MediaLoader(blobs, derived, self._checks),

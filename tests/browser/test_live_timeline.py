@@ -13,7 +13,7 @@ from tests.contract.render_cases import file_block
 from tests.kit.servers import LiveService
 
 # What a reload has to change: signed links, and ids that React numbers as it goes.
-_NOT_LASTING = re.compile(r'(?<=token=)[^" ]+')
+_NOT_LASTING = re.compile(r'(?<=token=)[^" ]+| poster=blob:\S+')
 _NUMBERED = ["id", "aria-labelledby", "aria-controls"]
 # Attributes in the order of their names, since it says nothing in which order they were set.
 _DOCUMENT = """(root, numbered) => {

@@ -99,12 +99,12 @@ class DerivedImages:
         # What is beyond the bounds or the decoder of today need not be so tomorrow.
         key = f"{recipe.key};{self.limits.image_pixels};{CODEC_VERSION}"
         wanted = _Wanted(project_id, source.digest, mime_type, recipe, key)
-        noted = await self._noted(wanted)
+        noted = await self.noted(project_id, wanted.digest, key)
         if noted is None and size_bytes <= self.limits.image_bytes:
             # Whoever waited here may find what it waited for.
             hints = await self._hints(wanted, size_bytes)
             async with self.images.turn(size_bytes, hints.width, hints.height):
-                noted = await self._noted(wanted) or await self._make(wanted)
+                noted = await self.noted(project_id, wanted.digest, key) or await self._make(wanted)
         return noted.image if noted else None
 
     async def _make_in_memory(
@@ -126,9 +126,16 @@ class DerivedImages:
         blob = StoredBlob(wanted.digest, size_bytes)
         return await probe_stored_media(self.blobs, wanted.project_id, blob, wanted.mime_type)
 
-    async def _noted(self, wanted: _Wanted) -> NotedImage | None:
+    async def noted(self, project_id: str, digest: str, key: str) -> NotedImage | None:
+        """Return what was made of a blob before, if it was tried.
+
+        Args:
+            project_id: Whose it is.
+            digest: That of the source.
+            key: What was to be made.
+        """
         return await self.records.read(
-            wanted.project_id, lambda unit: unit.derived_images.find(wanted.digest, wanted.key)
+            project_id, lambda unit: unit.derived_images.find(digest, key)
         )
 
     async def _make(self, wanted: _Wanted) -> NotedImage | None:
@@ -140,10 +147,10 @@ class DerivedImages:
         if made is None:
             return None
         try:
-            return await self._keep(wanted, made.image)
+            return await self.keep(wanted.project_id, wanted.digest, wanted.key, made.image)
         except BlobSweptError:
             # The bytes had been there before, as garbage, and were removed in this moment.
-            return await self._keep(wanted, made.image)
+            return await self.keep(wanted.project_id, wanted.digest, wanted.key, made.image)
 
     async def _fitted(self, data: bytes, mime_type: str, recipe: ImageRecipe) -> _Made | None:
         """Return what became of an image; `None` if that could not be found out now."""
@@ -154,14 +161,27 @@ class DerivedImages:
             _log.warning("image not made smaller", error=type(exc).__name__)
             return None
 
-    async def _keep(self, wanted: _Wanted, fitted: FittedImage | None) -> NotedImage:
-        """Store the bytes of an image, then its rows, if there is still a source for them."""
+    async def keep(
+        self, project_id: str, digest: str, key: str, fitted: FittedImage | None
+    ) -> NotedImage:
+        """Store the bytes of an image, then its rows, if there is still a source for them.
+
+        Args:
+            project_id: Whose it is.
+            digest: That of the source.
+            key: What was to be made.
+            fitted: What was made; `None` where nothing can be made of the source.
+
+        Raises:
+            BlobSweptError: The same bytes were removed as garbage in this moment: call it again.
+            StoreUnavailableError: A store did not answer.
+        """
         now = utc_now()
         image: DerivedImage | None = None
         if fitted is not None:
             keeper = MediaKeeper(
                 self.blobs,
-                wanted.project_id,
+                project_id,
                 limit_bytes=len(fitted.data),
                 now=now,
             )
@@ -170,14 +190,14 @@ class DerivedImages:
 
         def note(unit: UnitOfWork) -> NotedImage:
             unit.derived_images.lock()
-            noted = unit.derived_images.find(wanted.digest, wanted.key)
+            noted = unit.derived_images.find(digest, key)
             if noted is not None:
                 return noted
-            if unit.derived_images.has_source(wanted.digest):
-                unit.derived_images.note(wanted.digest, wanted.key, image, now=now)
+            if unit.derived_images.has_source(digest):
+                unit.derived_images.note(digest, key, image, now=now)
             return NotedImage(image)
 
-        return await self.records.write(wanted.project_id, note)
+        return await self.records.write(project_id, note)
 
 
 def _described(project_id: str, fitted: FittedImage) -> Resource:

@@ -217,6 +217,11 @@ def get_resource_text(
     )
 
 
+def get_resource_poster(uri: str | int) -> Call[bytes]:
+    """Read the first key frame of a video as a JPEG of at most 1,280 pixels a side."""
+    return Call("GET", f"/api/resources/{segment(uri)}/poster", decode=bytes_of, is_repeatable=True)
+
+
 def list_aliases(
     *, uri: str | None = None, limit: int | None = None, cursor: str | None = None
 ) -> Call[models.AliasPage]:

@@ -9,6 +9,7 @@ import { DownloadLink } from "./DownloadLink.tsx";
 import { clock } from "./measures.ts";
 import { MOST_DRAWN_BYTES, Waveform } from "./Waveform.tsx";
 import { WORDS } from "./words.ts";
+import { usePoster } from "./usePoster.ts";
 import { useSteadyUrl } from "./useSteadyUrl.ts";
 
 interface PlayerProps {
@@ -60,8 +61,9 @@ export function Player(props: PlayerProps) {
     setAt(seconds);
   }
 
-  const total = facts.durationSeconds ?? player.current?.duration ?? 0;
   const id = resourceId(reference);
+  const poster = usePoster(kind === "video" && url !== undefined ? id : null);
+  const total = facts.durationSeconds ?? player.current?.duration ?? 0;
 
   // A link that expired while it played is replaced; it goes on where it was.
   function goOn() {
@@ -88,7 +90,7 @@ export function Player(props: PlayerProps) {
           )}
         </>
       ) : (
-        <video {...attributes} playsInline style={reserved(facts, TALLEST_REM, USUAL_SHAPE)} />
+        <video {...attributes} poster={poster} playsInline style={reserved(facts, TALLEST_REM, USUAL_SHAPE)} />
       )}
       <figcaption className="medium-facts">
         {caption && <span className="medium-caption">{visibleText(caption)}</span>}
