@@ -4,6 +4,7 @@ import { counted } from "@pagefault/react";
 import type { Kind } from "../timeline/finding/filter";
 
 export const FINDING = {
+  more: "Go to, filter",
   toolbar: "Find in the session",
   search: "Search in this session",
   hits: (count: number) => (count === 0 ? "Nothing found" : counted(count, "hit")),
@@ -33,5 +34,5 @@ export const FINDING = {
   failed: "Errors only",
   clear: "Clear",
   shown: (shown: number, all: number) =>
-    shown === all ? counted(all, "entry", "entries") : `${shown} of ${counted(all, "entry", "entries")}`,
+    shown === all ? counted(all, "entry", "entries") : `${shown.toLocaleString()} of ${counted(all, "entry", "entries")}`,
 };

@@ -1,5 +1,6 @@
 /** Sizes, durations and counts in words. */
 
+const NUMBER = new Intl.NumberFormat();
 const UNITS = ["kB", "MB", "GB", "TB"];
 
 /** A size in decimal units, as the service says it in its renderings: `1.8 kB`. */
@@ -35,7 +36,7 @@ export function duration(seconds: number): string {
     .join(":");
 }
 
-/** `1 page`, `2 pages`. */
+/** `1 page`, `2,000 pages`, as the reader writes numbers. */
 export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
+  return `${NUMBER.format(count)} ${count === 1 ? one : many}`;
 }

@@ -1,7 +1,7 @@
 /** Search, filters and jumps in a session. */
 import type { OutlineEntry } from "@pagefault/client";
 import { visibleName } from "@pagefault/react";
-import { useMemo, useRef } from "react";
+import { useMemo, useRef, useSyncExternalStore } from "react";
 
 import { useKeys } from "../../keys/useKeys";
 import { FINDING } from "../../words/finding";
@@ -25,6 +25,9 @@ interface FindBarProps {
   readonly list: RowList;
 }
 
+// The same width as in finding.css.
+const NARROW = window.matchMedia("(max-width: 48rem)");
+
 const hasFailed = (entry: OutlineEntry) => entry.failed;
 const hasImage = (entry: OutlineEntry) => entry.images > 0;
 
@@ -33,6 +36,7 @@ export function FindBar(props: FindBarProps) {
   const goTo = useGoTo();
   const searchField = useRef<HTMLInputElement>(null);
   const goToField = useRef<HTMLInputElement>(null);
+  const isNarrow = useSyncExternalStore(watchWidth, () => NARROW.matches);
   const tools = useMemo(() => toolsIn(outline), [outline]);
   const shown = useMemo(() => rows.reduce((sum, row) => sum + entriesOf(row).length, 0), [rows]);
   const errors = useMemo(() => outline.filter(hasFailed).length, [outline]);
@@ -60,9 +64,8 @@ export function FindBar(props: FindBarProps) {
     { key: "I", said: KEYS.previousImage, run: () => jump(-1, hasImage) },
   ]);
 
-  return (
-    <div className="find-bar" role="search" aria-label={FINDING.toolbar}>
-      <SessionSearch sessionId={sessionId} field={searchField} />
+  const controls = (
+    <>
       <GoToField outline={outline} field={goToField} />
       <div className="find-jumps">
         <button type="button" className="button" onClick={list.goToStart}>
@@ -134,6 +137,19 @@ export function FindBar(props: FindBarProps) {
           {FINDING.shown(shown, outline.length)}
         </span>
       </div>
+    </>
+  );
+  return (
+    <div className="find-bar" role="search" aria-label={FINDING.toolbar}>
+      <SessionSearch sessionId={sessionId} field={searchField} />
+      {isNarrow ? (
+        <details className="find-more">
+          <summary>{FINDING.more}</summary>
+          <div className="find-controls">{controls}</div>
+        </details>
+      ) : (
+        controls
+      )}
     </div>
   );
 }
@@ -157,4 +173,9 @@ function Steps({ name, before, after, onStep }: StepsProps) {
       </button>
     </span>
   );
+}
+
+function watchWidth(changed: () => void): () => void {
+  NARROW.addEventListener("change", changed);
+  return () => NARROW.removeEventListener("change", changed);
 }
