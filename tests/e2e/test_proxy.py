@@ -19,6 +19,7 @@ from tests.kit.servers import serving
 
 Json = dict[str, Any]
 HANDLE = "[image @blob:ac35ecd463b73ceb0e79a5dd57da8db9 64\N{MULTIPLICATION SIGN}48]"
+TOGETHER = 10
 SERVER = [sys.executable, "-m", "tests.kit.mcp_server"]
 
 
@@ -405,16 +406,16 @@ def test_proxies_that_start_at_once_migrate_once(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with ExitStack() as stack:
         hosts = []
-        for number in range(4):
+        for number in range(TOGETHER):
             (tmp_path / str(number)).mkdir()
             hosts.append(stack.enter_context(proxied(tmp_path / str(number), data=data)))
         for host in hosts:
             host.say(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"word"}}')
-        assert [host.hear() for host in hosts] == [mcp_server.ANSWERS["word"] % 1] * 4
-        assert [host.leave() for host in hosts] == [0] * 4
-    told = [(tmp_path / str(number) / "stderr").read_text() for number in range(4)]
-    assert told == [""] * 4
-    assert len(history(data)) == 8
+        assert [host.hear() for host in hosts] == [mcp_server.ANSWERS["word"] % 1] * TOGETHER
+        assert [host.leave() for host in hosts] == [0] * TOGETHER
+    told = [(tmp_path / str(number) / "stderr").read_text() for number in range(TOGETHER)]
+    assert told == [""] * TOGETHER
+    assert len(history(data)) == 2 * TOGETHER
 
 
 def test_our_tools_are_run_here_and_the_server_never_sees_their_calls(tmp_path: Path) -> None:
