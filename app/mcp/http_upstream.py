@@ -42,6 +42,8 @@ from app.mcp.sse_upstream import SseSession, is_stream
 
 Transport = Literal["auto", "http", "sse"]
 
+# A message that wants no answer; whatever its type says, nothing follows.
+_ACCEPTED_STATUS = 202
 _ACCEPTED = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 _SESSION = "mcp-session-id"
 _LAST_EVENT = "last-event-id"
@@ -242,7 +244,7 @@ class HttpUpstream:
             self._session_headers[_SESSION] = answer.headers[_SESSION]
         if is_stream(answer):
             await self._take_stream(answer, asked)
-        elif not _is_json(answer):
+        elif not _is_json(answer) or answer.status_code == _ACCEPTED_STATUS:
             return
         elif asked.method in _NOTED:
             await self._give([_on_a_line(await answer.aread()), b"\n"], asked)
