@@ -9,6 +9,8 @@ export interface Pair {
   readonly second: OutlineEntry | null;
 }
 
+const LONGEST_MS = 2_000;
+
 export function pairsOf(
   first: readonly OutlineEntry[],
   second: readonly OutlineEntry[],
@@ -16,7 +18,7 @@ export function pairsOf(
   const pairs: Pair[] = [];
   let [a, b] = [0, 0];
   // What does the same stands opposite, and of that, what says the same is the same.
-  for (const part of diffArrays(first.map(deedOf), second.map(deedOf))) {
+  for (const part of partsOf(first.map(deedOf), second.map(deedOf))) {
     for (let count = 0; count < part.value.length; count += 1) {
       const one = part.added ? null : (first[a++] ?? null);
       const other = part.removed ? null : (second[b++] ?? null);
@@ -26,6 +28,22 @@ export function pairsOf(
     }
   }
   return pairs;
+}
+
+interface Part {
+  readonly value: readonly string[];
+  readonly added: boolean;
+  readonly removed: boolean;
+}
+
+/** How two lists differ. Where they differ too much for that to be found soon, they are two lists. */
+function partsOf(first: string[], second: string[]): readonly Part[] {
+  return (
+    diffArrays(first, second, { timeout: LONGEST_MS }) ?? [
+      { value: first, added: false, removed: true },
+      { value: second, added: true, removed: false },
+    ]
+  );
 }
 
 function deedOf({ entry, role, name, calls }: OutlineEntry): string {

@@ -9,7 +9,10 @@ import {
 import { MediaPart } from "./MediaPart.tsx";
 import { Origin } from "./Origin.tsx";
 import { PreviewedText } from "./PreviewedText.tsx";
+import { usePieces } from "./usePieces.tsx";
 import { visibleName, visibleText } from "./visibleText.ts";
+
+const MOST_AT_FIRST = 100;
 
 interface ToolResultProps {
   /** `sanitized` of a record, an entry of a history, or an event. */
@@ -22,10 +25,11 @@ interface ToolResultProps {
  */
 export function ToolResult({ result }: ToolResultProps) {
   const { parts, resources, meta } = result;
+  const [shown, more] = usePieces(parts, MOST_AT_FIRST);
   return (
     <>
       {/* Parts have no id, and never change their order. */}
-      {parts.map((part, index) => (
+      {shown.map((part, index) => (
         <PartView
           key={index}
           part={part}
@@ -33,6 +37,7 @@ export function ToolResult({ result }: ToolResultProps) {
           declared={meta.declaredMimeType?.[`/parts/${index}`]}
         />
       ))}
+      {more}
       {meta.warnings != null && meta.warnings.length > 0 && (
         <div className="warnings">
           <h3>Not taken as the tool meant it</h3>

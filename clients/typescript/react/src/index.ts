@@ -8,6 +8,7 @@ export { useOutline, type OutlinedSession } from "./useOutline.ts";
 export { SessionOutline, type SessionOutlineState } from "./sessionOutline.ts";
 export { SessionEntries } from "./sessionEntries.ts";
 export { usePage, type ShownPage } from "./usePage.ts";
+export { usePieces } from "./usePieces.tsx";
 export { useEventStream } from "./useEventStream.ts";
 export type { LiveState, Signal } from "./liveStream.ts";
 export { ToolResult } from "./ToolResult.tsx";

@@ -1,5 +1,6 @@
 /** What the components say. */
 export const WORDS = {
+  more: (count: number) => `Show ${count.toLocaleString()} more`,
   zoom: (name: string) => `Enlarge ${name}`,
   close: "Close",
   fit: "Fit",

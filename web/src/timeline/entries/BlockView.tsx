@@ -1,5 +1,5 @@
 /** A block of a message: text, a medium, a call, the result of one, or its JSON. */
-import { MediaPart, visibleName } from "@pagefault/react";
+import { MediaPart, usePieces, visibleName } from "@pagefault/react";
 
 import { JsonDetails } from "../../json/JsonDetails";
 import { RichText } from "../../reading/RichText";
@@ -7,13 +7,21 @@ import { STEP } from "../../words/timeline";
 import type { ShownBlock } from "../messageBlocks";
 import { CallArguments } from "./CallArguments";
 
+const MOST_AT_FIRST = 100;
+
 export function BlockViews({ blocks }: { blocks: readonly ShownBlock[] }) {
-  // Blocks have no id, and never change their order.
-  return blocks.map((block, index) => (
-    <div key={index} className="part">
-      <BlockView block={block} />
-    </div>
-  ));
+  const [shown, more] = usePieces(blocks, MOST_AT_FIRST);
+  return (
+    <>
+      {/* Blocks have no id, and never change their order. */}
+      {shown.map((block, index) => (
+        <div key={index} className="part">
+          <BlockView block={block} />
+        </div>
+      ))}
+      {more}
+    </>
+  );
 }
 
 function BlockView({ block }: { block: ShownBlock }) {

@@ -1,6 +1,6 @@
 /** A step: what the model said, the tools it called, and what they answered, each call a card. */
 import type { HistoryMessage } from "@pagefault/client";
-import type { SessionEntry } from "@pagefault/react";
+import { type SessionEntry, usePieces } from "@pagefault/react";
 
 import { ENTRY, STEP } from "../../words/timeline";
 import { type ShownCall, blocksOfMessage, callsOf } from "../messageBlocks";
@@ -9,6 +9,8 @@ import { BlockViews } from "./BlockView";
 import { CallCard } from "./CallCard";
 import { EntryFrame } from "./EntryFrame";
 import { Waiting } from "./RowView";
+
+const MOST_AT_FIRST = 24;
 
 interface StepViewProps {
   readonly row: Extract<Row, { kind: "step" }>;
@@ -19,12 +21,13 @@ interface StepViewProps {
 export function StepView({ row, named, bodies }: StepViewProps) {
   const { caller, calls } = row;
   const body = caller === null ? undefined : bodies.find((each) => each?.seq === caller.seq);
+  const [shown, more] = usePieces(calls, MOST_AT_FIRST);
   if (caller !== null && body === undefined) return <Waiting seq={caller.seq} />;
   const message = body?.entry as HistoryMessage | undefined;
   const made = message === undefined ? [] : callsOf({ ...message }, body?.source ?? "{}");
   const cards = (
     <div className="calls">
-      {calls.map((call, index) => (
+      {shown.map((call, index) => (
         <CallCard
           key={`${index} ${call.id}`}
           call={call}
@@ -35,6 +38,7 @@ export function StepView({ row, named, bodies }: StepViewProps) {
           isNamed={call.result !== null && !call.isApart && call.result.seq === named}
         />
       ))}
+      {more}
     </div>
   );
   if (message === undefined || caller === null) return cards;
