@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import Row, ScalarSelect, Select, case, func, or_, select
+from sqlalchemy import Row, ScalarSelect, Select, case, func, or_
 
 from app.models.message import (
     INTERACTION,
@@ -95,13 +95,12 @@ class SessionResourceRecords:
 
     def _opening(self, place: int) -> ScalarSelect[Any]:
         entries = history_entries.c
+        is_opening = or_(entries.kind == MESSAGE, entries.kind == INTERACTION)
         return (
-            select(entries.entry_id)
-            .where(
-                entries.project_id == sessions.c.project_id,
-                entries.session_id == sessions.c.session_id,
-                or_(entries.kind == MESSAGE, entries.kind == INTERACTION),
+            self._scope.select(
+                history_entries, entries.session_id == sessions.c.session_id, is_opening
             )
+            .with_only_columns(entries.entry_id)
             .order_by(entries.seq)
             .limit(1)
             .offset(place)
