@@ -128,7 +128,7 @@ migrate: install
 	@$(BIN)/pagefault migrate $(DATA_DIR_OPTION)
 
 test: $(VENV)/dev.stamp web chromium nginx
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder tests
+	$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder tests
 
 test-all: test
 
