@@ -1,5 +1,6 @@
 """The list of sessions, and what can be done with one: export, import, delete, compare, search."""
 
+import re
 from pathlib import Path
 
 import httpx
@@ -141,3 +142,41 @@ def test_everything_is_searched_and_hits_lead_to_their_entries(
     tab.page.get_by_label("Search everything").fill("zebra")
     expect(tab.page.get_by_text("Nothing has these words")).to_be_visible()
     assert_accessible(tab)
+
+
+def test_address_leads_the_fields_that_search(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.OPENING)
+    tab = open_tab(open_service)
+    page = tab.page
+    tab.open("/search?q=order")
+    expect(page.locator(".search-hit").first).to_be_visible()
+    page.get_by_label("Kind").select_option("message")
+    field = page.get_by_label("Search everything")
+    field.fill("customers")
+    expect(page).to_have_url(re.compile("q=customers&kinds=message$"))
+    page.go_back()
+    expect(page).to_have_url(re.compile(r"/search\?q=order$"))
+    expect(field).to_have_value("order")
+
+    tab.open("/sessions?q=check")
+    field = page.get_by_label("Search by id, or by words")
+    expect(page.locator(".session-row")).to_have_count(1)
+    page.get_by_role("navigation").get_by_role("link", name="Sessions").click()
+    expect(page).to_have_url(re.compile("/sessions$"))
+    expect(field).to_have_value("")
+
+
+def test_search_in_the_list_leaves_the_open_session_as_it_is(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.OPENING)
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}?kind=assistant#2")
+    expect(tab.entries).to_have_count(2)
+    tab.page.get_by_label("Search by id, or by words").fill("check")
+    expect(tab.page).to_have_url(re.compile(r"\?kind=assistant&q=check#2$"))
+    tab.page.get_by_label("Search in this session").fill("page")
+    expect(tab.page).to_have_url(re.compile(r"\?kind=assistant&q=check&find=page#2$"))
+    expect(tab.entries).to_have_count(2)

@@ -2,7 +2,7 @@
 import type { SearchResult, SearchResults } from "@pagefault/client";
 import { MediaPart, visibleName, visibleText } from "@pagefault/react";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { useRef } from "react";
 import { Link, useSearchParams } from "react-router";
 
 import { pagefault } from "../api/client";
@@ -10,30 +10,20 @@ import { useKeys } from "../keys/useKeys";
 import { TimeText } from "../shared/TimeText";
 import { Empty, Failure, Loading } from "../shared/states";
 import { usePageTitle } from "../shared/usePageTitle";
+import { useTyped } from "../shared/useTyped";
 import { KEYS } from "../words/keys";
 import { SEARCH } from "../words/search";
 import { marked } from "./marked";
 import "./search.css";
-
-const TYPING_PAUSE_MS = 250;
 
 export function SearchView() {
   usePageTitle(SEARCH.title);
   const [search, setSearch] = useSearchParams();
   const asked = search.get("q") ?? "";
   const kinds = search.get("kinds") ?? "";
-  const [typed, setTyped] = useState(asked);
+  const [typed, setTyped] = useTyped(asked, (q) => setSearch(searchOf(q, kinds), { replace: true }));
   const field = useRef<HTMLInputElement>(null);
   useKeys([{ key: "/", said: KEYS.search, run: () => field.current?.focus() }]);
-
-  useEffect(() => {
-    if (typed === asked) return undefined;
-    const timer = window.setTimeout(() => {
-      const changed = { ...(typed === "" ? {} : { q: typed }), ...(kinds === "" ? {} : { kinds }) };
-      setSearch(changed, { replace: true });
-    }, TYPING_PAUSE_MS);
-    return () => window.clearTimeout(timer);
-  }, [typed, asked, kinds, setSearch]);
 
   return (
     <section className="view search-view">
@@ -53,9 +43,7 @@ export function SearchView() {
         <select
           aria-label={SEARCH.kind}
           value={kinds}
-          onChange={({ target }) =>
-            setSearch({ q: asked, ...(target.value === "" ? {} : { kinds: target.value }) })
-          }
+          onChange={({ target }) => setSearch(searchOf(typed, target.value))}
         >
           <option value="">{SEARCH.all}</option>
           {(Object.keys(SEARCH.kinds) as (keyof typeof SEARCH.kinds)[]).map((kind) => (
@@ -74,6 +62,10 @@ export function SearchView() {
       )}
     </section>
   );
+}
+
+function searchOf(q: string, kinds: string): Record<string, string> {
+  return { ...(q === "" ? {} : { q }), ...(kinds === "" ? {} : { kinds }) };
 }
 
 function Hits({ asked, kinds }: { asked: string; kinds: string }) {

@@ -2,20 +2,20 @@
 import type { SearchResult, SessionRecord } from "@pagefault/client";
 import { fileSize, useEventStream, visibleName } from "@pagefault/react";
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
-import { NavLink, useMatch, useSearchParams } from "react-router";
+import { useEffect, useRef } from "react";
+import { NavLink, useLocation, useMatch, useNavigate, useSearchParams } from "react-router";
 
 import { pagefault } from "../api/client";
 import { LiveLabel } from "../live/LiveLabel";
 import { TimeText } from "../shared/TimeText";
-import { Empty, Failure, Loading } from "../shared/states";
 import { dayText, spanText } from "../shared/formats";
+import { Empty, Failure, Loading } from "../shared/states";
+import { useTyped } from "../shared/useTyped";
 import { SESSIONS } from "../words/sessions";
 import { ImportBundle } from "./ImportBundle";
 import { entriesOf } from "./SessionActions";
 import "../reading/reading.css";
 
-const TYPING_PAUSE_MS = 200;
 const LONGEST_ID = 128;
 const MOST_WITH_WORDS = 20;
 
@@ -23,18 +23,16 @@ export function SessionList() {
   const state = useEventStream(null, () => undefined);
   // An open session says it itself.
   const isAlone = useMatch("/sessions") !== null;
-  const [search, setSearch] = useSearchParams();
-  const asked = search.get("q") ?? "";
-  const [typed, setTyped] = useState(asked);
-
-  useEffect(() => {
-    if (typed === asked) return undefined;
-    const timer = window.setTimeout(
-      () => setSearch(typed === "" ? {} : { q: typed }, { replace: true }),
-      TYPING_PAUSE_MS,
-    );
-    return () => window.clearTimeout(timer);
-  }, [typed, asked, setSearch]);
+  const navigate = useNavigate();
+  const { search, hash } = useLocation();
+  const asked = new URLSearchParams(search).get("q") ?? "";
+  // The rest of the address belongs to the open session, which stays as it is.
+  const [typed, setTyped] = useTyped(asked, (text) => {
+    const changed = new URLSearchParams(search);
+    if (text === "") changed.delete("q");
+    else changed.set("q", text);
+    void navigate({ search: `${changed}`, hash }, { replace: true });
+  });
 
   return (
     <section className="session-list" aria-label={SESSIONS.title}>

@@ -2,15 +2,15 @@
 import type { SearchResult } from "@pagefault/client";
 import { visibleName, visibleText } from "@pagefault/react";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { type RefObject, useEffect, useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { type RefObject, useState } from "react";
+import { Link, useLocation, useNavigate } from "react-router";
 
 import { pagefault } from "../../api/client";
 import { Failure } from "../../shared/states";
+import { useTyped } from "../../shared/useTyped";
 import { FINDING } from "../../words/finding";
 import { useGoTo } from "../useGoTo";
 
-const TYPING_PAUSE_MS = 200;
 const MOST_HITS = 30;
 
 interface SessionSearchProps {
@@ -19,26 +19,16 @@ interface SessionSearchProps {
 }
 
 export function SessionSearch({ sessionId, field }: SessionSearchProps) {
-  const [search, setSearch] = useSearchParams();
-  const asked = search.get("find") ?? "";
-  const [typed, setTyped] = useState(asked);
+  const navigate = useNavigate();
+  const { search, hash } = useLocation();
+  const asked = new URLSearchParams(search).get("find") ?? "";
+  const [typed, setTyped] = useTyped(asked, (text) => {
+    const changed = new URLSearchParams(search);
+    if (text === "") changed.delete("find");
+    else changed.set("find", text);
+    void navigate({ search: `${changed}`, hash }, { replace: true, preventScrollReset: true });
+  });
   const [isOpen, setOpen] = useState(false);
-
-  useEffect(() => {
-    if (typed === asked) return undefined;
-    const timer = window.setTimeout(() => {
-      setSearch(
-        (before) => {
-          const changed = new URLSearchParams(before);
-          if (typed === "") changed.delete("find");
-          else changed.set("find", typed);
-          return changed;
-        },
-        { replace: true, preventScrollReset: true },
-      );
-    }, TYPING_PAUSE_MS);
-    return () => window.clearTimeout(timer);
-  }, [typed, asked, setSearch]);
 
   return (
     <div

@@ -1,0 +1,41 @@
+/**
+ * What is typed into a field, which goes into the address once its writer pauses.
+ *
+ * The address leads: where Back, a link or another control changes it, the field shows what it has
+ * then, and what was typed and not yet asked for is given up.
+ */
+import { useEffect, useRef, useState } from "react";
+
+const TYPING_PAUSE_MS = 250;
+
+export function useTyped(
+  asked: string,
+  ask: (text: string) => void,
+): readonly [string, (text: string) => void] {
+  const [typed, setTyped] = useState(asked);
+  const latest = useRef(ask);
+  const own = useRef(asked);
+  const timer = useRef<number>(undefined);
+  latest.current = ask;
+
+  useEffect(() => {
+    if (asked === own.current) return;
+    window.clearTimeout(timer.current);
+    own.current = asked;
+    setTyped(asked);
+  }, [asked]);
+
+  useEffect(() => () => window.clearTimeout(timer.current), []);
+
+  return [
+    typed,
+    (text) => {
+      setTyped(text);
+      window.clearTimeout(timer.current);
+      timer.current = window.setTimeout(() => {
+        own.current = text;
+        latest.current(text);
+      }, TYPING_PAUSE_MS);
+    },
+  ];
+}
