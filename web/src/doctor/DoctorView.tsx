@@ -13,6 +13,7 @@ import "./doctor.css";
 
 interface Examined {
   readonly report: Diagnosis;
+  readonly source: string;
   /** The history that was given, as text; null for a session that is stored. */
   readonly given: string | null;
 }
@@ -53,8 +54,9 @@ export function DoctorView() {
         body,
         headers: { "Content-Type": "application/json" },
       });
-      const report = (await answer.json()) as Diagnosis;
-      setExamined({ report, given: session === null ? body : null });
+      const source = await answer.text();
+      const report = JSON.parse(source) as Diagnosis;
+      setExamined({ report, source, given: session === null ? body : null });
     } catch (problem) {
       setFailure(problem);
     }
@@ -89,7 +91,11 @@ export function DoctorView() {
                   type="file"
                   className="unseen"
                   accept=".json,.jsonl,.txt,application/json"
-                  onChange={({ target: field }) => void take(field.files?.[0])}
+                  onChange={({ target: field }) => {
+                    void take(field.files?.[0]);
+                    // The same file may be chosen again when it has changed.
+                    field.value = "";
+                  }}
                 />
               </label>
               <span className="quiet">{name}</span>
@@ -145,13 +151,24 @@ export function DoctorView() {
 // A field with more is slow; all of it is examined.
 const MOST_SHOWN = 200_000;
 
-/** The body of the request: what was given, or a list of messages in the object that it belongs in. */
+/** The body of the request: what was given, or its messages in the object that they belong in. */
 function historyIn(text: string): string | { readonly refused: string } {
   if (text.trim() === "") return { refused: DOCTOR.empty };
   try {
     const value: unknown = JSON.parse(text);
     return Array.isArray(value) ? `{"messages":${text}}` : text;
   } catch (problem) {
+    const lines = text.split("\n").filter((line) => line.trim() !== "");
+    if (lines.length > 1 && lines.every(isObject)) return `{"messages":[${lines.join(",")}]}`;
     return { refused: DOCTOR.notJson(problem instanceof Error ? problem.message : "") };
+  }
+}
+
+/** Whether a line is a message of its own, as in a file of JSON lines. */
+function isObject(line: string): boolean {
+  try {
+    return line.trim().startsWith("{") && typeof JSON.parse(line) === "object";
+  } catch {
+    return false;
   }
 }

@@ -1,23 +1,33 @@
 /** What the doctor has found: each finding beside the message it is about, and the healed history. */
 import type { Diagnosis } from "@pagefault/client";
-import { itemsOf, laidOut, memberOf } from "@pagefault/client/json";
+import { itemsOf, laidOut, memberOf, membersOf } from "@pagefault/client/json";
 import { visibleText } from "@pagefault/react";
+import { useMemo, useState } from "react";
 
 import { JsonTree } from "../reading/JsonTree";
 import { numberText } from "../shared/formats";
 import { DOCTOR } from "../words/doctor";
+import { READING } from "../words/reading";
 import "../reading/reading.css";
 
 type Finding = Diagnosis["findings"][number];
 
 interface ReportProps {
   readonly report: Diagnosis;
+  /** The report as the service wrote it. */
+  readonly source: string;
+  /** The history that was examined, as text; null for a session that is stored. */
   readonly given: string | null;
   readonly name: string;
 }
 
-export function Report({ report, given, name }: ReportProps) {
+const PIECE = 50;
+
+export function Report({ report, source, given, name }: ReportProps) {
   const { findings, dialect, profile, tokensEst } = report;
+  const [shown, setShown] = useState(PIECE);
+  const held = useMemo(() => heldIn(given ?? "{}"), [given]);
+  const groups = useMemo(() => groupsOf(findings), [findings]);
   return (
     <section className="doctor-report" aria-label={DOCTOR.messages}>
       <div role="status">
@@ -26,11 +36,11 @@ export function Report({ report, given, name }: ReportProps) {
       <p className="quiet">
         {DOCTOR.summary(dialect ?? DOCTOR.noDialect, profile, numberText(tokensEst))}
       </p>
-      <button type="button" className="button" onClick={() => save(report, name)}>
+      <button type="button" className="button" onClick={() => save(source, name)}>
         {DOCTOR.download}
       </button>
       <ol className="doctor-messages">
-        {groupsOf(findings).map(([place, ofPlace]) => (
+        {groups.slice(0, shown).map(([place, ofPlace]) => (
           <li key={place}>
             <h3>{titleOf(place, ofPlace)}</h3>
             <div className="doctor-sides">
@@ -41,11 +51,16 @@ export function Report({ report, given, name }: ReportProps) {
                   </li>
                 ))}
               </ul>
-              {given !== null && place !== "" && <GivenMessage given={given} place={place} />}
+              <GivenMessage source={held.get(place)} place={place} findings={ofPlace} />
             </div>
           </li>
         ))}
       </ol>
+      {groups.length > shown && (
+        <button type="button" className="button" onClick={() => setShown(shown + PIECE)}>
+          {READING.more(numberText(Math.min(PIECE, groups.length - shown)))}
+        </button>
+      )}
     </section>
   );
 }
@@ -70,37 +85,67 @@ function FindingView({ finding }: { finding: Finding }) {
   );
 }
 
-/** The message that findings are about, as it was given. */
-function GivenMessage({ given, place }: { given: string; place: string }) {
-  const [, list = "messages", number = "0"] = /^\/([^/]+)\/(\d+)/.exec(place) ?? [];
-  const message = itemsOf(memberOf(given, list) ?? "[]")[Number(number)];
-  return message === undefined ? null : <JsonTree source={message} />;
+interface GivenMessageProps {
+  readonly source: string | undefined;
+  readonly place: string;
+  readonly findings: readonly Finding[];
+}
+
+/** The message that findings are about, as it was given; the members they point at are marked. */
+function GivenMessage({ source, place, findings }: GivenMessageProps) {
+  if (source === undefined) return null;
+  const marks = new Set(findings.map(({ pointer }) => pointer.slice(place.length)));
+  marks.delete("");
+  return <JsonTree source={source} marks={marks} />;
+}
+
+const LISTS = ["messages", "input", "contents", "history"];
+const SYSTEMS = ["system", "instructions", "systemInstruction", "system_instruction"];
+const PLACE = new RegExp(`^/(?:(?:${LISTS.join("|")})/\\d+|(?:${SYSTEMS.join("|")})(?=/|$))`);
+
+/** The text of each message of a history, and of what the system says, by its pointer. */
+function heldIn(given: string): ReadonlyMap<string, string> {
+  const held = new Map<string, string>();
+  for (const [name, value] of membersOf(given)) {
+    if (SYSTEMS.includes(name)) held.set(`/${name}`, value);
+    if (!LISTS.includes(name)) continue;
+    itemsOf(value).forEach((item, index) => held.set(`/${name}/${index}`, item));
+  }
+  return held;
 }
 
 /** Findings by the message they are about, in the order in which they came. */
 function groupsOf(findings: readonly Finding[]): readonly (readonly [string, Finding[]])[] {
   const groups = new Map<string, Finding[]>();
   for (const finding of findings) {
-    const place = finding.seq == null ? messageOf(finding.pointer) : `#${finding.seq}`;
-    groups.set(place, [...(groups.get(place) ?? []), finding]);
+    const place = finding.seq == null ? placeOf(finding.pointer) : `#${finding.seq}`;
+    const ofPlace = groups.get(place);
+    if (ofPlace === undefined) groups.set(place, [finding]);
+    else ofPlace.push(finding);
   }
   return [...groups];
 }
 
-function messageOf(pointer: string): string {
-  return /^\/[^/]+\/\d+/.exec(pointer)?.[0] ?? "";
+/** The message that a pointer leads into, or what the system says; empty for neither. */
+function placeOf(pointer: string): string {
+  return PLACE.exec(pointer)?.[0] ?? "";
 }
 
 function titleOf(place: string, [first]: readonly Finding[]): string {
   if (first?.seq != null) return DOCTOR.seq(first.seq);
+  if (place === "") return DOCTOR.whole;
   const number = /\d+$/.exec(place)?.[0];
-  return number === undefined ? DOCTOR.whole : DOCTOR.entry(`${Number(number) + 1}`);
+  return number === undefined ? DOCTOR.system : DOCTOR.entry(`${Number(number) + 1}`);
 }
 
-function save({ system, messages }: Diagnosis, name: string): void {
-  const healed = system == null ? { messages } : { system, messages };
+/** Save the healed history out of the text of the report: parsed, long numbers would lose digits. */
+function save(source: string, name: string): void {
+  const members = ["system", "messages"].flatMap((member) => {
+    const value = memberOf(source, member) ?? "null";
+    return value === "null" ? [] : [`${JSON.stringify(member)}:${value}`];
+  });
   const url = URL.createObjectURL(
-    new Blob([laidOut(JSON.stringify(healed))], { type: "application/json" }),
+    new Blob([laidOut(`{${members.join(",")}}`)], { type: "application/json" }),
   );
   const link = document.createElement("a");
   link.href = url;

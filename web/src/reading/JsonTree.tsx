@@ -16,10 +16,18 @@ const OPEN_MEMBERS = 12;
 const OPEN_DEPTH = 2;
 const LONG_STRING = 600;
 
-export function JsonTree({ source }: { source: string }) {
+interface JsonTreeProps {
+  readonly source: string;
+  /** Pointers to what is marked, and unfolded at first. */
+  readonly marks?: ReadonlySet<string>;
+}
+
+const NO_MARKS: ReadonlySet<string> = new Set();
+
+export function JsonTree({ source, marks = NO_MARKS }: JsonTreeProps) {
   return (
     <div className="json-tree">
-      <Node source={source.trim()} name={null} pointer="" depth={0} />
+      <Node source={source.trim()} name={null} pointer="" depth={0} marks={marks} />
     </div>
   );
 }
@@ -30,25 +38,30 @@ interface NodeProps {
   readonly name: string | null;
   readonly pointer: string;
   readonly depth: number;
+  readonly marks: ReadonlySet<string>;
 }
 
-function Node({ source, name, pointer, depth }: NodeProps) {
+function Node({ source, name, pointer, depth, marks }: NodeProps) {
   const opening = source.charAt(0);
   if (opening !== "{" && opening !== "[") {
     return (
       <div className="json-leaf">
-        <Name name={name} />
+        <Name name={name} isMarked={marks.has(pointer)} />
         <Leaf source={source} />
         <Copies source={source} pointer={pointer} />
       </div>
     );
   }
-  return <Branch {...{ source, name, pointer, depth }} isList={opening === "["} />;
+  return <Branch {...{ source, name, pointer, depth, marks }} isList={opening === "["} />;
 }
 
-function Branch({ source, name, pointer, depth, isList }: NodeProps & { isList: boolean }) {
+function Branch({ source, name, pointer, depth, marks, isList }: NodeProps & { isList: boolean }) {
   const [children] = useState(() => childrenOf(source, isList));
-  const [isOpen, setOpen] = useState(depth < OPEN_DEPTH && children.length <= OPEN_MEMBERS);
+  const [isOpen, setOpen] = useState(
+    () =>
+      (depth < OPEN_DEPTH && children.length <= OPEN_MEMBERS) ||
+      [...marks].some((mark) => mark === pointer || mark.startsWith(`${pointer}/`)),
+  );
   const [shown, setShown] = useState(PIECE);
   const count = (isList ? READING.items : READING.members)(children.length);
   return (
@@ -58,7 +71,7 @@ function Branch({ source, name, pointer, depth, isList }: NodeProps & { isList: 
       onToggle={(event) => setOpen(event.currentTarget.open)}
     >
       <summary>
-        <Name name={name} />
+        <Name name={name} isMarked={marks.has(pointer)} />
         <span className="quiet">{isList ? `[ ${count} ]` : `{ ${count} }`}</span>
       </summary>
       {isOpen && (
@@ -71,6 +84,7 @@ function Branch({ source, name, pointer, depth, isList }: NodeProps & { isList: 
               name={key}
               pointer={`${pointer}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`}
               depth={depth + 1}
+              marks={marks}
             />
           ))}
           {children.length > shown && (
@@ -92,8 +106,10 @@ function childrenOf(source: string, isList: boolean): readonly (readonly [string
   return isList ? itemsOf(source).map((item, index) => [`${index}`, item] as const) : membersOf(source);
 }
 
-function Name({ name }: { name: string | null }) {
-  return name === null ? null : <span className="json-name">{visibleText(name)}: </span>;
+function Name({ name, isMarked }: { name: string | null; isMarked: boolean }) {
+  if (name === null) return null;
+  const words = <span className="json-name">{visibleText(name)}: </span>;
+  return isMarked ? <mark className="json-marked">{words}</mark> : words;
 }
 
 function Leaf({ source }: { source: string }) {

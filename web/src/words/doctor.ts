@@ -12,8 +12,9 @@ export const DOCTOR = {
   ofHistory: "the dialect of the history",
   examine: "Examine",
   examining: "Examining …",
-  empty: "Paste or choose a history first: JSON with `messages`, or a list of messages.",
-  notJson: (reason: string) => `That is no JSON: ${reason}`,
+  empty: "Paste or choose a history first: JSON with `messages`, a list of messages, or a message on each line.",
+  notJson: (reason: string) =>
+    `That is no JSON: ${reason}. Give it the body of the request, as your program sent it.`,
   healthy: "Nothing is wrong with it.",
   findings: (count: number) => `${counted(count, "finding")}`,
   summary: (dialect: string, profile: string, tokens: string) =>
@@ -22,6 +23,7 @@ export const DOCTOR = {
   download: "Download the healed history",
   messages: "The history, with what is wrong",
   whole: "The history as a whole",
+  system: "What the system says",
   limit: (limit: string, actual: string) => `Limit ${limit}, here ${actual}.`,
   fix: "Fix:",
   source: (source: string) => `Demanded by ${source}.`,
