@@ -26,6 +26,7 @@ _EXAMPLE: JsonDict = {
     "files": 0,
     "bytes": 214,
     "tokensEst": 21,
+    "fingerprint": "5c0e9f3a7b1d4e8890a2c6d3f7e1b045",
 }
 
 
@@ -68,6 +69,14 @@ class OutlineEntry(Shape, kw_only=True):
         Field(
             description="About what it costs a model that takes images, from lengths alone. A "
             "rendering counts for its target."
+        ),
+    ]
+    fingerprint: Annotated[
+        str,
+        Field(
+            description="The same for entries of any sessions and dialects that say the same: "
+            "words, values, media, names and arguments of calls, not their ids and times. It may "
+            "be another one after an update of the service."
         ),
     ]
 

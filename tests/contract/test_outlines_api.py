@@ -33,8 +33,8 @@ def outline(client: httpx.Client, **query: object) -> Json:
 
 
 def lines(client: httpx.Client) -> list[Json]:
-    """Return the outline without moments and sizes."""
-    changing = ("createdAt", "bytes", "tokensEst")
+    """Return the outline without moments, sizes and fingerprints."""
+    changing = ("createdAt", "bytes", "tokensEst", "fingerprint")
     return [
         {name: line[name] for name in line if name not in changing}
         for line in outline(client)["items"]
@@ -136,6 +136,50 @@ def test_calls_and_answers_are_known_in_every_dialect(client: httpx.Client, dial
         "calls": [{"id": "a", "name": "t"}],
     }
     assert (answering["answers"], answering["title"]) == (["a"], "Yes.")
+
+
+def fingerprints(client: httpx.Client) -> list[str]:
+    return [line["fingerprint"] for line in outline(client)["items"]]
+
+
+def test_entries_that_say_the_same_have_one_fingerprint(client: httpx.Client) -> None:
+    picture = {"type": "image", "data": b64(media.png(64, 48)), "mimeType": "image/png"}
+    for call_id in ("a", "another"):
+        store(client, call_id, [{"type": "text", "text": "Done.\nAll of it."}, picture])
+    assert len(set(fingerprints(client))) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"result": "Done.\nNone of it."},
+        {"result": "Done.\nAll of it.", "success": False},
+        {"result": "Done.\nAll of it.", "toolName": "listen"},
+        {"result": ["Done.\n", "All of it."]},
+        {"result": {"content": [{"type": "text", "text": "Done."}], "structuredContent": {"n": 1}}},
+    ],
+)
+def test_entries_that_differ_behind_their_first_line_have_two(
+    client: httpx.Client, other: Json
+) -> None:
+    store(client, "a", "Done.\nAll of it.")
+    store(client, "b", **other)
+    assert len(set(fingerprints(client))) == 2
+
+
+def test_fingerprint_knows_media_apart_by_their_bytes(client: httpx.Client) -> None:
+    for call_id, noise in (("a", False), ("b", True)):
+        data = b64(media.png(64, 48, noise=noise))
+        store(client, call_id, [{"type": "image", "data": data, "mimeType": "image/png"}])
+    one, other = outline(client)["items"]
+    assert (one["images"], one["title"]) == (other["images"], other["title"])
+    assert one["fingerprint"] != other["fingerprint"]
+
+
+def test_fingerprint_of_a_call_is_the_same_in_every_dialect(client: httpx.Client) -> None:
+    for dialect, call in CALLS.items():
+        append(client, "s", role="model" if dialect == "gemini" else "assistant", **call)
+    assert len(set(fingerprints(client))) == 1
 
 
 def test_outline_goes_on_behind_a_number_and_where_its_cursor_says(client: httpx.Client) -> None:

@@ -31,6 +31,7 @@ from app.models.message import (
 from app.rendering.entry_texts import first_line
 from app.rendering.pages.sizes import image_tokens, text_tokens
 from app.services.memory_budget.responses import ResponseBudget
+from app.services.renders.fingerprints import fingerprint_of
 from app.services.renders.known_turns import KnownTurns
 from app.services.renders.loading import LoadedSession, entry_size_bytes, referred
 from app.stores.records import Records, UnitOfWork
@@ -182,6 +183,7 @@ def outline_entry(entry: HistoryEntry, turns: Sequence[ComposedTurn]) -> Outline
         bytes=entry_size_bytes(entry),
         tokens_est=sum(map(_tokens, items))
         + sum(text_tokens(json_text(call.arguments)) for turn in turns for call in turn.calls),
+        fingerprint=fingerprint_of(turns),
     )
 
 

@@ -23,7 +23,13 @@ export function pairsOf(
       const one = part.added ? null : (first[a++] ?? null);
       const other = part.removed ? null : (second[b++] ?? null);
       const state =
-        one === null ? "second" : other === null ? "first" : isSame(one, other) ? "same" : "differs";
+        one === null
+          ? "second"
+          : other === null
+            ? "first"
+            : one.fingerprint === other.fingerprint
+              ? "same"
+              : "differs";
       pairs.push({ key: `${one?.seq ?? ""}-${other?.seq ?? ""}`, state, first: one, second: other });
     }
   }
@@ -50,11 +56,3 @@ function deedOf({ entry, role, name, calls }: OutlineEntry): string {
   return JSON.stringify([entry, role, name, calls.map((call) => call.name)]);
 }
 
-function isSame(one: OutlineEntry, other: OutlineEntry): boolean {
-  return (
-    one.title === other.title &&
-    one.failed === other.failed &&
-    one.bytes === other.bytes &&
-    one.images === other.images
-  );
-}

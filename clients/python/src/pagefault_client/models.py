@@ -729,6 +729,7 @@ class OutlineEntry(TypedDict):
     files: int
     bytes: int
     tokensEst: int
+    fingerprint: str
 
 
 class OutlinePage(TypedDict):
