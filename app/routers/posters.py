@@ -6,19 +6,18 @@ from app.errors import InvalidPayloadError, NotFoundError, StoreUnavailableError
 from app.http.api_route import ApiRoute
 from app.http.calls import CallDep
 from app.http.content_response import ContentToSend, content_response
+from app.http.openapi import BINARY
 from app.http.parameters import UriPath
 from app.http.problem_types import problem_responses
 
 router = APIRouter(prefix="/api/resources", tags=["resources"], route_class=ApiRoute)
-
-_JPEG = {"image/jpeg": {"schema": {"type": "string", "format": "binary"}}}
 
 
 @router.get(
     "/{uri}/poster",
     response_class=Response,
     responses={
-        200: {"description": "The poster.", "content": _JPEG},
+        200: {"description": "The poster, a JPEG.", "content": BINARY},
         **problem_responses(NotFoundError, InvalidPayloadError, StoreUnavailableError),
     },
 )

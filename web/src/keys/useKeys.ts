@@ -69,7 +69,7 @@ function pressed(event: KeyboardEvent): void {
 
 function isWriting(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  return target.isContentEditable || target.matches("input, select, textarea, [role=tree] *");
+  return target.isContentEditable || target.matches("input:not([type=checkbox], [type=radio]), select, textarea");
 }
 
 function keysAreOn(): boolean {

@@ -33,11 +33,11 @@ export function momentText(moment: string): string {
 
 /** How long something took: `340 ms`, `2.5 s`, `3 min 4 s`, `2 h 5 min`. */
 export function spanText(milliseconds: number): string {
-  if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`;
-  const seconds = milliseconds / 1_000;
-  if (seconds < 60) return `${SHORT_SECONDS.format(seconds)} s`;
+  if (Math.round(milliseconds) < 1_000) return `${Math.round(milliseconds)} ms`;
+  if (milliseconds < 59_950) return `${SHORT_SECONDS.format(milliseconds / 1_000)} s`;
+  const seconds = Math.round(milliseconds / 1_000);
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
   const hours = Math.floor(minutes / 60);
   if (hours < 48) return `${hours} h ${minutes % 60} min`;
   return `${numberText(Math.floor(hours / 24))} d ${hours % 24} h`;

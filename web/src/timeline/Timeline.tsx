@@ -1,12 +1,12 @@
 /** The timeline of a session that has entries: its rows, where one is in it, and how to find something. */
 import type { OutlinedSession } from "@pagefault/react";
 import { useMemo } from "react";
-import { useSearchParams } from "react-router";
+import { useLocation, useNavigate, useSearchParams } from "react-router";
 
 import { Empty } from "../shared/states";
 import { TIMELINE } from "../words/timeline";
 import { FindBar } from "./finding/FindBar";
-import { filterRows, filterIn, isEmptyFilter, withFilter } from "./finding/filter";
+import { type Filter, filterRows, filterIn, isEmptyFilter, withFilter } from "./finding/filter";
 import { Minimap } from "./Minimap";
 import type { KeptPlace } from "./placeKept";
 import type { Row } from "./rows";
@@ -23,19 +23,23 @@ interface TimelineProps {
 
 export function Timeline({ sessionId, session, rows: all, place }: TimelineProps) {
   const { entries: outline, lower, outline: source, bodies } = session;
-  const [search, setSearch] = useSearchParams();
+  const navigate = useNavigate();
+  const [search] = useSearchParams();
+  const { hash } = useLocation();
   const filter = useMemo(() => filterIn(search), [search]);
   const rows = useMemo(() => filterRows(all, filter), [all, filter]);
   const list = useRowList({ rows, outline, lower, place, estimate: estimatedHeight });
   const last = outline.at(-1)?.seq ?? 0;
+  function setFilter(changed: Filter) {
+    // The entry that the address names stays in it.
+    void navigate({ search: `${withFilter(search, changed)}`, hash }, { replace: true });
+  }
+
   return (
     <SessionContext value={sessionId}>
       <FindBar
-        {...{ sessionId, outline, rows, filter, list }}
+        {...{ sessionId, outline, all, rows, filter, list, setFilter }}
         current={list.seen ?? last}
-        setFilter={(changed) =>
-          setSearch((before) => withFilter(before, changed), { replace: true })
-        }
       />
       <div className="timeline-body">
         {rows.length === 0 && !isEmptyFilter(filter) ? (
@@ -43,7 +47,7 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
             <button
               type="button"
               className="button"
-              onClick={() => setSearch((before) => withFilter(before, {}), { replace: true })}
+              onClick={() => setFilter({})}
             >
               {TIMELINE.showAll}
             </button>

@@ -11,7 +11,7 @@ export const FINDING = {
   goTo: "Go to number",
   goToLabel: "Number of an entry, or a time",
   go: "Go",
-  noTime: "Write a number such as 16, or a time such as 14:05.",
+  noTime: "Write the number of an entry, a time such as 14:05, or a day such as 2026-11-21.",
   start: "Beginning",
   end: "End",
   previousError: "Previous error",

@@ -17,6 +17,8 @@ import "./finding.css";
 interface FindBarProps {
   readonly sessionId: string;
   readonly outline: readonly OutlineEntry[];
+  /** All rows, and those that fit the filter. */
+  readonly all: readonly Row[];
   readonly rows: readonly Row[];
   /** The number of the entry that is read. */
   readonly current: number;
@@ -32,12 +34,13 @@ const hasFailed = (entry: OutlineEntry) => entry.failed;
 const hasImage = (entry: OutlineEntry) => entry.images > 0;
 
 export function FindBar(props: FindBarProps) {
-  const { sessionId, outline, rows, current, filter, setFilter, list } = props;
+  const { sessionId, outline, all, rows, current, filter, setFilter, list } = props;
   const goTo = useGoTo();
   const searchField = useRef<HTMLInputElement>(null);
   const goToField = useRef<HTMLInputElement>(null);
+  const folded = useRef<HTMLDetailsElement>(null);
   const isNarrow = useSyncExternalStore(watchWidth, () => NARROW.matches);
-  const tools = useMemo(() => toolsIn(outline), [outline]);
+  const tools = useMemo(() => toolsIn(all), [all]);
   const shown = useMemo(() => rows.reduce((sum, row) => sum + entriesOf(row).length, 0), [rows]);
   const errors = useMemo(() => outline.filter(hasFailed).length, [outline]);
   const images = useMemo(() => outline.filter(hasImage).length, [outline]);
@@ -48,16 +51,23 @@ export function FindBar(props: FindBarProps) {
   }
 
   function move(step: 1 | -1) {
-    const seqs = rows.flatMap((row) => (row.kind === "day" ? [] : row.seq));
-    const next = step === 1 ? seqs.find((seq) => seq > current) : seqs.findLast((seq) => seq < current);
-    if (next !== undefined) goTo(next, { replace: true });
+    // By rows: an answer may have a number far behind those of the rows that follow.
+    const steps = rows.filter((row) => row.kind !== "day");
+    const at = steps.findIndex((row) => entriesOf(row).some(({ seq }) => seq === current));
+    const next = at === -1 ? steps.find(({ seq }) => seq > current) : steps[at + step];
+    if (next !== undefined) goTo(next.seq, { replace: true });
+  }
+
+  function focusGoTo() {
+    if (folded.current !== null) folded.current.open = true;
+    goToField.current?.focus();
   }
 
   useKeys([
     { key: "j", said: KEYS.next, run: () => move(1) },
     { key: "k", said: KEYS.previous, run: () => move(-1) },
     { key: "/", said: KEYS.search, run: () => searchField.current?.focus() },
-    { key: "g", said: KEYS.goTo, run: () => goToField.current?.focus() },
+    { key: "g", said: KEYS.goTo, run: focusGoTo },
     { key: "e", said: KEYS.nextError, run: () => jump(1, hasFailed) },
     { key: "E", said: KEYS.previousError, run: () => jump(-1, hasFailed) },
     { key: "i", said: KEYS.nextImage, run: () => jump(1, hasImage) },
@@ -66,7 +76,7 @@ export function FindBar(props: FindBarProps) {
 
   const controls = (
     <>
-      <GoToField outline={outline} field={goToField} />
+      <GoToField outline={outline} current={current} field={goToField} />
       <div className="find-jumps">
         <button type="button" className="button" onClick={list.goToStart}>
           {FINDING.start}
@@ -143,7 +153,7 @@ export function FindBar(props: FindBarProps) {
     <div className="find-bar" role="search" aria-label={FINDING.toolbar}>
       <SessionSearch sessionId={sessionId} field={searchField} />
       {isNarrow ? (
-        <details className="find-more">
+        <details ref={folded} className="find-more">
           <summary>{FINDING.more}</summary>
           <div className="find-controls">{controls}</div>
         </details>

@@ -7,17 +7,19 @@ import { useGoTo } from "../useGoTo";
 
 interface GoToFieldProps {
   readonly outline: readonly OutlineEntry[];
+  /** The number of the entry that is read. */
+  readonly current: number;
   readonly field: RefObject<HTMLInputElement | null>;
 }
 
-export function GoToField({ outline, field }: GoToFieldProps) {
+export function GoToField({ outline, current, field }: GoToFieldProps) {
   const [text, setText] = useState("");
   const [isRefused, setRefused] = useState(false);
   const noteId = useId();
   const goTo = useGoTo();
 
   function go() {
-    const seq = seqAt(text.trim(), outline);
+    const seq = seqAt(text.trim(), outline, current);
     setRefused(seq === undefined);
     if (seq === undefined) return;
     setText("");
@@ -57,26 +59,33 @@ export function GoToField({ outline, field }: GoToFieldProps) {
   );
 }
 
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const MOMENT = /^\d{4}-\d{2}-\d{2}[T ]\d{1,2}:\d{2}(?::\d{2})?$/;
+const CLOCK = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/;
+
 /** The entry that `16`, `#16`, `14:05`, `2026-11-21` or `2026-11-21 14:05` means. */
-function seqAt(text: string, outline: readonly OutlineEntry[]): number | undefined {
+function seqAt(
+  text: string,
+  outline: readonly OutlineEntry[],
+  current: number,
+): number | undefined {
+  const last = outline.at(-1);
   const number = /^#?([0-9]{1,15})$/.exec(text)?.[1];
-  if (number !== undefined) return Number(number);
-  const first = outline[0];
-  if (first === undefined || text === "") return undefined;
-  if (/^[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?$/.test(text)) {
-    return outline.find(({ createdAt }) => clockOf(new Date(createdAt)) >= padded(text))?.seq;
+  if (last === undefined) return undefined;
+  if (number !== undefined) return Number(number) <= last.seq ? Number(number) : undefined;
+  const wanted = momentIn(text, outline.find(({ seq }) => seq >= current) ?? last);
+  if (wanted === undefined) return undefined;
+  return (outline.find(({ createdAt }) => Date.parse(createdAt) >= wanted) ?? last).seq;
+}
+
+/** A time alone is one of the day that is read. */
+function momentIn(text: string, present: OutlineEntry): number | undefined {
+  const [isClock, hours, minutes, seconds] = CLOCK.exec(text) ?? [];
+  if (isClock !== undefined) {
+    const moment = new Date(present.createdAt);
+    return moment.setHours(Number(hours), Number(minutes), Number(seconds ?? 0), 0);
   }
-  const wanted = Date.parse(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text) ? `${text}T00:00` : text);
-  if (Number.isNaN(wanted)) return undefined;
-  return outline.find(({ createdAt }) => Date.parse(createdAt) >= wanted)?.seq ?? outline.at(-1)?.seq;
-}
-
-function clockOf(moment: Date): string {
-  return [moment.getHours(), moment.getMinutes(), moment.getSeconds()]
-    .map((part) => `${part}`.padStart(2, "0"))
-    .join(":");
-}
-
-function padded(text: string): string {
-  return text.padStart(text.indexOf(":") === 1 ? text.length + 1 : text.length, "0");
+  if (!DAY.test(text) && !MOMENT.test(text)) return undefined;
+  const moment = Date.parse(DAY.test(text) ? `${text}T00:00` : text.replace(" ", "T"));
+  return Number.isNaN(moment) ? undefined : moment;
 }

@@ -16,7 +16,7 @@ export const KINDS: readonly Kind[] = ["user", "assistant", "tool", "fault", "sy
 export function filterIn(search: URLSearchParams): Filter {
   const kind = KINDS.find((each) => each === search.get("kind"));
   return {
-    tool: search.get("tool") ?? undefined,
+    tool: search.get("tool") || undefined,
     kind,
     failed: search.get("failed") === "1" || undefined,
   };
@@ -56,8 +56,12 @@ export function filterRows(rows: readonly Row[], filter: Filter): readonly Row[]
 function fits(row: Row, { tool, kind, failed }: Filter): boolean {
   const entries = entriesOf(row);
   const names = row.kind === "step" ? row.calls.map(({ name }) => name) : [];
+  // Of a tool, its own failures count.
+  const failures = row.kind === "step" && tool !== undefined
+    ? row.calls.some(({ name, result }) => name === tool && result?.failed === true)
+    : entries.some((entry) => entry.failed);
   return (
-    (failed === undefined || entries.some((entry) => entry.failed)) &&
+    (failed === undefined || failures) &&
     (tool === undefined || names.includes(tool)) &&
     (kind === undefined || entries.some((entry) => isOf(entry, kind)))
   );
@@ -69,12 +73,12 @@ function isOf(entry: OutlineEntry, kind: Kind): boolean {
 }
 
 /** The tools that were called, the most used first. */
-export function toolsIn(outline: readonly OutlineEntry[]): readonly (readonly [string, number])[] {
+export function toolsIn(rows: readonly Row[]): readonly (readonly [string, number])[] {
   const counts = new Map<string, number>();
-  for (const entry of outline) {
-    const names = entry.calls.map(({ name }) => name);
-    if (entry.entry === "tool_result" && entry.name !== null) names.push(entry.name);
-    for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  for (const row of rows) {
+    for (const { name } of row.kind === "step" ? row.calls : []) {
+      if (name !== "") counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
   }
   return [...counts].sort(([a, first], [b, second]) => second - first || a.localeCompare(b));
 }
