@@ -1,6 +1,7 @@
 """What a model gets of a session, and the doctor for histories that a provider refuses."""
 
 import json
+import re
 from pathlib import Path
 
 import httpx
@@ -23,7 +24,9 @@ def opened(service: LiveService, open_tab: OpenTab, query: str = "") -> Tab:
 
 
 def entry(tab: Tab, seq: int) -> Locator:
-    return tab.page.locator(".model-entry", has=tab.page.get_by_role("link", name=f"#{seq}")).last
+    return tab.page.locator(
+        ".model-entry", has=tab.page.get_by_role("link", name=f"#{seq}", exact=True)
+    ).last
 
 
 def test_each_entry_is_shown_as_a_model_has_it_with_its_loss(
@@ -82,11 +85,109 @@ def test_two_turns_are_compared_by_what_a_cache_loses(
     tab.page.get_by_label("Later turn, up to entry").fill("5")
     tab.page.get_by_role("button", name="Compare").click()
     expect(tab.page.get_by_text("are the same and stay cached.")).to_be_visible()
+    address = tab.page.url
+    tab.page.reload()
     expect(tab.page.get_by_text("The first message that differs is number")).to_be_visible()
     expect(tab.page.locator(".hljs-deletion").first).to_be_visible()
     assert_accessible(tab)
+    assert tab.page.url == address
     tab.page.get_by_label("Images at most").fill("")
     expect(tab.page.get_by_text("The later turn only appends")).to_be_visible()
+
+
+def test_turns_in_either_order_say_exactly_what_was_appended(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    picture = image_block(drawings.checkout_page())
+    shop.written(
+        writer,
+        [
+            shop.message("user", "Look at this."),
+            shop.tool_result("camera", "c1", shop.content(picture)),
+            shop.message("assistant", "word " * 2_000),
+            shop.message("user", "And now?"),
+        ],
+    )
+    path = f"/api/sessions/{shop.SESSION}/render"
+    whole = writer.get(path, params={"target": "anthropic"}).json()["tokensEst"]
+    before = writer.get(path, params={"target": "anthropic", "upTo": 2}).json()["tokensEst"]
+    tab = watched(open_tab(open_service))
+    tab.open(f"/sessions/{shop.SESSION}/model?from=4&to=2")
+    expect(tab.page.get_by_text("are read anew")).to_contain_text(f"≈ {whole - before:,} tokens")
+    expect(tab.page.get_by_text("stay cached")).to_contain_text(f"≈ {before:,} tokens")
+    tab.page.get_by_label("Earlier turn, up to entry").fill("")
+    tab.page.get_by_label("Later turn, up to entry").fill("")
+    tab.page.get_by_label("Budget of the later turn").fill(f"{whole - 100}")
+    tab.page.get_by_role("button", name="Compare").click()
+    expect(tab.page.get_by_text("The first message that differs is number")).to_be_visible()
+
+
+def test_slider_that_is_drawn_asks_for_the_budget_at_which_it_rests(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, [shop.message("user", "Look at these.")])
+    tab = opened(open_service, open_tab)
+    asked = len([each for each in tab.requests if "/render" in each.url])
+    box = tab.page.get_by_label("Budget, tokens").bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    tab.page.mouse.move(box["x"] + box["width"] - 4, middle)
+    tab.page.mouse.down()
+    with tab.page.expect_response(lambda answer: "maxTokens=" in answer.url):
+        tab.page.mouse.move(box["x"] + box["width"] / 2, middle, steps=60)
+        tab.page.mouse.up()
+    expect(tab.page).to_have_url(re.compile("maxTokens="))
+    rendered = [each for each in tab.requests if "/render" in each.url]
+    assert len(rendered) - asked < 10
+
+
+def test_every_kind_of_entry_says_what_it_becomes(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    path = f"/api/sessions/{shop.SESSION}/working-set"
+    listed = writer.get(path, params={"target": "text"}).json()["entries"]
+    tab = opened(open_service, open_tab)
+    for seq in sorted({each["seq"] for each in listed if "seq" in each}):
+        tab.page.goto(f"{tab.page.url.split('#')[0]}#entry-{seq}")
+        expect(entry(tab, seq)).to_have_attribute("aria-current", "location")
+        entry(tab, seq).get_by_text("What it becomes").click()
+        said = entry(tab, seq).locator(".entry-rendering")
+        nothing = said.get_by_text("no message comes of it")
+        expect(said.locator(".json-tree").or_(nothing).first).to_be_visible()
+
+
+def test_ten_thousand_entries_are_few_elements(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    role = ("user", "assistant")
+    for start in range(0, 10_000, 100):
+        entries = [
+            {"message": {"role": role[number % 2], "content": f"Entry {number + 1}."}}
+            for number in range(start, start + 100)
+        ]
+        sent = writer.post(f"/api/sessions/{shop.SESSION}/turns", json={"entries": entries})
+        assert sent.is_success, sent.text[:500]
+    tab = opened(open_service, open_tab, "#entry-7000")
+    expect(entry(tab, 7000)).to_be_in_viewport()
+    expect(entry(tab, 7000)).to_have_attribute("aria-current", "location")
+    assert tab.page.evaluate("() => document.querySelectorAll('*').length") < 3_000
+    tab.page.get_by_role("region", name="Entries, as the model has them").focus()
+    tab.page.keyboard.press("End")
+    expect(entry(tab, 10_000)).to_be_in_viewport()
+
+
+def test_working_set_that_cannot_be_read_is_said_and_read_again(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, [shop.message("user", "Look at these.")])
+    tab = open_tab(open_service)
+    tab.page.route("**/working-set?*", lambda route: route.fulfill(status=400, body="{}"))
+    tab.open(f"/sessions/{shop.SESSION}/model")
+    expect(tab.page.get_by_role("alert")).to_be_visible()
+    tab.page.unroute("**/working-set?*")
+    tab.page.get_by_role("button", name="Try again").click()
+    expect(tab.page.get_by_text("tokens in")).to_be_visible()
 
 
 BROKEN: list[MessageParam] = [

@@ -8,6 +8,7 @@ import { Link, useLocation } from "react-router";
 import { numberText } from "../shared/formats";
 import { MODEL } from "../words/model";
 import { EntryRendering } from "./EntryRendering";
+import { type ModelRow, rowsOf } from "./rows";
 
 interface EntryListProps {
   readonly sessionId: string;
@@ -16,16 +17,14 @@ interface EntryListProps {
   readonly loss: readonly LossEntry[];
 }
 
-const ROW_PX = 64;
+const ROW_PX = 73;
 
 export function EntryList({ sessionId, target, entries, loss }: EntryListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const { hash } = useLocation();
-  const losses = useMemo(() => bySeq(loss), [loss]);
-  const most = Math.max(1, ...entries.map(({ tokens }) => tokens));
-  const lastEvicted = entries.findLastIndex(({ evicted }) => evicted === true);
+  const { rows, lastEvicted, elsewhere } = useMemo(() => rowsOf(entries, loss), [entries, loss]);
   const virtualizer = useVirtualizer({
-    count: entries.length,
+    count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_PX,
     overscan: 8,
@@ -39,55 +38,57 @@ export function EntryList({ sessionId, target, entries, loss }: EntryListProps) 
   }, [named, entries, virtualizer]);
 
   return (
-    <div
-      ref={scroller}
-      className="model-entries scroller"
-      role="region"
-      tabIndex={0}
-      aria-label={MODEL.entries}
-    >
-      <ol style={{ height: virtualizer.getTotalSize() }}>
-        {virtualizer.getVirtualItems().map(({ key, index, start }) => {
-          const entry = entries[index];
-          if (entry === undefined) return null;
-          return (
-            <li
-              key={key}
-              ref={virtualizer.measureElement}
-              data-index={index}
-              style={{ transform: `translateY(${start}px)` }}
-            >
-              <EntryRow
-                {...{ sessionId, target, entry }}
-                isNamed={entry.seq === named}
-                share={entry.tokens / most}
-                losses={isFirstOf(entries, index) ? (losses.get(entry.seq ?? 0) ?? []) : []}
-              />
-              {index === lastEvicted && (
-                <p className="model-frontier" role="separator">
-                  {MODEL.frontierHere}
-                </p>
-              )}
-            </li>
-          );
-        })}
-      </ol>
-    </div>
+    <>
+      {elsewhere.length > 0 && <Losses losses={elsewhere} />}
+      <div
+        ref={scroller}
+        className="model-entries scroller"
+        role="region"
+        tabIndex={0}
+        aria-label={MODEL.entries}
+        onKeyDown={(event) => {
+          // The browser would stop where it takes the end to be, before the last rows are measured.
+          if (event.key !== "End" || event.target !== event.currentTarget) return;
+          event.preventDefault();
+          virtualizer.scrollToIndex(rows.length - 1, { align: "end" });
+        }}
+      >
+        <ol style={{ height: virtualizer.getTotalSize() }}>
+          {virtualizer.getVirtualItems().map(({ key, index, start }) => {
+            const row = rows[index];
+            if (row === undefined) return null;
+            return (
+              <li
+                key={key}
+                ref={virtualizer.measureElement}
+                data-index={index}
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                <EntryRow {...{ sessionId, target, row }} isNamed={row.entry.seq === named} />
+                {index === lastEvicted && (
+                  <p className="model-frontier" role="separator">
+                    {MODEL.frontierHere}
+                  </p>
+                )}
+              </li>
+            );
+          })}
+        </ol>
+      </div>
+    </>
   );
 }
 
 interface EntryRowProps {
   readonly sessionId: string;
   readonly target: string;
-  readonly entry: WorkingSetEntry;
+  readonly row: ModelRow;
   readonly isNamed: boolean;
-  /** Its tokens, as a share of the most that any has. */
-  readonly share: number;
-  readonly losses: readonly LossEntry[];
 }
 
-function EntryRow({ sessionId, target, entry, isNamed, share, losses }: EntryRowProps) {
+function EntryRow({ sessionId, target, row, isNamed }: EntryRowProps) {
   const [isOpen, setOpen] = useState(false);
+  const { entry, share, losses } = row;
   const { seq, role, toolName, pageId, level, tokens, evicted, recalls, priority } = entry;
   const bar = { "--share": `${100 * share}%` } as CSSProperties;
   return (
@@ -110,15 +111,10 @@ function EntryRow({ sessionId, target, entry, isNamed, share, losses }: EntryRow
         <span className="model-tokens small">{MODEL.tokens(numberText(tokens))}</span>
       </p>
       <div className="model-bar" style={bar} />
-      {losses.map((each, index) => (
-        <p key={index} className="model-loss small">
-          <strong>{MODEL.became(each.from, each.to)}</strong> {visibleText(each.reason)}{" "}
-          <span className="quiet">{MODEL.wayBack}</span> <code>{visibleText(each.restore)}</code>
-        </p>
-      ))}
-      {seq != null && role === "tool" && (
+      <Losses losses={losses} />
+      {seq != null && (
         <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-          <summary className="small">{MODEL.show}</summary>
+          <summary className="small">{evicted === true ? MODEL.showWhole : MODEL.show}</summary>
           {isOpen && <EntryRendering {...{ sessionId, seq, target }} />}
         </details>
       )}
@@ -126,19 +122,11 @@ function EntryRow({ sessionId, target, entry, isNamed, share, losses }: EntryRow
   );
 }
 
-function bySeq(loss: readonly LossEntry[]): ReadonlyMap<number, readonly LossEntry[]> {
-  const found = new Map<number, LossEntry[]>();
-  for (const each of loss) {
-    const seq = each.seq ?? 0;
-    found.set(seq, [...(found.get(seq) ?? []), each]);
-  }
-  return found;
-}
-
-/** An entry may be several turns; what it lost stands beside the one that is about it. */
-function isFirstOf(entries: readonly WorkingSetEntry[], index: number): boolean {
-  const { seq } = entries[index] ?? {};
-  const ofEntry = entries.filter((each) => each.seq === seq);
-  const tool = ofEntry.find(({ role }) => role === "tool") ?? ofEntry[0];
-  return entries[index] === tool;
+function Losses({ losses }: { losses: readonly LossEntry[] }) {
+  return losses.map(({ from, to, reason, restore }, index) => (
+    <p key={index} className="model-loss small">
+      <strong>{MODEL.became(from, to)}</strong> {visibleText(reason)}{" "}
+      <span className="quiet">{MODEL.wayBack}</span> <code>{visibleText(restore)}</code>
+    </p>
+  ));
 }

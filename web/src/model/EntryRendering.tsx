@@ -1,4 +1,4 @@
-/** One answer of a tool, whole, as a model gets it; with its pictures, as they were and as they are sent. */
+/** One entry, whole, as a model gets it; with its pictures, as they were and as they are sent. */
 import type { HistoryEntry } from "@pagefault/client";
 import { itemsOf, memberOf } from "@pagefault/client/json";
 import { Failure, MediaPart } from "@pagefault/react";
@@ -23,22 +23,24 @@ export function EntryRendering({ sessionId, seq, target }: EntryRenderingProps) 
   const read = useQuery({
     queryKey: ["entry-rendering", sessionId, seq, target],
     queryFn: async ({ signal }) => {
-      const path = `/api/sessions/${encodeURIComponent(sessionId)}/messages/${seq}`;
-      const entry = (await (await pagefault().request(path, { signal })).json()) as HistoryEntry;
-      const query = { target, media: "reference" };
-      if (entry.entry !== "tool_result") return null;
-      const rendered = await pagefault().request(`/api/tool-results/${entry.id}/render`, {
-        query,
-        signal,
-      });
-      const source = await rendered.text();
+      const session = `/api/sessions/${encodeURIComponent(sessionId)}`;
+      const read = await pagefault().request(`${session}/messages/${seq}`, { signal });
+      const entry = (await read.json()) as HistoryEntry;
+      // A result is rendered by itself; what else there is, as the newest of its turn.
+      const isResult = entry.entry === "tool_result";
+      const path = isResult ? `/api/tool-results/${entry.id}/render` : `${session}/render`;
+      const place = isResult ? {} : { since: seq - 1, upTo: seq };
+      const query = { target, media: "reference", ...place };
+      const source = await (await pagefault().request(path, { query, signal })).text();
       const { loss } = JSON.parse(source) as RenderedRecord;
-      return { messages: itemsOf(memberOf(source, "messages") ?? "[]"), loss };
+      const messages = itemsOf(memberOf(source, "messages") ?? "[]");
+      const system = memberOf(source, "system");
+      // What the system says stands apart from the messages of some targets.
+      return { messages: system === undefined ? messages : [system, ...messages], loss };
     },
   });
   if (read.isError) return <Failure failure={read.error} />;
   if (read.data === undefined) return <Loading what={MODEL.loading} />;
-  if (read.data === null) return null;
   const { messages, loss } = read.data;
   const references = [...new Set(messages.join("").match(REFERENCE))];
   return (
@@ -53,6 +55,7 @@ export function EntryRendering({ sessionId, seq, target }: EntryRenderingProps) 
       {messages.map((message, index) => (
         <JsonTree key={index} source={message} />
       ))}
+      {messages.length === 0 && <p className="quiet">{MODEL.noMessage}</p>}
       <LossTable loss={loss} />
     </div>
   );

@@ -1,6 +1,6 @@
 /** What a model gets of a session: each entry at its level, what it costs, and what is lost. */
 import { Failure, visibleName } from "@pagefault/react";
-import { useDeferredValue, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useParams, useSearchParams } from "react-router";
 
 import { TARGETS } from "../pages/pageWords";
@@ -11,30 +11,36 @@ import { MODEL } from "../words/model";
 import { EntryList } from "./EntryList";
 import { MessageList } from "./MessageList";
 import { TurnDifference } from "./TurnDifference";
-import { type ModelOptions, useRendering, useWorkingSet } from "./useModel";
+import { type Choices, type ModelOptions, useRendering, useWorkingSet } from "./useModel";
 import "../reading/reading.css";
 import "./model.css";
 
 const FEWEST_TOKENS = 500;
 const MOST_TOKENS = 200_000;
 const STEPS = 200;
+// A slider passes many budgets, and each is a rendering of the whole session.
+const PAUSE_MS = 250;
 
 export function ModelView() {
   const { sessionId = "" } = useParams();
   const [search, setSearch] = useSearchParams();
-  const options = useDeferredValue(optionsIn(search));
+  const chosen = JSON.stringify(optionsIn(search));
+  const options = useMemo(() => JSON.parse(chosen) as ModelOptions, [chosen]);
   const rendering = useRendering(sessionId, options);
   const working = useWorkingSet(sessionId, options);
+  const failed = [rendering, working].find(({ isError }) => isError);
   const name = visibleName(sessionId);
   usePageTitle(MODEL.title(name));
   const path = encodeURIComponent(sessionId);
 
-  function choose(name: string, value: string) {
+  function choose(changes: Choices) {
     setSearch(
       (before) => {
         const changed = new URLSearchParams(before);
-        if (value === "") changed.delete(name);
-        else changed.set(name, value);
+        for (const [name, value] of Object.entries(changes)) {
+          if (value === "") changed.delete(name);
+          else changed.set(name, value);
+        }
         return changed;
       },
       { replace: true, preventScrollReset: true },
@@ -48,14 +54,14 @@ export function ModelView() {
         <Link to={`/sessions/${path}`}>{MODEL.back}</Link>
         <Link to={`/doctor?session=${path}`}>{MODEL.doctor}</Link>
       </header>
-      <Options search={search} choose={choose} />
-      {rendering.isError && (
-        <Failure failure={rendering.error} onRetry={() => void rendering.refetch()} />
+      <Options options={options} choose={choose} />
+      {failed !== undefined && (
+        <Failure failure={failed.error} onRetry={() => void failed.refetch()} />
       )}
-      {rendering.data === undefined || working.data === undefined ? (
-        !rendering.isError && <Loading what={MODEL.loading} />
-      ) : (
-        !rendering.isError && (
+      {failed === undefined &&
+        (rendering.data === undefined || working.data === undefined ? (
+          <Loading what={MODEL.loading} />
+        ) : (
           <>
             <p role="status" className="model-total">
               <strong>
@@ -75,9 +81,8 @@ export function ModelView() {
             />
             <MessageList messages={rendering.data.messages} />
           </>
-        )
-      )}
-      <TurnDifference sessionId={sessionId} options={options} />
+        ))}
+      <TurnDifference {...{ sessionId, options, search, choose }} />
     </section>
   );
 }
@@ -96,19 +101,23 @@ function optionsIn(search: URLSearchParams): ModelOptions {
 }
 
 interface OptionsProps {
-  readonly search: URLSearchParams;
-  readonly choose: (name: string, value: string) => void;
+  readonly options: ModelOptions;
+  readonly choose: (changes: Choices) => void;
 }
 
-function Options({ search, choose }: OptionsProps) {
-  const options = optionsIn(search);
+/** What is chosen; the address has it, once nothing has changed for a moment. */
+function Options({ options, choose }: OptionsProps) {
   const [step, setStep] = useState(() => stepOf(options.maxTokens));
+  const later = useLater(choose);
   const budget = tokensAt(step);
   return (
     <div className="model-options">
       <label>
         <span className="small quiet">{MODEL.target}</span>
-        <select value={options.target} onChange={({ target }) => choose("target", target.value)}>
+        <select
+          defaultValue={options.target}
+          onChange={({ target }) => later({ target: target.value })}
+        >
           {TARGETS.map((each) => (
             <option key={each}>{each}</option>
           ))}
@@ -126,7 +135,7 @@ function Options({ search, choose }: OptionsProps) {
           aria-valuetext={budget === undefined ? MODEL.noBudget : numberText(budget)}
           onChange={({ target }) => {
             setStep(Number(target.value));
-            choose("maxTokens", `${tokensAt(Number(target.value)) ?? ""}`);
+            later({ maxTokens: `${tokensAt(Number(target.value)) ?? ""}` });
           }}
         />
       </label>
@@ -135,8 +144,8 @@ function Options({ search, choose }: OptionsProps) {
         <input
           type="number"
           min={0}
-          value={options.maxImages ?? ""}
-          onChange={({ target }) => choose("maxImages", target.value)}
+          defaultValue={options.maxImages}
+          onChange={({ target }) => later({ maxImages: target.value })}
         />
       </label>
       <label title={MODEL.frontierHint}>
@@ -145,12 +154,31 @@ function Options({ search, choose }: OptionsProps) {
           type="text"
           spellCheck={false}
           autoComplete="off"
-          value={options.frontier ?? ""}
-          onChange={({ target }) => choose("frontier", target.value)}
+          defaultValue={options.frontier}
+          onChange={({ target }) => later({ frontier: target.value })}
         />
       </label>
     </div>
   );
+}
+
+/** Choose after a pause, all that has changed by then. */
+function useLater(choose: (changes: Choices) => void): (changes: Choices) => void {
+  const newest = useRef(choose);
+  const waiting = useRef<Choices>({});
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => {
+    newest.current = choose;
+  });
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return (changes) => {
+    waiting.current = { ...waiting.current, ...changes };
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => {
+      newest.current(waiting.current);
+      waiting.current = {};
+    }, PAUSE_MS);
+  };
 }
 
 /** Budgets grow by the same factor with each step; the last step is none. */

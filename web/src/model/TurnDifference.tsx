@@ -3,28 +3,32 @@ import { laidOut } from "@pagefault/client/json";
 import { Failure } from "@pagefault/react";
 import { useQuery } from "@tanstack/react-query";
 import { createTwoFilesPatch } from "diff";
-import { useState } from "react";
 
 import { CodeText } from "../reading/CodeText";
 import { numberText } from "../shared/formats";
 import { Loading } from "../shared/states";
 import { MODEL } from "../words/model";
-import { type ModelOptions, type Rendering, readRendering } from "./useModel";
+import { type Choices, type ModelOptions, type Rendering, readRendering } from "./useModel";
 
 interface TurnDifferenceProps {
   readonly sessionId: string;
   readonly options: ModelOptions;
+  readonly search: URLSearchParams;
+  readonly choose: (changes: Choices) => void;
 }
 
+/** Two turns; what is not given is the last entry, and the budget of the view. */
 interface Turns {
-  readonly from: number;
+  readonly from: number | undefined;
   readonly to: number | undefined;
+  readonly laterTokens: number | undefined;
 }
 
-export function TurnDifference({ sessionId, options }: TurnDifferenceProps) {
-  const [turns, setTurns] = useState<Turns>();
+export function TurnDifference({ sessionId, options, search, choose }: TurnDifferenceProps) {
+  const turns = turnsIn(search);
+  const isChosen = Object.values(turns).some((each) => each !== undefined);
   return (
-    <details className="turn-difference">
+    <details className="turn-difference" open={isChosen}>
       <summary>
         <h2>{MODEL.other}</h2>
       </summary>
@@ -34,34 +38,69 @@ export function TurnDifference({ sessionId, options }: TurnDifferenceProps) {
         onSubmit={(event) => {
           event.preventDefault();
           const given = new FormData(event.currentTarget);
-          const to = Number(given.get("to"));
-          setTurns({ from: Number(given.get("from")), to: to > 0 ? to : undefined });
+          const told = (name: string) => String(given.get(name) ?? "");
+          choose({ from: told("from"), to: told("to"), laterTokens: told("laterTokens") });
         }}
       >
-        <label>
-          <span className="small quiet">{MODEL.from}</span>
-          <input type="number" name="from" min={1} required />
-        </label>
-        <label>
-          <span className="small quiet">{MODEL.to}</span>
-          <input type="number" name="to" min={1} />
-        </label>
+        <Field name="from" label={MODEL.from} value={turns.from} />
+        <Field name="to" label={MODEL.to} value={turns.to} />
+        <Field name="laterTokens" label={MODEL.otherBudget} value={turns.laterTokens} />
         <button type="submit" className="button">
           {MODEL.compare}
         </button>
       </form>
-      {turns !== undefined && <Compared {...{ sessionId, options, turns }} />}
+      {isChosen && <Compared {...{ sessionId, options, turns }} />}
     </details>
   );
 }
 
-function Compared({ sessionId, options, turns }: TurnDifferenceProps & { turns: Turns }) {
+interface FieldProps {
+  readonly name: keyof Turns;
+  readonly label: string;
+  readonly value: number | undefined;
+}
+
+function Field({ name, label, value }: FieldProps) {
+  return (
+    <label>
+      <span className="small quiet">{label}</span>
+      <input type="number" name={name} min={1} defaultValue={value} />
+    </label>
+  );
+}
+
+function turnsIn(search: URLSearchParams): Turns {
+  const number = (name: keyof Turns) => {
+    const text = search.get(name) ?? "";
+    return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined;
+  };
+  const [from, to] = [number("from"), number("to")];
+  // The earlier turn is the one with fewer entries, in whichever field it stands.
+  const isTurned = from !== undefined && to !== undefined && from > to;
+  return {
+    from: isTurned ? to : from,
+    to: isTurned ? from : to,
+    laterTokens: number("laterTokens"),
+  };
+}
+
+interface ComparedProps {
+  readonly sessionId: string;
+  readonly options: ModelOptions;
+  readonly turns: Turns;
+}
+
+function Compared({ sessionId, options, turns }: ComparedProps) {
   const read = useQuery({
     queryKey: ["turns", sessionId, options, turns],
     queryFn: ({ signal }) =>
       Promise.all([
         readRendering(sessionId, { ...options, upTo: turns.from }, signal),
-        readRendering(sessionId, { ...options, upTo: turns.to }, signal),
+        readRendering(
+          sessionId,
+          { ...options, upTo: turns.to, maxTokens: turns.laterTokens ?? options.maxTokens },
+          signal,
+        ),
       ]),
   });
   if (read.isError) return <Failure failure={read.error} />;
@@ -69,10 +108,12 @@ function Compared({ sessionId, options, turns }: TurnDifferenceProps & { turns: 
   const [before, after] = read.data;
   const same = sameMessages(before, after);
   const changed = before.messages[same];
-  const anew = Math.max(0, after.tokensEst - tokensOf(after, same));
+  const anew = tokensAnew(before, after, same);
   return (
     <div className="turn-result" role="status">
-      <p>{MODEL.cached(same, before.messages.length)}</p>
+      <p>
+        {MODEL.cached(same, before.messages.length, numberText(after.tokensEst - anew))}
+      </p>
       <p>{MODEL.anew(after.messages.length - same, numberText(anew))}</p>
       {changed === undefined ? (
         <p>{MODEL.onlyAppends}</p>
@@ -91,13 +132,33 @@ function sameMessages(before: Rendering, after: Rendering): number {
   return differs === -1 ? before.prefixHash.length : differs;
 }
 
-/** About the tokens of the first messages, by their share of the text. */
-function tokensOf({ messages, tokensEst }: Rendering, count: number): number {
-  const length = (of: readonly string[]) => of.reduce((sum, each) => sum + each.length, 0);
-  return Math.round((tokensEst * length(messages.slice(0, count))) / Math.max(1, length(messages)));
+/** About the tokens behind the first messages: what was appended, or else their part of the whole. */
+function tokensAnew(before: Rendering, after: Rendering, same: number): number {
+  if (same === before.messages.length) return Math.max(0, after.tokensEst - before.tokensEst);
+  const weights = weightsOf(after);
+  const all = weights.reduce(sum, 0);
+  return Math.round((after.tokensEst * weights.slice(same).reduce(sum, 0)) / Math.max(1, all));
+}
+
+const sum = (one: number, other: number) => one + other;
+const REFERENCE = /@blob:[0-9a-f]{32}/g;
+const CHARACTERS_OF_TOKEN = 4;
+
+/** What messages weigh: their text, and for each medium an equal part of what texts leave. */
+function weightsOf({ messages, tokensEst }: Rendering): readonly number[] {
+  const texts = messages.map(({ length }) => length / CHARACTERS_OF_TOKEN);
+  const media = messages.map((message) => message.match(REFERENCE)?.length ?? 0);
+  const left = Math.max(0, tokensEst - texts.reduce(sum, 0));
+  const each = left / Math.max(1, media.reduce(sum, 0));
+  return texts.map((text, index) => text + each * (media[index] ?? 0));
 }
 
 function patchOf(before: string, after: string): string {
-  const patch = createTwoFilesPatch("before", "after", `${laidOut(before)}\n`, `${laidOut(after)}\n`);
+  const patch = createTwoFilesPatch(
+    MODEL.before,
+    MODEL.after,
+    `${laidOut(before)}\n`,
+    after === "" ? "" : `${laidOut(after)}\n`,
+  );
   return patch.split("\n").slice(1).join("\n");
 }

@@ -12,6 +12,9 @@ export interface ModelOptions {
   readonly frontier?: string | undefined;
 }
 
+/** What is changed in the address, by name; empty is none. */
+export type Choices = Readonly<Record<string, string>>;
+
 export interface Rendering {
   readonly profile: string;
   readonly tokensEst: number;

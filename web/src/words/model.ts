@@ -17,7 +17,7 @@ export const MODEL = {
   nothingLost: "Nothing was lost.",
   entries: "Entries, as the model has them",
   tokens: (count: string) => `${count} tokens`,
-  frontierHere: "The frontier: what is above may be evicted, what is below is whole",
+  frontierHere: "The frontier: nothing below it has given way to make room",
   levels: { FULL: "full", REDUCED: "reduced", ABSTRACT: "abstract", REFERENCE: "one line" } as Readonly<
     Record<string, string>
   >,
@@ -27,6 +27,8 @@ export const MODEL = {
   became: (from: string, to: string) => `${from} → ${to}`,
   wayBack: "To get it:",
   show: "What it becomes",
+  showWhole: "What it would be if it had not made room",
+  noMessage: "It says nothing, and no message comes of it.",
   messages: "Messages, as they are sent",
   message: (number: number) => `Message ${number}`,
   other: "Compare two turns",
@@ -36,7 +38,10 @@ export const MODEL = {
   to: "Later turn, up to entry",
   otherBudget: "Budget of the later turn",
   compare: "Compare",
-  cached: (same: number, all: number) => `${same} of ${counted(all, "message")} are the same and stay cached.`,
+  before: "earlier",
+  after: "later",
+  cached: (same: number, all: number, tokens: string) =>
+    `${same} of ${counted(all, "message")} (≈ ${tokens} tokens) are the same and stay cached.`,
   anew: (count: number, tokens: string) =>
     `${counted(count, "message")} (≈ ${tokens} tokens) are read anew.`,
   onlyAppends: "The later turn only appends: the provider's cache loses nothing.",
