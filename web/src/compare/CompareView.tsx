@@ -99,7 +99,7 @@ function Compared({ a, b }: { a: string; b: string }) {
       </div>
       <ol className="pairs">
         {shown.slice(0, MOST_SHOWN).map((pair) => (
-          <li key={pair.key} className={`pair ${pair.state}`}>
+          <li key={pair.key} className={`pair ${pair.state}`} aria-label={SAID[pair.state]}>
             <Side session={a} entry={pair.first} />
             <Side session={b} entry={pair.second} />
             {pair.state === "differs" && pair.first !== null && pair.second !== null && (
@@ -108,12 +108,25 @@ function Compared({ a, b }: { a: string; b: string }) {
           </li>
         ))}
       </ol>
+      {shown.length > MOST_SHOWN && (
+        <p className="quiet">
+          {COMPARE.cut(numberText(MOST_SHOWN), numberText(shown.length))}
+        </p>
+      )}
     </>
   );
 }
 
 // More pairs than this are not read by anybody; the summary counts all of them.
 const MOST_SHOWN = 1_000;
+
+/** What the colours say. */
+const SAID: Record<Pair["state"], string> = {
+  same: COMPARE.same,
+  differs: COMPARE.differs,
+  first: COMPARE.onlyFirst,
+  second: COMPARE.onlySecond,
+};
 
 function Side({ session, entry }: { session: string; entry: OutlineEntry | null }) {
   if (entry === null) return <div className="side empty" />;

@@ -8,6 +8,9 @@ import { useNavigate } from "react-router";
 import { pagefault } from "../api/client";
 import { ACTIONS } from "../words/sessions";
 
+// A large bundle on a slow line takes its time, and is checked whole before it is answered.
+const LONGEST_MS = 60 * 60 * 1_000;
+
 export function ImportBundle() {
   const queries = useQueryClient();
   const navigate = useNavigate();
@@ -20,7 +23,7 @@ export function ImportBundle() {
     setFailure(null);
     setSaid(ACTIONS.importing(fileSize(file.size)));
     try {
-      const session = await pagefault().sessions.importBundle(file);
+      const session = await pagefault().sessions.importBundle(file, { timeoutMs: LONGEST_MS });
       await queries.invalidateQueries({ queryKey: ["sessions"] });
       void navigate(`/sessions/${encodeURIComponent(session.id)}`);
     } catch (problem) {

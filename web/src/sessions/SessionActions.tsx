@@ -3,7 +3,7 @@ import type { DeletionReceipt, SessionRecord } from "@pagefault/client";
 import { Failure, fileSize, visibleName } from "@pagefault/react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { Link } from "react-router";
+import { Link, useNavigate } from "react-router";
 
 import { pagefault } from "../api/client";
 import { ACTIONS, SESSIONS } from "../words/sessions";
@@ -17,17 +17,26 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
   const [receipt, setReceipt] = useState<DeletionReceipt>();
   const [said, setSaid] = useState("");
   const [failure, setFailure] = useState<unknown>(null);
+  const [isBusy, setBusy] = useState(false);
+  const menu = useRef<HTMLDetailsElement>(null);
+  const navigate = useNavigate();
   const path = encodeURIComponent(sessionId);
   const name = visibleName(sessionId);
 
   async function trying(what: () => Promise<void>) {
     setFailure(null);
+    setBusy(true);
     try {
       await what();
     } catch (problem) {
       setSaid("");
       setFailure(problem);
     }
+    setBusy(false);
+  }
+
+  function closeMenu() {
+    if (menu.current !== null) menu.current.open = false;
   }
 
   const save = () =>
@@ -51,15 +60,22 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
 
   return (
     <>
-      <details className="menu">
+      <details
+        ref={menu}
+        className="menu"
+        onKeyDown={({ key }) => key === "Escape" && closeMenu()}
+        onBlur={({ currentTarget, relatedTarget }) => {
+          if (relatedTarget !== null && !currentTarget.contains(relatedTarget)) closeMenu();
+        }}
+      >
         <summary className="button">{ACTIONS.open}</summary>
         <div className="menu-items">
           <Link to={`/sessions/${path}/model`}>{ACTIONS.model}</Link>
           <Link to={`/compare?a=${path}`}>{ACTIONS.compare}</Link>
-          <button type="button" onClick={() => void save()}>
+          <button type="button" disabled={isBusy} onClick={() => void save()}>
             {ACTIONS.export}
           </button>
-          <button type="button" className="bad" onClick={() => void ask()}>
+          <button type="button" className="bad" disabled={isBusy} onClick={() => void ask()}>
             {ACTIONS.delete}
           </button>
         </div>
@@ -70,7 +86,13 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
       {failure !== null && <Failure failure={failure} />}
       <dialog ref={dialog} className="ask-dialog" aria-labelledby="delete-title">
         {receipt !== undefined ? (
-          <Receipt receipt={receipt} onClose={() => dialog.current?.close()} />
+          <Receipt
+            receipt={receipt}
+            onClose={() => {
+              dialog.current?.close();
+              void navigate("/sessions");
+            }}
+          />
         ) : (
           session !== undefined && (
             <div className="ask">
@@ -86,7 +108,12 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
                 <button type="button" className="button" onClick={() => dialog.current?.close()}>
                   {ACTIONS.cancel}
                 </button>
-                <button type="button" className="button danger" onClick={() => void remove()}>
+                <button
+                  type="button"
+                  className="button danger"
+                  disabled={isBusy}
+                  onClick={() => void remove()}
+                >
                   {ACTIONS.deleteNow}
                 </button>
               </div>

@@ -79,7 +79,13 @@ function FoundSessions({ q }: { q: string }) {
   const sessions = found.data.pages.flatMap((page) => page.items);
   if (sessions.length === 0) {
     return (
-      <div className="session-list-items scroller">
+      // It may scroll, so it has to be reachable by keyboard.
+      <div
+        className="session-list-items scroller"
+        role="region"
+        tabIndex={0}
+        aria-label={SESSIONS.noneTitle}
+      >
         <NoneFound q={q} />
         {q !== "" && <SessionsWithWords q={q} listed={sessions} />}
       </div>

@@ -1,5 +1,6 @@
 /** What the comparison of two sessions says. */
 export const COMPARE = {
+  cut: (shown: string, all: string) => `Shown are the first ${shown} of ${all} lines.`,
   title: "Compare",
   first: "First session",
   second: "Second session",
