@@ -2,7 +2,7 @@
  * The pages of a PDF, drawn when they come near. What draws them is loaded then, and works in a
  * worker of our own origin; scripts and forms of the document are never run.
  */
-import { Failure } from "@pagefault/react";
+import { Failure, visibleText } from "@pagefault/react";
 import { useQuery } from "@tanstack/react-query";
 import type { PDFDocumentProxy } from "pdfjs-dist";
 import { useEffect, useRef, useState } from "react";
@@ -73,7 +73,7 @@ function PdfPage({ pdf, number }: { pdf: PDFDocumentProxy; number: number }) {
 
   return (
     <div ref={box} className="pdf-page">
-      <canvas ref={canvas} role="img" aria-label={MEDIA.page(number, words)} />
+      <canvas ref={canvas} role="img" aria-label={MEDIA.page(number, visibleText(words))} />
     </div>
   );
 }
@@ -90,7 +90,10 @@ async function openPdf(id: string, signal: AbortSignal): Promise<PDFDocumentProx
     throw Object.assign(new Error(MEDIA.largePdf), { name: "LargePdf" });
   }
   const data = new Uint8Array(await answer.arrayBuffer());
-  return getDocument({ data, enableXfa: false, disableFontFace: true, verbosity: 0 }).promise;
+  const loading = getDocument({ data, enableXfa: false, disableFontFace: true, verbosity: 0 });
+  // Who has hidden it meanwhile wants neither the document nor its worker.
+  signal.addEventListener("abort", () => void loading.destroy());
+  return loading.promise;
 }
 
 async function drawPage(

@@ -7,7 +7,7 @@ import { alternative, factsText, reserved, type MediumFacts } from "./facts.ts";
 import type { Cue } from "./cues.ts";
 import { DownloadLink } from "./DownloadLink.tsx";
 import { clock } from "./measures.ts";
-import { MOST_DRAWN_BYTES, Waveform } from "./Waveform.tsx";
+import { MOST_DRAWN_BYTES, MOST_DRAWN_SECONDS, Waveform } from "./Waveform.tsx";
 import { WORDS } from "./words.ts";
 import { usePoster } from "./usePoster.ts";
 import { useSteadyUrl } from "./useSteadyUrl.ts";
@@ -81,7 +81,7 @@ export function Player(props: PlayerProps) {
       ) : kind === "audio" ? (
         <>
           <audio {...attributes} />
-          {id !== null && url !== undefined && (facts.size ?? Infinity) <= MOST_DRAWN_BYTES && (
+          {id !== null && url !== undefined && isDrawn(facts) && (
             <Waveform
               id={id}
               progress={total > 0 ? at / total : 0}
@@ -122,4 +122,9 @@ function isPresent(cues: readonly Cue[], index: number, at: number): boolean {
   if (start === undefined || at < start || at === 0) return false;
   const next = cues.slice(index + 1).find((cue) => cue.start !== undefined && cue.start > start);
   return next?.start === undefined || at < next.start;
+}
+
+/** Whether a recording is decoded only to be drawn: hours of speech are few bytes and much memory. */
+function isDrawn({ size, durationSeconds }: MediumFacts): boolean {
+  return (size ?? Infinity) <= MOST_DRAWN_BYTES && (durationSeconds ?? 0) <= MOST_DRAWN_SECONDS;
 }

@@ -13,6 +13,7 @@ interface WaveformProps {
 
 /** A larger recording is not decoded only to be drawn. */
 export const MOST_DRAWN_BYTES = 12_000_000;
+export const MOST_DRAWN_SECONDS = 30 * 60;
 const BARS = 160;
 const RATE = 8_000;
 const HEIGHT = 48;

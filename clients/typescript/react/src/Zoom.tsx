@@ -76,8 +76,9 @@ export function Zoom({ handle, url, alt, children }: ZoomProps) {
       ArrowUp: () => moved(0, MOVE_PX),
       ArrowDown: () => moved(0, -MOVE_PX),
     };
+    const isModified = event.altKey || event.ctrlKey || event.metaKey;
     const act = does[event.key];
-    if (act === undefined || !(event.target instanceof HTMLElement)) return;
+    if (isModified || act === undefined || !(event.target instanceof HTMLElement)) return;
     if (event.target.matches("select, input")) return;
     event.preventDefault();
     act();
