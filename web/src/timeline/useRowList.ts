@@ -12,6 +12,7 @@ import { type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRe
 
 import type { KeptPlace, Place } from "./placeKept";
 import { type Row, entriesOf } from "./rows";
+import { type EntryFocus, useEntryFocus } from "./useEntryFocus";
 
 const NEAR_END_PX = 48;
 const STILL_MS = 150;
@@ -35,6 +36,7 @@ export interface RowList {
   readonly goToStart: () => void;
   /** Bring an entry, or where it would be, to the upper edge, and hold it there. */
   readonly goTo: (seq: number) => void;
+  readonly focus: EntryFocus;
 }
 
 interface Asked {
@@ -198,9 +200,11 @@ export function useRowList(asked: Asked): RowList {
     // Whoever goes to another entry by keyboard is brought there, and stays.
     const onFocusIn = (event: FocusEvent) => {
       const entry = event.target instanceof Element ? event.target.closest("[data-seq]") : null;
-      if (entry === null) return;
+      const seq = Number((entry as HTMLElement | null)?.dataset["seq"]);
+      // The one that is held has it because one has gone there.
+      if (entry === null || seq === held.current?.seq) return;
       held.current = undefined;
-      if (Number((entry as HTMLElement).dataset["seq"]) !== last.current) isFollowing.current = false;
+      if (seq !== last.current) isFollowing.current = false;
     };
     const observer = new ResizeObserver(() => {
       if (isFollowing.current) toEnd();
@@ -225,7 +229,8 @@ export function useRowList(asked: Asked): RowList {
     };
   }, [keep]);
 
-  return { scroller, virtualizer, newCount, seen, goToEnd, goToStart, goTo };
+  const focus = useEntryFocus(scroller);
+  return { scroller, virtualizer, newCount, seen, goToEnd, goToStart, goTo, focus };
 }
 
 function measured(box: HTMLElement) {

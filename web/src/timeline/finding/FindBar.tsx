@@ -8,7 +8,7 @@ import { FINDING } from "../../words/finding";
 import { KEYS } from "../../words/keys";
 import { type Row, entriesOf } from "../rows";
 import type { RowList } from "../useRowList";
-import { useGoTo } from "../useGoTo";
+import { type GoToOptions, useGoTo } from "../useGoTo";
 import { GoToField } from "./GoToField";
 import { SessionSearch } from "./SessionSearch";
 import { type Filter, KINDS, type Kind, isEmptyFilter, nextWith, toolsIn } from "./filter";
@@ -35,7 +35,7 @@ const hasImage = (entry: OutlineEntry) => entry.images > 0;
 
 export function FindBar(props: FindBarProps) {
   const { sessionId, outline, all, rows, current, filter, setFilter, list } = props;
-  const goTo = useGoTo();
+  const navigate = useGoTo();
   const searchField = useRef<HTMLInputElement>(null);
   const goToField = useRef<HTMLInputElement>(null);
   const folded = useRef<HTMLDetailsElement>(null);
@@ -45,17 +45,31 @@ export function FindBar(props: FindBarProps) {
   const errors = useMemo(() => outline.filter(hasFailed).length, [outline]);
   const images = useMemo(() => outline.filter(hasImage).length, [outline]);
 
-  function jump(step: 1 | -1, has: (entry: OutlineEntry) => boolean) {
-    const seq = nextWith(outline, current, step, has);
+  /** Go there with the keyboard, which acts on that entry then. */
+  function goTo(seq: number, how?: GoToOptions) {
+    navigate(seq, how);
+    list.focus.giveTo(seq);
+  }
+
+  function next(step: 1 | -1, has: (entry: OutlineEntry) => boolean) {
+    return nextWith(outline, list.focus.seen() ?? current, step, has);
+  }
+
+  function pressed(seq: number | undefined) {
     if (seq !== undefined) goTo(seq, { replace: true });
+  }
+
+  // Who presses a button means to press it again.
+  function clicked(seq: number | undefined) {
+    if (seq !== undefined) navigate(seq, { replace: true });
   }
 
   function move(step: 1 | -1) {
     // By rows: an answer may have a number far behind those of the rows that follow.
+    const from = list.focus.seen() ?? current;
     const steps = rows.filter((row) => row.kind !== "day");
-    const at = steps.findIndex((row) => entriesOf(row).some(({ seq }) => seq === current));
-    const next = at === -1 ? steps.find(({ seq }) => seq > current) : steps[at + step];
-    if (next !== undefined) goTo(next.seq, { replace: true });
+    const at = steps.findIndex((row) => entriesOf(row).some(({ seq }) => seq === from));
+    pressed((at === -1 ? steps.find(({ seq }) => seq > from) : steps[at + step])?.seq);
   }
 
   function focusGoTo() {
@@ -68,15 +82,15 @@ export function FindBar(props: FindBarProps) {
     { key: "k", said: KEYS.previous, run: () => move(-1) },
     { key: "/", said: KEYS.search, run: () => searchField.current?.focus() },
     { key: "g", said: KEYS.goTo, run: focusGoTo },
-    { key: "e", said: KEYS.nextError, run: () => jump(1, hasFailed) },
-    { key: "E", said: KEYS.previousError, run: () => jump(-1, hasFailed) },
-    { key: "i", said: KEYS.nextImage, run: () => jump(1, hasImage) },
-    { key: "I", said: KEYS.previousImage, run: () => jump(-1, hasImage) },
+    { key: "e", said: KEYS.nextError, run: () => pressed(next(1, hasFailed)) },
+    { key: "E", said: KEYS.previousError, run: () => pressed(next(-1, hasFailed)) },
+    { key: "i", said: KEYS.nextImage, run: () => pressed(next(1, hasImage)) },
+    { key: "I", said: KEYS.previousImage, run: () => pressed(next(-1, hasImage)) },
   ]);
 
   const controls = (
     <>
-      <GoToField outline={outline} current={current} field={goToField} />
+      <GoToField outline={outline} current={current} field={goToField} goTo={goTo} />
       <div className="find-jumps">
         <button type="button" className="button" onClick={list.goToStart}>
           {FINDING.start}
@@ -89,7 +103,7 @@ export function FindBar(props: FindBarProps) {
             name={`${FINDING.errors} ${errors}`}
             before={FINDING.previousError}
             after={FINDING.nextError}
-            onStep={(step) => jump(step, hasFailed)}
+            onStep={(step) => clicked(next(step, hasFailed))}
           />
         )}
         {images > 0 && (
@@ -97,7 +111,7 @@ export function FindBar(props: FindBarProps) {
             name={`${FINDING.images} ${images}`}
             before={FINDING.previousImage}
             after={FINDING.nextImage}
-            onStep={(step) => jump(step, hasImage)}
+            onStep={(step) => clicked(next(step, hasImage))}
           />
         )}
       </div>
@@ -151,7 +165,7 @@ export function FindBar(props: FindBarProps) {
   );
   return (
     <div className="find-bar" role="search" aria-label={FINDING.toolbar}>
-      <SessionSearch sessionId={sessionId} field={searchField} />
+      <SessionSearch sessionId={sessionId} field={searchField} goTo={goTo} />
       {isNarrow ? (
         <details ref={folded} className="find-more">
           <summary>{FINDING.more}</summary>

@@ -3,20 +3,19 @@ import type { OutlineEntry } from "@pagefault/client";
 import { type RefObject, useId, useState } from "react";
 
 import { FINDING } from "../../words/finding";
-import { useGoTo } from "../useGoTo";
 
 interface GoToFieldProps {
   readonly outline: readonly OutlineEntry[];
   /** The number of the entry that is read. */
   readonly current: number;
   readonly field: RefObject<HTMLInputElement | null>;
+  readonly goTo: (seq: number) => void;
 }
 
-export function GoToField({ outline, current, field }: GoToFieldProps) {
+export function GoToField({ outline, current, field, goTo }: GoToFieldProps) {
   const [text, setText] = useState("");
   const [isRefused, setRefused] = useState(false);
   const noteId = useId();
-  const goTo = useGoTo();
 
   function go() {
     const seq = seqAt(text.trim(), outline, current);

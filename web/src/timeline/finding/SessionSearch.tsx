@@ -9,16 +9,16 @@ import { pagefault } from "../../api/client";
 import { Failure } from "../../shared/states";
 import { useTyped } from "../../shared/useTyped";
 import { FINDING } from "../../words/finding";
-import { useGoTo } from "../useGoTo";
 
 const MOST_HITS = 30;
 
 interface SessionSearchProps {
   readonly sessionId: string;
   readonly field: RefObject<HTMLInputElement | null>;
+  readonly goTo: (seq: number) => void;
 }
 
-export function SessionSearch({ sessionId, field }: SessionSearchProps) {
+export function SessionSearch({ sessionId, field, goTo }: SessionSearchProps) {
   const navigate = useNavigate();
   const { search, hash } = useLocation();
   const asked = new URLSearchParams(search).get("find") ?? "";
@@ -55,7 +55,14 @@ export function SessionSearch({ sessionId, field }: SessionSearchProps) {
         }}
       />
       {isOpen && asked !== "" && (
-        <Hits sessionId={sessionId} asked={asked} onChosen={() => setOpen(false)} />
+        <Hits
+          sessionId={sessionId}
+          asked={asked}
+          onChosen={(seq) => {
+            setOpen(false);
+            goTo(seq);
+          }}
+        />
       )}
     </div>
   );
@@ -64,7 +71,7 @@ export function SessionSearch({ sessionId, field }: SessionSearchProps) {
 interface HitsProps {
   readonly sessionId: string;
   readonly asked: string;
-  readonly onChosen: () => void;
+  readonly onChosen: (seq: number) => void;
 }
 
 function Hits({ sessionId, asked, onChosen }: HitsProps) {
@@ -96,8 +103,7 @@ function Hits({ sessionId, asked, onChosen }: HitsProps) {
   );
 }
 
-function HitView({ hit, onChosen }: { hit: SearchResult; onChosen: () => void }) {
-  const goTo = useGoTo();
+function HitView({ hit, onChosen }: { hit: SearchResult; onChosen: HitsProps["onChosen"] }) {
   const { seq } = hit;
   const said = (
     <>
@@ -120,10 +126,7 @@ function HitView({ hit, onChosen }: { hit: SearchResult; onChosen: () => void })
     <button
       type="button"
       className="find-hit"
-      onClick={() => {
-        onChosen();
-        goTo(seq);
-      }}
+      onClick={() => onChosen(seq)}
     >
       {said}
     </button>
