@@ -6,6 +6,8 @@ from playwright.sync_api import expect
 
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
+from tests.contract.render_cases import image_block
+from tests.kit import media
 from tests.kit.servers import LiveService
 
 VIEWS = {
@@ -174,3 +176,49 @@ def test_call_and_result_are_one_card_that_stays_folded(
     expect(cards.nth(1).locator(".call-body")).to_be_hidden()
     shop.written(writer, [shop.tool_result("third.tool", "third.tool", "Late.")])
     expect(cards.nth(2)).to_contain_text("Late.")
+
+
+def test_jumps_and_counts_stay_in_what_a_filter_shows(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    picture = image_block(media.png(20, 20))
+    for number in range(1, 41):
+        tool = "camera" if number % 4 == 0 else "logs.read"
+        result = shop.content(shop.text(f"Result {number}."), picture)
+        is_failure = number % 10 == 0
+        shop.written(writer, [shop.tool_result(tool, f"c{number}", result, success=not is_failure)])
+    tab = open_tab(open_service)
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}?tool=camera#1")
+    expect(page.get_by_text("10 of 40 entries shown")).to_be_visible()
+    expect(page.get_by_role("group", name="Errors 2 of 4")).to_be_visible()
+    expect(page.get_by_role("group", name="Images 10 of 40")).to_be_visible()
+    current = page.locator('[aria-current="location"]')
+    for key, seq in [("e", 20), ("i", 24), ("e", 40), ("e", 40), ("I", 36), ("E", 20), ("E", 20)]:
+        page.keyboard.press(key)
+        expect(current).to_have_attribute("data-seq", f"{seq}")
+    page.get_by_role("button", name="Next image").click()
+    expect(current).to_have_attribute("data-seq", "24")
+    # A number that is hidden leads to the next that is shown, and that is said.
+    page.get_by_label("Number of an entry, or a time").fill("30")
+    page.keyboard.press("Enter")
+    expect(current).to_have_attribute("data-seq", "32")
+    expect(page.get_by_role("alert")).to_contain_text("Entry 30 is not shown")
+    # The map is one of what is shown.
+    map_of_shown = page.get_by_role("slider", name="Where in the session")
+    expect(map_of_shown).to_have_attribute("aria-valuemax", "10")
+    map_of_shown.press("Home")
+    expect(page.locator('[data-seq="4"]')).to_be_in_viewport()
+    # What comes and is hidden is not counted as new.
+    tab.await_live()
+    last = "camera", "c42", "The last one."
+    shop.written(writer, [shop.message("user", "Hurry."), shop.tool_result(*last)])
+    expect(page.get_by_role("button", name="1 new entry")).to_be_visible()
+    expect(page.get_by_text("11 of 42 entries shown")).to_be_visible()
+    # A hit that is hidden takes the filter away.
+    page.get_by_label("Search in this session").fill('"Result 7"')
+    hit = page.locator(".find-hit", has_text="Hidden by the filter")
+    hit.click()
+    expect(current).to_have_attribute("data-seq", "7")
+    expect(page.get_by_role("search").get_by_text("42 entries", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="new entr")).to_have_count(0)

@@ -41,20 +41,24 @@ export interface RowList {
 
 interface Asked {
   readonly rows: readonly Row[];
-  readonly outline: readonly OutlineEntry[];
-  /** All entries above this number are in the outline. */
+  /** The entries of the rows, in the order of their numbers. */
+  readonly entries: readonly OutlineEntry[];
+  /** What the rows were chosen by: what comes with another filter is not new. */
+  readonly filter: string;
+  /** All entries above this number are there. */
   readonly lower: number;
   readonly place: KeptPlace;
   readonly estimate: (row: Row) => number;
 }
 
 export function useRowList(asked: Asked): RowList {
-  const { rows, outline, lower, estimate } = asked;
+  const { rows, entries, filter, lower, estimate } = asked;
   const { start, keep } = asked.place;
   const scroller = useRef<HTMLDivElement>(null);
   const isFollowing = useRef(start === undefined || start === "end");
   const held = useRef<Place>(undefined);
   const last = useRef<number>(undefined);
+  const lastFilter = useRef(filter);
   const latest = useRef({ rows, lower });
   const [newCount, setNewCount] = useState(0);
   const [seen, setSeen] = useState<number>();
@@ -132,15 +136,18 @@ export function useRowList(asked: Asked): RowList {
   }, [start, keep]);
 
   useLayoutEffect(() => {
-    const newest = outline.at(-1)?.seq;
-    const before = last.current;
+    const newest = entries.at(-1)?.seq;
+    const isSameFilter = lastFilter.current === filter;
+    const before = isSameFilter ? last.current : newest;
     last.current = newest;
+    lastFilter.current = filter;
+    if (!isSameFilter) setNewCount(0);
     hold();
     if (isFollowing.current) toEnd();
     else if (before !== undefined && newest !== undefined && newest > before) {
-      setNewCount((count) => count + countAbove(outline, before));
+      setNewCount((count) => count + countAbove(entries, before));
     }
-  }, [rows, outline, lower, start]);
+  }, [rows, entries, filter, lower, start]);
 
   // Rows get their true heights when they come near; the end, and what is held, move away then.
   const height = virtualizer.getTotalSize();
@@ -261,8 +268,8 @@ function indexOf(rows: readonly Row[], seq: number): number {
   return next;
 }
 
-function countAbove(outline: readonly OutlineEntry[], seq: number): number {
+function countAbove(entries: readonly OutlineEntry[], seq: number): number {
   let count = 0;
-  for (let at = outline.length - 1; (outline[at]?.seq ?? 0) > seq; at -= 1) count += 1;
+  for (let at = entries.length - 1; (entries[at]?.seq ?? 0) > seq; at -= 1) count += 1;
   return count;
 }

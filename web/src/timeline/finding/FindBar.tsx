@@ -16,7 +16,11 @@ import "./finding.css";
 
 interface FindBarProps {
   readonly sessionId: string;
+  /** All entries, and those that fit the filter. */
   readonly outline: readonly OutlineEntry[];
+  readonly shown: readonly OutlineEntry[];
+  /** All entries above this number are there. */
+  readonly lower: number;
   /** All rows, and those that fit the filter. */
   readonly all: readonly Row[];
   readonly rows: readonly Row[];
@@ -34,16 +38,15 @@ const hasFailed = (entry: OutlineEntry) => entry.failed;
 const hasImage = (entry: OutlineEntry) => entry.images > 0;
 
 export function FindBar(props: FindBarProps) {
-  const { sessionId, outline, all, rows, current, filter, setFilter, list } = props;
+  const { sessionId, outline, shown, all, rows, current, filter, setFilter, list } = props;
   const navigate = useGoTo();
   const searchField = useRef<HTMLInputElement>(null);
   const goToField = useRef<HTMLInputElement>(null);
   const folded = useRef<HTMLDetailsElement>(null);
   const isNarrow = useSyncExternalStore(watchWidth, () => NARROW.matches);
   const tools = useMemo(() => toolsIn(all), [all]);
-  const shown = useMemo(() => rows.reduce((sum, row) => sum + entriesOf(row).length, 0), [rows]);
-  const errors = useMemo(() => outline.filter(hasFailed).length, [outline]);
-  const images = useMemo(() => outline.filter(hasImage).length, [outline]);
+  const errors = useMemo(() => countsOf(shown, outline, hasFailed), [shown, outline]);
+  const images = useMemo(() => countsOf(shown, outline, hasImage), [shown, outline]);
 
   /** Go there with the keyboard, which acts on that entry then. */
   function goTo(seq: number, how?: GoToOptions) {
@@ -52,7 +55,7 @@ export function FindBar(props: FindBarProps) {
   }
 
   function next(step: 1 | -1, has: (entry: OutlineEntry) => boolean) {
-    return nextWith(outline, list.focus.seen() ?? current, step, has);
+    return nextWith(shown, list.focus.seen() ?? current, step, has);
   }
 
   function pressed(seq: number | undefined) {
@@ -90,7 +93,14 @@ export function FindBar(props: FindBarProps) {
 
   const controls = (
     <>
-      <GoToField outline={outline} current={current} field={goToField} goTo={goTo} />
+      <GoToField
+        entries={shown}
+        newest={outline.at(-1)?.seq ?? 0}
+        lower={props.lower}
+        current={current}
+        field={goToField}
+        goTo={goTo}
+      />
       <div className="find-jumps">
         <button type="button" className="button" onClick={list.goToStart}>
           {FINDING.start}
@@ -98,17 +108,17 @@ export function FindBar(props: FindBarProps) {
         <button type="button" className="button" onClick={list.goToEnd}>
           {FINDING.end}
         </button>
-        {errors > 0 && (
+        {errors.all > 0 && (
           <Steps
-            name={`${FINDING.errors} ${errors}`}
+            name={FINDING.errors(errors.shown, errors.all)}
             before={FINDING.previousError}
             after={FINDING.nextError}
             onStep={(step) => clicked(next(step, hasFailed))}
           />
         )}
-        {images > 0 && (
+        {images.all > 0 && (
           <Steps
-            name={`${FINDING.images} ${images}`}
+            name={FINDING.images(images.shown, images.all)}
             before={FINDING.previousImage}
             after={FINDING.nextImage}
             onStep={(step) => clicked(next(step, hasImage))}
@@ -158,14 +168,19 @@ export function FindBar(props: FindBarProps) {
           </button>
         )}
         <span className="small quiet" role="status">
-          {FINDING.shown(shown, outline.length)}
+          {FINDING.shown(shown.length, outline.length)}
         </span>
       </div>
     </>
   );
   return (
     <div className="find-bar" role="search" aria-label={FINDING.toolbar}>
-      <SessionSearch sessionId={sessionId} field={searchField} goTo={goTo} />
+      <SessionSearch
+        sessionId={sessionId}
+        field={searchField}
+        isShown={(seq) => isEmptyFilter(filter) || shown.some((entry) => entry.seq === seq)}
+        goTo={goTo}
+      />
       {isNarrow ? (
         <details ref={folded} className="find-more">
           <summary>{FINDING.more}</summary>
@@ -176,6 +191,15 @@ export function FindBar(props: FindBarProps) {
       )}
     </div>
   );
+}
+
+/** How many entries have something, of those that are shown and of all. */
+function countsOf(
+  shown: readonly OutlineEntry[],
+  all: readonly OutlineEntry[],
+  has: (entry: OutlineEntry) => boolean,
+) {
+  return { shown: shown.filter(has).length, all: all.filter(has).length };
 }
 
 interface StepsProps {

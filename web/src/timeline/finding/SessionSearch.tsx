@@ -9,16 +9,19 @@ import { pagefault } from "../../api/client";
 import { Failure } from "../../shared/states";
 import { useTyped } from "../../shared/useTyped";
 import { FINDING } from "../../words/finding";
+import type { GoToOptions } from "../useGoTo";
 
 const MOST_HITS = 30;
 
 interface SessionSearchProps {
   readonly sessionId: string;
   readonly field: RefObject<HTMLInputElement | null>;
-  readonly goTo: (seq: number) => void;
+  /** Whether the filter lets an entry be seen. */
+  readonly isShown: (seq: number) => boolean;
+  readonly goTo: (seq: number, options: GoToOptions) => void;
 }
 
-export function SessionSearch({ sessionId, field, goTo }: SessionSearchProps) {
+export function SessionSearch({ sessionId, field, isShown, goTo }: SessionSearchProps) {
   const navigate = useNavigate();
   const { search, hash } = useLocation();
   const asked = new URLSearchParams(search).get("find") ?? "";
@@ -58,9 +61,10 @@ export function SessionSearch({ sessionId, field, goTo }: SessionSearchProps) {
         <Hits
           sessionId={sessionId}
           asked={asked}
+          isShown={isShown}
           onChosen={(seq) => {
             setOpen(false);
-            goTo(seq);
+            goTo(seq, { unfiltered: !isShown(seq) });
           }}
         />
       )}
@@ -71,10 +75,11 @@ export function SessionSearch({ sessionId, field, goTo }: SessionSearchProps) {
 interface HitsProps {
   readonly sessionId: string;
   readonly asked: string;
+  readonly isShown: (seq: number) => boolean;
   readonly onChosen: (seq: number) => void;
 }
 
-function Hits({ sessionId, asked, onChosen }: HitsProps) {
+function Hits({ sessionId, asked, isShown, onChosen }: HitsProps) {
   const found = useQuery({
     queryKey: ["session-search", sessionId, asked],
     queryFn: async ({ signal }) => {
@@ -95,7 +100,11 @@ function Hits({ sessionId, asked, onChosen }: HitsProps) {
       <ol>
         {(found.data ?? []).map((hit) => (
           <li key={`${hit.kind} ${hit.id}`}>
-            <HitView hit={hit} onChosen={onChosen} />
+            <HitView
+              hit={hit}
+              isHidden={hit.seq !== null && !isShown(hit.seq)}
+              onChosen={onChosen}
+            />
           </li>
         ))}
       </ol>
@@ -103,12 +112,20 @@ function Hits({ sessionId, asked, onChosen }: HitsProps) {
   );
 }
 
-function HitView({ hit, onChosen }: { hit: SearchResult; onChosen: HitsProps["onChosen"] }) {
+interface HitViewProps {
+  readonly hit: SearchResult;
+  /** Whether the filter hides it; it is taken away then. */
+  readonly isHidden: boolean;
+  readonly onChosen: (seq: number) => void;
+}
+
+function HitView({ hit, isHidden, onChosen }: HitViewProps) {
   const { seq } = hit;
   const said = (
     <>
       <span className="find-hit-title">
-        {seq !== null && <code>#{seq}</code>} {visibleName(hit.title ?? hit.kind)}
+        {seq !== null && <code>#{seq}</code>} {visibleName(hit.title ?? hit.kind)}{" "}
+        {isHidden && <span className="label">{FINDING.hidden}</span>}
       </span>
       {hit.snippet !== null && <span className="small">{visibleText(hit.snippet)}</span>}
     </>
