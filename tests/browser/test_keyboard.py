@@ -160,3 +160,49 @@ def top_of(page: Page, seq: int) -> float:
         seq,
     )
     return top
+
+
+@pytest.mark.parametrize("width", [390, 1_440])
+def test_links_skip_to_each_part_that_is_there(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client, width: int
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    tab = open_tab(open_service, viewport={"width": width, "height": 900})
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}#3")
+    expect(tab.entries.last).to_be_attached()
+    parts = {
+        "Skip to the content": page.locator("main"),
+        "Skip to the session list": page.get_by_role("region", name="Sessions"),
+        "Skip to the filters": page.get_by_role("group", name="Filters"),
+        "Skip to the timeline": page.get_by_role("region", name="Entries"),
+    }
+    if width < 960:
+        del parts["Skip to the session list"]
+    links = page.get_by_role("navigation", name="Skip to").get_by_role("link")
+    expect(links).to_have_text(list(parts))
+    for number, (name, part) in enumerate(parts.items(), 1):
+        page.evaluate("() => { document.activeElement.blur(); getSelection().removeAllRanges(); }")
+        page.reload()
+        expect(links).to_have_count(len(parts))
+        for _ in range(number):
+            page.keyboard.press("Tab")
+        expect(links.get_by_text(name)).to_be_focused()
+        expect(links.get_by_text(name)).to_be_in_viewport()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.keyboard.press("Enter")
+        expect(part).to_be_focused()
+        expect(links.get_by_text(name)).not_to_be_in_viewport()
+        # The place of the reader stays in the address.
+        assert page.url.endswith("#3")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("region", name="Entries").locator(":focus")).to_have_count(1)
+    for path, said in [
+        ("/sessions", ["Skip to the content", "Skip to the session list"]),
+        ("/upload", ["Skip to the content"]),
+        ("/pages", ["Skip to the content", "Skip to the filters", "Skip to the pages"]),
+        (f"/sessions/{shop.SESSION}/model", ["Skip to the content", "Skip to the entries"]),
+        ("/search?q=checkout", ["Skip to the content", "Skip to the hits"]),
+    ]:
+        tab.open(path)
+        expect(links).to_have_text(said)

@@ -6,7 +6,9 @@ import { type CSSProperties, useEffect, useMemo, useRef, useState } from "react"
 import { Link, useLocation } from "react-router";
 
 import { numberText } from "../shared/formats";
+import { useSkipTarget } from "../shell/skipTargets";
 import { MODEL } from "../words/model";
+import { SHELL } from "../words/shell";
 import { EntryRendering } from "./EntryRendering";
 import { type ModelRow, rowsOf } from "./rows";
 
@@ -22,6 +24,7 @@ const ROW_PX = 73;
 export function EntryList({ sessionId, target, entries, loss }: EntryListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const { hash } = useLocation();
+  useSkipTarget("entries", SHELL.skipTo.entries);
   const { rows, lastEvicted, elsewhere } = useMemo(() => rowsOf(entries, loss), [entries, loss]);
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -42,6 +45,7 @@ export function EntryList({ sessionId, target, entries, loss }: EntryListProps) 
       {elsewhere.length > 0 && <Losses losses={elsewhere} />}
       <div
         ref={scroller}
+        id="entries"
         className="model-entries scroller"
         role="region"
         tabIndex={0}

@@ -11,7 +11,9 @@ import { PageRow } from "./PageRow";
 import { MODALITIES } from "./pageWords";
 import { usePageEvents } from "./usePageEvents";
 import { type PageFilter, useFoundPages } from "./usePages";
+import { useSkipTarget } from "../shell/skipTargets";
 import { PAGES } from "../words/pages";
+import { SHELL } from "../words/shell";
 import "./pages.css";
 
 export function PagesView() {
@@ -21,6 +23,7 @@ export function PagesView() {
   const live = usePageEvents();
   const pages = found.data?.pages.flatMap((list) => list.items) ?? [];
   const isSearch = filter.words !== "";
+  useSkipTarget("pages", SHELL.skipTo.pages, pages.length > 0);
   usePageTitle(isSearch ? `Pages with ${visibleName(filter.words)}` : "Pages");
 
   return (
@@ -37,7 +40,7 @@ export function PagesView() {
       {found.isError && <Failure failure={found.error} onRetry={() => void found.refetch()} />}
       {found.isSuccess && pages.length === 0 && <NothingFound filter={filter} />}
       {pages.length > 0 && (
-        <ul className="page-list" aria-label={isSearch ? PAGES.best : PAGES.newest}>
+        <ul id="pages" className="page-list" aria-label={isSearch ? PAGES.best : PAGES.newest}>
           {pages.map((page) => (
             <PageRow key={page.page_id} page={page} />
           ))}

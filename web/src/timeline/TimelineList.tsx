@@ -4,6 +4,8 @@ import { type SessionEntries, visibleName } from "@pagefault/react";
 import { type KeyboardEvent, useEffect, useState } from "react";
 
 import { Failure } from "../shared/states";
+import { useSkipTarget } from "../shell/skipTargets";
+import { SHELL } from "../words/shell";
 import { TIMELINE } from "../words/timeline";
 import { DayRow } from "./DayRow";
 import { RowView } from "./entries/RowView";
@@ -29,6 +31,7 @@ const LOOK_AHEAD = 10;
 
 export function TimelineList(props: TimelineListProps) {
   const { list, rows, bodies, named, lower, failure } = props;
+  useSkipTarget("timeline", SHELL.skipTo.timeline);
   const { virtualizer, scroller } = list;
   const drawn = virtualizer.getVirtualItems();
   const first = drawn[0]?.index ?? 0;
@@ -54,6 +57,7 @@ export function TimelineList(props: TimelineListProps) {
     <div className="timeline-window">
       <div
         ref={scroller}
+        id="timeline"
         className="timeline-scroller scroller"
         tabIndex={0}
         role="region"

@@ -6,6 +6,8 @@
  */
 import { type RefObject, useLayoutEffect, useRef } from "react";
 
+import { focusOnce } from "../shared/focusOnce";
+
 export interface EntryFocus {
   /** Give the focus to an entry, now or when it is drawn. */
   readonly giveTo: (seq: number) => void;
@@ -31,7 +33,7 @@ export function useEntryFocus(scroller: RefObject<HTMLDivElement | null>): Entry
     const isElsewhere = active !== from && active !== document.body && active !== entry;
     if (isElsewhere) wanted.current = undefined;
     else if (entry !== null) {
-      focus(entry);
+      focusOnce(entry, { preventScroll: true });
       // What stands for an entry until it is loaded gives way to it.
       wanted.current = entry.getAttribute("aria-busy") === "true" ? { seq, from: entry } : undefined;
     }
@@ -54,12 +56,4 @@ export function useEntryFocus(scroller: RefObject<HTMLDivElement | null>): Entry
       return isSeen ? Number(entry.dataset["seq"]) : undefined;
     },
   };
-}
-
-/** Focus what takes the focus only now: a click into an entry must not take it from elsewhere. */
-function focus(entry: HTMLElement): void {
-  if (document.activeElement === entry) return;
-  entry.tabIndex = -1;
-  entry.addEventListener("blur", () => entry.removeAttribute("tabindex"), { once: true });
-  entry.focus({ preventScroll: true });
 }

@@ -17,6 +17,7 @@ export const COMPARE = {
     lasted: "From first to last",
   },
   loading: "both sessions",
+  pairs: "Entries side by side",
   same: "The same",
   differs: "Differs",
   onlyFirst: "Only in the first",

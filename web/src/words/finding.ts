@@ -25,6 +25,7 @@ export const FINDING = {
   nextImage: "Next image",
   errors: (shown: number, all: number) => `Errors ${of(shown, all)}`,
   images: (shown: number, all: number) => `Images ${of(shown, all)}`,
+  filters: "Filters",
   tool: "Tool",
   allTools: "All tools",
   kind: "Kind",

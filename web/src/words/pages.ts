@@ -18,6 +18,7 @@ export const PAGES = {
   noneLike: "No page is like that",
   noneTitle: "There are no pages yet",
   none: "An agent writes them with PUT /api/pages/ID.",
+  filters: "Filters",
   words: "Words",
   wordsHint: 'budget "a phrase" begin*',
   session: "Session",

@@ -4,8 +4,10 @@ import { visibleName } from "@pagefault/react";
 import { useMemo, useRef, useSyncExternalStore } from "react";
 
 import { useKeys } from "../../keys/useKeys";
+import { useSkipTarget } from "../../shell/skipTargets";
 import { FINDING } from "../../words/finding";
 import { KEYS } from "../../words/keys";
+import { SHELL } from "../../words/shell";
 import { type Row, entriesOf } from "../rows";
 import type { RowList } from "../useRowList";
 import { type GoToOptions, useGoTo } from "../useGoTo";
@@ -40,6 +42,7 @@ const hasImage = (entry: OutlineEntry) => entry.images > 0;
 export function FindBar(props: FindBarProps) {
   const { sessionId, outline, shown, all, rows, current, filter, setFilter, list } = props;
   const navigate = useGoTo();
+  useSkipTarget("filters", SHELL.skipTo.filters);
   const searchField = useRef<HTMLInputElement>(null);
   const goToField = useRef<HTMLInputElement>(null);
   const folded = useRef<HTMLDetailsElement>(null);
@@ -125,7 +128,7 @@ export function FindBar(props: FindBarProps) {
           />
         )}
       </div>
-      <div className="find-filters">
+      <div id="filters" className="find-filters" role="group" aria-label={FINDING.filters}>
         {tools.length > 0 && (
           <select
             aria-label={FINDING.tool}
