@@ -3,6 +3,7 @@
  * beside it blue where there are images, and red where a tool failed; and where one is in it.
  */
 import type { OutlineEntry } from "@pagefault/client";
+import { watchColours } from "@pagefault/react";
 import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef } from "react";
 
 import { TIMELINE } from "../words/timeline";
@@ -43,9 +44,7 @@ export function Minimap({ entries, current, goTo }: MinimapProps) {
     if (drawn === null) return undefined;
     const draw = () => drawLines(drawn, lines);
     draw();
-    const scheme = window.matchMedia("(prefers-color-scheme: dark)");
-    scheme.addEventListener("change", draw);
-    return () => scheme.removeEventListener("change", draw);
+    return watchColours(draw);
   }, [lines]);
 
   if (entries.length === 0) return null;

@@ -19,7 +19,7 @@ export const TIMELINE = {
   showAll: "Show all entries",
   map: "Where in the session",
   mapPlace: (seq: number, last: number) => `Entry ${seq} of ${last}`,
-  mapTitle: "Tokens are grey, images blue, errors red.",
+  mapTitle: "From left to right: tokens, images (blue), errors (red).",
 };
 
 export const ENTRY = {

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "react";
 
 import { usePagefault } from "./context.ts";
+import { watchColours } from "./watchColours.ts";
 import { WORDS } from "./words.ts";
 
 interface WaveformProps {
@@ -36,7 +37,11 @@ export function Waveform({ id, progress, onSeek }: WaveformProps) {
   }, [client, id]);
 
   useEffect(() => {
-    if (canvas.current !== null && peaks !== undefined) draw(canvas.current, peaks, progress);
+    const drawn = canvas.current;
+    if (drawn === null || peaks === undefined) return undefined;
+    const again = () => draw(drawn, peaks, progress);
+    again();
+    return watchColours(again);
   }, [peaks, progress]);
 
   if (peaks === undefined) return null;

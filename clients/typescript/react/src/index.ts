@@ -22,6 +22,7 @@ export { DownloadLink } from "./DownloadLink.tsx";
 export { FileCard } from "./FileCard.tsx";
 export { ForeignLink } from "./ForeignLink.tsx";
 export { Failure } from "./Failure.tsx";
+export { watchColours } from "./watchColours.ts";
 export { visibleName, visibleText } from "./visibleText.ts";
 export { isText, placeOf, shownAs, type Place, type Shown } from "./references.ts";
 export { clock, counted, duration, fileSize } from "./measures.ts";
