@@ -1,12 +1,15 @@
 """Every view on every screen: nothing is cut off, and what moves can be kept still."""
 
+import re
+
 import httpx
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
-from tests.contract.render_cases import image_block
+from tests.contract.page_requests import put
+from tests.contract.render_cases import audio_block, file_block, image_block
 from tests.kit import media
 from tests.kit.servers import LiveService
 
@@ -222,3 +225,33 @@ def test_jumps_and_counts_stay_in_what_a_filter_shows(
     expect(current).to_have_attribute("data-seq", "7")
     expect(page.get_by_role("search").get_by_text("42 entries", exact=True)).to_be_visible()
     expect(page.get_by_role("button", name="new entr")).to_have_count(0)
+
+
+def test_numbers_are_as_the_reader_writes_them(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    blocks = [
+        image_block(media.png(1_200, 20, noise=True)),
+        audio_block(media.wav(2.5), "audio/wav"),
+        file_block("log.txt", b"0123456789abcde\n" * 93_750, "text/plain"),
+    ]
+    members = {f"m{number}": number for number in range(1_500)}
+    result = shop.content(*blocks, structuredContent=members)
+    shop.written(writer, [shop.tool_result("look", "c", result)])
+    put(writer, "scored", content="x" * 12_000, importance=0.25)
+    tab = open_tab(open_service, locale="de-DE")
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}")
+    card = page.locator(".call-card")
+    for said in ("1.200 \u00d7 20 pixels", "2,5 s", "1,5 MB", "3 files kept, 1,"):
+        expect(card).to_contain_text(said)
+    expect(page.locator(".session-row")).to_contain_text("(1,")
+    card.get_by_text("Structured content").click()
+    expect(card.locator(".json-tree")).to_contain_text("1.500 members")
+    card.get_by_role("button", name="Enlarge").click()
+    expect(page.get_by_role("button", name="100\xa0%")).to_be_visible()
+    page.keyboard.press("Escape")
+    tab.open("/pages/scored")
+    for said in ("12,0 kB", "0,25"):
+        expect(page.locator(".page-facts")).to_contain_text(said)
+    expect(page.locator("body")).not_to_contain_text(re.compile(r"\d\.\d [kM]?B\b"))

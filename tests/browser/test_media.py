@@ -62,7 +62,7 @@ def test_image_is_enlarged_moved_and_compared_with_what_a_model_gets(
     expect(image).to_have_css("transform", "matrix(1.25, 0, 0, 1.25, -60, 0)")
     page.keyboard.press("0")
     expect(image).to_have_css("transform", "matrix(1, 0, 0, 1, 0, 0)")
-    dialog.get_by_role("button", name="100 %").click()
+    dialog.get_by_role("button", name="100%").click()
     expect(image).not_to_have_css("transform", "matrix(1, 0, 0, 1, 0, 0)")
     expect(dialog.get_by_text("A reduced copy:")).to_be_visible()
     copy = dialog.get_by_role("img", name="What a model gets of it")

@@ -76,7 +76,7 @@ function FindingView({ finding }: { finding: Finding }) {
         <code>{rule}</code> {visibleText(demands)}
       </p>
       {limit != null && actual != null && (
-        <p className="small">{DOCTOR.limit(`${limit}`, `${actual}`)}</p>
+        <p className="small">{DOCTOR.limit(valueText(limit), valueText(actual))}</p>
       )}
       <p className="small">
         <strong>{DOCTOR.fix}</strong> {visibleText(fix)}
@@ -86,6 +86,10 @@ function FindingView({ finding }: { finding: Finding }) {
       </p>
     </div>
   );
+}
+
+function valueText(value: NonNullable<Finding["limit"]>): string {
+  return typeof value === "number" ? numberText(value) : `${value}`;
 }
 
 interface GivenMessageProps {

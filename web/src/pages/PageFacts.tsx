@@ -1,6 +1,14 @@
 /** What is said about a page: by its writer, and by the service that measured it. */
 import type { PageRecord } from "@pagefault/client";
-import { clock, counted, duration, fileSize, visibleText } from "@pagefault/react";
+import {
+  clock,
+  counted,
+  dimensionsText,
+  duration,
+  fileSize,
+  numberText,
+  visibleText,
+} from "@pagefault/react";
 import type { ReactNode } from "react";
 import { Link } from "react-router";
 
@@ -28,14 +36,14 @@ export function PageFacts({ page }: { page: PageRecord }) {
       <Fact name="Duration">{seconds(media?.duration_seconds ?? page.duration_seconds)}</Fact>
       <Fact name="Schema">{words(page.schema_name)}</Fact>
       <Fact name="Size">{page.size_bytes === null ? null : fileSize(page.size_bytes)}</Fact>
-      <Fact name="Tokens">{`about ${page.size_tokens}`}</Fact>
+      <Fact name="Tokens">{`about ${numberText(page.size_tokens)}`}</Fact>
       <Fact name="Shown at">{levelName(page.compression_level)}</Fact>
-      <Fact name="Importance">{`${page.importance}`}</Fact>
+      <Fact name="Importance">{numberText(page.importance)}</Fact>
       <Fact name="Written">
         <TimeText at={page.created_at} />
       </Fact>
       <Fact name="Changed">
-        <TimeText at={page.updated_at} />{PAGES.version(page.version)}
+        <TimeText at={page.updated_at} />{PAGES.version(numberText(page.version))}
       </Fact>
       <Fact name="Read">{reads(page)}</Fact>
       <Fact name="Comes from">
@@ -85,7 +93,7 @@ function seconds(value: number | null): string | null {
 function dimensions(page: PageRecord): string | null {
   const width = page.media?.width ?? page.dimensions?.[0];
   const height = page.media?.height ?? page.dimensions?.[1];
-  return width == null || height == null ? null : `${width} × ${height}`;
+  return width == null || height == null ? null : dimensionsText(width, height);
 }
 
 function reads(page: PageRecord): ReactNode {

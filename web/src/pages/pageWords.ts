@@ -1,6 +1,6 @@
 /** The words for what pages have: levels, origins, modalities, targets. */
 import type { Level, Modality, PageSummary, RenderPageData } from "@pagefault/client";
-import { counted, duration, fileSize } from "@pagefault/react";
+import { counted, dimensionsText, duration, fileSize } from "@pagefault/react";
 
 export const LEVELS: readonly { level: Level; name: string; meaning: string }[] = [
   { level: 0, name: "FULL", meaning: "what was stored" },
@@ -55,7 +55,7 @@ export function measuresOf(page: PageSummary): string {
   const height = page.media?.height ?? page.dimensions?.[1];
   const seconds = page.media?.duration_seconds ?? page.duration_seconds;
   const measures = [
-    width != null && height != null ? `${width} × ${height}` : null,
+    width != null && height != null ? dimensionsText(width, height) : null,
     seconds != null ? duration(seconds) : null,
     page.size_bytes !== null ? fileSize(page.size_bytes) : null,
     page.size_tokens > 0 ? counted(page.size_tokens, "token") : null,

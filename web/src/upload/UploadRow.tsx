@@ -1,5 +1,5 @@
 /** A file on its way: how far it is, what became of it, and what can be done about it. */
-import { fileSize, visibleName } from "@pagefault/react";
+import { fileSize, shareText, visibleName } from "@pagefault/react";
 
 import { Failure } from "../shared/states";
 import { KeptFile } from "./KeptFile";
@@ -37,7 +37,7 @@ export function UploadRow({ upload }: { upload: Upload }) {
 
 function Progress({ name, sent, of }: { name: string; sent: number; of: number }) {
   // All has gone out before the service has hashed and kept it.
-  const said = sent < of ? `${Math.floor((100 * sent) / of)} %` : "being kept …";
+  const said = sent < of ? shareText(sent / of) : "being kept …";
   return (
     <div className="row upload-progress">
       <progress aria-label={`Progress of ${name}`} value={Math.min(sent, of)} max={of || 1} />

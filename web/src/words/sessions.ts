@@ -1,5 +1,5 @@
 /** What the list of sessions says, and what can be done with one. */
-import { counted } from "@pagefault/react";
+import { counted, numberText } from "@pagefault/react";
 
 export const SESSIONS = {
   title: "Sessions",
@@ -17,7 +17,7 @@ export const SESSIONS = {
   pages: (count: number) => counted(count, "page"),
   images: (count: number) => counted(count, "image"),
   files: (count: number, size: string) => `${counted(count, "file")} (${size})`,
-  failures: (count: number) => `${count} failed`,
+  failures: (count: number) => `${numberText(count)} failed`,
   lasted: (time: string) => `over ${time}`,
 };
 
@@ -40,7 +40,7 @@ export const ACTIONS = {
     `${counted(count, "file")} (${size}) went with it; the bytes go with the next sweep.`,
   filesKept: (count: number) => `${counted(count, "file")} stay, because something else uses them:`,
   usedBy: (kind: string, count: number, example: string) =>
-    `${count} × ${kind}, such as ${example}`,
+    `${numberText(count)} × ${kind}, such as ${example}`,
   close: "Close",
   import: "Import a bundle",
   importLabel: "A bundle (.zip) that was exported from a session",

@@ -25,4 +25,12 @@ export { Failure } from "./Failure.tsx";
 export { watchColours } from "./watchColours.ts";
 export { visibleName, visibleText } from "./visibleText.ts";
 export { isText, placeOf, shownAs, type Place, type Shown } from "./references.ts";
-export { clock, counted, duration, fileSize } from "./measures.ts";
+export {
+  clock,
+  counted,
+  dimensionsText,
+  duration,
+  fileSize,
+  numberText,
+  shareText,
+} from "./measures.ts";

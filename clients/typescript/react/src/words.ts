@@ -1,10 +1,13 @@
 /** What the components say. */
+import { dimensionsText, numberText, shareText } from "./measures.ts";
+
 export const WORDS = {
-  more: (count: number) => `Show ${count.toLocaleString()} more`,
+  more: (count: number) => `Show ${numberText(count)} more`,
   zoom: (name: string) => `Enlarge ${name}`,
   close: "Close",
   fit: "Fit",
-  whole: "100 %",
+  whole: shareText(1),
+  pixels: (width: number, height: number) => `${dimensionsText(width, height)} pixels`,
   larger: "Larger",
   smaller: "Smaller",
   zoomHint: "Wheel or + and − enlarge, arrows and dragging move, 0 fits, Esc closes.",

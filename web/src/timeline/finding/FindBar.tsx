@@ -1,6 +1,6 @@
 /** Search, filters and jumps in a session. */
 import type { OutlineEntry } from "@pagefault/client";
-import { visibleName } from "@pagefault/react";
+import { numberText, visibleName } from "@pagefault/react";
 import { useMemo, useRef, useSyncExternalStore } from "react";
 
 import { useKeys } from "../../keys/useKeys";
@@ -138,7 +138,7 @@ export function FindBar(props: FindBarProps) {
             <option value="">{FINDING.allTools}</option>
             {tools.map(([name, count]) => (
               <option key={name} value={name}>
-                {`${visibleName(name)} (${count})`}
+                {`${visibleName(name)} (${numberText(count)})`}
               </option>
             ))}
           </select>
