@@ -1,6 +1,6 @@
 /** `/pages`: the list of pages, and the search in them. What is asked for stands in the address. */
 import type { Modality } from "@pagefault/client";
-import { counted, visibleName } from "@pagefault/react";
+import { visibleName } from "@pagefault/react";
 import { useSearchParams } from "react-router";
 
 import { LiveLabel } from "../live/LiveLabel";
@@ -24,7 +24,7 @@ export function PagesView() {
   const pages = found.data?.pages.flatMap((list) => list.items) ?? [];
   const isSearch = filter.words !== "";
   useSkipTarget("pages", SHELL.skipTo.pages, pages.length > 0);
-  usePageTitle(isSearch ? `Pages with ${visibleName(filter.words)}` : "Pages");
+  usePageTitle(isSearch ? PAGES.with(visibleName(filter.words)) : PAGES.title);
 
   return (
     <section className="view" aria-labelledby="pages-title">
@@ -34,7 +34,9 @@ export function PagesView() {
       </div>
       <PageFilters asked={filter} onAsk={(next) => setAsked(addressOf(next))} />
       <p className="quiet small" role="status">
-        {found.isSuccess && said(pages.length, found.hasNextPage, isSearch)}
+        {found.isSuccess &&
+          pages.length > 0 &&
+          PAGES.found(pages.length, found.hasNextPage, isSearch)}
       </p>
       {found.isPending && <Loading what={PAGES.loading} />}
       {found.isError && <Failure failure={found.error} onRetry={() => void found.refetch()} />}
@@ -79,12 +81,6 @@ function NothingFound({ filter }: { filter: PageFilter }) {
       </p>
     </Empty>
   );
-}
-
-function said(count: number, isMore: boolean, isSearch: boolean): string {
-  if (count === 0) return "";
-  const shown = isMore ? `The first ${counted(count, "page")}` : counted(count, "page");
-  return `${shown}, ${isSearch ? "best" : "newest"} first`;
 }
 
 function filterOf(asked: URLSearchParams): PageFilter {

@@ -145,18 +145,13 @@ function NoneFound({ q }: { q: string }) {
   return q === "" ? (
     <Empty title={SESSIONS.noneTitle}>
       <p>{SESSIONS.none}</p>
-      <pre className="code">{exampleOf(window.location.origin)}</pre>
+      <pre className="code">{SESSIONS.example(window.location.origin)}</pre>
     </Empty>
   ) : (
     <Empty title={SESSIONS.noneFoundTitle}>
       <p>{SESSIONS.noneFound(visibleName(q))}</p>
     </Empty>
   );
-}
-
-function exampleOf(origin: string): string {
-  return `curl ${origin}/api/tool-results -H 'content-type: application/json' \\
-  -d '{"sessionId": "hello", "toolName": "clock", "toolCallId": "call_1", "result": "It is ten."}'`;
 }
 
 /** Sessions in which something has the words: their titles, tools, messages, results. */

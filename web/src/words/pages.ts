@@ -1,4 +1,6 @@
 /** What the views of memory pages say. */
+import { counted } from "@pagefault/react";
+
 export const PAGES = {
   title: "Pages",
   all: "All pages",
@@ -31,7 +33,55 @@ export const PAGES = {
   about: "About the page",
   preview: "What a model gets",
   for: "For",
-  aboutTokens: ", about",
+  page: (name: string) => `Page ${name}`,
+  with: (words: string) => `Pages with ${words}`,
+  found: (count: number, isMore: boolean, isSearch: boolean) => {
+    const shown = isMore ? `The first ${counted(count, "page")}` : counted(count, "page");
+    return `${shown}, ${isSearch ? "best" : "newest"} first`;
+  },
+  andTokens: (count: number) => `, about ${counted(count, "token")}`,
+  tokens: (count: number) => counted(count, "token"),
+  aboutCount: (count: string) => `about ${count}`,
+  characters: (count: number) => counted(count, "character"),
+  times: (count: number) => counted(count, "time"),
+  never: "never",
+  large: "; the page is large, so references stand for its media here",
+  atLevel: (level: string) => `the page at ${level}`,
+  download: (level: string) => `Download at ${level}`,
+  downloading: "Downloading …",
+  meanings: {
+    full: "what was stored",
+    reduced: "a smaller image, a transcript, a shorter text",
+    abstract: "a caption, a summary, an outline",
+    reference: "a line that names it",
+  },
+  origins: {
+    stored: "as it was stored",
+    supplied: "supplied by the client",
+    derived: "derived from the page",
+  },
+  facts: {
+    type: "Type",
+    session: "Session",
+    hint: "Hint",
+    caption: "Caption",
+    mimeType: "MIME type",
+    fileName: "File name",
+    dimensions: "Dimensions",
+    duration: "Duration",
+    schema: "Schema",
+    size: "Size",
+    tokens: "Tokens",
+    shownAt: "Shown at",
+    importance: "Importance",
+    written: "Written",
+    changed: "Changed",
+    read: "Read",
+    comesFrom: "Comes from",
+    transcript: "Transcript",
+    scenes: "Scenes",
+    metadata: "Metadata",
+  },
   noContent: "There is no content.",
   level: "Level",
   noLevel: "The page does not have this level",

@@ -1,4 +1,6 @@
 /** What stands around every view. */
+import type { LiveState } from "@pagefault/react";
+
 export const SHELL = {
   name: "Pagefault",
   skip: "Skip to the content",
@@ -18,6 +20,12 @@ export const SHELL = {
   view: "the view",
   viewer: "the viewer",
   forgetKey: "Forget key",
+  live: {
+    connecting: "Connecting",
+    live: "Live",
+    reconnecting: "Reconnecting",
+    offline: "Offline",
+  } satisfies Record<LiveState, string>,
   sessions: "Sessions",
   search: "Search",
   compare: "Compare",

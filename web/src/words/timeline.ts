@@ -40,6 +40,8 @@ export const ENTRY = {
   messageOf: (role: string) => `Message of ${role}`,
   noContent: "No content.",
   json: "JSON",
+  block: "Block",
+  numbered: (seq: number) => `Entry ${seq}`,
   cannotDraw: (seq: number) =>
     `Entry #${seq} has a form that the viewer cannot draw. This is what it is:`,
   loading: "Loading …",

@@ -39,7 +39,7 @@ export function Player(props: PlayerProps) {
     src: steady.url,
     controls: true,
     preload: "metadata",
-    "aria-label": alternative(kind === "audio" ? "Audio" : "Video", facts, caption),
+    "aria-label": alternative(WORDS[kind], facts, caption),
     onError: () => void steady.retry(),
     onTimeUpdate: remember,
     onPlay: remember,

@@ -1,9 +1,13 @@
-/** Calls whenever the colours of the page may have become others, for what is drawn on a canvas. */
-const QUERIES = ["(prefers-color-scheme: dark)", "(forced-colors: active)", "(prefers-contrast: more)"];
-
-/** Returns what ends it. */
+/**
+ * Calls whenever the colours of the page may have become others, for what is drawn on a canvas.
+ * Returns what ends it.
+ */
 export function watchColours(changed: () => void): () => void {
-  const watched = QUERIES.map((query) => window.matchMedia(query));
+  const watched = [
+    window.matchMedia("(prefers-color-scheme: dark)"),
+    window.matchMedia("(forced-colors: active)"),
+    window.matchMedia("(prefers-contrast: more)"),
+  ];
   for (const each of watched) each.addEventListener("change", changed);
   return () => {
     for (const each of watched) each.removeEventListener("change", changed);
