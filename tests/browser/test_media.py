@@ -162,6 +162,32 @@ def test_scenes_and_transcripts_seek(
     expect(tab.page.locator("audio")).to_have_js_property("currentTime", 1)
 
 
+def test_scenes_and_transcripts_of_page_faults_seek_in_the_timeline(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.put_pages(writer)
+    words = "00:00.000 --> 00:01.000\nHello.\n\n00:01.000 --> 00:02.000\nMy card has expired."
+    sound = data_uri(media.wav(2.0), "audio/wav")
+    put(writer, "call", modality="audio", content=sound, transcript=words)
+    for page_id in ("click-recording", "call"):
+        fault = {"session_id": shop.SESSION, "target_level": 0}
+        assert writer.post(f"/api/pages/{page_id}/fault", json=fault).is_success
+    # The history keeps what it was when it was read.
+    put(writer, "call", modality="audio", content=sound, transcript="No more words.")
+    tab = watched(open_tab(open_service))
+    tab.open(f"/sessions/{shop.SESSION}")
+    for kind, said, seconds in [
+        ("video", "0:01 The pointer at the button", 1),
+        ("audio", "0:01 My card has expired.", 1),
+    ]:
+        card = tab.page.locator(".call-card", has=tab.page.locator(kind))
+        cues = card.get_by_label("What happens when")
+        cues.get_by_role("button", name=said).click()
+        expect(card.locator(kind)).to_have_js_property("currentTime", seconds)
+        expect(cues.locator("[aria-current=time]")).to_have_text(said)
+    assert_accessible(tab)
+
+
 def test_page_fault_leads_to_its_page_and_back(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:

@@ -3,8 +3,8 @@ import type { Level, PageMedia, PageRecord } from "@pagefault/client";
 import { laidOut } from "@pagefault/client/json";
 import {
   type Cue,
+  cuesOfRecording,
   cuesOfScenes,
-  cuesOfTranscript,
   fileSize,
   MediaPart,
   type Medium,
@@ -77,8 +77,7 @@ function mediumOf(page: PageRecord, reference: string, media: PageMedia | null):
 
 /** When what happens in a recording: its scenes, or the lines of its transcript. */
 function cuesOf({ scenes, transcript }: PageRecord): readonly Cue[] {
-  const ofScenes = cuesOfScenes(scenes ?? []);
-  return ofScenes.length > 0 ? ofScenes : cuesOfTranscript(transcript ?? "");
+  return cuesOfRecording(cuesOfScenes(scenes ?? []), transcript ?? "");
 }
 
 function ReferencedContent({ page, level }: Props) {

@@ -13,7 +13,13 @@ export { useEventStream } from "./useEventStream.ts";
 export type { LiveState, Signal } from "./liveStream.ts";
 export { ToolResult } from "./ToolResult.tsx";
 export { MediaPart, type Medium } from "./MediaPart.tsx";
-export { cuesOfScenes, cuesOfTranscript, type Cue } from "./cues.ts";
+export {
+  cuesOfRecording,
+  cuesOfScenes,
+  cuesOfTranscript,
+  cuesOfWords,
+  type Cue,
+} from "./cues.ts";
 export { StoredText } from "./StoredText.tsx";
 export { FoldedText } from "./FoldedText.tsx";
 export { PreviewedText } from "./PreviewedText.tsx";
