@@ -188,7 +188,7 @@ def test_pages_of_a_pdf_are_drawn_as_they_come_near(
     pages = tab.page.locator(".pdf-page canvas")
     expect(pages).to_have_count(12)
     expect(pages.first).to_have_js_property("width", 900)
-    tab.page.wait_for_function(f"({_DRAWN})(document.querySelector('.pdf-page canvas')) > 1")
+    await_drawn(tab.page)
     # The last one is blank until it is looked at.
     expect(pages.last).to_have_js_property("width", 300)
     pages.last.scroll_into_view_if_needed()
@@ -218,7 +218,13 @@ def test_pages_of_a_pdf_far_out_of_view_are_freed_and_keep_their_place(
     assert region.evaluate("pdf => pdf.scrollHeight") == length
     region.evaluate("pdf => pdf.scrollTo(0, 0)")
     expect(pages.first).to_have_js_property("width", 900)
-    tab.page.wait_for_function(f"({_DRAWN})(document.querySelector('.pdf-page canvas')) > 1")
+    await_drawn(tab.page)
+
+
+def await_drawn(page: Page) -> None:
+    """Wait until the first page of a PDF has more than one colour."""
+    # A function: an expression would be evaluated again and again, which the page's policy forbids.
+    page.wait_for_function(f"() => ({_DRAWN})(document.querySelector('.pdf-page canvas')) > 1")
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ const GAP_PX = 12;
 /** A list this short is drawn whole: a browser's own search finds all of it. */
 const SHORT = 120;
 const OVERSCAN = 6;
+/** Stands before every entry: the beginning, also as long as it is not loaded. */
+const BEGINNING = 0;
 /** What a reader does to move, a drag of the scroll bar among it. */
 const OWN_MOVES = ["wheel", "touchmove", "pointerdown"] as const;
 const MOVING_KEYS = new Set(["ArrowUp", "ArrowDown", "PageUp", "PageDown", " ", "Tab"]);
@@ -98,15 +100,19 @@ export function useRowList(asked: Asked): RowList {
   }
 
   function goToStart() {
-    isFollowing.current = false;
-    held.current = undefined;
-    virtualizer.scrollToOffset(0);
+    held.current = { seq: BEGINNING, top: 0 };
+    hold();
   }
 
   /** Scroll so that the held entry stands at its place; false while it is not there. */
   function hold(): boolean {
     const wanted = held.current;
     const { rows: present, lower: from } = latest.current;
+    if (wanted?.seq === BEGINNING) {
+      isFollowing.current = false;
+      if ((scroller.current?.scrollTop ?? 0) > 0) virtualizer.scrollToOffset(0);
+      return from === 0;
+    }
     if (wanted === undefined || (from > 0 && wanted.seq <= from)) return false;
     const index = indexOf(present, wanted.seq);
     const offset = virtualizer.getOffsetForIndex(index, "start")?.[0];
@@ -130,7 +136,7 @@ export function useRowList(asked: Asked): RowList {
   useLayoutEffect(() => {
     held.current = start === "end" ? undefined : start;
     if (start === "end") isFollowing.current = true;
-    if (held.current !== undefined) setSeen(held.current.seq);
+    if (held.current !== undefined && held.current.seq !== BEGINNING) setSeen(held.current.seq);
     hold();
     return () => keep(held.current ?? placeSeen());
   }, [start, keep]);
@@ -174,7 +180,8 @@ export function useRowList(asked: Asked): RowList {
     let timer = 0;
     const note = () => {
       keep(held.current ?? placeSeen());
-      const place = held.current ?? placeSeen();
+      const at = held.current?.seq === BEGINNING ? undefined : held.current;
+      const place = at ?? placeSeen();
       setSeen(place === "end" ? last.current : place.seq);
     };
     const onScroll = () => {
