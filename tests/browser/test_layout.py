@@ -255,3 +255,19 @@ def test_numbers_are_as_the_reader_writes_them(
     for said in ("12,0 kB", "0,25"):
         expect(page.locator(".page-facts")).to_contain_text(said)
     expect(page.locator("body")).not_to_contain_text(re.compile(r"\d\.\d [kM]?B\b"))
+
+
+def test_filter_is_shown_as_chosen_before_the_address_has_it(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}")
+    box = tab.page.get_by_label("Errors only")
+    expect(box).not_to_be_checked()
+    # In the same task: nothing that comes later has a part in it.
+    assert box.evaluate("box => { box.click(); return box.checked; }")
+    expect(tab.page).to_have_url(re.compile("failed=1"))
+    tab.page.get_by_role("button", name="Clear").click()
+    expect(box).not_to_be_checked()
+    expect(tab.page).not_to_have_url(re.compile("failed=1"))

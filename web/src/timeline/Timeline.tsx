@@ -1,6 +1,6 @@
 /** The timeline of a session that has entries: its rows, where one is in it, and how to find something. */
 import type { OutlinedSession } from "@pagefault/react";
-import { useMemo } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { useLocation, useNavigate, useSearchParams } from "react-router";
 
 import { Empty } from "../shared/states";
@@ -33,7 +33,11 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
   const navigate = useNavigate();
   const [search] = useSearchParams();
   const { hash } = useLocation();
-  const filter = useMemo(() => filterIn(search), [search]);
+  const asked = useMemo(() => filterIn(search), [search]);
+  // The router takes its time: until then a box that was ticked would not be.
+  const [chosen, setChosen] = useState<Filter>();
+  const filter = chosen ?? asked;
+  useEffect(() => setChosen(undefined), [asked]);
   const rows = useMemo(() => filterRows(all, filter), [all, filter]);
   // All that counts and jumps stays in what is shown.
   const shown = useMemo(
@@ -51,6 +55,7 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
   const current = list.seen ?? shown.at(-1)?.seq ?? 0;
 
   function setFilter(changed: Filter) {
+    setChosen(changed);
     // The entry that the address names stays in it.
     void navigate({ search: `${withFilter(search, changed)}`, hash }, { replace: true });
   }
