@@ -122,37 +122,31 @@ class PageFields(FrozenModel):
     mime_type: Annotated[str | None, Field(max_length=255)] = None
     caption: str | None = None
     transcript: str | None = None
-    dimensions: Annotated[
-        tuple[Pixels, Pixels] | None,
-        Field(strict=False, description="Width and height in pixels."),
-    ] = None
+    dimensions: Annotated[tuple[Pixels, Pixels] | None, Field(strict=False)] = None
+    """Width and height in pixels."""
     duration_seconds: Seconds | None = None
     schema_name: ShortText | None = None
     scenes: Annotated[tuple[Scene, ...] | None, Field(strict=False)] = None
-    hint: Annotated[str | None, Field(description="A line for whoever looks for the page.")] = None
+    hint: str | None = None
+    """A line for whoever looks for the page."""
     importance: Annotated[float, Field(ge=0, le=1)] = 0.5
     pinned: bool = False
-    provenance: Annotated[
-        tuple[PageId, ...],
-        Field(strict=False, max_length=MOST_PARENTS, description="Ids of the pages it came from."),
-    ] = ()
+    provenance: Annotated[tuple[PageId, ...], Field(strict=False, max_length=MOST_PARENTS)] = ()
+    """Ids of the pages it came from."""
     metadata: Annotated[dict[str, Any], Field(default_factory=dict)]
-    compression_level: Annotated[
-        LevelInput, Field(description="The level it is shown at unless another is asked for.")
-    ] = Level.FULL
-    timestamps: Annotated[
-        Timestamps | None,
-        Field(description="When what is said: objects such as `{start, end, text}`, or seconds."),
-    ] = None
-    embedding: Annotated[Embedding | None, Field(description="A vector of the content.")] = None
+    compression_level: LevelInput = Level.FULL
+    """The level it is shown at unless another is asked for."""
+    timestamps: Timestamps | None = None
+    """When what is said: objects such as `{start, end, text}`, or seconds."""
+    embedding: Embedding | None = None
+    """A vector of the content."""
 
 
 class PageMedia(FrozenModel):
     """What is known, by measuring, of the medium a page's content holds or refers to."""
 
-    uri: Annotated[
-        str | None, Field(description="`@blob:…`; null while the medium stays in a data URI.")
-    ]
+    uri: str | None
+    """`@blob:…`; null while the medium stays in a data URI."""
     mime_type: str
     size_bytes: int
     filename: str | None

@@ -102,10 +102,14 @@ class ResourceDescriptor(WireModel):
     mime_type: Annotated[str, Field(examples=["video/mp4"])]
     filename: str | None = None
     media_kind: MediaKind | None = None
-    size: Annotated[int, Field(description="Size in bytes.")]
-    digest: Annotated[str, Field(description="`sha-256:` and 64 hex digits.")]
-    width: Annotated[int | None, Field(description="Pixels.")] = None
-    height: Annotated[int | None, Field(description="Pixels.")] = None
+    size: int
+    """Size in bytes."""
+    digest: str
+    """`sha-256:` and 64 hex digits."""
+    width: int | None = None
+    """Pixels."""
+    height: int | None = None
+    """Pixels."""
     duration_seconds: float | None = None
 
 
