@@ -2,23 +2,19 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
-from app.errors import InvalidCursorError, InvalidPayloadError, NotFoundError
-from app.http.api_route import ApiRoute
+from app.errors import NotFoundError
+from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.parameters import AfterSeqQuery, CursorQuery, SessionIdPath
-from app.http.record_responses import answer_listed, read_responses
+from app.http.record_responses import answer_listed
 from app.wire.outlines import OutlinePage
 
-router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=ApiRoute)
+router = ApiRouter("/api/sessions", "sessions")
 
 
-@router.get(
-    "/{session_id}/outline",
-    response_model=OutlinePage,
-    responses=read_responses(InvalidCursorError, NotFoundError, InvalidPayloadError),
-)
+@router.lists("/{session_id}/outline", OutlinePage, NotFoundError)
 async def get_outline(
     call: CallDep,
     session_id: SessionIdPath,
