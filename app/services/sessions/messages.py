@@ -20,7 +20,6 @@ from app.errors import (
     NotFoundError,
     PayloadTooLargeError,
 )
-from app.media.data_uris import DataUriText
 from app.models.event import NewEvent
 from app.models.identity import new_id, utc_now
 from app.models.json_pointer import first_difference
@@ -170,7 +169,7 @@ class SessionMessages:
             body,
             partial(read_value, limits=self._limits, spelled=True),
             _read_message,
-            media_of=_whole_media,
+            media_of=lambda read: [each.uri for each in read.movable if each.uri is not None],
             identity_prefix=session_id.encode() + b"\0",
         )
 
@@ -288,10 +287,6 @@ def _read_message(body: JsonValue) -> _Read:
         )
     validated(HistoryMessageDraft, value, "The body is not a message; `errors` says where.")
     return _Read(value, media_in_message(value), references_in(value))
-
-
-def _whole_media(read: _Read) -> list[DataUriText]:
-    return [each.uri for each in read.movable if each.uri is not None]
 
 
 def _answered(
