@@ -10,8 +10,8 @@ Source: `providers`, degradation ladder.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, field
-from typing import TypeGuard
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, TypeGuard, cast
 
 from app.models.conversation import (
     Address,
@@ -27,7 +27,6 @@ from app.models.conversation import (
     SettledTurn,
     StoredBytes,
     TextItem,
-    Turn,
     Words,
 )
 from app.models.rendering import LossEntry, RenderOptions, Rung, base64_length
@@ -256,18 +255,7 @@ class Ladder:
                 loss.append(_entry(item, "", "nothing", item.what, restore, item.seq))
             else:
                 items.append(item)
-        settled: SettledTurn = Turn(
-            role=turn.role,
-            items=tuple(items),
-            origin=turn.origin,
-            seq=turn.seq,
-            calls=turn.calls,
-            call_id=turn.call_id,
-            tool_name=turn.tool_name,
-            is_error=turn.is_error,
-            structured=turn.structured,
-        )
-        return settled, loss
+        return cast(SettledTurn, replace(cast(Any, turn), items=tuple(items))), loss
 
     def _is_taken(self, turn: ComposedTurn, item: LeftOut) -> bool:
         """Return whether the target takes what is too long for words as a value of its own."""
