@@ -219,30 +219,27 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class PageVersion:
-    """One version of a page, ready to be stored.
-
-    Attributes:
-        page_id: The client's id, or one made for it.
-        fields: What the lists filter by is taken from here.
-        version: 1, 2, 3 …
-        descriptor: JSON object of everything but `content`, `last_accessed` and `access_count`; of
-            what is seldom said, only if any of it is there.
-        content: JSON text of the content as it is shown: a moved medium is its reference.
-        body: JSON text of the FULL body, see `Body`; without the value, which is `content`.
-        inline_form: How to write a moved data URI again, byte for byte; `None` if none was moved.
-        digest: SHA-256 of descriptor and content, 64 hex digits.
-        created_at: When the first version was written.
-    """
+    """One version of a page, ready to be stored."""
 
     page_id: str
+    """The client's id, or one made for it."""
     fields: PageFields
+    """What the lists filter by is taken from here."""
     version: int
+    """1, 2, 3 …"""
     descriptor: bytes
+    """JSON object of everything but `content`, `last_accessed` and `access_count`; of what is
+    seldom said, only if any of it is there."""
     content: bytes
+    """JSON text of the content as it is shown: a moved medium is its reference."""
     body: bytes
+    """JSON text of the FULL body, see `Body`; without the value, which is `content`."""
     inline_form: str | None
+    """How to write a moved data URI again, byte for byte; `None` if none was moved."""
     digest: str
+    """SHA-256 of descriptor and content, 64 hex digits."""
     created_at: datetime
+    """When the first version was written."""
 
 
 @dataclass(frozen=True, slots=True)

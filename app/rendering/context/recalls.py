@@ -38,19 +38,16 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """A call that gets something back.
-
-    Attributes:
-        what: What it names.
-        level: At which level a page is asked for.
-        times: How many calls named the same, this one among them.
-        index: The index of the turn that calls.
-    """
+    """A call that gets something back."""
 
     what: Recalled
+    """What it names."""
     level: Level
+    """At which level a page is asked for."""
     times: int
+    """How many calls named the same, this one among them."""
     index: int
+    """The index of the turn that calls."""
 
     @property
     def is_raised(self) -> bool:

@@ -40,25 +40,22 @@ _CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
 
 @dataclass(slots=True)
 class Choice:
-    """What a medium is shown as, so far.
-
-    Attributes:
-        place: Where it stands.
-        attachment: What it is attached as; `None` for words.
-        smaller: The smaller image that it may still become.
-        words: What can be read in its place.
-        is_first_picture: Whether the smaller image is but the first of an animation.
-        rung: Where it is on the ladder.
-        steps: The steps it took, in order.
-    """
+    """What a medium is shown as, so far."""
 
     place: MediumRef
+    """Where it stands."""
     attachment: Attachment | None
+    """What it is attached as; `None` for words."""
     smaller: Attachment | None = None
+    """The smaller image that it may still become."""
     words: Words | None = None
+    """What can be read in its place."""
     is_first_picture: bool = False
+    """Whether the smaller image is but the first of an animation."""
     rung: Rung = "original"
+    """Where it is on the ladder."""
     steps: list[LossEntry] = field(default_factory=list)
+    """The steps it took, in order."""
 
     @property
     def base64_chars(self) -> int:
@@ -150,20 +147,17 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """Settles conversations for one target.
-
-    Attributes:
-        profile: The target.
-        options: What the caller asked for.
-        most_base64: The most characters of base64 in one rendering.
-        sign: Makes URLs of stored media, where those are asked for.
-    """
+    """Settles conversations for one target."""
 
     profile: Profile
+    """The target."""
     options: RenderOptions
+    """What the caller asked for."""
     _: KW_ONLY
     most_base64: int
+    """The most characters of base64 in one rendering."""
     sign: Sign | None
+    """Makes URLs of stored media, where those are asked for."""
 
     def settle(self, turns: Sequence[ComposedTurn], loaded: LoadedMedia) -> Settled:
         """Return the conversation as the target can take it.

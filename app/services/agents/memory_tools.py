@@ -83,23 +83,20 @@ def told(text: str, *, is_error: bool = False) -> ToolAnswer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryTools:
-    """The tools of models.
-
-    Args:
-        records: Where resources and sessions are looked up.
-        blobs: Where texts are read.
-        faults: Faults pages in.
-        lists: Searches pages.
-        pages: Writes them.
-        texts: Reads long texts.
-    """
+    """The tools of models."""
 
     records: Records
+    """Where resources and sessions are looked up."""
     blobs: BlobStore
+    """Where texts are read."""
     faults: PageFaults
+    """Faults pages in."""
     lists: PageLists
+    """Searches pages."""
     pages: Pages
+    """Writes them."""
     texts: ResourceTexts
+    """Reads long texts."""
 
     async def run(self, place: ToolPlace, call: ReadCall) -> ToolAnswer | PreparedFault:
         """Run a call; nothing of it is in the history yet.

@@ -95,25 +95,22 @@ def appended_result(result: PreparedResult, unit: UnitOfWork) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ToolCalls:
-    """Runs the calls that models make of our tools.
-
-    Args:
-        records: Where histories are.
-        tools: What is run.
-        messages: Prepares the message that is the call.
-        results: Prepares the result that is its answer.
-        renders: Renders that.
-        bodies: Reads the bodies of requests.
-        limits: How deep they may nest.
-    """
+    """Runs the calls that models make of our tools."""
 
     records: Records
+    """Where histories are."""
     tools: MemoryTools
+    """What is run."""
     messages: SessionMessages
+    """Prepares the message that is the call."""
     results: ToolResults
+    """Prepares the result that is its answer."""
     renders: Renders
+    """Renders that."""
     bodies: RequestBodies
+    """Reads the bodies of requests."""
     limits: Limits
+    """How deep they may nest."""
     _idempotency: Idempotency = field(init=False)
 
     def __post_init__(self) -> None:

@@ -63,27 +63,24 @@ class _ReadTurn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Turns:
-    """Appends turns to the sessions of a project.
-
-    Args:
-        records: Where sessions are.
-        blobs: Where the media of renderings are read.
-        messages: Prepares messages.
-        results: Prepares tool results.
-        tool_calls: Runs calls of our tools.
-        renders: Renders the session afterwards.
-        bodies: Reads the bodies of requests.
-        limits: What a body is held to.
-    """
+    """Appends turns to the sessions of a project."""
 
     records: Records
+    """Where sessions are."""
     blobs: BlobStore
+    """Where the media of renderings are read."""
     messages: SessionMessages
+    """Prepares messages."""
     results: ToolResults
+    """Prepares tool results."""
     tool_calls: ToolCalls
+    """Runs calls of our tools."""
     renders: Renders
+    """Renders the session afterwards."""
     bodies: RequestBodies
+    """Reads the bodies of requests."""
     limits: Limits
+    """What a body is held to."""
     _idempotency: Idempotency = field(init=False)
 
     def __post_init__(self) -> None:

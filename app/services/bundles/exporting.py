@@ -89,23 +89,20 @@ class _Lines:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bundle:
-    """A bundle ready to be sent; it has to be read to its end, or closed.
-
-    Args:
-        blobs: Where its blobs are.
-        project_id: Whose they are.
-        session: The session as it was at one moment.
-        frontiers: How far its renderings are evicted.
-        files: Its rows at that moment.
-        sizes: The digests of its blobs, in order, and how large they are.
-    """
+    """A bundle ready to be sent; it has to be read to its end, or closed."""
 
     blobs: BlobStore
+    """Where its blobs are."""
     project_id: str
+    """Whose they are."""
     session: Session
+    """The session as it was at one moment."""
     frontiers: Sequence[StoredFrontier]
+    """How far its renderings are evicted."""
     files: Sequence[_Lines]
+    """Its rows at that moment."""
     sizes: Sequence[tuple[str, int]]
+    """The digests of its blobs, in order, and how large they are."""
 
     @property
     def held_bytes(self) -> int:

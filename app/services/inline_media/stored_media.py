@@ -271,17 +271,14 @@ class MovedValue:
 
 @dataclass(frozen=True, slots=True)
 class MediaMover:
-    """Moves the media of one request.
-
-    Attributes:
-        keeper: Stores them.
-        most_media: How many one value may hold.
-        streamed: The media that are in drafts already.
-    """
+    """Moves the media of one request."""
 
     keeper: MediaKeeper
+    """Stores them."""
     most_media: int
+    """How many one value may hold."""
     streamed: StreamedMedia = field(default_factory=dict)
+    """The media that are in drafts already."""
 
     async def move_all(self, value: JsonValue, movable: Sequence[Movable]) -> MovedValue:
         """Return a value, which is nobody else's, with references in the place of what is movable.

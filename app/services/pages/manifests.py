@@ -27,21 +27,18 @@ CountTokens = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Some of a session's pages, for a model.
-
-    Attributes:
-        session_id: The session.
-        entries: The pages.
-        total: How many the session has.
-        following: How many of them come behind these.
-        next_cursor: Where to go on, if there are more.
-    """
+    """Some of a session's pages, for a model."""
 
     session_id: str
+    """The session."""
     entries: Sequence[ManifestEntry]
+    """The pages."""
     total: int
+    """How many the session has."""
     following: int
+    """How many of them come behind these."""
     next_cursor: str | None
+    """Where to go on, if there are more."""
 
     @property
     def text(self) -> str:

@@ -61,15 +61,12 @@ class _Stretch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outlines:
-    """Outlines the sessions of a project.
-
-    Args:
-        records: Where histories are.
-        room: The memory of answers.
-    """
+    """Outlines the sessions of a project."""
 
     records: Records
+    """Where histories are."""
     room: ResponseBudget
+    """The memory of answers."""
 
     async def list(
         self,

@@ -58,21 +58,18 @@ _TRIES = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Renders:
-    """Renders the records of a project.
-
-    Args:
-        records: Where they are.
-        blobs: Where their media are.
-        reading: Reads pages at a level.
-        settling: Makes what is read fit a target.
-        manifests: Lists the pages of a session.
-    """
+    """Renders the records of a project."""
 
     records: Records
+    """Where they are."""
     blobs: BlobStore
+    """Where their media are."""
     reading: PageReading
+    """Reads pages at a level."""
     settling: Settling
+    """Makes what is read fit a target."""
     manifests: PageManifests
+    """Lists the pages of a session."""
     _known_turns: KnownTurns = field(init=False, default_factory=KnownTurns)
     session_slots: anyio.CapacityLimiter = field(
         init=False, default_factory=lambda: anyio.CapacityLimiter(_SESSIONS_AT_ONCE)

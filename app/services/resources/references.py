@@ -116,25 +116,22 @@ class _ReadRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class References:
-    """Puts content in the place of references.
-
-    Args:
-        records: Where resources and sessions are looked up.
-        blobs: Where the bytes are.
-        links: Signs the links of `signed-url`.
-        content_base_url: What those links begin with.
-        bodies: Reads the bodies of requests.
-        work: Does what takes long.
-        limits: How much may be put into one answer.
-    """
+    """Puts content in the place of references."""
 
     records: Records
+    """Where resources and sessions are looked up."""
     blobs: BlobStore
+    """Where the bytes are."""
     links: LinkSigner
+    """Signs the links of `signed-url`."""
     content_base_url: str
+    """What those links begin with."""
     bodies: RequestBodies
+    """Reads the bodies of requests."""
     work: LargeWork
+    """Does what takes long."""
     limits: Limits
+    """How much may be put into one answer."""
 
     async def resolve(self, project_id: str, body: AsyncIterator[bytes]) -> RenderedBody:
         """Return `{arguments, resolved, unresolved}` as JSON; its media are read while it is sent.

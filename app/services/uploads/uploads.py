@@ -85,21 +85,18 @@ class _DamagedSegmentError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Uploads:
-    """Takes files in pieces.
-
-    Args:
-        records: Where uploads are noted.
-        blobs: Where their bytes go.
-        limits: How long a file may be, and how long it may take.
-        segment_bytes: How much is kept as one; a killed process loses no more of an upload.
-        stored_bytes: Counts what projects keep, where that is to be counted.
-    """
+    """Takes files in pieces."""
 
     records: Records
+    """Where uploads are noted."""
     blobs: BlobStore
+    """Where their bytes go."""
     limits: Limits
+    """How long a file may be, and how long it may take."""
     segment_bytes: int = SEGMENT_BYTES
+    """How much is kept as one; a killed process loses no more of an upload."""
     stored_bytes: StoredBytes | None = None
+    """Counts what projects keep, where that is to be counted."""
     _turns: UploadTurns = field(init=False, default_factory=UploadTurns)
     # An impatient client asks again and again: each time would copy gigabytes.
     _completing: WeakValueDictionary[tuple[str, str], anyio.Lock] = field(
