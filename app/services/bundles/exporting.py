@@ -12,7 +12,6 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from app.errors import NotFoundError
 from app.models.frontier import StoredFrontier
 from app.models.identity import rfc3339
 from app.models.media import CHUNK_BYTES
@@ -35,6 +34,7 @@ from app.services.bundles.stored import (
     resource_line,
 )
 from app.services.pages.accesses import AccessCounts
+from app.services.requests.validation import require_found
 from app.stores.blobs import BlobMissingError, BlobStore
 from app.stores.records import Records, UnitOfWork
 
@@ -191,9 +191,7 @@ class BundleExports:
             def write(
                 unit: UnitOfWork,
             ) -> tuple[Session, Sequence[StoredFrontier], Sequence[Resource]]:
-                session = unit.sessions.find(session_id)
-                if session is None:
-                    raise NotFoundError("session")
+                session = require_found(unit.sessions.find(session_id), "session")
                 resources = unit.session_resources.all_of(session_id)
                 lines: tuple[Iterable[msgspec.Struct], ...] = (
                     starmap(history_line, unit.bundles.history(session_id)),

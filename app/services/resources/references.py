@@ -19,7 +19,7 @@ from pydantic.alias_generators import to_camel
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
-from app.errors import Fault, NotFoundError, PayloadTooLargeError
+from app.errors import Fault, PayloadTooLargeError
 from app.media.types import is_textual
 from app.models.identity import CLIENT_ID_PATTERN, utc_now
 from app.models.json_value import JsonValue, json_template
@@ -34,7 +34,7 @@ from app.services.concurrency.large_work import LargeWork
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.requests.data_uris import held_strings, pointer_to
 from app.services.requests.streamed_bodies import RequestBodies
-from app.services.requests.validation import read_object, validated
+from app.services.requests.validation import read_object, require_found, validated
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.wire.resources import ResolvedArguments, ResolvedReference, UnresolvedReference
@@ -155,8 +155,7 @@ class References:
         wanted = {each.resource_id for each in read.mentions if each.resource_id}
 
         def find(unit: UnitOfWork) -> Mapping[str, Resource]:
-            if unit.sessions.find(request.session_id) is None:
-                raise NotFoundError("session")
+            require_found(unit.sessions.find(request.session_id), "session")
             return unit.resources.find_in_session(wanted, request.session_id)
 
         found = await self.records.read(project_id, find)

@@ -17,7 +17,6 @@ from app.errors import (
     ConflictError,
     Fault,
     InvalidPayloadError,
-    NotFoundError,
     PayloadTooLargeError,
 )
 from app.models.event import NewEvent
@@ -34,7 +33,7 @@ from app.services.requests.data_uris import Movable, dump_forms
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.identity import RequestIdentity, how_compared
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
-from app.services.requests.validation import as_object, read_value, validated
+from app.services.requests.validation import as_object, read_value, require_found, validated
 from app.stores.blobs import BlobStore
 from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
 
@@ -145,9 +144,7 @@ class SessionMessages:
                 stored = await self._records.read(
                     project_id, lambda unit: unit.messages.find(answer_id)
                 )
-        if stored is None:
-            raise NotFoundError("message")
-        return stored, False
+        return require_found(stored, "message"), False
 
     async def prepare(
         self, project_id: str, session_id: str, body: AsyncIterator[bytes]
