@@ -1,4 +1,4 @@
-"""`/api/resources`: files in; descriptors, signed links, bytes and pieces of long texts out."""
+"""`/api/resources`: files in; descriptors, signed links, bytes, texts and posters out."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -28,6 +28,7 @@ from app.http.content_headers import Disposition, ResourcePolicy, parse_repr_dig
 from app.http.content_response import ContentToSend, content_response
 from app.http.dependencies import container_of
 from app.http.openapi import (
+    BINARY,
     PLAIN_TEXT,
     file_body,
     json_body,
@@ -338,3 +339,31 @@ async def get_resource_text(
     response = answer_record(call.request, record, etag=etag)
     response.headers["Vary"] = "Accept"
     return response
+
+
+@router.get(
+    "/{uri}/poster",
+    response_class=Response,
+    responses={
+        200: {"description": "The poster, a JPEG.", "content": BINARY},
+        **problem_responses(NotFoundError, InvalidPayloadError, StoreUnavailableError),
+    },
+)
+async def get_resource_poster(call: CallDep, uri: UriPath) -> Response:
+    """Read the first key frame of a video as a JPEG of at most 1,280 pixels a side.
+
+    It is made when it is first asked for, where the service has the optional package `av`, and kept
+    until the video is deleted.
+    """
+    video = await call.container.resources.get(call.project_id, uri)
+    poster = (await call.container.posters.get(call.project_id, video)).resource
+    content = ContentToSend(
+        digest=poster.digest,
+        size_bytes=poster.size_bytes,
+        mime_type=poster.mime_type,
+        filename=None,
+        disposition="inline",
+        created_at=poster.created_at,
+    )
+    source = call.container.content_sources.of(call.project_id, poster.digest)
+    return content_response(call.request.headers, "GET", content, open_range=source.open)

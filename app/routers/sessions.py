@@ -1,6 +1,8 @@
-"""`/api/sessions`: what there is, what each holds, and its end."""
+"""`/api/sessions`: what there is, what each holds, in outline and in its pages, and its end."""
 
-from fastapi import Response
+from typing import Annotated
+
+from fastapi import Query, Response
 
 from app.errors import (
     InvalidCursorError,
@@ -11,6 +13,7 @@ from app.errors import (
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.parameters import (
+    AfterSeqQuery,
     CursorQuery,
     IfMatchHeader,
     IfNoneMatchHeader,
@@ -29,6 +32,7 @@ from app.http.record_responses import (
     next_link,
     wants_text,
 )
+from app.wire.outlines import OutlinePage
 from app.wire.pages import PageManifest, manifest_record
 from app.wire.sessions import (
     DeletionReceipt,
@@ -136,3 +140,24 @@ async def get_manifest(
     response = answer_listed(call.request, record, manifest.next_cursor)
     response.headers["Vary"] = "Accept"
     return response
+
+
+@router.lists("/{session_id}/outline", OutlinePage, NotFoundError)
+async def get_outline(
+    call: CallDep,
+    session_id: SessionIdPath,
+    limit: Annotated[
+        int, Query(ge=1, le=2_000, description="How many entries a page holds at most.")
+    ] = 500,
+    cursor: CursorQuery = None,
+    after: AfterSeqQuery = None,
+) -> Response:
+    """Outline a session: a line for each entry, with its kind, title, calls, answers and media.
+
+    It is much smaller than the history, and says which results answer which calls in every
+    dialect. A page ends early where entries are large; `nextCursor` says whether others follow.
+    """
+    body, next_cursor = await call.container.outlines.list(
+        call.project_id, session_id, cursor=cursor, after_seq=after, limit=limit
+    )
+    return answer_listed(call.request, body, next_cursor)
