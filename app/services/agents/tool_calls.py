@@ -9,7 +9,7 @@ Source: `agents`, "Tools for models".
 
 import hashlib
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from app.errors import (
@@ -111,10 +111,6 @@ class ToolCalls:
     """Reads the bodies of requests."""
     limits: Limits
     """How deep they may nest."""
-    _idempotency: Idempotency = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_idempotency", Idempotency(self.records))
 
     async def run(
         self,
@@ -183,7 +179,7 @@ class ToolCalls:
         digest = json_digest([asked.name, asked.arguments])
         call = IdempotentCall(project_id, CALL_ROUTE, key, RequestIdentity(digest))
         try:
-            async with self._idempotency.claimed(call, utc_now()) as answer:
+            async with Idempotency(self.records).claimed(call, utc_now()) as answer:
                 if answer is not None:
                     return int(answer)
                 prepared = await self.prepare(project_id, session_id, asked)
@@ -201,7 +197,7 @@ class ToolCalls:
 
     def _append(self, call: IdempotentCall, prepared: PreparedCall, unit: UnitOfWork) -> int:
         seq = prepared.append(unit)
-        self._idempotency.note_answer(unit, call, str(seq))
+        Idempotency(self.records).note_answer(unit, call, str(seq))
         return seq
 
 
