@@ -142,20 +142,14 @@ class SizeUnknownError(Exception):
         self.claims = claims
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class SweptBlobRecords:
     """The removals of one project's blobs."""
 
-    def __init__(
-        self,
-        scope: ProjectScope,
-        references: BlobReferenceRecords,
-        stored_blobs: StoredBlobRecords,
-        sizes: KnownSizes,
-    ) -> None:
-        self._scope = scope
-        self._references = references
-        self._stored_blobs = stored_blobs
-        self._sizes = sizes
+    _scope: ProjectScope
+    _references: BlobReferenceRecords
+    _stored_blobs: StoredBlobRecords
+    _sizes: KnownSizes
 
     def guard(self, digests: Collection[str]) -> None:
         """Make sure that the blobs will be there when this transaction's rows are.
