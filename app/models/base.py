@@ -12,15 +12,17 @@ from datetime import datetime, timedelta
 from functools import cache
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema
 
 from app.errors import Fault
 from app.models.json_pointer import json_pointer
 
+Count: TypeAlias = Annotated[int, Field(ge=0, le=2**53)]
+"""A number that every client can read exactly: those of JavaScript have 53 bits."""
 JsonData: TypeAlias = Any
 """JSON in Python's own types, or in the unchangeable ones of `frozen`."""
 

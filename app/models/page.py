@@ -25,7 +25,7 @@ from pydantic_core import CoreSchema
 from typing_extensions import TypeAliasType
 
 from app.models.base import FrozenModel
-from app.models.identity import CLIENT_ID_PATTERN
+from app.models.identity import ClientId
 from app.models.json_value import AnyJson, JsonValue
 from app.models.page_vectors import Embedding, Timestamps
 from app.models.resource import Damage
@@ -88,7 +88,6 @@ def _level_by_name(value: object) -> Level:
     return level
 
 
-PageId = Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
 Seconds = Annotated[float, Field(ge=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
 Pixels = Annotated[int, Field(ge=1, le=2**31 - 1)]
 ShortText = Annotated[str, Field(max_length=512)]
@@ -116,7 +115,7 @@ class PageFields(FrozenModel):
     # Strict, but for arrays: JSON has no tuples.
     model_config = ConfigDict(strict=True)
 
-    session_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
+    session_id: ClientId | None = None
     modality: Modality = "text"
     page_type: PageType = "artifact"
     mime_type: Annotated[str | None, Field(max_length=255)] = None
@@ -131,7 +130,7 @@ class PageFields(FrozenModel):
     """A line for whoever looks for the page."""
     importance: Annotated[float, Field(ge=0, le=1)] = 0.5
     pinned: bool = False
-    provenance: Annotated[tuple[PageId, ...], Field(strict=False, max_length=MOST_PARENTS)] = ()
+    provenance: Annotated[tuple[ClientId, ...], Field(strict=False, max_length=MOST_PARENTS)] = ()
     """Ids of the pages it came from."""
     metadata: Annotated[dict[str, Any], Field(default_factory=dict)]
     compression_level: LevelInput = Level.FULL

@@ -7,11 +7,12 @@ from fastapi import Query, Response
 from app.errors import NotFoundError
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
+from app.http.parameters import MaxTokensQuery
 from app.http.record_responses import rendered_response
 from app.services.doctor.doctor import DoctorQuery
 from app.services.doctor.histories import Dialect
 from app.wire.doctor import Diagnosis, Examination
-from app.wire.renders import MAX_TOKENS, Target
+from app.wire.renders import Target
 
 router = ApiRouter("/api", "doctor")
 
@@ -30,9 +31,7 @@ async def examine_history(
         Dialect | None,
         Query(description="What the history is meant to be in; what most of it is by default."),
     ] = None,
-    max_tokens: Annotated[
-        int | None, Query(alias="maxTokens", ge=0, le=2**53, description=MAX_TOKENS)
-    ] = None,
+    max_tokens: MaxTokensQuery = None,
 ) -> Response:
     """Find what is wrong with a history of any dialect, and heal it.
 

@@ -16,6 +16,7 @@ from app.http.parameters import (
     SessionRenderWishDep,
 )
 from app.http.record_responses import answer_record, rendered_response
+from app.models.base import Count
 from app.services.renders.queries import RenderQuery
 from app.wire.renders import SINCE, RenderedRecord, RenderRequest, SessionRenderRequest
 from app.wire.working_sets import WorkingSet
@@ -32,15 +33,13 @@ ToolCallIdQuery = Annotated[
     ),
 ]
 UpToQuery = Annotated[
-    int | None,
+    Count | None,
     Query(
         alias="upTo",
-        ge=0,
-        le=2**53,
         description="Render as if the entry with this `seq` were the last one: an earlier turn.",
     ),
 ]
-SinceQuery = Annotated[int, Query(ge=0, le=2**53, description=SINCE)]
+SinceQuery = Annotated[Count, Query(description=SINCE)]
 
 
 @router.reads("/tool-results/{tool_result_id}/render", RenderedRecord, *RECORD_ERRORS)

@@ -23,7 +23,7 @@ from app.http.record_responses import (
     answer_written,
     sent_json,
 )
-from app.models.identity import CLIENT_ID_PATTERN
+from app.models.identity import ClientId
 from app.models.rendering import RenderOptions
 from app.services.renders.queries import RenderQuery
 from app.services.tool_results.requests import ToolResultRequest
@@ -95,7 +95,7 @@ async def create_tool_result(request: Request) -> Response:
 @router.lists("", ToolResultPage)
 async def list_tool_results(
     call: CallDep,
-    session_id: Annotated[str | None, Query(alias="sessionId", pattern=CLIENT_ID_PATTERN)] = None,
+    session_id: Annotated[ClientId | None, Query(alias="sessionId")] = None,
     limit: LimitQuery = 50,
     cursor: CursorQuery = None,
 ) -> Response:

@@ -7,7 +7,7 @@ from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
 from app.models.base import WireModel
-from app.models.identity import CLIENT_ID_PATTERN
+from app.models.identity import ClientId
 from app.models.rendering import LossEntry
 from app.wire.renders import Target
 
@@ -59,7 +59,7 @@ class Examination(WireModel):
 
     messages: list[Any] | None = None
     """In any dialect."""
-    session_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
+    session_id: ClientId | None = None
     """Instead: a session kept here."""
 
 

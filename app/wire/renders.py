@@ -12,9 +12,9 @@ from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
 from app.media.types import is_media_range
-from app.models.base import WireModel
+from app.models.base import Count, WireModel
 from app.models.frontier import Frontier
-from app.models.identity import CLIENT_ID_PATTERN
+from app.models.identity import ClientId
 from app.models.page import LEVEL_NAMES, LevelInput
 from app.models.rendering import (
     Audience,
@@ -138,8 +138,8 @@ SINCE = (
     "The `lastSeq` of the last rendering: only messages of entries behind it, and `sinceHash` of "
     "all that is before."
 )
-SinceMember = Annotated[int, Field(ge=0, le=2**53, description=f"Of a session. {SINCE}")]
-FrontierName = Annotated[str, Field(pattern=CLIENT_ID_PATTERN, examples=["main"])]
+SinceMember = Annotated[Count, Field(description=f"Of a session. {SINCE}")]
+FrontierName = Annotated[ClientId, Field(examples=["main"])]
 FrontierChoice = TypeAliasType("FrontierChoice", FrontierName | Frontier)
 
 
@@ -153,8 +153,8 @@ class RenderWish(WireModel):
     """MIME types and ranges that the model can take; the rest degrades."""
     media: MediaWish = "inline"
     detail: ImageDetail | None = None
-    max_bytes: Annotated[int | None, Field(ge=0, le=2**53)] = None
-    max_images: Annotated[int | None, Field(ge=0, le=2**53)] = None
+    max_bytes: Count | None = None
+    max_images: Count | None = None
     audience: Audience = "assistant"
     protocol_version: McpRevision = "2026-07-28"
     """Of `mcp`: the revision of the protocol. Before 2026-07-28 `structuredContent` is an object or
@@ -163,10 +163,10 @@ class RenderWish(WireModel):
     memory: Annotated[tuple[MemoryPart, ...], BeforeValidator(_split)] = ()
     """Of a session: a message of the system before all others, with the rules of the memory's
     tools, and with the session's pages."""
-    memory_tokens: Annotated[int, Field(ge=0, le=2**53)] = 1_000
+    memory_tokens: Count = 1_000
     """The most tokens of the list of pages."""
-    max_tokens: Annotated[int | None, Field(ge=0, le=2**53, description=MAX_TOKENS)] = None
-    evict_batch: Annotated[int | None, Field(ge=0, le=2**53, description=EVICT_BATCH)] = None
+    max_tokens: Annotated[Count | None, Field(description=MAX_TOKENS)] = None
+    evict_batch: Annotated[Count | None, Field(description=EVICT_BATCH)] = None
     frontier: FrontierChoice | None = None
     """Of a session: how far it was evicted before. A name: that is kept under it, and moved on by
     this request. An object, as the last answer has it: nothing is kept here."""
@@ -196,8 +196,8 @@ class RenderRequest(RenderWish):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_REQUEST]})
 
     tool_result_id: str | None = None
-    page_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
-    session_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
+    page_id: ClientId | None = None
+    session_id: ClientId | None = None
     level: Annotated[LevelInput | None, Field(description=f"Of a page: {LEVEL_NAMES}.")] = None
     tool_call_id: Annotated[str | None, Field(min_length=1, max_length=512)] = None
     """The call that a page answers."""

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from app.models.base import WireModel
+from app.models.base import Count, WireModel
 from app.wire.renders import HandlesMember, RenderedRecord, RenderWish, SinceMember
 from app.wire.shape import Shape, ShownAs
 from app.wire.tools import ToolCall
@@ -59,7 +59,7 @@ class TurnRequest(WireModel):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     entries: Annotated[tuple[TurnEntry, ...], Field(min_length=1, max_length=MOST_ENTRIES)]
-    expected_seq: Annotated[int | None, Field(ge=0, le=2**53)] = None
+    expected_seq: Count | None = None
     """The last `seq` you know of; another one is a 409."""
     render: TurnRender | None = None
 

@@ -21,7 +21,7 @@ from typing_extensions import TypeAliasType
 
 from app.errors import Fault, PayloadTooLargeError
 from app.media.types import is_textual
-from app.models.identity import CLIENT_ID_PATTERN, utc_now
+from app.models.identity import ClientId, utc_now
 from app.models.json_value import JsonValue, json_template
 from app.models.limits import Limits
 from app.models.normalized import MediaSlot, TextTemplate
@@ -68,7 +68,7 @@ class ResolveRequest(BaseModel):
     )
 
     arguments: Annotated[Any, Field(description="Any JSON value; its keys are left alone.")]
-    session_id: Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
+    session_id: ClientId
     form: Annotated[
         ReferenceForm,
         Field(alias="as", description="What stands in the place of a reference afterwards."),
