@@ -40,12 +40,7 @@ from app.http.problem_types import (
 )
 from app.models.base import fault_of
 from app.models.text_windows import without_lone_surrogates
-from app.wire.problem import (
-    MAX_FAULTS,
-    PROBLEM_MEDIA_TYPE,
-    Problem,
-    problem_faults,
-)
+from app.wire.problem import MAX_FAULTS, PROBLEM_MEDIA_TYPE, Problem, problem_faults
 
 _MAX_INSTANCE_LENGTH = 512
 # RFC 6455, IANA's registry of close codes: the server cannot go on for now.

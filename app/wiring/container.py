@@ -66,12 +66,7 @@ from app.telemetry.metrics import Metrics
 from app.wiring.event_streams import base_url_of, wired_streams
 from app.wiring.signing_keys import signing_keys
 from app.wiring.startup_errors import SettingError
-from app.wiring.stores import (
-    open_blob_store,
-    open_broker,
-    open_checked_database,
-    prove_blob_store,
-)
+from app.wiring.stores import open_blob_store, open_broker, open_checked_database, prove_blob_store
 from app.wiring.sweep import open_stored_bytes, wired_sweep
 
 # Longer than any upload that keeps the pace the limits ask for is likely to take.

@@ -12,11 +12,7 @@ from app.models.base import FrozenModel, faults_of
 from app.models.identity import ClientId
 from app.models.json_value import JsonValue
 from app.models.limits import Limits
-from app.models.page import (
-    MOST_PARENTS,
-    SELDOM_SAID,
-    PageFields,
-)
+from app.models.page import MOST_PARENTS, SELDOM_SAID, PageFields
 from app.models.page_vectors import as_float32
 from app.services.requests.data_uris import is_to_be_moved, movable_media
 from app.services.requests.validation import as_object, read_value, validated
