@@ -36,19 +36,16 @@ _SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 @dataclass(eq=False)
 class Exchange:
-    """What a host has posted and waits for, or the stream that it has opened.
-
-    Attributes:
-        waiting: The ids of its requests that are not answered, as the server knows them.
-        renamed: What stands for ids and tokens of the host, by the names that the server knows.
-        lines: What is to be sent. Whoever takes a line closes it.
-        has_ended: Nothing more will come.
-    """
+    """What a host has posted and waits for, or the stream that it has opened."""
 
     waiting: set[object] = field(default_factory=set)
+    """The ids of its requests that are not answered, as the server knows them."""
     renamed: dict[str, object] = field(default_factory=dict)
+    """What stands for ids and tokens of the host, by the names that the server knows."""
     lines: deque[Line] = field(default_factory=deque)
+    """What is to be sent. Whoever takes a line closes it."""
     has_ended: bool = False
+    """Nothing more will come."""
     _news: anyio.Event = field(default_factory=anyio.Event)
 
     def put(self, line: Line) -> None:

@@ -247,7 +247,7 @@ def parse_search(text: str) -> SearchQuery:
             "There is no word to search for. Send letters or digits of any script; `word*` finds "
             'words that begin so, and "two words" a phrase.'
         )
-    asked = [term for term in terms if term.is_quoted or _asked_for(term.words)]
+    asked = [term for term in terms if term.is_quoted or not COMMON_WORDS.issuperset(term.words)]
     return SearchQuery(tuple(asked or terms))
 
 
@@ -266,10 +266,6 @@ def _parts(words: Sequence[str]) -> Iterator[SearchTerm]:
                 yield SearchTerm((word,))
         elif following and is_continuous(following) and len(words) > _PAIR_WORDS:
             yield SearchTerm((word, following))
-
-
-def _asked_for(words: Iterable[str]) -> list[str]:
-    return [word for word in words if word not in COMMON_WORDS]
 
 
 def is_continuous(word: str) -> bool:
