@@ -36,6 +36,6 @@ class KeyGuard:
             raise StoreUnavailableError("keys")
         headers: dict[bytes, bytes] = dict(scope["headers"])
         authorization = headers.get(b"authorization", b"").decode("latin-1")
-        caller = await store.container.access.caller_of(authorization)
+        caller = await store.services.access.caller_of(authorization)
         if caller.project_id != store.project_id:
             raise UnauthorizedError

@@ -1,5 +1,6 @@
 """What a command loads before it does something: the less, the sooner it is done."""
 
+import json
 import re
 import subprocess
 import sys
@@ -29,6 +30,20 @@ UNNEEDED = {
     "tail --session=-": _SERVICES,
     "ingest - --session s": _SERVICES - {"PIL", "tinytag"},
 }
+_HOST = {
+    # Nothing of a server, of what migrates, of other ways to a server, or of what counts tokens.
+    "proxy --session s": _SERVICES - {"PIL", "tinytag"}
+    | {"mcp", "mcp_types", "tiktoken", "prometheus_client", "obstore", "click", "multipart"},
+}
+UNNEEDED |= _HOST
+"""Commands that are given a server of MCP, which has one of its tools called."""
+_SERVER_COMMAND = ("--", sys.executable, "-m", "tests.kit.mcp_server")
+_CALL = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {"name": "long", "arguments": {"characters": 20_000}},
+}
 _STATUS = {"page": 1, "tail": 2}
 _IMPORTED = re.compile(r"^import time: +[0-9]+ \| +[0-9]+ \| +([\w.]+)", re.MULTILINE)
 
@@ -44,12 +59,14 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("command", UNNEEDED)
 def test_command_loads_nothing_that_it_does_not_need(command: str, data_dir: Path) -> None:
     needs_stores = not command.endswith(("--help", "--version"))
-    options = ("--data-dir", str(data_dir)) if needs_stores else ()
+    options: tuple[str, ...] = ("--data-dir", str(data_dir)) if needs_stores else ()
+    if command in _HOST:
+        options += _SERVER_COMMAND
     done = subprocess.run(  # noqa: S603 - our own command
         [sys.executable, "-X", "importtime", COMMAND, *command.split(), *options],
         cwd=ROOT,
         env=environment(),
-        input="1",
+        input=f"{json.dumps(_CALL)}\n" if command in _HOST else "1",
         capture_output=True,
         text=True,
         timeout=WAIT_SECONDS,

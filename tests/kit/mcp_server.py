@@ -3,6 +3,7 @@
 Run as a program. What a tool of it returns is in `ANSWERS`; `%d` in one is the id of the request.
 """
 
+import base64
 import hashlib
 import json
 import os
@@ -34,6 +35,7 @@ ANSWERS = {
 
 _TEXT = {"type": "string"}
 _LONG_CHARS = 1_000
+MIB = 1024 * 1024
 UPLOAD = {
     "name": "upload",
     "inputSchema": {
@@ -106,6 +108,13 @@ def _called(number: object, name: str, given: dict[str, int]) -> bytes:
     if name == "long":
         text = {"type": "text", "text": "x" * given["characters"]}
         return _result(number, {"content": [text]})
+    if name == "large":
+        # As a PNG it has a header and nothing else that is one.
+        picture = PNG[:33] + media.noise_bytes(MIB) * (given["bytes"] // MIB)
+        data = base64.b64encode(picture[: given["bytes"]]).decode()
+        return _result(
+            number, {"content": [{"type": "image", "data": data, "mimeType": "image/png"}]}
+        )
     return ANSWERS[name] % number
 
 
