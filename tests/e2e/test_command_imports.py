@@ -23,16 +23,16 @@ UNNEEDED = {
     "migrate": _SERVICES,
     "keys create --project demo": _SERVICES,
     "keys list": _SERVICES,
-    "page show nothing": _SERVICES - {"PIL", "tinytag"},
+    "page show nothing": _SERVICES - {"tinytag"},
     "fsck": _SERVICES,
     "gc": _SERVICES,
     # It ends with what it is told, and has loaded all that it needs by then.
     "tail --session=-": _SERVICES,
-    "ingest - --session s": _SERVICES - {"PIL", "tinytag"},
+    "ingest - --session s": _SERVICES - {"tinytag"},
 }
 _HOST = {
     # Nothing of a server, of what migrates, of other ways to a server, or of what counts tokens.
-    "proxy --session s": _SERVICES - {"PIL", "tinytag"}
+    "proxy --session s": _SERVICES - {"tinytag"}
     | {"mcp", "mcp_types", "tiktoken", "prometheus_client", "obstore", "click", "multipart"},
 }
 UNNEEDED |= _HOST
