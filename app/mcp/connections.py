@@ -138,10 +138,10 @@ class UpstreamConnection:
 @asynccontextmanager
 async def connected(server: Upstream, warn: Callable[[str], None]) -> AsyncIterator[Connection]:
     """Connect to a server at an address, and end its session at the end of the block."""
-    # Before a server that is a program, nobody needs them.
+    # A client of HTTP, of which nothing is needed before a server that is a program.
     import httpx  # noqa: PLC0415
 
-    from app.mcp.http_upstream import HttpUpstream  # noqa: PLC0415 - it loads the SDK
+    from app.mcp.http_upstream import HttpUpstream  # noqa: PLC0415
 
     timeout = httpx.Timeout(None, connect=_CONNECT_SECONDS)
     async with (

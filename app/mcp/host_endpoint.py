@@ -10,18 +10,11 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 from uuid import uuid4
 
 import anyio
 import anyio.abc
-from mcp.shared.inbound import (
-    ERROR_CODE_HTTP_STATUS,
-    MCP_PROTOCOL_VERSION_HEADER,
-    InboundLadderRejection,
-    classify_inbound_request,
-)
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -32,11 +25,18 @@ from app.mcp.exchanges import Exchange
 from app.mcp.host_sessions import HostSession, ProxyOf
 from app.mcp.host_streams import EventStream, events_of
 from app.mcp.lines import Line
+from app.mcp.mirrored_headers import PROTOCOL_VERSION
 from app.mcp.sent_events import NoSuchEventError
+from app.mcp.sessionless import REVISION, REVISIONS, STATUSES, refusal_of
+from app.models.rendering import McpRevision
 
 PATH = "/mcp"
 SESSION = "mcp-session-id"
 LAST_EVENT = "last-event-id"
+HANDSHAKE_REVISIONS: tuple[str, ...] = tuple(
+    each for each in get_args(McpRevision.__value__) if each not in REVISIONS
+)
+"""Revisions with sessions, which begin with `initialize`."""
 
 _MOST_SESSIONS = 32
 _IDLE_SECONDS = 60.0
@@ -158,11 +158,11 @@ class HostEndpoint:
     async def _session_for(self, request: Request, said: Any) -> tuple[HostSession, dict[str, str]]:  # noqa: ANN401 - any JSON
         """Return the session that a message belongs to, and headers that its host has to know."""
         message = said if isinstance(said, dict) else {}
-        version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER)
-        if not {version, _revision_of(message)}.isdisjoint(MODERN_PROTOCOL_VERSIONS):
+        version = request.headers.get(PROTOCOL_VERSION)
+        if not {version, _revision_of(message)}.isdisjoint(REVISIONS):
             return await self._shared_one(request, message), {}
-        if version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS:
-            known = ", ".join([*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS])
+        if version is not None and version not in HANDSHAKE_REVISIONS:
+            known = ", ".join([*HANDSHAKE_REVISIONS, *REVISIONS])
             raise RefusedError(
                 400,
                 f"there is no revision {version[:32]} of MCP here, but {known}",
@@ -191,15 +191,15 @@ class HostEndpoint:
     async def _shared_one(self, request: Request, message: dict[str, Any]) -> HostSession:
         """Return the session of all hosts that have none, whose message is checked first."""
         if "id" in message:
-            route = classify_inbound_request(message, headers=dict(request.headers))
-            if isinstance(route, InboundLadderRejection):
+            wrong = refusal_of(message, dict(request.headers))
+            if wrong is not None:
                 refused = RefusedError(
-                    ERROR_CODE_HTTP_STATUS.get(route.code, 400),
-                    route.message,
-                    code=route.code,
+                    STATUSES.get(wrong.code, 400),
+                    wrong.said,
+                    code=wrong.code,
                     request_id=message["id"],
                 )
-                refused.data = route.data
+                refused.data = wrong.data
                 raise refused
         elif not message:
             raise RefusedError(400, "this revision of MCP has no batches")
@@ -279,7 +279,7 @@ def _resumed(session: HostSession, request: Request) -> EventStream:
 
 def _is_primed(request: Request) -> bool:
     """Tell whether a host takes an event without data, by which it can come back at once."""
-    return request.headers.get(MCP_PROTOCOL_VERSION_HEADER, "") >= _PRIMED_SINCE
+    return request.headers.get(PROTOCOL_VERSION, "") >= _PRIMED_SINCE
 
 
 async def _body(request: Request) -> tuple[Any, bytes]:
@@ -320,7 +320,7 @@ def _accepted(request: Request) -> set[str]:
 def _revision_of(message: dict[str, Any]) -> object:
     params = message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
-    return meta.get("io.modelcontextprotocol/protocolVersion") if isinstance(meta, dict) else None
+    return meta.get(REVISION) if isinstance(meta, dict) else None
 
 
 def _refusal(refused: RefusedError) -> Response:
@@ -339,7 +339,7 @@ def _json(line: Line, headers: dict[str, str], *, is_modern: bool) -> Response:
     if is_modern and "error" in line.members:
         error = parsed(line, line.members["error"])
         code = error.get("code") if isinstance(error, dict) else None
-        status = ERROR_CODE_HTTP_STATUS.get(code, 200) if isinstance(code, int) else 200
+        status = STATUSES.get(code, 200) if isinstance(code, int) else 200
 
     async def pieces() -> AsyncGenerator[bytes, None]:
         with line:

@@ -30,13 +30,21 @@ UNNEEDED = {
     "tail --session=-": _SERVICES,
     "ingest - --session s": _SERVICES - {"tinytag"},
 }
+_PROXY = (_SERVICES - {"tinytag"}) | {
+    *("mcp", "mcp_types", "tiktoken", "prometheus_client", "obstore", "click", "multipart"),
+}
+_BEFORE_A_PROGRAM = "proxy --session s"
+_LISTENS = "proxy --session s --listen 0.0.0.0:0"
 _HOST = {
-    # Nothing of a server, of what migrates, of other ways to a server, or of what counts tokens.
-    "proxy --session s": _SERVICES - {"tinytag"}
-    | {"mcp", "mcp_types", "tiktoken", "prometheus_client", "obstore", "click", "multipart"},
+    # Nothing of a server, of the SDK, of what migrates, or of what counts tokens.
+    _BEFORE_A_PROGRAM: _PROXY,
+    # Its client of HTTP has a command line of its own.
+    "proxy --session s --upstream http://127.0.0.1:9/mcp": _PROXY - {"httpx", "click"},
+    # It refuses to listen there, and has loaded its server by then.
+    _LISTENS: _PROXY - {*_SERVER, "click", "multipart"},
 }
 UNNEEDED |= _HOST
-"""Commands that are given a server of MCP, which has one of its tools called."""
+"""Commands that hosts of MCP start, which have a tool of a server called."""
 _SERVER_COMMAND = ("--", sys.executable, "-m", "tests.kit.mcp_server")
 _CALL = {
     "jsonrpc": "2.0",
@@ -44,7 +52,7 @@ _CALL = {
     "method": "tools/call",
     "params": {"name": "long", "arguments": {"characters": 20_000}},
 }
-_STATUS = {"page": 1, "tail": 2}
+_STATUS = {"page": 1, "tail": 2, _LISTENS: 2}
 _IMPORTED = re.compile(r"^import time: +[0-9]+ \| +[0-9]+ \| +([\w.]+)", re.MULTILINE)
 
 
@@ -60,7 +68,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_command_loads_nothing_that_it_does_not_need(command: str, data_dir: Path) -> None:
     needs_stores = not command.endswith(("--help", "--version"))
     options: tuple[str, ...] = ("--data-dir", str(data_dir)) if needs_stores else ()
-    if command in _HOST:
+    if command in (_BEFORE_A_PROGRAM, _LISTENS):
         options += _SERVER_COMMAND
     done = subprocess.run(  # noqa: S603 - our own command
         [sys.executable, "-X", "importtime", COMMAND, *command.split(), *options],
@@ -72,7 +80,7 @@ def test_command_loads_nothing_that_it_does_not_need(command: str, data_dir: Pat
         timeout=WAIT_SECONDS,
         check=False,
     )
-    status = _STATUS.get(command.partition(" ")[0], 0)
+    status = _STATUS.get(command, _STATUS.get(command.partition(" ")[0], 0))
     assert done.returncode == status, done.stderr[-2_000:]
     loaded = {name.partition(".")[0] for name in _IMPORTED.findall(done.stderr)}
     assert {"app", "typer"} <= loaded
