@@ -3,7 +3,7 @@
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.errors import ServiceError, StoreUnavailableError, UnauthorizedError
-from app.http.problems import problem_response
+from app.http.problem_responses import problem_response
 from app.mcp.proxy import AwaitedStore
 
 

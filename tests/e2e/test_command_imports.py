@@ -41,7 +41,7 @@ _HOST = {
     # Its client of HTTP has a command line of its own.
     "proxy --session s --upstream http://127.0.0.1:9/mcp": _PROXY - {"httpx", "click"},
     # It refuses to listen there, and has loaded its server by then.
-    _LISTENS: _PROXY - {*_SERVER, "click", "multipart"},
+    _LISTENS: (_PROXY | {"fastapi"}) - {"starlette", "uvicorn", "websockets", "httptools", "click"},
 }
 UNNEEDED |= _HOST
 """Commands that hosts of MCP start, which have a tool of a server called."""
