@@ -51,8 +51,9 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
   const current = list.seen ?? shown.at(-1)?.seq ?? 0;
 
   function setFilter(changed: Filter) {
-    // The entry that the address names stays in it.
-    void navigate({ search: `${withFilter(search, changed)}`, hash }, { replace: true });
+    // The entry that the address names stays in it. At once, or what was ticked is seen unticked.
+    const address = { search: `${withFilter(search, changed)}`, hash };
+    void navigate(address, { replace: true, flushSync: true });
   }
 
   return (
