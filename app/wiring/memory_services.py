@@ -48,6 +48,7 @@ from app.stores.records import Records
 from app.telemetry.ingest_clock import IngestClock, Untimed
 from app.wiring.signing_keys import signing_keys
 from app.wiring.stores import (
+    migrate_apart,
     open_blob_store,
     open_broker,
     open_checked_database,
@@ -102,6 +103,7 @@ async def open_memory(settings: Settings) -> AsyncIterator["MemoryServices"]:
 
     Nobody listens to events in this process, and it sweeps and scrubs nothing.
     """
+    await migrate_apart(settings)
     async with open_stores(settings) as stores:
         services = MemoryServices(settings, stores, clock=Untimed())
         async with services.accesses.kept(), services.search_indexing.running():
