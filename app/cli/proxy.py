@@ -39,21 +39,18 @@ _UNREAD_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What the host is given.
-
-    Attributes:
-        options: What it takes of a result.
-        limits: How large it takes images and texts.
-        prefix: What stands before the names of our own tools; `None` to add none of them.
-        files: Where files that tools are given by their paths are written; `None` to write none.
-        address: Where hosts are served over HTTP, as host and port; `None` for one over pipes.
-    """
+    """What the host is given."""
 
     options: RenderOptions
+    """What it takes of a result."""
     limits: HostLimits
+    """How large it takes images and texts."""
     prefix: str | None
+    """What stands before the names of our own tools; `None` to add none of them."""
     files: Path | None
+    """Where files that tools are given by their paths are written; `None` to write none."""
     address: tuple[str, int] | None = None
+    """Where hosts are served over HTTP, as host and port; `None` for one over pipes."""
 
     def own_tools(self) -> Mapping[str, ToolDefinition]:
         """Return our tools, by the names that the host is shown."""

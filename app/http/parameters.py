@@ -15,10 +15,6 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 from app.errors import (
     Fault,
     InvalidPayloadError,
-    MalformedRequestError,
-    PayloadTooLargeError,
-    SlowBodyError,
-    UnsupportedMediaError,
 )
 from app.http.authenticate import BEARER
 from app.models.identity import CLIENT_ID_PATTERN
@@ -127,14 +123,6 @@ IfNoneMatchHeader = Annotated[
     str | None, Header(description="`*`: write only if there is no such page yet, else 412.")
 ]
 IdempotencyKeyHeader = Annotated[str | None, Header(min_length=1, max_length=255)]
-WRITE_FAULTS = (
-    MalformedRequestError,
-    SlowBodyError,
-    PayloadTooLargeError,
-    UnsupportedMediaError,
-    InvalidPayloadError,
-)
-"""How the body of a write fails."""
 
 SessionIdPath = Annotated[str, Path(pattern=CLIENT_ID_PATTERN)]
 HistoryMediaQuery = Annotated[

@@ -26,22 +26,19 @@ RequestId: TypeAlias = str | int
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call of a tool that waits for its answer.
-
-    Attributes:
-        call_id: Its name in the history: MCP has none, and ids of JSON-RPC begin anew with each
-            connection.
-        name: The tool.
-        arguments: What it was called with.
-        request_id: That of the request.
-        own_name: Which of our tools it is; `None` for one of the server's.
-    """
+    """A call of a tool that waits for its answer."""
 
     call_id: str
+    """Its name in the history: MCP has none, and ids of JSON-RPC begin anew with each
+    connection."""
     name: str
+    """The tool."""
     arguments: JsonValue
+    """What it was called with."""
     request_id: RequestId
+    """That of the request."""
     own_name: str | None = None
+    """Which of our tools it is; `None` for one of the server's."""
 
 
 Answered: TypeAlias = ToolCall | Literal["tools/list"]

@@ -65,23 +65,20 @@ class HandedFiles:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResultStore:
-    """Stores calls and their results in a session, and renders them for hosts.
-
-    Args:
-        services: The stores and services.
-        project_id: Whose session it is.
-        session_id: The session that all calls of the proxy are part of.
-        options: What the host takes.
-        limits: How large it takes images and texts.
-        files: Where tools are given files by their paths, if they are.
-    """
+    """Stores calls and their results in a session, and renders them for hosts."""
 
     services: MemoryServices
+    """The stores and services."""
     project_id: str
+    """Whose session it is."""
     session_id: str
+    """The session that all calls of the proxy are part of."""
     options: RenderOptions
+    """What the host takes."""
     limits: HostLimits = NO_LIMITS
+    """How large it takes images and texts."""
     files: HandedFiles | None = None
+    """Where tools are given files by their paths, if they are."""
 
     async def run(self, call: ToolCall, revision: McpRevision) -> dict[str, JsonValue]:
         """Run a call of one of our tools; return its result.

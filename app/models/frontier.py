@@ -41,16 +41,13 @@ NOTHING_EVICTED = Frontier()
 
 @dataclass(frozen=True, slots=True)
 class StoredFrontier:
-    """A frontier as it is stored under a name.
-
-    Attributes:
-        name: The client's.
-        frontier: How far it has been moved.
-        sent: The hashes of the messages that were rendered with it last, eight bytes each.
-        version: Grows with every change; 0 where nothing is stored yet.
-    """
+    """A frontier as it is stored under a name."""
 
     name: str
+    """The client's."""
     frontier: Frontier = NOTHING_EVICTED
+    """How far it has been moved."""
     sent: bytes = b""
+    """The hashes of the messages that were rendered with it last, eight bytes each."""
     version: int = 0
+    """Grows with every change; 0 where nothing is stored yet."""

@@ -62,22 +62,17 @@ _ABANDONED_UPLOAD_SECONDS = 24 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class OpenStores:
-    """Both stores, up to date, and what comes with them.
-
-    Attributes:
-        records: The database.
-        blobs: The blob store, without the quota of what projects keep.
-        stored_bytes: That quota, if there is one.
-        broker: Wakes those who listen to events.
-        access: Which project a caller belongs to.
-        links: Signs links.
-    """
+    """Both stores, up to date, and what comes with them."""
 
     records: Records
     blobs: BlobStore
+    """Without the quota of what projects keep."""
     stored_bytes: StoredBytes | None
+    """That quota, if there is one."""
     broker: EventBroker
+    """Wakes those who listen to events."""
     access: Access
+    """Which project a caller belongs to."""
     links: LinkSigner
 
 

@@ -73,15 +73,12 @@ def tokens_by_tiles_of_768(width: int, height: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TokenRule:
-    """How a target counts.
-
-    Attributes:
-        image: What an image costs.
-        text_percent: What its own tokenizer finds in a text where ours finds a hundred.
-    """
+    """How a target counts."""
 
     image: ImageTokens = tokens_by_area
+    """What an image costs."""
     text_percent: int = 100
+    """What its own tokenizer finds in a text where ours finds a hundred."""
 
     def text(self, text: str) -> int:
         """Return what a text costs."""

@@ -9,7 +9,7 @@ Source: `agents`, "Tools for models".
 
 import hashlib
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from app.errors import (
@@ -95,29 +95,22 @@ def appended_result(result: PreparedResult, unit: UnitOfWork) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ToolCalls:
-    """Runs the calls that models make of our tools.
-
-    Args:
-        records: Where histories are.
-        tools: What is run.
-        messages: Prepares the message that is the call.
-        results: Prepares the result that is its answer.
-        renders: Renders that.
-        bodies: Reads the bodies of requests.
-        limits: How deep they may nest.
-    """
+    """Runs the calls that models make of our tools."""
 
     records: Records
+    """Where histories are."""
     tools: MemoryTools
+    """What is run."""
     messages: SessionMessages
+    """Prepares the message that is the call."""
     results: ToolResults
+    """Prepares the result that is its answer."""
     renders: Renders
+    """Renders that."""
     bodies: RequestBodies
+    """Reads the bodies of requests."""
     limits: Limits
-    _idempotency: Idempotency = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_idempotency", Idempotency(self.records))
+    """How deep they may nest."""
 
     async def run(
         self,
@@ -188,7 +181,7 @@ class ToolCalls:
         digest = json_digest([asked.name, asked.arguments])
         call = IdempotentCall(project_id, CALL_ROUTE, key, RequestIdentity(digest))
         try:
-            async with self._idempotency.claimed(call, utc_now()) as answer:
+            async with Idempotency(self.records).claimed(call, utc_now()) as answer:
                 if answer is not None:
                     return int(answer)
                 prepared = await self.prepare(project_id, session_id, asked)
@@ -206,7 +199,7 @@ class ToolCalls:
 
     def _append(self, call: IdempotentCall, prepared: PreparedCall, unit: UnitOfWork) -> int:
         seq = prepared.append(unit)
-        self._idempotency.note_answer(unit, call, str(seq))
+        Idempotency(self.records).note_answer(unit, call, str(seq))
         return seq
 
 

@@ -69,7 +69,9 @@ def session_document(
     prefix = _Prefix(profile, system)
     prefix.through(kept)
     prior, hashes = prefix.hash, prefix.through(messages)
-    loss = compress(settled.loss, _of_each(are_new, settled.loss_of_turns))
+    # For each entry of the loss, whether the turn it is of is new.
+    told = chain.from_iterable(map(repeat, are_new, settled.loss_of_turns))
+    loss = compress(settled.loss, told)
     # What the system says of its memory is made anew each time.
     said = system if options.memory or any(are_new[:leading]) else ""
     answer = _counted(_answer(messages, said, loss, profile), said, new, profile)
@@ -154,11 +156,6 @@ def _counted(
     answer: dict[str, Node], system: str, turns: Sequence[SettledTurn], profile: Profile
 ) -> dict[str, Node]:
     return {**answer, "tokensEst": profile.tokens.turns(turns, system)}
-
-
-def _of_each(are_new: Iterable[bool], counts: Iterable[int]) -> Iterable[bool]:
-    """Return for each entry of the loss whether the turn it is of is new."""
-    return chain.from_iterable(map(repeat, are_new, counts))
 
 
 def mark(
