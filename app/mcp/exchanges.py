@@ -12,27 +12,24 @@ _MOST_WAITING_LINES = 1_000
 
 @dataclass(eq=False)
 class Exchange:
-    """What a host has posted and waits for, or the stream that it has opened.
-
-    Attributes:
-        name: Its name within the session.
-        waiting: The ids of its requests that are not answered, as the server knows them.
-        renamed: What stands for ids and tokens of the host, by the names that the server knows.
-        lines: What is to be sent. Whoever takes a line closes it.
-        has_ended: Nothing more will come.
-        reader: Which connection takes the lines: the last one that was attached.
-        is_attached: Whether there is one.
-        can_resume: Whether the host was told an event by which it can go on.
-    """
+    """What a host has posted and waits for, or the stream that it has opened."""
 
     name: str = ""
+    """Its name within the session."""
     waiting: set[object] = field(default_factory=set)
+    """The ids of its requests that are not answered, as the server knows them."""
     renamed: dict[str, object] = field(default_factory=dict)
+    """What stands for ids and tokens of the host, by the names that the server knows."""
     lines: deque[Line] = field(default_factory=deque)
+    """What is to be sent. Whoever takes a line closes it."""
     has_ended: bool = False
+    """Nothing more will come."""
     reader: int = 0
+    """Which connection takes the lines: the last one that was attached."""
     is_attached: bool = True
+    """Whether there is one."""
     can_resume: bool = False
+    """Whether the host was told an event by which it can go on."""
     _news: anyio.Event = field(default_factory=anyio.Event)
 
     def put(self, line: Line) -> None:

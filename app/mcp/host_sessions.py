@@ -155,6 +155,9 @@ class HostSession:
                 line.add(failure(exchange.renamed.get(str(request_id), request_id), said))
                 exchange.put(line)
             exchange.end()
+            if not exchange.is_attached:
+                # A session that has ended is nothing to come back to.
+                exchange.close()
         if self.stream is not None:
             self.stream.end()
         self._unheard.close()

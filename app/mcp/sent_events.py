@@ -29,13 +29,16 @@ class NoSuchEventError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SentEvent:
-    """An event, and the requests that it answers; the text is `None` if it was too large."""
+    """An event that was sent on a stream."""
 
     event_id: str
     stream: str
     number: int
+    """Its number among the events of all streams."""
     text: bytes | None
+    """Its data; `None` if that was too large to be kept."""
     answers: tuple[RequestId, ...] = ()
+    """The requests that it answers, if it was."""
 
     def texts(self) -> Iterator[bytes]:
         """Yield the data of the event, or what is said to each request that it answered."""

@@ -48,6 +48,7 @@ from app.stores.records import Records
 from app.telemetry.ingest_clock import IngestClock, Untimed
 from app.wiring.signing_keys import signing_keys
 from app.wiring.stores import (
+    migrate_apart,
     open_blob_store,
     open_broker,
     open_checked_database,
@@ -61,22 +62,17 @@ _ABANDONED_UPLOAD_SECONDS = 24 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class OpenStores:
-    """Both stores, up to date, and what comes with them.
-
-    Attributes:
-        records: The database.
-        blobs: The blob store, without the quota of what projects keep.
-        stored_bytes: That quota, if there is one.
-        broker: Wakes those who listen to events.
-        access: Which project a caller belongs to.
-        links: Signs links.
-    """
+    """Both stores, up to date, and what comes with them."""
 
     records: Records
     blobs: BlobStore
+    """Without the quota of what projects keep."""
     stored_bytes: StoredBytes | None
+    """That quota, if there is one."""
     broker: EventBroker
+    """Wakes those who listen to events."""
     access: Access
+    """Which project a caller belongs to."""
     links: LinkSigner
 
 
@@ -102,6 +98,7 @@ async def open_memory(settings: Settings) -> AsyncIterator["MemoryServices"]:
 
     Nobody listens to events in this process, and it sweeps and scrubs nothing.
     """
+    await migrate_apart(settings)
     async with open_stores(settings) as stores:
         services = MemoryServices(settings, stores, clock=Untimed())
         async with services.accesses.kept(), services.search_indexing.running():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.test_proxy import Conversation, history, talking
-from tests.kit.process import COMMAND, run_command
+from tests.kit.process import COMMAND
 
 pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(300)]
 
@@ -37,8 +37,6 @@ def peak_bytes(host: Conversation) -> int:
 )
 def test_large_medium_is_stored_and_rendered_in_constant_memory(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    # A proxy that migrates loads what does that.
-    assert run_command("migrate", "--data-dir", str(data)).returncode == 0
     options: list[str | Path] = ["--session", "demo", "--data-dir", data]
     with talking(COMMAND, "proxy", *options, "--", *SERVER, stderr=tmp_path / "stderr") as host:
         host.ask(0, "initialize", protocolVersion="2025-06-18", capabilities={})
