@@ -29,6 +29,9 @@ class Server:
     calls: Sequence[Call]
 
 
+CHROMIUM = "/usr/bin/chromium-headless-shell"
+
+
 def python(sdk: str) -> Path:
     """Return the interpreter of one of the environments that servers are called from."""
     return _ENVIRONMENTS / f"peers-{sdk}" / "bin" / "python"
@@ -41,7 +44,7 @@ def _of_npm(package: str, *arguments: str) -> Sequence[str]:
 
 def _playwright(folder: Path) -> Sequence[str]:
     program = installed(FOLDER) / "node_modules" / "@playwright" / "mcp" / "cli.js"
-    options = ["--headless", "--isolated", "--no-sandbox", "--executable-path", "/usr/bin/chromium"]
+    options = ["--headless", "--isolated", "--no-sandbox", "--executable-path", CHROMIUM]
     return [str(NODE), str(program), *options, "--output-dir", str(folder / "browser")]
 
 

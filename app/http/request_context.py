@@ -14,7 +14,7 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.errors import OverloadedError
-from app.http.problems import problem_response
+from app.http.problem_responses import problem_response
 from app.models.identity import new_id
 from app.services.quotas.key_quotas import BYTES, QuotaState
 from app.telemetry.logs import tell_request

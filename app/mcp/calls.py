@@ -1,13 +1,13 @@
 """Requests that pass by: which of them call a tool, and which message answers them."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias, TypeGuard, get_args
 
 from app.mcp.handles import Place, places_of
-from app.mcp.lines import Message
+from app.mcp.lines import Line, Message
 from app.mcp.members import Span
 from app.models.identity import new_id
 from app.models.json_value import JsonValue
@@ -182,3 +182,12 @@ def nearest_revision(revision: JsonValue) -> McpRevision:
     """Return the newest revision known here that is not newer than the one that was agreed on."""
     known = [each for each in _REVISIONS if isinstance(revision, str) and each <= revision]
     return known[-1] if known else _REVISIONS[0]
+
+
+def answered_ids(line: Line) -> Iterator[RequestId]:
+    """Yield the ids of the requests that the messages on a line answer."""
+    for message in line.messages:
+        span = message.members.get("id")
+        held = None if span is None or "method" in message.members else parsed(message, span)
+        if is_id(held):
+            yield held

@@ -134,7 +134,9 @@ class MemoryServer:
             yield json_text(asked).encode("utf-8", "backslashreplace")
 
         with _told():
-            rendered = await self.container.tool_calls.run(caller.project_id, session_id, body())
+            rendered = await self.container.tool_calls.run(
+                caller.project_id, session_id, body(), is_counted=False
+            )
             answer = (await _read(rendered))["messages"][0]
         return types.CallToolResult.model_validate(answer)
 
@@ -187,7 +189,7 @@ class MemoryServer:
         level = parse_level(query.get("level", "0"))
         if level is None:
             raise InvalidPayloadError("The level is one of 0 to 3.")
-        wish = RenderQuery("mcp", RenderOptions())
+        wish = RenderQuery("mcp", RenderOptions(), is_counted=False)
         rendered = await self.container.renders.page(
             project_id, unquote(page_id), level, wish, tool_call_id=None
         )

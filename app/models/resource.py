@@ -196,6 +196,15 @@ class ImageRecipe:
 
 
 @dataclass(frozen=True, slots=True)
+class FittedImage:
+    """An image that fits a recipe; see `DerivedImage.is_first_picture`."""
+
+    data: bytes
+    mime_type: str
+    is_first_picture: bool
+
+
+@dataclass(frozen=True, slots=True)
 class DerivedImage:
     """An image made of another one.
 

@@ -21,7 +21,7 @@ from tests.browser.tabs import Tab
 from tests.kit.process import PagefaultProcess
 from tests.kit.servers import LiveService, serving
 
-CHROMIUM = Path("/usr/bin/chromium")
+CHROMIUM = Path("/usr/bin/chromium-headless-shell")
 _ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -59,7 +59,7 @@ def browser() -> Browser:
 
 @cache
 def _launched() -> Browser:
-    assert CHROMIUM.exists(), f"install Debian's package chromium: there is no {CHROMIUM}"
+    assert CHROMIUM.exists(), f"install Debian's package {CHROMIUM.name}"
     assert (BUILT_VIEWER / "index.html").exists(), f"run `make web`: {BUILT_VIEWER} is not built"
     expect.set_options(timeout=_WAIT_MS)
     playwright = _open.enter_context(sync_playwright())

@@ -3,6 +3,7 @@
 import json
 
 import httpx
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser import shop
@@ -95,3 +96,113 @@ def test_new_entries_are_told_of_and_shown_to_whoever_reads_further_up(
     expect(tab.entries.first).to_be_in_viewport()
     page.keyboard.press("End")
     expect(tab.entries.last).to_be_in_viewport()
+
+
+def test_focus_goes_along_from_entry_to_entry(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    long = "More words.\n" * 60
+    for number in range(1, 61):
+        shop.written(writer, [shop.message("user", f"Entry {number}.\n{long}")])
+    tab = open_tab(open_service)
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}#30")
+    expect(tab.entries.and_(page.locator("[aria-current]"))).to_be_in_viewport()
+    for key, seq in [("j", 31), ("j", 32), ("k", 31)]:
+        page.keyboard.press(key)
+        current = page.locator(f'[data-seq="{seq}"]')
+        expect(current).to_be_focused()
+        expect(current).to_have_accessible_name("User")
+        expect(current).to_have_attribute("aria-current", "location")
+        expect(current).to_be_in_viewport()
+    # Enter and Tab are about this entry.
+    assert top_of(page, 31) == pytest.approx(12, abs=4)
+    current = page.locator('[data-seq="31"]')
+    page.keyboard.press("Enter")
+    expect(current.get_by_role("button", name="Fold")).to_be_visible()
+    assert top_of(page, 31) == pytest.approx(12, abs=4)
+    page.keyboard.press("Enter")
+    expect(current.get_by_role("button", name="Unfold")).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(current.get_by_role("link", name="#31")).to_be_focused()
+    # Whoever has gone on inside of entries goes on from there.
+    page.locator('[data-seq="32"]').get_by_role("link", name="#32").focus()
+    page.keyboard.press("j")
+    expect(page.locator('[data-seq="33"]')).to_be_focused()
+
+
+def test_focus_goes_to_an_entry_far_away_that_is_not_loaded_yet(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    for number in range(1, 301):
+        shop.written(writer, [shop.message("user", f"Entry {number}.")])
+    tab = open_tab(open_service)
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}")
+    expect(page.locator('[data-seq="300"]')).to_be_in_viewport()
+    page.keyboard.press("g")
+    page.keyboard.type("120")
+    page.keyboard.press("Enter")
+    current = page.locator('[data-seq="120"]')
+    expect(current).to_contain_text("Entry 120.")
+    expect(current).to_be_focused()
+    # A click into an entry takes the focus of nobody.
+    page.locator('[data-seq="121"] .text').click()
+    expect(current).not_to_be_focused()
+    expect(page.locator("[data-seq]:focus")).to_have_count(0)
+
+
+def top_of(page: Page, seq: int) -> float:
+    """How far below the edge of the timeline an entry begins."""
+    top: float = page.evaluate(
+        "seq => document.querySelector(`[data-seq='${seq}']`).getBoundingClientRect().top"
+        " - document.querySelector('.timeline-scroller').getBoundingClientRect().top",
+        seq,
+    )
+    return top
+
+
+@pytest.mark.parametrize("width", [390, 1_440])
+def test_links_skip_to_each_part_that_is_there(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client, width: int
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    tab = open_tab(open_service, viewport={"width": width, "height": 900})
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}#3")
+    expect(tab.entries.last).to_be_attached()
+    parts = {
+        "Skip to the content": page.locator("main"),
+        "Skip to the session list": page.get_by_role("region", name="Sessions"),
+        "Skip to the filters": page.get_by_role("group", name="Filters"),
+        "Skip to the timeline": page.get_by_role("region", name="Entries"),
+    }
+    if width < 960:
+        del parts["Skip to the session list"]
+    links = page.get_by_role("navigation", name="Skip to").get_by_role("link")
+    expect(links).to_have_text(list(parts))
+    for number, (name, part) in enumerate(parts.items(), 1):
+        page.evaluate("() => { document.activeElement.blur(); getSelection().removeAllRanges(); }")
+        page.reload()
+        expect(links).to_have_count(len(parts))
+        for _ in range(number):
+            page.keyboard.press("Tab")
+        expect(links.get_by_text(name)).to_be_focused()
+        expect(links.get_by_text(name)).to_be_in_viewport()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.keyboard.press("Enter")
+        expect(part).to_be_focused()
+        expect(links.get_by_text(name)).not_to_be_in_viewport()
+        # The place of the reader stays in the address.
+        assert page.url.endswith("#3")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("region", name="Entries").locator(":focus")).to_have_count(1)
+    for path, said in [
+        ("/sessions", ["Skip to the content", "Skip to the session list"]),
+        ("/upload", ["Skip to the content"]),
+        ("/pages", ["Skip to the content", "Skip to the filters", "Skip to the pages"]),
+        (f"/sessions/{shop.SESSION}/model", ["Skip to the content", "Skip to the entries"]),
+        ("/search?q=checkout", ["Skip to the content", "Skip to the hits"]),
+    ]:
+        tab.open(path)
+        expect(links).to_have_text(said)

@@ -1,11 +1,16 @@
 """Every view on every screen: nothing is cut off, and what moves can be kept still."""
 
+import re
+
 import httpx
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
+from tests.contract.page_requests import put
+from tests.contract.render_cases import audio_block, file_block, image_block
+from tests.kit import media
 from tests.kit.servers import LiveService
 
 VIEWS = {
@@ -174,3 +179,79 @@ def test_call_and_result_are_one_card_that_stays_folded(
     expect(cards.nth(1).locator(".call-body")).to_be_hidden()
     shop.written(writer, [shop.tool_result("third.tool", "third.tool", "Late.")])
     expect(cards.nth(2)).to_contain_text("Late.")
+
+
+def test_jumps_and_counts_stay_in_what_a_filter_shows(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    picture = image_block(media.png(20, 20))
+    for number in range(1, 41):
+        tool = "camera" if number % 4 == 0 else "logs.read"
+        result = shop.content(shop.text(f"Result {number}."), picture)
+        is_failure = number % 10 == 0
+        shop.written(writer, [shop.tool_result(tool, f"c{number}", result, success=not is_failure)])
+    tab = open_tab(open_service)
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}?tool=camera#1")
+    expect(page.get_by_text("10 of 40 entries shown")).to_be_visible()
+    expect(page.get_by_role("group", name="Errors 2 of 4")).to_be_visible()
+    expect(page.get_by_role("group", name="Images 10 of 40")).to_be_visible()
+    current = page.locator('[aria-current="location"]')
+    for key, seq in [("e", 20), ("i", 24), ("e", 40), ("e", 40), ("I", 36), ("E", 20), ("E", 20)]:
+        page.keyboard.press(key)
+        expect(current).to_have_attribute("data-seq", f"{seq}")
+    page.get_by_role("button", name="Next image").click()
+    expect(current).to_have_attribute("data-seq", "24")
+    # A number that is hidden leads to the next that is shown, and that is said.
+    page.get_by_label("Number of an entry, or a time").fill("30")
+    page.keyboard.press("Enter")
+    expect(current).to_have_attribute("data-seq", "32")
+    expect(page.get_by_role("alert")).to_contain_text("Entry 30 is not shown")
+    # The map is one of what is shown.
+    map_of_shown = page.get_by_role("slider", name="Where in the session")
+    expect(map_of_shown).to_have_attribute("aria-valuemax", "10")
+    map_of_shown.press("Home")
+    expect(page.locator('[data-seq="4"]')).to_be_in_viewport()
+    # What comes and is hidden is not counted as new.
+    tab.await_live()
+    last = "camera", "c42", "The last one."
+    shop.written(writer, [shop.message("user", "Hurry."), shop.tool_result(*last)])
+    expect(page.get_by_role("button", name="1 new entry")).to_be_visible()
+    expect(page.get_by_text("11 of 42 entries shown")).to_be_visible()
+    # A hit that is hidden takes the filter away.
+    page.get_by_label("Search in this session").fill('"Result 7"')
+    hit = page.locator(".find-hit", has_text="Hidden by the filter")
+    hit.click()
+    expect(current).to_have_attribute("data-seq", "7")
+    expect(page.get_by_role("search").get_by_text("42 entries", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="new entr")).to_have_count(0)
+
+
+def test_numbers_are_as_the_reader_writes_them(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    blocks = [
+        image_block(media.png(1_200, 20, noise=True)),
+        audio_block(media.wav(2.5), "audio/wav"),
+        file_block("log.txt", b"0123456789abcde\n" * 93_750, "text/plain"),
+    ]
+    members = {f"m{number}": number for number in range(1_500)}
+    result = shop.content(*blocks, structuredContent=members)
+    shop.written(writer, [shop.tool_result("look", "c", result)])
+    put(writer, "scored", content="x" * 12_000, importance=0.25)
+    tab = open_tab(open_service, locale="de-DE")
+    page = tab.page
+    tab.open(f"/sessions/{shop.SESSION}")
+    card = page.locator(".call-card")
+    for said in ("1.200 \u00d7 20 pixels", "2,5 s", "1,5 MB", "3 files kept, 1,"):
+        expect(card).to_contain_text(said)
+    expect(page.locator(".session-row")).to_contain_text("(1,")
+    card.get_by_text("Structured content").click()
+    expect(card.locator(".json-tree")).to_contain_text("1.500 members")
+    card.get_by_role("button", name="Enlarge").click()
+    expect(page.get_by_role("button", name="100\xa0%")).to_be_visible()
+    page.keyboard.press("Escape")
+    tab.open("/pages/scored")
+    for said in ("12,0 kB", "0,25"):
+        expect(page.locator(".page-facts")).to_contain_text(said)
+    expect(page.locator("body")).not_to_contain_text(re.compile(r"\d\.\d [kM]?B\b"))

@@ -1,7 +1,9 @@
 """A long history: it loads what is looked at, and all of it can be reached."""
 
+import re
+
 import httpx
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Route, expect
 
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
@@ -16,22 +18,23 @@ SIDE = 20
 # The viewer looks ahead 600 pixels; entries grow when their images are there.
 NEAR_PX = 2_000
 MOST_NODES = 3_000
-# Notes in the list which entries have ever been near what is seen, by number.
-_WATCH = """(list, near) => {
-  list.seen = new Set();
-  const margin = `${near}px 0px`;
+# Notes which entries have ever been near what is seen, by number; from the first one that is drawn,
+# since images push away what was near before they were there.
+_WATCH = f"""
+  window.seenEntries = new Set();
+  const margin = "{NEAR_PX}px 0px";
   const observer = new IntersectionObserver(
-    (changes) => {
-      for (const { isIntersecting, target } of changes) {
-        if (isIntersecting) list.seen.add(Number(target.dataset.seq));
-      }
-    },
-    { rootMargin: margin, scrollMargin: margin },
+    (changes) => {{
+      for (const {{ isIntersecting, target }} of changes) {{
+        if (isIntersecting) window.seenEntries.add(Number(target.dataset.seq));
+      }}
+    }},
+    {{ rootMargin: margin, scrollMargin: margin }},
   );
-  const watch = () => list.querySelectorAll("[data-seq]").forEach((item) => observer.observe(item));
-  new MutationObserver(watch).observe(list, { childList: true, subtree: true });
-  watch();
-}"""
+  new MutationObserver(() => {{
+    document.querySelectorAll("[data-seq]").forEach((entry) => observer.observe(entry));
+  }}).observe(document, {{ childList: true, subtree: true }});
+"""
 _NODES = "() => document.querySelectorAll('*').length"
 
 
@@ -56,10 +59,10 @@ def test_long_history_loads_only_what_is_looked_at_and_can_be_read_whole(
 ) -> None:
     numbers = written_history(writer)
     tab = open_tab(open_service)
+    tab.page.add_init_script(_WATCH)
     tab.open(f"/sessions/{shop.SESSION}")
     last = entry(tab, COUNT)
     expect(last).to_be_in_viewport()
-    tab.page.locator("ol.entries").evaluate(_WATCH, NEAR_PX)
     expect(last.locator("img")).to_have_js_property("complete", True)
     assert {numbers[each] for each in tab.content_ids()} <= seen(tab)
     assert len(seen(tab)) < 50
@@ -96,4 +99,44 @@ def go_to(tab: Tab, number: int) -> None:
 
 def seen(tab: Tab) -> set[int]:
     """The numbers of the entries that have been at or near what is seen."""
-    return set(tab.page.locator("ol.entries").evaluate("list => Array.from(list.seen)"))
+    return set(tab.page.evaluate("() => Array.from(window.seenEntries)"))
+
+
+def test_way_to_the_beginning_is_kept_until_the_beginning_is_there(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    for start in range(0, COUNT, 100):
+        entries = [
+            {"message": {"role": "user", "content": f"Entry {number + 1}."}}
+            for number in range(start, start + 100)
+        ]
+        turn = writer.post(f"/api/sessions/{shop.SESSION}/turns", json={"entries": entries})
+        assert turn.is_success, turn.text[:500]
+    tab = open_tab(open_service)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    # The newest are asked for first, and then all that is before them.
+    earlier = re.compile(r"/outline\?.*after=0\b")
+    tab.page.route(earlier, hold)
+    tab.open(f"/sessions/{shop.SESSION}")
+    expect(entry(tab, COUNT)).to_be_in_viewport()
+    expect(tab.page.get_by_text("Loading 200 earlier numbers")).to_be_attached()
+    tab.page.get_by_role("region", name="Entries").focus()
+    tab.page.keyboard.press("Home")
+    expect(entry(tab, COUNT)).not_to_be_in_viewport()
+    assert len(held) == 1
+    held[0].continue_()
+    tab.page.unroute(earlier)
+    expect(entry(tab, 1)).to_be_in_viewport()
+    expect(tab.page.locator(".day")).to_be_in_viewport()
+    # Who moves on is not brought back.
+    tab.page.get_by_role("region", name="Entries").hover()
+    tab.page.mouse.wheel(0, 3_000)
+    expect(entry(tab, 1)).not_to_be_in_viewport()
+    tab.page.keyboard.press("Home")
+    expect(entry(tab, 1)).to_be_in_viewport()
+    tab.page.reload()
+    expect(entry(tab, 1)).to_be_in_viewport()

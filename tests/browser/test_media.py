@@ -1,14 +1,17 @@
 """Media in the page: images that are enlarged, PDF pages, recordings with what happens when."""
 
 import io
+import struct
+import wave
 
 import httpx
 import pytest
 from PIL import Image, ImageDraw
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
+from tests.browser.tabs import Tab
 from tests.browser.test_sessions_view import assert_accessible, watched
 from tests.contract.page_requests import data_uri, put
 from tests.contract.render_cases import audio_block, file_block, image_block
@@ -62,7 +65,7 @@ def test_image_is_enlarged_moved_and_compared_with_what_a_model_gets(
     expect(image).to_have_css("transform", "matrix(1.25, 0, 0, 1.25, -60, 0)")
     page.keyboard.press("0")
     expect(image).to_have_css("transform", "matrix(1, 0, 0, 1, 0, 0)")
-    dialog.get_by_role("button", name="100 %").click()
+    dialog.get_by_role("button", name="100%").click()
     expect(image).not_to_have_css("transform", "matrix(1, 0, 0, 1, 0, 0)")
     expect(dialog.get_by_text("A reduced copy:")).to_be_visible()
     copy = dialog.get_by_role("img", name="What a model gets of it")
@@ -73,6 +76,105 @@ def test_image_is_enlarged_moved_and_compared_with_what_a_model_gets(
     expect(dialog.get_by_text("It is not sent.")).to_be_visible()
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
+
+
+def test_enlarged_image_follows_pointers_wherever_they_go(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    picture = image_block(media.png(600, 400, noise=True))
+    shop.written(writer, [shop.tool_result("camera", "c", shop.content(picture))])
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}")
+    page = tab.page
+    page.get_by_role("button", name="Enlarge").click()
+    image = page.locator(".pf-zoom-field img")
+    left, top, width, height = field_of(page)
+    middle = left + width / 2, top + height / 2
+    # The wheel enlarges what is under the pointer, and not the page behind.
+    page.mouse.move(middle[0] + 100, middle[1])
+    page.mouse.wheel(0, -100)
+    await_view(page, 1.25, -25, 0)
+    # What is dragged follows the pointer out of the field, and stays when it is let go there.
+    page.mouse.move(*middle)
+    page.mouse.down()
+    page.mouse.move(middle[0] + 40, middle[1] - 30)
+    await_view(page, 1.25, 15, -30)
+    page.mouse.move(left - 10, middle[1] - 30)
+    outside = max(-25 - width / 2 - 10, -1.25 * width_of(image) / 2)
+    await_view(page, 1.25, outside, -30)
+    page.mouse.up()
+    page.mouse.move(middle[0] + 5, middle[1])
+    page.mouse.move(*middle)
+    await_view(page, 1.25, outside, -30)
+    # However far it is moved, it covers the middle of its field.
+    for _ in range(60):
+        page.keyboard.press("ArrowRight")
+    await_view(page, 1.25, -1.25 * width_of(image) / 2, -30)
+    page.keyboard.press("-")
+    await_view(page, 1, 0, 0)
+
+
+def test_image_is_enlarged_by_two_fingers(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    picture = image_block(media.png(600, 400, noise=True))
+    shop.written(writer, [shop.tool_result("camera", "c", shop.content(picture))])
+    tab = open_tab(open_service, has_touch=True, viewport={"width": 390, "height": 800})
+    tab.open(f"/sessions/{shop.SESSION}")
+    page = tab.page
+    page.get_by_role("button", name="Enlarge").tap()
+    image = page.locator(".pf-zoom-field img")
+    expect(image).to_have_js_property("complete", True)
+    left, top, width, height = field_of(page)
+    x, y = round(left + width / 2), round(top + height / 2)
+    fingers = page.context.new_cdp_session(page)
+
+    def touch(kind: str, *places: tuple[int, int]) -> None:
+        points = [{"x": at[0], "y": at[1], "id": index} for index, at in enumerate(places)]
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", (x - 40, y))
+    touch("touchStart", (x - 40, y), (x + 40, y))
+    touch("touchMove", (x - 80, y), (x + 80, y))
+    touch("touchEnd")
+    await_view(page, 2, 0, 0)
+    # One finger moves it.
+    touch("touchStart", (x, y))
+    touch("touchMove", (x + 10, y))
+    touch("touchMove", (x + 40, y))
+    touch("touchEnd")
+    await_view(page, 2, 40, 0)
+    touch("touchStart", (x - 80, y), (x + 80, y))
+    touch("touchMove", (x - 20, y), (x + 20, y))
+    touch("touchEnd")
+    await_view(page, 1, 0, 0)
+    # The page itself is as large as it was.
+    assert page.evaluate("visualViewport.scale") == 1
+
+
+def field_of(page: Page) -> tuple[float, float, float, float]:
+    """Where an enlarged image is shown."""
+    box = page.locator(".pf-zoom-field").bounding_box()
+    assert box is not None
+    return box["x"], box["y"], box["width"], box["height"]
+
+
+def width_of(image: Locator) -> float:
+    """How wide an image is where it fits."""
+    width: float = image.evaluate("image => image.offsetWidth")
+    return width
+
+
+def await_view(page: Page, scale: float, x: float, y: float) -> None:
+    """Wait until the image is so many times as large, and moved so far, to within a few pixels."""
+    page.wait_for_function(
+        """wanted => {
+          const image = document.querySelector(".pf-zoom-field img");
+          const { a, e, f } = new DOMMatrix(getComputedStyle(image).transform);
+          return [10 * a, e, f].every((value, index) => Math.abs(value - wanted[index]) < 3);
+        }""",
+        arg=[10 * scale, x, y],
+    )
 
 
 def test_pages_of_a_pdf_are_drawn_as_they_come_near(
@@ -86,12 +188,43 @@ def test_pages_of_a_pdf_are_drawn_as_they_come_near(
     pages = tab.page.locator(".pdf-page canvas")
     expect(pages).to_have_count(12)
     expect(pages.first).to_have_js_property("width", 900)
-    tab.page.wait_for_function(f"({_DRAWN})(document.querySelector('.pdf-page canvas')) > 1")
+    await_drawn(tab.page)
     # The last one is blank until it is looked at.
     expect(pages.last).to_have_js_property("width", 300)
     pages.last.scroll_into_view_if_needed()
     expect(pages.last).to_have_js_property("width", 900)
     assert_accessible(tab)
+
+
+def test_pages_of_a_pdf_far_out_of_view_are_freed_and_keep_their_place(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    report = file_block("report.pdf", drawn_pdf(16), "application/pdf")
+    shop.written(writer, [shop.tool_result("report", "c", shop.content(report))])
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}")
+    tab.page.get_by_role("button", name="Show the pages").click()
+    pages = tab.page.locator(".pdf-page canvas")
+    expect(pages.first).to_have_js_property("width", 900)
+    region = tab.page.locator(".pdf")
+    length = region.evaluate("pdf => pdf.scrollHeight")
+    for place in range(16):
+        pages.nth(place).scroll_into_view_if_needed()
+        expect(pages.nth(place)).to_have_js_property("width", 900)
+    expect(pages.first).to_have_js_property("width", 0)
+    drawn = pages.evaluate_all("all => all.filter(({ width }) => width === 900).length")
+    assert drawn <= 10
+    # Nothing has moved: who goes back finds each page where it was.
+    assert region.evaluate("pdf => pdf.scrollHeight") == length
+    region.evaluate("pdf => pdf.scrollTo(0, 0)")
+    expect(pages.first).to_have_js_property("width", 900)
+    await_drawn(tab.page)
+
+
+def await_drawn(page: Page) -> None:
+    """Wait until the first page of a PDF has more than one colour."""
+    # A function: an expression would be evaluated again and again, which the page's policy forbids.
+    page.wait_for_function(f"() => ({_DRAWN})(document.querySelector('.pdf-page canvas')) > 1")
 
 
 @pytest.mark.parametrize(
@@ -127,13 +260,59 @@ def test_recording_has_a_waveform_that_seeks(
     shop.written(writer, [shop.tool_result("hotline", "c", shop.content(sound))])
     tab = watched(open_tab(open_service))
     tab.open(f"/sessions/{shop.SESSION}")
-    waveform = tab.page.get_by_role("img", name="Waveform")
+    waveform = tab.page.get_by_role("slider", name="Place in the recording")
     expect(waveform).to_be_visible()
+    expect(waveform).to_have_attribute("aria-valuemax", "4")
     waveform.click()
-    assert tab.page.locator("audio").evaluate("audio => audio.currentTime") == pytest.approx(
-        2.0, abs=0.2
-    )
+    assert_played_to(tab, 2.0)
+    expect(waveform).to_have_attribute("aria-valuetext", "0:02 of 0:04")
+    for key, seconds in [
+        ("Home", 0.0),
+        ("ArrowRight", 0.4),
+        ("ArrowUp", 0.8),
+        ("ArrowLeft", 0.4),
+        ("End", 4.0),
+        ("PageDown", 3.6),
+    ]:
+        waveform.press(key)
+        assert_played_to(tab, seconds)
+    expect(waveform).to_have_attribute("aria-valuenow", "4")
+    expect(waveform).to_have_css("outline-width", "2px")
     assert_accessible(tab)
+
+
+def test_waveform_has_what_any_channel_has(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    # The left channel is silent, and the right one loud in its second half.
+    frames = b"".join(
+        struct.pack("<hh", 0, 20_000 if index % 20 < 10 and index > 8_000 else 0)
+        for index in range(16_000)
+    )
+    written = io.BytesIO()
+    with wave.open(written, "wb") as stereo:
+        stereo.setparams((2, 2, 8_000, 0, "NONE", ""))
+        stereo.writeframes(frames)
+    sound = audio_block(written.getvalue(), "audio/wav")
+    shop.written(writer, [shop.tool_result("hotline", "c", shop.content(sound))])
+    tab = open_tab(open_service)
+    tab.open(f"/sessions/{shop.SESSION}")
+    expect(tab.page.locator(".pf-waveform")).to_be_visible()
+    # How much of each half is drawn.
+    silent, loud = tab.page.locator(".pf-waveform").evaluate("""canvas => {
+      const half = canvas.width / 2;
+      return [0, half].map((left) => {
+        const { data } = canvas.getContext("2d").getImageData(left, 0, half, canvas.height);
+        return data.filter((value, index) => index % 4 === 3 && value > 0).length;
+      });
+    }""")
+    assert loud > 5 * silent
+
+
+def assert_played_to(tab: Tab, seconds: float) -> None:
+    """The recording is at a place."""
+    at = tab.page.locator("audio").evaluate("audio => audio.currentTime")
+    assert at == pytest.approx(seconds, abs=0.1)
 
 
 def test_scenes_and_transcripts_seek(
@@ -160,6 +339,32 @@ def test_scenes_and_transcripts_seek(
     tab.open("/pages/call")
     tab.page.get_by_role("button", name="It says my card has expired. But it has not.").click()
     expect(tab.page.locator("audio")).to_have_js_property("currentTime", 1)
+
+
+def test_scenes_and_transcripts_of_page_faults_seek_in_the_timeline(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.put_pages(writer)
+    words = "00:00.000 --> 00:01.000\nHello.\n\n00:01.000 --> 00:02.000\nMy card has expired."
+    sound = data_uri(media.wav(2.0), "audio/wav")
+    put(writer, "call", modality="audio", content=sound, transcript=words)
+    for page_id in ("click-recording", "call"):
+        fault = {"session_id": shop.SESSION, "target_level": 0}
+        assert writer.post(f"/api/pages/{page_id}/fault", json=fault).is_success
+    # The history keeps what it was when it was read.
+    put(writer, "call", modality="audio", content=sound, transcript="No more words.")
+    tab = watched(open_tab(open_service))
+    tab.open(f"/sessions/{shop.SESSION}")
+    for kind, said, seconds in [
+        ("video", "0:01 The pointer at the button", 1),
+        ("audio", "0:01 My card has expired.", 1),
+    ]:
+        card = tab.page.locator(".call-card", has=tab.page.locator(kind))
+        cues = card.get_by_label("What happens when")
+        cues.get_by_role("button", name=said).click()
+        expect(card.locator(kind)).to_have_js_property("currentTime", seconds)
+        expect(cues.locator("[aria-current=time]")).to_have_text(said)
+    assert_accessible(tab)
 
 
 def test_page_fault_leads_to_its_page_and_back(

@@ -252,3 +252,48 @@ def test_stored_session_is_examined(
     tab.page.get_by_role("button", name="Examine").click()
     expect(tab.page.get_by_role("heading", name="Entry #4")).to_be_visible()
     assert_accessible(tab)
+
+
+def test_entry_that_made_room_is_shown_as_the_model_got_it_beside_the_original(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    shop.written(writer, shop.EVERYTHING)
+    tab = opened(open_service, open_tab, "?maxTokens=1300")
+    evicted = entry(tab, 3)
+    expect(evicted).to_contain_text("reduced")
+    evicted.get_by_text("What it became, beside the original").click()
+    got = evicted.get_by_role("region", name="What the model got")
+    original = evicted.get_by_role("region", name="What it would be")
+    expect(got).to_contain_text("left out to make room")
+    expect(got).not_to_contain_text("Clicked")
+    expect(evicted.get_by_text("the oldest media make room first")).to_be_visible()
+    expect(got.locator("img")).to_have_count(0)
+    expect(original.locator("img")).to_have_js_property("complete", True)
+    expect(original.get_by_text("Nothing was lost.")).to_be_visible()
+    assert_accessible(tab)
+    for width in (390, 1_440):
+        tab.page.set_viewport_size({"width": width, "height": 900})
+        assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_of_a_message_of_several_entries_only_what_is_the_entrys_is_shown(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    calls = [
+        {"id": name, "type": "function", "function": {"name": name, "arguments": "{}"}}
+        for name in ("first", "second", "third")
+    ]
+    shop.written(
+        writer, [shop.message("user", "Try."), shop.message("assistant", None, tool_calls=calls)]
+    )
+    for name in ("first", "second", "third"):
+        words = f"The {name} says. " * 2_000
+        shop.written(writer, [shop.tool_result(name, name, words)])
+    shop.written(writer, [shop.message("user", "And?")])
+    tab = opened(open_service, open_tab, "?maxTokens=2000")
+    row = entry(tab, 4)
+    row.get_by_text("What it became, beside the original").click()
+    got = row.get_by_role("region", name="What the model got")
+    expect(got).to_contain_text("The second says.")
+    expect(got).not_to_contain_text("The first says.")
+    expect(got).not_to_contain_text("The third says.")

@@ -16,9 +16,9 @@ import pytest
 from pydantic import ValidationError
 
 from app.config.settings import Settings
-from app.main import create_app
 from app.models.project import new_api_key
 from app.wiring import open_access
+from tests.kit.described_api import api_document
 from tests.kit.event_streams import listening
 from tests.kit.media import png
 from tests.kit.plain_http import TRUSTS_NOBODY
@@ -78,9 +78,7 @@ QUERIES: dict[str, dict[str, str]] = {
 """What the routes need in the query."""
 ROUTES = sorted(
     (method.upper(), path)
-    for path, operations in create_app(Settings(auth="none", host="127.0.0.1"))
-    .openapi()["paths"]
-    .items()
+    for path, operations in api_document()["paths"].items()
     for method in operations
     if path.startswith("/api/")
 )

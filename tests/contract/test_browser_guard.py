@@ -8,8 +8,7 @@ import httpx
 import pytest
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from app.config.settings import Settings
-from app.main import create_app
+from tests.kit.described_api import api_document, application
 from tests.kit.event_streams import WAIT_SECONDS
 from tests.kit.servers import Backends, LiveService, serving
 
@@ -40,8 +39,7 @@ def flat(routes: Iterable[BaseRoute]) -> Iterator[BaseRoute]:
             yield route
 
 
-APP = create_app(Settings(auth="none", host="127.0.0.1"))
-TABLE = list(flat(APP.routes))
+TABLE = list(flat(application().routes))
 ROUTES = sorted(
     (method, route.path)
     for route in TABLE
@@ -102,7 +100,7 @@ def wrong(
 def test_table_of_routes_is_whole() -> None:
     documented = {
         (method.upper(), path)
-        for path, operations in APP.openapi()["paths"].items()
+        for path, operations in api_document()["paths"].items()
         for method in operations
     }
     assert documented <= set(ROUTES)

@@ -16,7 +16,6 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from app.config.settings import Settings
-from app.main import create_app
 from app.routers.viewer import ADDRESSES
 from tests.contract.content_requests import (
     ROW_IDS,
@@ -32,6 +31,7 @@ from tests.contract.content_requests import (
 from tests.contract.session_requests import append, upload
 from tests.contract.test_access import ABSENT, ROUTES
 from tests.e2e.test_tail_command import call_tool, settings_of, tailing
+from tests.kit.described_api import api_document
 from tests.kit.event_streams import WAIT_SECONDS
 from tests.kit.media import png
 from tests.kit.nginx import Nginx, balancing
@@ -240,7 +240,7 @@ def test_nothing_else_is_at_the_content_url(hosts: Hosts, method: str, path: str
 
 
 def test_routes_of_the_document_are_tried_at_the_content_url() -> None:
-    document = create_app(Settings(auth="none", host="127.0.0.1")).openapi()["paths"]
+    document = api_document()["paths"]
     operations = {
         (method.upper(), path.format(**ABSENT)) for path in document for method in document[path]
     }

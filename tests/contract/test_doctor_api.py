@@ -13,6 +13,9 @@ from tests.contract.session_requests import append
 from tests.kit.process import ROOT
 from tests.providers import CHECKS
 
+# It reads what it is sent. What it reads of a session, both engines have.
+pytestmark = pytest.mark.engines("embedded")
+
 DOCTOR = "/api/doctor"
 NO_CALL = {
     "rule": "no-call",
@@ -171,6 +174,7 @@ def test_without_apply_there_are_no_messages(client: httpx.Client) -> None:
     assert answer.headers["cache-control"] == "no-store"
 
 
+@pytest.mark.engines("embedded", "server")
 def test_session_is_examined_by_the_numbers_of_its_entries(client: httpx.Client) -> None:
     append(client, role="user", content="Look.")
     append(client, role="tool", tool_call_id="c1", content="A cat.")
@@ -193,6 +197,7 @@ def test_history_is_made_to_fit(client: httpx.Client) -> None:
     assert said["tokensEst"] <= 2_000
 
 
+@pytest.mark.engines("embedded", "server")
 def test_nothing_is_stored(client: httpx.Client) -> None:
     before = client.get("/api/resources").json()
     picture = {"type": "image_url", "image_url": {"url": data_uri(PNG)}}

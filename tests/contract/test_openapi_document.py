@@ -14,13 +14,12 @@ from jsonschema import Draft202012Validator, FormatChecker  # type: ignore[impor
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from app.config.settings import Settings
 from app.http.openapi_schemas import all_schemas
-from app.main import create_app
 from app.version import VERSION
 from app.wire.events import DATA_OF
+from tests.kit.described_api import api_document
 
-DOCUMENT = create_app(Settings(auth="none", host="127.0.0.1")).openapi()
+DOCUMENT = api_document()
 SCHEMAS: dict[str, dict[str, Any]] = DOCUMENT["components"]["schemas"]
 OPERATIONS = [
     pytest.param(operation, id=operation["operationId"])

@@ -5,8 +5,7 @@ import re
 import httpx
 import pytest
 
-from app.config.settings import Settings
-from app.main import create_app
+from tests.kit.described_api import api_document
 from tests.kit.servers import LiveService
 
 pytestmark = pytest.mark.engines("embedded")
@@ -14,7 +13,7 @@ pytestmark = pytest.mark.engines("embedded")
 _METHODS = {"get", "head", "post", "put", "patch", "delete"}
 OPERATIONS = sorted(
     (method.upper(), path)
-    for path, item in create_app(Settings(_env_file=None)).openapi()["paths"].items()
+    for path, item in api_document()["paths"].items()
     for method in item.keys() & _METHODS
     if path.startswith("/api/")
 )

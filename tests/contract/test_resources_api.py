@@ -383,6 +383,7 @@ def test_resource_in_use_is_kept_and_its_users_are_named(client: httpx.Client) -
     assert client.get(f"{ROUTE}/{uri}/content").content == wav()
 
 
+@pytest.mark.engines("embedded")
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=range(len(HOSTILE_NAMES)))
 def test_hostile_name_is_made_harmless_or_refused(client: httpx.Client, name: str) -> None:
     header = b'attachment; filename="' + name.replace("\r\n", "").replace("\0", "").encode() + b'"'

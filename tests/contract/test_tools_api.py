@@ -190,6 +190,7 @@ class TestCalls:
         taken = call(client, "list_media", call_id="taken")
         assert (taken.status_code, taken.json()["code"]) == (409, "tool-call-answered")
 
+    @pytest.mark.engines("embedded")
     @pytest.mark.parametrize("target", TARGETS)
     def test_every_target_takes_answers_and_failures(
         self, client: httpx.Client, target: str

@@ -7,9 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.config.settings import Settings
-from app.main import create_app
 from app.shipped_files import BUILT_VIEWER
+from tests.kit.described_api import api_document
 from tests.kit.plain_http import TRUSTS_NOBODY
 from tests.kit.process import ROOT
 from tests.kit.servers import Backends, LiveService, serving
@@ -258,7 +257,7 @@ def test_viewer_is_built_beside_the_package() -> None:
 
 
 def test_viewer_is_no_part_of_the_api() -> None:
-    document = create_app(Settings(auth="none", host="127.0.0.1")).openapi()
+    document = api_document()
     assert [path for path in document["paths"] if not path.startswith("/api/")] == [
         "/healthz",
         "/readyz",

@@ -13,7 +13,7 @@ from mcp.shared.subscriptions import ResourceUpdated
 from app.config.settings import Settings
 from app.wiring import open_access
 from tests.kit.loaded_command import LoadedCommand
-from tests.kit.process import COMMAND, PagefaultProcess, environment
+from tests.kit.process import PagefaultProcess, environment, program
 from tests.kit.servers import LiveService, serving
 
 NOTES = "pagefault://pages/notes"
@@ -22,9 +22,10 @@ MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 
 
 def started(data_dir: Path, *options: str) -> StdioServerParameters:
+    python, *forked = program()
     return StdioServerParameters(
-        command=str(COMMAND),
-        args=["mcp", "--data-dir", str(data_dir), *options],
+        command=python,
+        args=[*forked, "mcp", "--data-dir", str(data_dir), *options],
         env=environment(),
     )
 
@@ -117,9 +118,11 @@ class TestRunningService:
         return far.new_key()
 
     def bridged(self, far: LiveService, key: str, *options: str) -> StdioServerParameters:
-        args = ["mcp", "--url", far.base_url, "--session", "demo", *options]
+        python, *forked = program()
         return StdioServerParameters(
-            command=str(COMMAND), args=args, env=environment({"PAGEFAULT_API_KEY": key})
+            command=python,
+            args=[*forked, "mcp", "--url", far.base_url, "--session", "demo", *options],
+            env=environment({"PAGEFAULT_API_KEY": key}),
         )
 
     @pytest.mark.anyio

@@ -14,7 +14,7 @@ import pytest
 
 from app.config.settings import Settings
 from tests.kit import images, mcp_server, media
-from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment
+from tests.kit.process import ROOT, WAIT_SECONDS, environment, program
 from tests.kit.servers import serving
 
 Json = dict[str, Any]
@@ -82,7 +82,7 @@ def talking(*command: str | Path, stderr: Path) -> Iterator[Conversation]:
 def proxied(folder: Path, *given: str, data: Path | None = None) -> Iterator[Conversation]:
     """Run the scripted server behind the proxy."""
     options: list[str | Path] = ["--session", "demo", "--data-dir", data or folder / "data", *given]
-    with talking(COMMAND, "proxy", *options, "--", *SERVER, stderr=folder / "stderr") as host:
+    with talking(*program(), "proxy", *options, "--", *SERVER, stderr=folder / "stderr") as host:
         yield host
 
 
@@ -328,7 +328,8 @@ def test_server_that_dies_is_reported_as_its_own_end(tmp_path: Path) -> None:
 def test_server_that_reads_nothing_ends_when_its_host_has_left(tmp_path: Path) -> None:
     server = [sys.executable, "-c", "import signal; signal.pause()"]
     options: list[str | Path] = ["--session", "demo", "--data-dir", tmp_path / "data"]
-    with talking(COMMAND, "proxy", *options, "--", *server, stderr=tmp_path / "stderr") as host:
+    command = [*program(), "proxy", *options, "--", *server]
+    with talking(*command, stderr=tmp_path / "stderr") as host:
         # More than a pipe holds, so that the proxy is not done with it.
         host.say(json.dumps({"jsonrpc": "2.0", "method": "x" * 100_000}).encode())
         assert host.leave() == 128 + signal.SIGTERM
@@ -349,7 +350,7 @@ def test_without_a_store_results_pass_as_they_came(tmp_path: Path) -> None:
 
 def test_command_that_is_not_there_is_named(tmp_path: Path) -> None:
     done = subprocess.run(  # noqa: S603 - our own command
-        [COMMAND, "proxy", "--session", "demo", "--data-dir", tmp_path, "--", "no-such-server"],
+        [*program(), "proxy", "--session", "demo", "--data-dir", tmp_path, "--", "no-such-server"],
         capture_output=True,
         env=environment(),
         timeout=WAIT_SECONDS,

@@ -19,9 +19,8 @@ from mcp import Client, MCPError, types
 
 from app.config.settings import Settings
 from tests.kit.loaded_command import LoadedCommand
-from tests.kit.mcp_sdk_server import COMMAND as SDK_SERVER
 from tests.kit.mcp_sdk_server import serving_mcp
-from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment
+from tests.kit.process import ROOT, WAIT_SECONDS, environment, program
 from tests.kit.servers import serving
 
 pytestmark = pytest.mark.anyio
@@ -81,11 +80,9 @@ def listening(
 ) -> Iterator[Listening]:
     """Run a proxy that listens on a free port of loopback."""
     data = folder / "data"
+    given = ["--session", "demo", "--data-dir", str(data), "--listen", "127.0.0.1:0", *options]
     with subprocess.Popen(  # noqa: S603 - our own command
-        [
-            *(COMMAND, "proxy", "--session", "demo", "--data-dir", data),
-            *("--listen", "127.0.0.1:0", *options, *server),
-        ],
+        [*program(), "proxy", *given, *server],
         cwd=ROOT,
         env={**environment(), **more},
         stderr=subprocess.PIPE,
@@ -101,7 +98,7 @@ def listening(
 def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
     """A proxy before a server of the official SDK."""
     folder = tmp_path_factory.mktemp("listening")
-    with listening(folder, "--", *SDK_SERVER, "stdio") as running:
+    with listening(folder, "--", *program("mcp_sdk_server"), "stdio") as running:
         yield running
 
 
@@ -267,7 +264,7 @@ def test_page_of_another_origin_starts_no_server(
 
 
 async def test_server_that_dies_is_reported_to_its_host_alone(tmp_path: Path) -> None:
-    with listening(tmp_path, "--", *SDK_SERVER, "stdio") as own:
+    with listening(tmp_path, "--", *program("mcp_sdk_server"), "stdio") as own:
         async with Client(own.url, mode="legacy") as other:
             async with Client(own.url, mode="legacy") as host:
                 with pytest.raises(MCPError, match=r"ended with status 3"):
@@ -281,7 +278,7 @@ async def test_server_that_dies_is_reported_to_its_host_alone(tmp_path: Path) ->
 
 
 def test_stop_ends_sessions_and_their_servers(tmp_path: Path) -> None:
-    with listening(tmp_path, "--", *SDK_SERVER, "stdio") as own:
+    with listening(tmp_path, "--", *program("mcp_sdk_server"), "stdio") as own:
         session = own.session()
         own.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, **session)
         pid = int(own.post(call(1, "process"), **session).json()["result"]["content"][0]["text"])

@@ -16,9 +16,8 @@ from mcp import Client, MCPError, StdioServerParameters, types
 
 from app.config.settings import Settings
 from tests.contract.session_requests import listed
-from tests.kit.mcp_sdk_server import COMMAND as SDK_SERVER
 from tests.kit.mcp_sdk_server import serving_mcp
-from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment, run_command
+from tests.kit.process import ROOT, WAIT_SECONDS, environment, program, run_command
 from tests.kit.servers import LiveService, serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.engines("embedded")]
@@ -46,9 +45,11 @@ def history_of(data_dir: Path) -> list[Any]:
 
 def started(data_dir: Path, service: LiveService, *options: str) -> StdioServerParameters:
     url = f"{service.base_url}/mcp?session=far"
+    python, *forked = program()
     return StdioServerParameters(
-        command=str(COMMAND),
+        command=python,
         args=[
+            *forked,
             *("proxy", "--session", "near", "--data-dir", str(data_dir), "--upstream", url),
             *options,
         ],
@@ -124,10 +125,13 @@ def piped() -> None:
 
 
 def in_front_of(url: str | None, data_dir: Path, *options: str) -> StdioServerParameters:
-    server = ["--", *SDK_SERVER, "stdio"] if url is None else ["--upstream", url]
+    piped = ["--", *program("mcp_sdk_server"), "stdio"]
+    server = piped if url is None else ["--upstream", url]
+    python, *forked = program()
     return StdioServerParameters(
-        command=str(COMMAND),
+        command=python,
         args=[
+            *forked,
             *("proxy", "--session", "near", "--data-dir", str(data_dir), *options),
             *server,
         ],

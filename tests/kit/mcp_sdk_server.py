@@ -18,9 +18,8 @@ from mcp.types import JSONRPCMessage
 from pydantic import BaseModel
 
 from tests.kit import media
-from tests.kit.process import ROOT, environment
+from tests.kit.process import ROOT, environment, program
 
-COMMAND = [sys.executable, "-m", "tests.kit.mcp_sdk_server"]
 PNG = media.png(noise=True)
 
 
@@ -117,7 +116,7 @@ def give_up() -> None:
 def serving_mcp(transport: str) -> Iterator[str]:
     """Run the server over HTTP; its URL."""
     with subprocess.Popen(  # noqa: S603 - our own program
-        [*COMMAND, transport],
+        [*program("mcp_sdk_server"), transport],
         cwd=ROOT,
         env=environment(),
         stdout=subprocess.PIPE,
@@ -131,8 +130,9 @@ def serving_mcp(transport: str) -> Iterator[str]:
             process.kill()
 
 
-def main(transport: str) -> None:
+def main() -> None:
     """Serve until told to end."""
+    transport = sys.argv[1]
     if transport == "stdio":
         server.run("stdio")
         return
@@ -149,4 +149,4 @@ def main(transport: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

@@ -4,19 +4,28 @@ The command is loaded for longer than it takes to do most of what it is told, or
 Here a process loads it, and forks for each command line: what runs then is the same `main` in a
 process of its own, with arguments, environment, standard streams, a process group and an end of its
 own. What modules read from the environment while they load is not seen.
+
+Whoever can only start programs, such as the client of an SDK, is given a `program`: a small one
+that stands for a fork. The server of MCP made with the official SDK is loaded for it as well.
 """
 
 import gc
+import importlib
 import json
+import marshal
 import os
 import select
+import selectors
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -26,6 +35,16 @@ _FAILED = 70
 _STREAMS = 3
 # A command line and an environment fit; the socket refuses what is longer.
 _MESSAGE_BYTES = 128 * 1024
+_FORKED = Path(__file__).with_name("forked.py")
+# What a program is called, and where its `main` is. Arguments are what it reads from `sys.argv`.
+_PROGRAMS = {"pagefault": "app.cli.main", "mcp_sdk_server": "tests.kit.mcp_sdk_server"}
+# The command itself loads these when it needs them.
+_LOADED_LATER = (
+    "app.main",
+    *(f"app.cli.{name}" for name in ("ingest", "keys", "pages", "serve", "stores", "tail")),
+    *(f"app.cli.{name}" for name in ("mcp", "mcp_bridge", "proxy", "proxy_service")),
+    *("alembic.autogenerate", "alembic.command", "anyio._backends._asyncio"),
+)
 
 
 class Started:
@@ -69,9 +88,11 @@ class Preloaded:
     def __init__(self, env: Mapping[str, str]) -> None:
         self._socket, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._one_at_a_time = threading.Lock()
+        self._folder = tempfile.TemporaryDirectory(prefix="pagefault-forks-")
+        self._address = f"{self._folder.name}/forks"
         with its:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
-                [sys.executable, "-m", "tests.kit.preloaded", str(its.fileno())],
+                [sys.executable, "-m", "tests.kit.preloaded", str(its.fileno()), self._address],
                 cwd=_ROOT,
                 env=env,
                 stdin=subprocess.DEVNULL,
@@ -86,6 +107,11 @@ class Preloaded:
         """Start `pagefault` with arguments; `streams` are its three standard streams."""
         return Started(self, self._ask({"arguments": arguments, "env": env}, streams))
 
+    def program(self, name: str = "pagefault") -> list[str]:
+        """Return the command line of a program that is a fork; `mcp_sdk_server` is another."""
+        assert name in _PROGRAMS, f"there are {', '.join(_PROGRAMS)}"
+        return [sys.executable, "-IS", str(_FORKED), self._address, name]
+
     def status_of(self, pid: int) -> int:
         """The status of one that has ended; from then on others may have its number."""
         return self._ask({"pid": pid})
@@ -94,6 +120,7 @@ class Preloaded:
         """End it; what it has started goes on."""
         self._socket.close()
         self._process.wait()
+        self._folder.cleanup()
 
     def _ask(self, asked: Mapping[str, Any], streams: Sequence[int] = ()) -> int:
         with self._one_at_a_time:
@@ -106,64 +133,117 @@ class Preloaded:
                 raise
 
 
-def _serve(requests: socket.socket) -> None:
-    # Here and not above, so that the tests do not load it only to send it arguments. The command
-    # itself loads these when it needs them.
-    from app import main  # noqa: F401, PLC0415
-    from app.cli import ingest, keys, pages, serve, stores, tail  # noqa: F401, PLC0415
-    from app.cli import main as cli  # noqa: F401, PLC0415
+class _Forks:
+    """What the process does once all is loaded: it forks, and tells how the forks ended."""
 
+    def __init__(self, requests: socket.socket, programs: socket.socket) -> None:
+        self._requests, self._programs = requests, programs
+        self._watched = selectors.DefaultSelector()
+        self._watched.register(requests, selectors.EVENT_READ, self._answer)
+        self._watched.register(programs, selectors.EVENT_READ, self._begin)
+        self._is_asked = True
+
+    def serve(self) -> None:
+        """Serve until nobody can ask any more."""
+        while self._is_asked:
+            for key, _ in self._watched.select():
+                answer: Callable[[], None] = key.data
+                answer()
+
+    def _answer(self) -> None:
+        """Answer one request of the tests: a fork to be made, or the status of one."""
+        message, streams, _, _ = socket.recv_fds(self._requests, _MESSAGE_BYTES, _STREAMS)
+        if not message:
+            self._is_asked = False
+            return
+        asked = json.loads(message)
+        if streams:
+            argv = ["pagefault", *asked["arguments"]]
+            answer = self._fork(argv, asked["env"], str(_ROOT), streams)
+        else:
+            answer = os.waitstatus_to_exitcode(os.waitpid(asked["pid"], 0)[1])
+        self._requests.send(str(answer).encode())
+
+    def _begin(self) -> None:
+        """Fork for a program that stands for it, and watch them both."""
+        program, _ = self._programs.accept()
+        message, streams, _, _ = socket.recv_fds(program, _MESSAGE_BYTES, _STREAMS)
+        name, arguments, env, folder = marshal.loads(message)  # noqa: S302 - from our own program
+        fork = self._fork([name, *arguments], env, folder, streams)
+        ended = os.pidfd_open(fork)
+        program.send(str(fork).encode())
+        self._watched.register(
+            ended, selectors.EVENT_READ, partial(self._tell, fork, ended, program)
+        )
+        self._watched.register(program, selectors.EVENT_READ, partial(self._kill, fork, program))
+
+    def _tell(self, fork: int, ended: int, program: socket.socket) -> None:
+        """Tell a program how its fork has ended."""
+        status = os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1])
+        self._watched.unregister(ended)
+        os.close(ended)
+        with suppress(KeyError):
+            self._watched.unregister(program)
+        with program, suppress(OSError):
+            program.send(str(status).encode())
+
+    def _kill(self, fork: int, program: socket.socket) -> None:
+        """Kill the fork of a program that was killed."""
+        self._watched.unregister(program)
+        os.kill(fork, signal.SIGKILL)
+
+    def _fork(self, argv: list[str], env: dict[str, str], folder: str, streams: list[int]) -> int:
+        child = os.fork()
+        if child == 0:
+            # All that is watched is the parent's, forks of others among it.
+            for watched in self._watched.get_map().values():
+                os.close(watched.fd)
+            _run(argv, env, folder, streams)
+        # Both do it, so that it is done when either goes on.
+        with suppress(OSError):
+            os.setpgid(child, child)
+        for stream in streams:
+            os.close(stream)
+        return child
+
+
+def _serve(requests: socket.socket, programs: socket.socket) -> None:
+    # Not above, so that the tests do not load it only to send it arguments.
+    for module in (*_LOADED_LATER, *_PROGRAMS.values()):
+        importlib.import_module(module)
     assert os.listdir("/proc/self/task") == [str(os.getpid())], "only one thread can be forked"
     # A search for garbage would write to all that the processes share, and so copy it.
     gc.freeze()
     requests.send(_LOADED)
-    while True:
-        message, streams, _, _ = socket.recv_fds(requests, _MESSAGE_BYTES, _STREAMS)
-        if not message:
-            return
-        asked = json.loads(message)
-        if streams:
-            answer = _fork(asked["arguments"], asked["env"], streams, requests)
-        else:
-            answer = os.waitstatus_to_exitcode(os.waitpid(asked["pid"], 0)[1])
-        requests.send(str(answer).encode())
+    _Forks(requests, programs).serve()
 
 
-def _fork(
-    arguments: list[str], env: dict[str, str], streams: list[int], requests: socket.socket
-) -> int:
-    child = os.fork()
-    if child == 0:
-        requests.close()
-        _run(arguments, env, streams)
-    # Both do it, so that it is done when either goes on.
-    with suppress(OSError):
-        os.setpgid(child, child)
-    for stream in streams:
-        os.close(stream)
-    return child
-
-
-def _run(arguments: list[str], env: dict[str, str], streams: list[int]) -> NoReturn:
-    from app.cli.main import main  # noqa: PLC0415 - loaded already
-
+def _run(argv: list[str], env: dict[str, str], folder: str, streams: list[int]) -> NoReturn:
+    status = _FAILED
     try:
         with suppress(OSError):
             os.setpgid(0, 0)
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
             os.close(stream)
+        os.chdir(folder)
         os.environ.clear()
         os.environ.update(env)
-        sys.argv = ["pagefault", *arguments]
+        sys.argv = argv
         sys.stdin = open(0)  # noqa: SIM115 - the process ends with it
-        main()
+        importlib.import_module(_PROGRAMS[argv[0]]).main()
+        status = 0
     except BaseException:  # noqa: BLE001 - nothing may go on in the parent's loop
         traceback.print_exc()
     finally:
-        os._exit(_FAILED)
+        os._exit(status)
 
 
 if __name__ == "__main__":
-    with socket.socket(fileno=int(sys.argv[1])) as requests:
-        _serve(requests)
+    with (
+        socket.socket(fileno=int(sys.argv[1])) as requests,
+        socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as programs,
+    ):
+        programs.bind(sys.argv[2])
+        programs.listen()
+        _serve(requests, programs)

@@ -78,6 +78,14 @@ def preloaded() -> Preloaded:
         return _preloaded()
 
 
+def program(name: str = "pagefault") -> list[str]:
+    """The command line of a program that is a fork of one loaded already, for who starts programs.
+
+    `name` is `pagefault`, or `mcp_sdk_server`, which takes a transport.
+    """
+    return preloaded().program(name)
+
+
 @functools.cache
 def _preloaded() -> Preloaded:
     process = Preloaded(environment({"COLUMNS": "200"}))

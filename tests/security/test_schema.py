@@ -24,8 +24,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from app.config.settings import Settings
-from app.main import create_app
+from tests.kit.described_api import api_document
 
 pytestmark = pytest.mark.xdist_group("both engines")
 
@@ -43,7 +42,7 @@ PROMISES = [
     response_schema_conformance,
     ignored_auth,
 ]
-DOCUMENT = create_app(Settings(auth="none", host="127.0.0.1")).openapi()
+DOCUMENT = api_document()
 OPERATIONS = [
     operation
     for result in schemathesis.openapi.from_dict(DOCUMENT).get_all_operations()

@@ -119,6 +119,7 @@ class ToolCalls:
         body: AsyncIterator[bytes],
         *,
         limits: HostLimits = NO_LIMITS,
+        is_counted: bool = True,
     ) -> RenderedBody:
         """Run a call and return the message that answers it; the same call again is not run again.
 
@@ -127,6 +128,7 @@ class ToolCalls:
             session_id: The session that call and answer are entries of.
             body: A `ToolCallRequest` as JSON.
             limits: What the host takes of the answer.
+            is_counted: Whether the tokens of the answer are counted.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body, or signed URLs
@@ -134,7 +136,7 @@ class ToolCalls:
             ConflictError: Another call of the session has this id, or the same one is being run.
         """
         async with self.bodies.read(body, partial(_read, limits=self.limits)) as asked:
-            wish = RenderQuery(asked.target, asked.options(), limits)
+            wish = RenderQuery(asked.target, asked.options(), limits, is_counted)
             return await self._run(project_id, session_id, asked, wish)
 
     async def _run(

@@ -16,9 +16,8 @@ import anyio
 import structlog
 
 from app.errors import NotFoundError
-from app.models.resource import DerivedImage, Resource
+from app.models.resource import DerivedImage, FittedImage, Resource
 from app.services.images.derived_images import DerivedImages
-from app.services.images.pixels import FittedImage
 from app.stores.blobs import BlobStore
 
 _FORMATS = {

@@ -377,7 +377,9 @@ class Renders:
         settled, _ = await self.settling.fitted(
             project_id, turns, profile, options, NOTHING_EVICTED, is_whole=False
         )
-        document = await self.settling.worked(lambda: document_of(settled, profile, options))
+        document = await self.settling.worked(
+            lambda: document_of(settled, profile, options, is_counted=wish.is_counted)
+        )
         mark(document, profile, options)
         return await self._body(project_id, document, given=given)
 

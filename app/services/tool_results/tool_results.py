@@ -35,7 +35,7 @@ from app.services.tool_results.requests import (
     whole_request,
 )
 from app.stores.records import Records, UnitOfWork
-from app.telemetry.metrics import Metrics
+from app.telemetry.ingest_clock import IngestClock
 
 IDEMPOTENT_ROUTE = "POST /api/tool-results"
 _NOTHING_SHOWN: Mapping[str, Resource] = MappingProxyType({})
@@ -128,7 +128,7 @@ class ToolResults:
         bodies: StreamedBodies,
         work: LargeWork,
         limits: Limits,
-        clock: Metrics,
+        clock: IngestClock,
         raw_results: RawResults,
     ) -> None:
         self._records = records

@@ -265,7 +265,7 @@ test("hooks and components work in a browser, at another origin, with each React
   await new Promise<void>((resolve) => pages.listen(0, "127.0.0.1", resolve));
   const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
   const service = await startService("api-key", { PAGEFAULT_CORS_ORIGINS: origin });
-  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ARGUMENTS });
+  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium-headless-shell", args: ARGUMENTS });
   after(async () => {
     await browser.close();
     pages.closeAllConnections();

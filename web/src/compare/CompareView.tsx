@@ -9,7 +9,9 @@ import { pagefault } from "../api/client";
 import { Empty, Loading } from "../shared/states";
 import { numberText, spanText } from "../shared/formats";
 import { usePageTitle } from "../shared/usePageTitle";
+import { useSkipTarget } from "../shell/skipTargets";
 import { COMPARE } from "../words/compare";
+import { SHELL } from "../words/shell";
 import { PairDifference } from "./PairDifference";
 import { type Pair, pairsOf } from "./pairs";
 import "../reading/reading.css";
@@ -76,6 +78,7 @@ function Compared({ a, b }: { a: string; b: string }) {
     () => (isReady ? pairsOf(first.entries, second.entries) : []),
     [isReady, first.entries, second.entries],
   );
+  useSkipTarget("pairs", SHELL.skipTo.pairs, isReady);
   const failed = [first, second].find(({ failure }) => failure !== null);
   if (failed !== undefined) return <Failure failure={failed.failure} />;
   if (!isReady) return <Loading what={COMPARE.loading} />;
@@ -97,7 +100,7 @@ function Compared({ a, b }: { a: string; b: string }) {
           {COMPARE.onlyDifferences}
         </label>
       </div>
-      <ol className="pairs">
+      <ol id="pairs" className="pairs" aria-label={COMPARE.pairs}>
         {shown.slice(0, MOST_SHOWN).map((pair) => (
           <li key={pair.key} className={`pair ${pair.state}`} aria-label={SAID[pair.state]}>
             <Side session={a} entry={pair.first} />

@@ -6,8 +6,10 @@ import { useMemo, useState } from "react";
 
 import { JsonTree } from "../reading/JsonTree";
 import { numberText } from "../shared/formats";
+import { useSkipTarget } from "../shell/skipTargets";
 import { DOCTOR } from "../words/doctor";
 import { READING } from "../words/reading";
+import { SHELL } from "../words/shell";
 import "../reading/reading.css";
 
 type Finding = Diagnosis["findings"][number];
@@ -26,6 +28,7 @@ const PIECE = 50;
 export function Report({ report, source, given, name }: ReportProps) {
   const { findings, dialect, profile, tokensEst } = report;
   const [shown, setShown] = useState(PIECE);
+  useSkipTarget("findings", SHELL.skipTo.findings, findings.length > 0);
   const held = useMemo(() => heldIn(given ?? "{}"), [given]);
   const groups = useMemo(() => groupsOf(findings), [findings]);
   return (
@@ -39,7 +42,7 @@ export function Report({ report, source, given, name }: ReportProps) {
       <button type="button" className="button" onClick={() => save(source, name)}>
         {DOCTOR.download}
       </button>
-      <ol className="doctor-messages">
+      <ol id="findings" className="doctor-messages" aria-label={DOCTOR.found}>
         {groups.slice(0, shown).map(([place, ofPlace]) => (
           <li key={place}>
             <h3>{titleOf(place, ofPlace)}</h3>
@@ -73,7 +76,7 @@ function FindingView({ finding }: { finding: Finding }) {
         <code>{rule}</code> {visibleText(demands)}
       </p>
       {limit != null && actual != null && (
-        <p className="small">{DOCTOR.limit(`${limit}`, `${actual}`)}</p>
+        <p className="small">{DOCTOR.limit(valueText(limit), valueText(actual))}</p>
       )}
       <p className="small">
         <strong>{DOCTOR.fix}</strong> {visibleText(fix)}
@@ -83,6 +86,10 @@ function FindingView({ finding }: { finding: Finding }) {
       </p>
     </div>
   );
+}
+
+function valueText(value: NonNullable<Finding["limit"]>): string {
+  return typeof value === "number" ? numberText(value) : `${value}`;
 }
 
 interface GivenMessageProps {

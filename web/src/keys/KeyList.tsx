@@ -15,7 +15,7 @@ export function KeyList() {
   return (
     <>
       <button type="button" className="button keys-button" onClick={open}>
-        {KEYS.open}
+        {KEYS.button}
       </button>
       <dialog ref={dialog} className="keys-dialog" aria-labelledby="keys-title">
         <form method="dialog">
@@ -54,6 +54,7 @@ function Always() {
   const always = [
     ["Home", KEYS.start],
     ["End", KEYS.end],
+    ["Enter", KEYS.open],
     ["Esc", KEYS.leave],
   ] as const;
   return always.map(([key, said]) => (

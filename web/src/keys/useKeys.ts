@@ -13,7 +13,7 @@ export interface Key {
   readonly run: () => void;
 }
 
-const OFF = "keys off";
+const OFF = "keys-off";
 const registered = new Set<{ current: readonly Key[] }>();
 const listeners = new Set<() => void>();
 let version = 0;

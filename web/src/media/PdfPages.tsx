@@ -1,11 +1,11 @@
 /**
- * The pages of a PDF, drawn when they come near. What draws them is loaded then, and works in a
+ * The pages of a PDF, drawn when they come near and freed when they are far away. What draws them is loaded then, and works in a
  * worker of our own origin; scripts and forms of the document are never run.
  */
 import { Failure, visibleText } from "@pagefault/react";
 import { useQuery } from "@tanstack/react-query";
 import type { PDFDocumentProxy } from "pdfjs-dist";
-import { useEffect, useRef, useState } from "react";
+import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 
 import { pagefault } from "../api/client";
 import { Loading } from "../shared/states";
@@ -14,6 +14,14 @@ import "./media.css";
 
 const MOST_BYTES = 100_000_000;
 const WIDEST_PX = 900;
+/** Pages this near are drawn, and those that are farther away than that are freed. */
+const NEAR = "400px 0px";
+const FAR = "3000px 0px";
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
 
 export function PdfPages({ id }: { id: string }) {
   const opened = useQuery({
@@ -24,6 +32,9 @@ export function PdfPages({ id }: { id: string }) {
     retry: false,
   });
   const pdf = opened.data;
+  const [usual, setUsual] = useState<Size>();
+  // Most pages of a document are as large as its first, and need no more room once they are drawn.
+  const noteSize = useCallback((size: Size) => setUsual((known) => known ?? size), []);
   useEffect(() => () => void pdf?.loadingTask.destroy(), [pdf]);
   if (opened.isError) {
     return isOfPdf(opened.error) ? (
@@ -37,45 +48,94 @@ export function PdfPages({ id }: { id: string }) {
     <div className="pdf" role="region" tabIndex={0} aria-label={MEDIA.pages(pdf.numPages)}>
       <p className="small quiet">{MEDIA.pages(pdf.numPages)}</p>
       {Array.from({ length: pdf.numPages }, (_, index) => (
-        <PdfPage key={index} pdf={pdf} number={index + 1} />
+        <PdfPage key={index} pdf={pdf} number={index + 1} usual={usual} onSize={noteSize} />
       ))}
     </div>
   );
 }
 
-function PdfPage({ pdf, number }: { pdf: PDFDocumentProxy; number: number }) {
+interface PdfPageProps {
+  readonly pdf: PDFDocumentProxy;
+  readonly number: number;
+  /** How large it is taken to be until it is drawn. */
+  readonly usual: Size | undefined;
+  readonly onSize: (size: Size) => void;
+}
+
+function PdfPage({ pdf, number, usual, onSize }: PdfPageProps) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [isNear, setNear] = useState(false);
+  const isNear = useIsNear(box);
+  const [size, setSize] = useState<Size>();
   const [words, setWords] = useState("");
 
   useEffect(() => {
-    const watched = box.current;
-    if (watched === null || isNear) return undefined;
-    const observer = new IntersectionObserver(
-      (changes) => changes.some(({ isIntersecting }) => isIntersecting) && setNear(true),
-      { rootMargin: "400px 0px" },
-    );
-    observer.observe(watched);
-    return () => observer.disconnect();
-  }, [isNear]);
-
-  useEffect(() => {
-    if (!isNear) return undefined;
-    let isOver = false;
-    void drawPage(pdf, number, canvas.current, () => isOver)
-      .then((text) => isOver || setWords(text))
-      .catch(() => isOver || setWords(MEDIA.brokenPage));
-    return () => {
-      isOver = true;
+    const shown = canvas.current;
+    if (!isNear || shown === null) return undefined;
+    const life = new AbortController();
+    const onLayout = (laidOut: Size) => {
+      setSize(laidOut);
+      onSize(laidOut);
     };
-  }, [pdf, number, isNear]);
+    drawPage(pdf, number, shown, { onLayout, signal: life.signal })
+      .then((text) => life.signal.aborted || setWords(text))
+      .catch(() => life.signal.aborted || setWords(MEDIA.brokenPage));
+    return () => {
+      life.abort();
+      // Its pixels are many; its place stays as it is.
+      shown.width = 0;
+      shown.height = 0;
+    };
+  }, [pdf, number, isNear, onSize]);
 
+  const known = size ?? usual;
   return (
     <div ref={box} className="pdf-page">
-      <canvas ref={canvas} role="img" aria-label={MEDIA.page(number, visibleText(words))} />
+      <canvas
+        ref={canvas}
+        role="img"
+        aria-label={MEDIA.page(number, visibleText(words))}
+        style={
+          known && { width: known.width, aspectRatio: `${known.width} / ${known.height}` }
+        }
+      />
     </div>
   );
+}
+
+/** Whether an element is near what is seen; it is let go only when it is far from it. */
+function useIsNear(element: RefObject<Element | null>): boolean {
+  const [isNear, setNear] = useState(false);
+  useEffect(() => {
+    const watched = element.current;
+    if (watched === null) return undefined;
+    const observers = [
+      observed(watched, NEAR, (isInside) => isInside && setNear(true)),
+      observed(watched, FAR, (isInside) => isInside || setNear(false)),
+    ];
+    return () => {
+      for (const observer of observers) observer.disconnect();
+    };
+  }, [element]);
+  return isNear;
+}
+
+function observed(
+  element: Element,
+  margin: string,
+  changed: (isInside: boolean) => void,
+): IntersectionObserver {
+  // The margin of the root does not reach into boxes that scroll; `scrollMargin` does.
+  const options: IntersectionObserverInit & { scrollMargin: string } = {
+    rootMargin: margin,
+    scrollMargin: margin,
+  };
+  const observer = new IntersectionObserver((changes) => {
+    const last = changes.at(-1);
+    if (last !== undefined) changed(last.isIntersecting);
+  }, options);
+  observer.observe(element);
+  return observer;
 }
 
 async function openPdf(id: string, signal: AbortSignal): Promise<PDFDocumentProxy> {
@@ -96,21 +156,33 @@ async function openPdf(id: string, signal: AbortSignal): Promise<PDFDocumentProx
   return loading.promise;
 }
 
+interface Drawing {
+  readonly onLayout: (size: Size) => void;
+  readonly signal: AbortSignal;
+}
+
 async function drawPage(
   pdf: PDFDocumentProxy,
   number: number,
-  canvas: HTMLCanvasElement | null,
-  isOver: () => boolean,
+  canvas: HTMLCanvasElement,
+  { onLayout, signal }: Drawing,
 ): Promise<string> {
   const page = await pdf.getPage(number);
   const [, , width] = page.view;
   const scale = (WIDEST_PX / Math.max(1, width ?? 1)) * Math.min(2, window.devicePixelRatio);
   const viewport = page.getViewport({ scale });
-  if (canvas === null || isOver()) return "";
+  if (signal.aborted) return "";
   canvas.width = viewport.width;
   canvas.height = viewport.height;
-  await page.render({ canvas, viewport, annotationMode: 0 }).promise;
+  onLayout({ width: canvas.width, height: canvas.height });
+  const task = page.render({ canvas, viewport, annotationMode: 0 });
+  // Who has gone on meanwhile needs it no more, and may come back to the same canvas.
+  const cancel = () => task.cancel();
+  signal.addEventListener("abort", cancel);
+  await task.promise;
+  signal.removeEventListener("abort", cancel);
   const { items } = await page.getTextContent();
+  page.cleanup();
   return items.map((item) => ("str" in item ? item.str : "")).join(" ");
 }
 

@@ -6,22 +6,27 @@ import { type CSSProperties, useEffect, useMemo, useRef, useState } from "react"
 import { Link, useLocation } from "react-router";
 
 import { numberText } from "../shared/formats";
+import { useSkipTarget } from "../shell/skipTargets";
 import { MODEL } from "../words/model";
+import { SHELL } from "../words/shell";
 import { EntryRendering } from "./EntryRendering";
+import { EvictedEntry } from "./EvictedEntry";
 import { type ModelRow, rowsOf } from "./rows";
+import type { ModelOptions } from "./useModel";
 
 interface EntryListProps {
   readonly sessionId: string;
-  readonly target: string;
+  readonly options: ModelOptions;
   readonly entries: readonly WorkingSetEntry[];
   readonly loss: readonly LossEntry[];
 }
 
 const ROW_PX = 73;
 
-export function EntryList({ sessionId, target, entries, loss }: EntryListProps) {
+export function EntryList({ sessionId, options, entries, loss }: EntryListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const { hash } = useLocation();
+  useSkipTarget("entries", SHELL.skipTo.entries);
   const { rows, lastEvicted, elsewhere } = useMemo(() => rowsOf(entries, loss), [entries, loss]);
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -42,6 +47,7 @@ export function EntryList({ sessionId, target, entries, loss }: EntryListProps) 
       {elsewhere.length > 0 && <Losses losses={elsewhere} />}
       <div
         ref={scroller}
+        id="entries"
         className="model-entries scroller"
         role="region"
         tabIndex={0}
@@ -64,7 +70,7 @@ export function EntryList({ sessionId, target, entries, loss }: EntryListProps) 
                 data-index={index}
                 style={{ transform: `translateY(${start}px)` }}
               >
-                <EntryRow {...{ sessionId, target, row }} isNamed={row.entry.seq === named} />
+                <EntryRow {...{ sessionId, options, row }} isNamed={row.entry.seq === named} />
                 {index === lastEvicted && (
                   <p className="model-frontier" role="separator">
                     {MODEL.frontierHere}
@@ -81,12 +87,12 @@ export function EntryList({ sessionId, target, entries, loss }: EntryListProps) 
 
 interface EntryRowProps {
   readonly sessionId: string;
-  readonly target: string;
+  readonly options: ModelOptions;
   readonly row: ModelRow;
   readonly isNamed: boolean;
 }
 
-function EntryRow({ sessionId, target, row, isNamed }: EntryRowProps) {
+function EntryRow({ sessionId, options, row, isNamed }: EntryRowProps) {
   const [isOpen, setOpen] = useState(false);
   const { entry, share, losses } = row;
   const { seq, role, toolName, pageId, level, tokens, evicted, recalls, priority } = entry;
@@ -114,8 +120,13 @@ function EntryRow({ sessionId, target, row, isNamed }: EntryRowProps) {
       <Losses losses={losses} />
       {seq != null && (
         <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-          <summary className="small">{evicted === true ? MODEL.showWhole : MODEL.show}</summary>
-          {isOpen && <EntryRendering {...{ sessionId, seq, target }} />}
+          <summary className="small">{evicted === true ? MODEL.showBeside : MODEL.show}</summary>
+          {isOpen &&
+            (evicted === true ? (
+              <EvictedEntry {...{ sessionId, seq, options }} />
+            ) : (
+              <EntryRendering {...{ sessionId, seq, target: options.target }} />
+            ))}
         </details>
       )}
     </article>

@@ -10,16 +10,19 @@ import type { RenderedRecord } from "@pagefault/client";
 import { JsonTree } from "../reading/JsonTree";
 import { Loading } from "../shared/states";
 import { MODEL } from "../words/model";
+import { ReadMessages } from "./ReadMessages";
 
 interface EntryRenderingProps {
   readonly sessionId: string;
   readonly seq: number;
   readonly target: string;
+  /** Whether its messages are drawn as one reads them, not as they are sent. */
+  readonly isRead?: boolean;
 }
 
 const REFERENCE = /@blob:[0-9a-f]{32}/g;
 
-export function EntryRendering({ sessionId, seq, target }: EntryRenderingProps) {
+export function EntryRendering({ sessionId, seq, target, isRead = false }: EntryRenderingProps) {
   const read = useQuery({
     queryKey: ["entry-rendering", sessionId, seq, target],
     queryFn: async ({ signal }) => {
@@ -42,9 +45,19 @@ export function EntryRendering({ sessionId, seq, target }: EntryRenderingProps) 
   if (read.isError) return <Failure failure={read.error} />;
   if (read.data === undefined) return <Loading what={MODEL.loading} />;
   const { messages, loss } = read.data;
-  const references = [...new Set(messages.join("").match(REFERENCE))];
   return (
     <div className="entry-rendering">
+      {isRead ? <ReadMessages messages={messages} /> : <SentMessages messages={messages} />}
+      <LossTable loss={loss} />
+    </div>
+  );
+}
+
+/** Messages as they are sent, and the media in them. */
+function SentMessages({ messages }: { messages: readonly string[] }) {
+  const references = [...new Set(messages.join("").match(REFERENCE))];
+  return (
+    <>
       {references.length > 0 && (
         <div className="model-media">
           {references.map((reference) => (
@@ -56,7 +69,6 @@ export function EntryRendering({ sessionId, seq, target }: EntryRenderingProps) 
         <JsonTree key={index} source={message} />
       ))}
       {messages.length === 0 && <p className="quiet">{MODEL.noMessage}</p>}
-      <LossTable loss={loss} />
-    </div>
+    </>
   );
 }

@@ -75,7 +75,7 @@ export function ModelView() {
             </p>
             <EntryList
               sessionId={sessionId}
-              target={options.target}
+              options={options}
               entries={working.data.entries}
               loss={rendering.data.loss}
             />

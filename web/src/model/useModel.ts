@@ -4,6 +4,7 @@ import { itemsOf, memberOf } from "@pagefault/client/json";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 
 import { pagefault } from "../api/client";
+import { messagesWithin } from "./messagesWithin";
 
 export interface ModelOptions {
   readonly target: string;
@@ -27,7 +28,10 @@ export interface Rendering {
 /** References stand for media: they are shown from the store, and never loaded as base64. */
 export async function readRendering(
   sessionId: string,
-  options: ModelOptions & { readonly upTo?: number | undefined },
+  options: ModelOptions & {
+    readonly upTo?: number | undefined;
+    readonly since?: number | undefined;
+  },
   signal: AbortSignal,
 ): Promise<Rendering> {
   const path = `/api/sessions/${encodeURIComponent(sessionId)}/render`;
@@ -36,6 +40,21 @@ export async function readRendering(
   const { profile, tokensEst, loss, prefixHash } = JSON.parse(source) as RenderedRecord;
   const messages = itemsOf(memberOf(source, "messages") ?? memberOf(source, "input") ?? "[]");
   return { profile, tokensEst, loss, prefixHash: prefixHash ?? [], messages };
+}
+
+/** What a model gets of one entry, at the level that it has within the session. */
+export function useEntryWithin(sessionId: string, seq: number, options: ModelOptions) {
+  return useQuery({
+    queryKey: ["entry-within", sessionId, seq, options],
+    queryFn: async ({ signal }) => {
+      // Both are settled as the whole session is, and only one has the entry.
+      const [from, behind] = await Promise.all([
+        readRendering(sessionId, { ...options, since: seq - 1 }, signal),
+        readRendering(sessionId, { ...options, since: seq }, signal),
+      ]);
+      return messagesWithin(from.messages, behind.messages);
+    },
+  });
 }
 
 export function useRendering(sessionId: string, options: ModelOptions) {

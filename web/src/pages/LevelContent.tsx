@@ -2,10 +2,9 @@
 import type { Level, PageMedia, PageRecord } from "@pagefault/client";
 import { laidOut } from "@pagefault/client/json";
 import {
-  counted,
   type Cue,
+  cuesOfRecording,
   cuesOfScenes,
-  cuesOfTranscript,
   fileSize,
   MediaPart,
   type Medium,
@@ -13,7 +12,7 @@ import {
 
 import { Failure, Loading } from "../shared/states";
 import { LongText } from "./LongText";
-import { levelName, ORIGINS } from "./pageWords";
+import { levelName } from "./pageWords";
 import { type PageLevel, usePageLevel, useReferencedContent } from "./usePages";
 import { PAGES } from "../words/pages";
 
@@ -29,7 +28,7 @@ interface Props {
 
 export function LevelContent({ page, level }: Props) {
   const shown = usePageLevel(page.page_id, level);
-  if (shown.isPending) return <Loading what={`the page at ${levelName(level)}`} />;
+  if (shown.isPending) return <Loading what={PAGES.atLevel(levelName(level))} />;
   if (shown.isError) {
     return <Failure failure={shown.error} onRetry={() => void shown.refetch()} />;
   }
@@ -37,9 +36,9 @@ export function LevelContent({ page, level }: Props) {
   return (
     <div className="level-content">
       <p className="quiet small" role="status">
-        {record.name}, {ORIGINS[record.origin]}
+        {record.name}, {PAGES.origins[record.origin]}
         {record.size_bytes !== null && `, ${fileSize(record.size_bytes)}`}
-        {record.size_tokens > 0 && `, about ${counted(record.size_tokens, "token")}`}
+        {record.size_tokens > 0 && PAGES.andTokens(record.size_tokens)}
       </p>
       <Content page={page} shown={shown.data} />
     </div>
@@ -78,8 +77,7 @@ function mediumOf(page: PageRecord, reference: string, media: PageMedia | null):
 
 /** When what happens in a recording: its scenes, or the lines of its transcript. */
 function cuesOf({ scenes, transcript }: PageRecord): readonly Cue[] {
-  const ofScenes = cuesOfScenes(scenes ?? []);
-  return ofScenes.length > 0 ? ofScenes : cuesOfTranscript(transcript ?? "");
+  return cuesOfRecording(cuesOfScenes(scenes ?? []), transcript ?? "");
 }
 
 function ReferencedContent({ page, level }: Props) {

@@ -1,5 +1,5 @@
 /** Text in full, or the beginning of a long one until the rest is asked for. */
-import { visibleText } from "@pagefault/react";
+import { numberText, visibleText } from "@pagefault/react";
 import { useState } from "react";
 import { PAGES } from "../words/pages";
 
@@ -17,7 +17,7 @@ export function LongText({ text, isCode = false }: { text: string; isCode?: bool
       </pre>
       {isCut && (
         <button type="button" className="button" onClick={() => setWhole(true)}>
-          {PAGES.showAll(text.length.toLocaleString())}
+          {PAGES.showAll(numberText(text.length))}
         </button>
       )}
     </>

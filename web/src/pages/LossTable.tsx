@@ -2,6 +2,7 @@
 import type { LossEntry } from "@pagefault/client";
 import { visibleText } from "@pagefault/react";
 import { PAGES } from "../words/pages";
+import "./loss.css";
 
 export function LossTable({ loss }: { loss: readonly LossEntry[] }) {
   if (loss.length === 0) return <p className="loss-none">{PAGES.nothingLost}</p>;

@@ -4,6 +4,7 @@ import { useMutation } from "@tanstack/react-query";
 
 import { pagefault } from "../api/client";
 import { Failure } from "../shared/states";
+import { PAGES } from "../words/pages";
 import { levelName } from "./pageWords";
 
 interface Props {
@@ -27,7 +28,7 @@ export function PageDownload({ pageId, level }: Props) {
         disabled={download.isPending}
         onClick={() => download.mutate()}
       >
-        {download.isPending ? "Downloading …" : `Download at ${levelName(level)}`}
+        {download.isPending ? PAGES.downloading : PAGES.download(levelName(level))}
       </button>
       {download.isError && (
         <Failure failure={download.error} onRetry={() => download.mutate()} />

@@ -1,6 +1,13 @@
 /** What is said about a page: by its writer, and by the service that measured it. */
 import type { PageRecord } from "@pagefault/client";
-import { clock, counted, duration, fileSize, visibleText } from "@pagefault/react";
+import {
+  clock,
+  dimensionsText,
+  duration,
+  fileSize,
+  numberText,
+  visibleText,
+} from "@pagefault/react";
 import type { ReactNode } from "react";
 import { Link } from "react-router";
 
@@ -14,31 +21,31 @@ export function PageFacts({ page }: { page: PageRecord }) {
   const media = page.media;
   return (
     <dl className="page-facts">
-      <Fact name="Type">{page.page_type}</Fact>
-      <Fact name="Session">
+      <Fact name={PAGES.facts.type}>{page.page_type}</Fact>
+      <Fact name={PAGES.facts.session}>
         {page.session_id !== null && (
           <Link to={`/sessions/${encodeURIComponent(page.session_id)}`}>{page.session_id}</Link>
         )}
       </Fact>
-      <Fact name="Hint">{words(page.hint)}</Fact>
-      <Fact name="Caption">{words(page.caption)}</Fact>
-      <Fact name="MIME type">{words(page.mime_type ?? media?.mime_type)}</Fact>
-      <Fact name="File name">{words(media?.filename)}</Fact>
-      <Fact name="Dimensions">{dimensions(page)}</Fact>
-      <Fact name="Duration">{seconds(media?.duration_seconds ?? page.duration_seconds)}</Fact>
-      <Fact name="Schema">{words(page.schema_name)}</Fact>
-      <Fact name="Size">{page.size_bytes === null ? null : fileSize(page.size_bytes)}</Fact>
-      <Fact name="Tokens">{`about ${page.size_tokens}`}</Fact>
-      <Fact name="Shown at">{levelName(page.compression_level)}</Fact>
-      <Fact name="Importance">{`${page.importance}`}</Fact>
-      <Fact name="Written">
+      <Fact name={PAGES.facts.hint}>{words(page.hint)}</Fact>
+      <Fact name={PAGES.facts.caption}>{words(page.caption)}</Fact>
+      <Fact name={PAGES.facts.mimeType}>{words(page.mime_type ?? media?.mime_type)}</Fact>
+      <Fact name={PAGES.facts.fileName}>{words(media?.filename)}</Fact>
+      <Fact name={PAGES.facts.dimensions}>{dimensions(page)}</Fact>
+      <Fact name={PAGES.facts.duration}>{seconds(media?.duration_seconds ?? page.duration_seconds)}</Fact>
+      <Fact name={PAGES.facts.schema}>{words(page.schema_name)}</Fact>
+      <Fact name={PAGES.facts.size}>{page.size_bytes === null ? null : fileSize(page.size_bytes)}</Fact>
+      <Fact name={PAGES.facts.tokens}>{PAGES.aboutCount(numberText(page.size_tokens))}</Fact>
+      <Fact name={PAGES.facts.shownAt}>{levelName(page.compression_level)}</Fact>
+      <Fact name={PAGES.facts.importance}>{numberText(page.importance)}</Fact>
+      <Fact name={PAGES.facts.written}>
         <TimeText at={page.created_at} />
       </Fact>
-      <Fact name="Changed">
-        <TimeText at={page.updated_at} />{PAGES.version(page.version)}
+      <Fact name={PAGES.facts.changed}>
+        <TimeText at={page.updated_at} />{PAGES.version(numberText(page.version))}
       </Fact>
-      <Fact name="Read">{reads(page)}</Fact>
-      <Fact name="Comes from">
+      <Fact name={PAGES.facts.read}>{reads(page)}</Fact>
+      <Fact name={PAGES.facts.comesFrom}>
         {page.provenance.length > 0 &&
           page.provenance.map((id, index) => (
             <span key={id}>
@@ -47,9 +54,9 @@ export function PageFacts({ page }: { page: PageRecord }) {
             </span>
           ))}
       </Fact>
-      <Fact name="Transcript">{words(page.transcript)}</Fact>
-      <Fact name="Scenes">{scenes(page)}</Fact>
-      <Fact name="Metadata">
+      <Fact name={PAGES.facts.transcript}>{words(page.transcript)}</Fact>
+      <Fact name={PAGES.facts.scenes}>{scenes(page)}</Fact>
+      <Fact name={PAGES.facts.metadata}>
         {Object.keys(page.metadata).length > 0 && words(JSON.stringify(page.metadata, null, 1))}
       </Fact>
     </dl>
@@ -72,7 +79,7 @@ function words(text: string | null | undefined): ReactNode {
   if (text.length <= LONGEST_UNFOLDED) return visibleText(text);
   return (
     <details>
-      <summary>{counted(text.length, "character")}</summary>
+      <summary>{PAGES.characters(text.length)}</summary>
       {visibleText(text)}
     </details>
   );
@@ -85,14 +92,14 @@ function seconds(value: number | null): string | null {
 function dimensions(page: PageRecord): string | null {
   const width = page.media?.width ?? page.dimensions?.[0];
   const height = page.media?.height ?? page.dimensions?.[1];
-  return width == null || height == null ? null : `${width} × ${height}`;
+  return width == null || height == null ? null : dimensionsText(width, height);
 }
 
 function reads(page: PageRecord): ReactNode {
-  if (page.last_accessed === null) return "never";
+  if (page.last_accessed === null) return PAGES.never;
   return (
     <>
-      {counted(page.access_count, "time")}{PAGES.last} <TimeText at={page.last_accessed} />
+      {PAGES.times(page.access_count)}{PAGES.last} <TimeText at={page.last_accessed} />
     </>
   );
 }

@@ -3,7 +3,9 @@ import { useEffect, useState, type FormEvent } from "react";
 
 import { MODALITIES } from "./pageWords";
 import type { PageFilter } from "./usePages";
+import { useSkipTarget } from "../shell/skipTargets";
 import { PAGES } from "../words/pages";
+import { SHELL } from "../words/shell";
 
 interface Props {
   asked: PageFilter;
@@ -13,6 +15,7 @@ interface Props {
 export function PageFilters({ asked, onAsk }: Props) {
   const [chosen, setChosen] = useState(asked);
   const { words, modality, session, isPinned } = asked;
+  useSkipTarget("filters", SHELL.skipTo.filters);
 
   // What is typed and not yet asked for gives way when the address changes.
   useEffect(() => {
@@ -31,7 +34,7 @@ export function PageFilters({ asked, onAsk }: Props) {
 
   return (
     <search>
-      <form className="page-filters" onSubmit={submit}>
+      <form id="filters" className="page-filters" aria-label={PAGES.filters} onSubmit={submit}>
         <label className="page-words">
           {PAGES.words}
           <input

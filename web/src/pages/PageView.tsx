@@ -21,7 +21,7 @@ export function PageView() {
   const { page, isLoading, failure, reload } = usePage(pageId);
   const live = usePageEvents(pageId);
   const name = visibleName(pageId);
-  usePageTitle(`Page ${name}`);
+  usePageTitle(PAGES.page(name));
   return (
     <article className="view" aria-labelledby="page-title">
       <header className="row">

@@ -1,6 +1,6 @@
 /** `/pages`: the list of pages, and the search in them. What is asked for stands in the address. */
 import type { Modality } from "@pagefault/client";
-import { counted, visibleName } from "@pagefault/react";
+import { visibleName } from "@pagefault/react";
 import { useSearchParams } from "react-router";
 
 import { LiveLabel } from "../live/LiveLabel";
@@ -11,7 +11,9 @@ import { PageRow } from "./PageRow";
 import { MODALITIES } from "./pageWords";
 import { usePageEvents } from "./usePageEvents";
 import { type PageFilter, useFoundPages } from "./usePages";
+import { useSkipTarget } from "../shell/skipTargets";
 import { PAGES } from "../words/pages";
+import { SHELL } from "../words/shell";
 import "./pages.css";
 
 export function PagesView() {
@@ -21,7 +23,8 @@ export function PagesView() {
   const live = usePageEvents();
   const pages = found.data?.pages.flatMap((list) => list.items) ?? [];
   const isSearch = filter.words !== "";
-  usePageTitle(isSearch ? `Pages with ${visibleName(filter.words)}` : "Pages");
+  useSkipTarget("pages", SHELL.skipTo.pages, pages.length > 0);
+  usePageTitle(isSearch ? PAGES.with(visibleName(filter.words)) : PAGES.title);
 
   return (
     <section className="view" aria-labelledby="pages-title">
@@ -31,13 +34,15 @@ export function PagesView() {
       </div>
       <PageFilters asked={filter} onAsk={(next) => setAsked(addressOf(next))} />
       <p className="quiet small" role="status">
-        {found.isSuccess && said(pages.length, found.hasNextPage, isSearch)}
+        {found.isSuccess &&
+          pages.length > 0 &&
+          PAGES.found(pages.length, found.hasNextPage, isSearch)}
       </p>
       {found.isPending && <Loading what={PAGES.loading} />}
       {found.isError && <Failure failure={found.error} onRetry={() => void found.refetch()} />}
       {found.isSuccess && pages.length === 0 && <NothingFound filter={filter} />}
       {pages.length > 0 && (
-        <ul className="page-list" aria-label={isSearch ? PAGES.best : PAGES.newest}>
+        <ul id="pages" className="page-list" aria-label={isSearch ? PAGES.best : PAGES.newest}>
           {pages.map((page) => (
             <PageRow key={page.page_id} page={page} />
           ))}
@@ -76,12 +81,6 @@ function NothingFound({ filter }: { filter: PageFilter }) {
       </p>
     </Empty>
   );
-}
-
-function said(count: number, isMore: boolean, isSearch: boolean): string {
-  if (count === 0) return "";
-  const shown = isMore ? `The first ${counted(count, "page")}` : counted(count, "page");
-  return `${shown}, ${isSearch ? "best" : "newest"} first`;
 }
 
 function filterOf(asked: URLSearchParams): PageFilter {

@@ -1,7 +1,6 @@
 /** A page at a level as the messages of a provider, and beside it what had to be left out. */
 import type { Level, PageRecord } from "@pagefault/client";
 import { laidOut } from "@pagefault/client/json";
-import { counted } from "@pagefault/react";
 import { useState } from "react";
 
 import { Failure, Loading } from "../shared/states";
@@ -47,9 +46,9 @@ export function ProviderPreview({ page, level }: Props) {
       {rendering.isSuccess && (
         <>
           <p className="quiet small" role="status">
-            {rendering.data.record.profile}{PAGES.aboutTokens}{" "}
-            {counted(rendering.data.record.tokensEst, "token")}
-            {media === "reference" && "; the page is large, so references stand for its media here"}
+            {rendering.data.record.profile}
+            {PAGES.andTokens(rendering.data.record.tokensEst)}
+            {media === "reference" && PAGES.large}
           </p>
           <div className="preview-sides">
             <LongText text={shownMessages(rendering.data)} isCode />

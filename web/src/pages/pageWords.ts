@@ -1,12 +1,14 @@
 /** The words for what pages have: levels, origins, modalities, targets. */
 import type { Level, Modality, PageSummary, RenderPageData } from "@pagefault/client";
-import { counted, duration, fileSize } from "@pagefault/react";
+import { dimensionsText, duration, fileSize } from "@pagefault/react";
+
+import { PAGES } from "../words/pages";
 
 export const LEVELS: readonly { level: Level; name: string; meaning: string }[] = [
-  { level: 0, name: "FULL", meaning: "what was stored" },
-  { level: 1, name: "REDUCED", meaning: "a smaller image, a transcript, a shorter text" },
-  { level: 2, name: "ABSTRACT", meaning: "a caption, a summary, an outline" },
-  { level: 3, name: "REFERENCE", meaning: "a line that names it" },
+  { level: 0, name: "FULL", meaning: PAGES.meanings.full },
+  { level: 1, name: "REDUCED", meaning: PAGES.meanings.reduced },
+  { level: 2, name: "ABSTRACT", meaning: PAGES.meanings.abstract },
+  { level: 3, name: "REFERENCE", meaning: PAGES.meanings.reference },
 ];
 
 // Records and not lists, so that what the service has more of is an error here.
@@ -39,12 +41,6 @@ const EVERY_TARGET: Record<Target, true> = {
 
 export const TARGETS = Object.keys(EVERY_TARGET) as Target[];
 
-export const ORIGINS = {
-  stored: "as it was stored",
-  supplied: "supplied by the client",
-  derived: "derived from the page",
-} as const;
-
 export function levelName(level: Level): string {
   return LEVELS[level]?.name ?? `${level}`;
 }
@@ -55,10 +51,10 @@ export function measuresOf(page: PageSummary): string {
   const height = page.media?.height ?? page.dimensions?.[1];
   const seconds = page.media?.duration_seconds ?? page.duration_seconds;
   const measures = [
-    width != null && height != null ? `${width} × ${height}` : null,
+    width != null && height != null ? dimensionsText(width, height) : null,
     seconds != null ? duration(seconds) : null,
     page.size_bytes !== null ? fileSize(page.size_bytes) : null,
-    page.size_tokens > 0 ? counted(page.size_tokens, "token") : null,
+    page.size_tokens > 0 ? PAGES.tokens(page.size_tokens) : null,
   ];
   return measures.filter((measure) => measure !== null).join(", ");
 }

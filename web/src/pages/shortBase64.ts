@@ -1,4 +1,6 @@
 /** JSON to be looked at: a run of characters that can only be base64 is cut, and said to be. */
+import { numberText } from "../shared/formats";
+import { PAGES } from "../words/pages";
 
 const KEPT = 64;
 const BEGINNING = /[A-Za-z0-9+/_-]{240}/g;
@@ -15,7 +17,7 @@ export function withShortBase64(source: string): string {
     const end = endOfRun(source, BEGINNING.lastIndex);
     const left = end - run.index - KEPT;
     out.push(source.slice(done, run.index + KEPT));
-    out.push(`… ${left.toLocaleString()} more characters of base64`);
+    out.push(PAGES.shortened(numberText(left)));
     done = end;
     BEGINNING.lastIndex = end;
   }

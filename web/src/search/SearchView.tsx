@@ -11,8 +11,10 @@ import { TimeText } from "../shared/TimeText";
 import { Empty, Failure, Loading } from "../shared/states";
 import { usePageTitle } from "../shared/usePageTitle";
 import { useTyped } from "../shared/useTyped";
+import { useSkipTarget } from "../shell/skipTargets";
 import { KEYS } from "../words/keys";
 import { SEARCH } from "../words/search";
+import { SHELL } from "../words/shell";
 import { marked } from "./marked";
 import "./search.css";
 
@@ -82,9 +84,10 @@ function Hits({ asked, kinds }: { asked: string; kinds: string }) {
     getNextPageParam: (last) => last.nextCursor,
     placeholderData: keepPreviousData,
   });
+  const hits = found.data?.pages.flatMap(({ items }) => items) ?? [];
+  useSkipTarget("hits", SHELL.skipTo.hits, hits.length > 0 && !found.isError);
   if (found.isError) return <Failure failure={found.error} onRetry={() => void found.refetch()} />;
   if (found.data === undefined) return <Loading what={SEARCH.loading} />;
-  const hits = found.data.pages.flatMap(({ items }) => items);
   const pending = found.data.pages.at(-1)?.pending ?? 0;
   if (hits.length === 0) {
     return (
@@ -99,7 +102,7 @@ function Hits({ asked, kinds }: { asked: string; kinds: string }) {
         {SEARCH.hits(hits.length, !found.hasNextPage)}
         {pending > 0 && `. ${SEARCH.pending(pending)}`}
       </p>
-      <ol className="search-hits">
+      <ol id="hits" className="search-hits" aria-label={SEARCH.found}>
         {hits.map((hit) => (
           <li key={`${hit.kind} ${hit.id}`}>
             <HitView hit={hit} asked={asked} />

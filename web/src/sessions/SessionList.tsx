@@ -11,7 +11,9 @@ import { TimeText } from "../shared/TimeText";
 import { dayText, spanText } from "../shared/formats";
 import { Empty, Failure, Loading } from "../shared/states";
 import { useTyped } from "../shared/useTyped";
+import { useSkipTarget } from "../shell/skipTargets";
 import { SESSIONS } from "../words/sessions";
+import { SHELL } from "../words/shell";
 import { ImportBundle } from "./ImportBundle";
 import { entriesOf } from "./SessionActions";
 import "../reading/reading.css";
@@ -24,6 +26,7 @@ export function SessionList() {
   // An open session says it itself.
   const isAlone = useMatch("/sessions") !== null;
   const navigate = useNavigate();
+  useSkipTarget("session-list", SHELL.skipTo.sessions);
   const { search, hash } = useLocation();
   const asked = new URLSearchParams(search).get("q") ?? "";
   // The rest of the address belongs to the open session, which stays as it is.
@@ -35,7 +38,7 @@ export function SessionList() {
   });
 
   return (
-    <section className="session-list" aria-label={SESSIONS.title}>
+    <section id="session-list" className="session-list" aria-label={SESSIONS.title}>
       <header className="session-list-header">
         <h1>{SESSIONS.title}</h1>
         {isAlone && <LiveLabel state={state} />}
@@ -142,18 +145,13 @@ function NoneFound({ q }: { q: string }) {
   return q === "" ? (
     <Empty title={SESSIONS.noneTitle}>
       <p>{SESSIONS.none}</p>
-      <pre className="code">{exampleOf(window.location.origin)}</pre>
+      <pre className="code">{SESSIONS.example(window.location.origin)}</pre>
     </Empty>
   ) : (
     <Empty title={SESSIONS.noneFoundTitle}>
       <p>{SESSIONS.noneFound(visibleName(q))}</p>
     </Empty>
   );
-}
-
-function exampleOf(origin: string): string {
-  return `curl ${origin}/api/tool-results -H 'content-type: application/json' \\
-  -d '{"sessionId": "hello", "toolName": "clock", "toolCallId": "call_1", "result": "It is ten."}'`;
 }
 
 /** Sessions in which something has the words: their titles, tools, messages, results. */
@@ -193,7 +191,7 @@ function SessionRow({ session }: { session: SessionRecord }) {
 
   // Who comes by an address, or by Back, sees which one is open.
   useEffect(() => {
-    if (isOpen) row.current?.scrollIntoView({ block: "nearest" });
+    if (isOpen && row.current !== null) scrollToRow(row.current);
   }, [isOpen]);
 
   return (
@@ -227,6 +225,15 @@ function SessionRow({ session }: { session: SessionRecord }) {
       </NavLink>
     </li>
   );
+}
+
+/** Bring a row into view in its list; `scrollIntoView` would have Tab begin behind it. */
+function scrollToRow(row: HTMLElement): void {
+  const box = row.closest(".scroller");
+  if (box === null) return;
+  const [edges, place] = [box.getBoundingClientRect(), row.getBoundingClientRect()];
+  if (place.top < edges.top) box.scrollTop += place.top - edges.top;
+  else if (place.bottom > edges.bottom) box.scrollTop += place.bottom - edges.bottom;
 }
 
 /** What of the address belongs to the list, and goes along to another session. */

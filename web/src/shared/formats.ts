@@ -1,5 +1,8 @@
-/** Numbers, sizes, moments and days as the reader writes them. */
-const NUMBER = new Intl.NumberFormat();
+/** Moments, days and spans as the reader writes them. */
+import { numberText } from "@pagefault/react";
+
+export { numberText };
+
 const TIME = new Intl.DateTimeFormat(undefined, {
   hour: "2-digit",
   minute: "2-digit",
@@ -13,10 +16,6 @@ const DAY = new Intl.DateTimeFormat(undefined, {
 });
 const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const SHORT_SECONDS = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
-
-export function numberText(value: number): string {
-  return NUMBER.format(value);
-}
 
 /** The time of a moment, without its day. */
 export function timeText(moment: string): string {

@@ -7,6 +7,7 @@ import { KeyDialog } from "../access/KeyDialog";
 import { KeyList } from "../keys/KeyList";
 import { Loading } from "../shared/states";
 import { SHELL } from "../words/shell";
+import { SkipLinks } from "./SkipLinks";
 
 const VIEWS = [
   { to: "/sessions", name: SHELL.sessions },
@@ -33,9 +34,7 @@ export function Shell() {
 
   return (
     <div className="shell">
-      <a className="skip" href="#main">
-        {SHELL.skip}
-      </a>
+      <SkipLinks />
       <header className="shell-header">
         <span className="shell-name">{SHELL.name}</span>
         <nav aria-label={SHELL.views}>

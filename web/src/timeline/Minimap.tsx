@@ -3,18 +3,21 @@
  * beside it blue where there are images, and red where a tool failed; and where one is in it.
  */
 import type { OutlineEntry } from "@pagefault/client";
+import { watchColours } from "@pagefault/react";
 import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef } from "react";
 
 import { TIMELINE } from "../words/timeline";
 
 interface MinimapProps {
-  readonly outline: readonly OutlineEntry[];
+  /** Those that are shown. */
+  readonly entries: readonly OutlineEntry[];
   /** The number of the entry that is read. */
   readonly current: number;
   readonly goTo: (seq: number) => void;
 }
 
-const FEWEST = 30;
+/** A shorter session is seen at a glance anyway. */
+export const FEWEST_MAPPED = 30;
 const WIDTH = 44;
 /** Where its columns are: tokens, images, errors. */
 const BARS = 20;
@@ -31,26 +34,24 @@ interface Line {
   readonly images: number;
 }
 
-export function Minimap({ outline, current, goTo }: MinimapProps) {
-  const lines = useMemo(() => linesOf(outline), [outline]);
+export function Minimap({ entries, current, goTo }: MinimapProps) {
+  const lines = useMemo(() => linesOf(entries), [entries]);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const at = useMemo(() => indexAt(outline, current), [outline, current]);
+  const at = useMemo(() => indexAt(entries, current), [entries, current]);
 
   useEffect(() => {
     const drawn = canvas.current;
     if (drawn === null) return undefined;
     const draw = () => drawLines(drawn, lines);
     draw();
-    const scheme = window.matchMedia("(prefers-color-scheme: dark)");
-    scheme.addEventListener("change", draw);
-    return () => scheme.removeEventListener("change", draw);
+    return watchColours(draw);
   }, [lines]);
 
-  if (outline.length < FEWEST) return null;
-  const last = outline.length - 1;
+  if (entries.length === 0) return null;
+  const last = entries.length - 1;
 
   function goToIndex(index: number) {
-    const entry = outline[Math.min(last, Math.max(0, Math.round(index)))];
+    const entry = entries[Math.min(last, Math.max(0, Math.round(index)))];
     if (entry !== undefined) goTo(entry.seq);
   }
 
@@ -78,25 +79,25 @@ export function Minimap({ outline, current, goTo }: MinimapProps) {
       aria-orientation="vertical"
       aria-label={TIMELINE.map}
       aria-valuemin={1}
-      aria-valuemax={outline.length}
+      aria-valuemax={entries.length}
       aria-valuenow={at + 1}
-      aria-valuetext={TIMELINE.mapPlace(current, outline.at(-1)?.seq ?? current)}
+      aria-valuetext={TIMELINE.mapPlace(current, entries.at(-1)?.seq ?? current)}
       title={TIMELINE.mapTitle}
       onPointerDown={onPointer}
       onPointerMove={onPointer}
       onKeyDown={onKeyDown}
     >
       <canvas ref={canvas} width={WIDTH} height={LINES} />
-      <span className="minimap-place" style={{ insetBlockStart: `${(100 * at) / last}%` }} />
+      <span className="minimap-place" style={{ insetBlockStart: `${(100 * at) / Math.max(1, last)}%` }} />
     </div>
   );
 }
 
-function linesOf(outline: readonly OutlineEntry[]): readonly Line[] {
-  const count = Math.min(LINES, outline.length);
+function linesOf(all: readonly OutlineEntry[]): readonly Line[] {
+  const count = Math.min(LINES, all.length);
   return Array.from({ length: count }, (_, line) => {
-    const start = Math.floor((line * outline.length) / count);
-    const entries = outline.slice(start, Math.floor(((line + 1) * outline.length) / count));
+    const start = Math.floor((line * all.length) / count);
+    const entries = all.slice(start, Math.floor(((line + 1) * all.length) / count));
     return {
       tokens: Math.max(...entries.map(({ tokensEst }) => tokensEst)),
       failed: entries.filter(({ failed }) => failed).length / entries.length,
@@ -131,11 +132,11 @@ function marked(share: number): number {
 }
 
 /** The index of the last entry that is not behind a number. */
-function indexAt(outline: readonly OutlineEntry[], seq: number): number {
-  let [low, high] = [0, outline.length - 1];
+function indexAt(entries: readonly OutlineEntry[], seq: number): number {
+  let [low, high] = [0, entries.length - 1];
   while (low < high) {
     const middle = (low + high + 1) >> 1;
-    if ((outline[middle]?.seq ?? 0) <= seq) low = middle;
+    if ((entries[middle]?.seq ?? 0) <= seq) low = middle;
     else high = middle - 1;
   }
   return low;

@@ -6,8 +6,15 @@ import { useLocation, useNavigate, useSearchParams } from "react-router";
 import { Empty } from "../shared/states";
 import { TIMELINE } from "../words/timeline";
 import { FindBar } from "./finding/FindBar";
-import { type Filter, filterRows, filterIn, isEmptyFilter, withFilter } from "./finding/filter";
-import { Minimap } from "./Minimap";
+import {
+  type Filter,
+  entriesIn,
+  filterIn,
+  filterRows,
+  isEmptyFilter,
+  withFilter,
+} from "./finding/filter";
+import { FEWEST_MAPPED, Minimap } from "./Minimap";
 import type { KeptPlace } from "./placeKept";
 import type { Row } from "./rows";
 import { TimelineList, estimatedHeight } from "./TimelineList";
@@ -28,18 +35,31 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
   const { hash } = useLocation();
   const filter = useMemo(() => filterIn(search), [search]);
   const rows = useMemo(() => filterRows(all, filter), [all, filter]);
-  const list = useRowList({ rows, outline, lower, place, estimate: estimatedHeight });
-  const last = outline.at(-1)?.seq ?? 0;
+  // All that counts and jumps stays in what is shown.
+  const shown = useMemo(
+    () => (isEmptyFilter(filter) ? outline : entriesIn(rows)),
+    [filter, outline, rows],
+  );
+  const list = useRowList({
+    rows,
+    entries: shown,
+    filter: JSON.stringify(filter),
+    lower,
+    place,
+    estimate: estimatedHeight,
+  });
+  const current = list.seen ?? shown.at(-1)?.seq ?? 0;
+
   function setFilter(changed: Filter) {
-    // The entry that the address names stays in it.
-    void navigate({ search: `${withFilter(search, changed)}`, hash }, { replace: true });
+    // The entry that the address names stays in it. At once, or what was ticked is seen unticked.
+    const address = { search: `${withFilter(search, changed)}`, hash };
+    void navigate(address, { replace: true, flushSync: true });
   }
 
   return (
     <SessionContext value={sessionId}>
       <FindBar
-        {...{ sessionId, outline, all, rows, filter, list, setFilter }}
-        current={list.seen ?? last}
+        {...{ sessionId, outline, shown, lower, all, rows, current, filter, list, setFilter }}
       />
       <div className="timeline-body">
         {rows.length === 0 && !isEmptyFilter(filter) ? (
@@ -60,7 +80,9 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
             onRetry={source.catchUp}
           />
         )}
-        <Minimap outline={outline} current={list.seen ?? last} goTo={list.goTo} />
+        {outline.length >= FEWEST_MAPPED && (
+          <Minimap entries={shown} current={current} goTo={list.goTo} />
+        )}
       </div>
     </SessionContext>
   );

@@ -1,9 +1,11 @@
 /** The rows of a timeline near what is seen, the way to the newest, and the word that there are new ones. */
 import type { OutlineEntry } from "@pagefault/client";
 import { type SessionEntries, visibleName } from "@pagefault/react";
-import { useEffect, useState } from "react";
+import { type KeyboardEvent, useEffect, useState } from "react";
 
 import { Failure } from "../shared/states";
+import { useSkipTarget } from "../shell/skipTargets";
+import { SHELL } from "../words/shell";
 import { TIMELINE } from "../words/timeline";
 import { DayRow } from "./DayRow";
 import { RowView } from "./entries/RowView";
@@ -29,6 +31,7 @@ const LOOK_AHEAD = 10;
 
 export function TimelineList(props: TimelineListProps) {
   const { list, rows, bodies, named, lower, failure } = props;
+  useSkipTarget("timeline", SHELL.skipTo.timeline);
   const { virtualizer, scroller } = list;
   const drawn = virtualizer.getVirtualItems();
   const first = drawn[0]?.index ?? 0;
@@ -54,10 +57,12 @@ export function TimelineList(props: TimelineListProps) {
     <div className="timeline-window">
       <div
         ref={scroller}
+        id="timeline"
         className="timeline-scroller scroller"
         tabIndex={0}
         role="region"
         aria-label={TIMELINE.entries}
+        onKeyDown={openEntry}
       >
         {lower > 0 && <p className="earlier small quiet">{TIMELINE.loadingEarlier(lower)}</p>}
         <ol className="entries" style={{ height: virtualizer.getTotalSize() }}>
@@ -95,6 +100,13 @@ export function TimelineList(props: TimelineListProps) {
       )}
     </div>
   );
+}
+
+/** Enter opens what an entry has folded, or folds it: a call, a long text, its JSON. */
+function openEntry({ key, repeat, target }: KeyboardEvent) {
+  const entry = target instanceof HTMLElement && "seq" in target.dataset ? target : null;
+  if (key !== "Enter" || repeat) return;
+  entry?.querySelector<HTMLElement>("button[aria-expanded], summary")?.click();
 }
 
 /** Says what came last, to those who do not see it come. What was loaded at first is not news. */

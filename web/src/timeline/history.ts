@@ -7,6 +7,7 @@ import type {
   OutlineEntry,
   ToolMessage,
 } from "@pagefault/client";
+import { cuesOfWords, type Medium } from "@pagefault/react";
 
 import { ENTRY } from "../words/timeline";
 
@@ -33,15 +34,20 @@ export function titleOf({ entry, name, role }: OutlineEntry): string {
 }
 
 /**
- * The stored recording of the page that a page fault put into the history; null if it has none. Its
- * text names it behind all words, since models do not take recordings in messages.
+ * The stored recording of the page that a page fault put into the history, with what happens when in
+ * it; null if it has none. Its text names it behind all words, since models do not take recordings
+ * in messages.
  */
-export function faultedRecording(entry: HistoryMessage | HistoryEntry): string | null {
+export function faultedRecording(entry: HistoryMessage | HistoryEntry): Medium | null {
   if (faultedPage(entry) === null || !("content" in entry)) return null;
   const { content } = entry;
   if (typeof content !== "string" || !/^Page \S+ \((?:audio|video), /.test(content)) return null;
-  const line = content.slice(content.lastIndexOf(RESOURCE_LINE));
-  return /^\n {2}Resource: (@blob:[0-9a-f]{32})\b/.exec(line)?.[1] ?? null;
+  const place = content.lastIndexOf(RESOURCE_LINE);
+  const reference = /^\n {2}Resource: (@blob:[0-9a-f]{32})\b/.exec(content.slice(place))?.[1];
+  if (reference === undefined) return null;
+  // The first two lines say what it is.
+  const words = content.slice(0, place).split("\n").slice(2).join("\n");
+  return { reference, cues: cuesOfWords(words) };
 }
 
 /** The page that a page fault put into the history; null for a message of another kind. */

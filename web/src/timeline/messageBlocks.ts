@@ -8,6 +8,8 @@
 import { itemsOf, memberAt } from "@pagefault/client/json";
 import type { Medium } from "@pagefault/react";
 
+import { ENTRY } from "../words/timeline";
+
 export type ShownBlock =
   | { kind: "text"; text: string }
   | { kind: "medium"; medium: Medium }
@@ -160,7 +162,7 @@ function bedrockMedium(block: Members): Medium | undefined {
 
 function other(value: unknown, source: string): ShownBlock {
   const type = membersOf(value)?.["type"];
-  return { kind: "other", title: typeof type === "string" ? type : "Block", source };
+  return { kind: "other", title: typeof type === "string" ? type : ENTRY.block, source };
 }
 
 function membersOf(value: unknown): Members | undefined {

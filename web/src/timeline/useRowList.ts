@@ -12,6 +12,7 @@ import { type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRe
 
 import type { KeptPlace, Place } from "./placeKept";
 import { type Row, entriesOf } from "./rows";
+import { type EntryFocus, useEntryFocus } from "./useEntryFocus";
 
 const NEAR_END_PX = 48;
 const STILL_MS = 150;
@@ -19,6 +20,8 @@ const GAP_PX = 12;
 /** A list this short is drawn whole: a browser's own search finds all of it. */
 const SHORT = 120;
 const OVERSCAN = 6;
+/** Stands before every entry: the beginning, also as long as it is not loaded. */
+const BEGINNING = 0;
 /** What a reader does to move, a drag of the scroll bar among it. */
 const OWN_MOVES = ["wheel", "touchmove", "pointerdown"] as const;
 const MOVING_KEYS = new Set(["ArrowUp", "ArrowDown", "PageUp", "PageDown", " ", "Tab"]);
@@ -35,24 +38,29 @@ export interface RowList {
   readonly goToStart: () => void;
   /** Bring an entry, or where it would be, to the upper edge, and hold it there. */
   readonly goTo: (seq: number) => void;
+  readonly focus: EntryFocus;
 }
 
 interface Asked {
   readonly rows: readonly Row[];
-  readonly outline: readonly OutlineEntry[];
-  /** All entries above this number are in the outline. */
+  /** The entries of the rows, in the order of their numbers. */
+  readonly entries: readonly OutlineEntry[];
+  /** What the rows were chosen by: what comes with another filter is not new. */
+  readonly filter: string;
+  /** All entries above this number are there. */
   readonly lower: number;
   readonly place: KeptPlace;
   readonly estimate: (row: Row) => number;
 }
 
 export function useRowList(asked: Asked): RowList {
-  const { rows, outline, lower, estimate } = asked;
+  const { rows, entries, filter, lower, estimate } = asked;
   const { start, keep } = asked.place;
   const scroller = useRef<HTMLDivElement>(null);
   const isFollowing = useRef(start === undefined || start === "end");
   const held = useRef<Place>(undefined);
   const last = useRef<number>(undefined);
+  const lastFilter = useRef(filter);
   const latest = useRef({ rows, lower });
   const [newCount, setNewCount] = useState(0);
   const [seen, setSeen] = useState<number>();
@@ -92,15 +100,19 @@ export function useRowList(asked: Asked): RowList {
   }
 
   function goToStart() {
-    isFollowing.current = false;
-    held.current = undefined;
-    virtualizer.scrollToOffset(0);
+    held.current = { seq: BEGINNING, top: 0 };
+    hold();
   }
 
   /** Scroll so that the held entry stands at its place; false while it is not there. */
   function hold(): boolean {
     const wanted = held.current;
     const { rows: present, lower: from } = latest.current;
+    if (wanted?.seq === BEGINNING) {
+      isFollowing.current = false;
+      if ((scroller.current?.scrollTop ?? 0) > 0) virtualizer.scrollToOffset(0);
+      return from === 0;
+    }
     if (wanted === undefined || (from > 0 && wanted.seq <= from)) return false;
     const index = indexOf(present, wanted.seq);
     const offset = virtualizer.getOffsetForIndex(index, "start")?.[0];
@@ -124,21 +136,24 @@ export function useRowList(asked: Asked): RowList {
   useLayoutEffect(() => {
     held.current = start === "end" ? undefined : start;
     if (start === "end") isFollowing.current = true;
-    if (held.current !== undefined) setSeen(held.current.seq);
+    if (held.current !== undefined && held.current.seq !== BEGINNING) setSeen(held.current.seq);
     hold();
     return () => keep(held.current ?? placeSeen());
   }, [start, keep]);
 
   useLayoutEffect(() => {
-    const newest = outline.at(-1)?.seq;
-    const before = last.current;
+    const newest = entries.at(-1)?.seq;
+    const isSameFilter = lastFilter.current === filter;
+    const before = isSameFilter ? last.current : newest;
     last.current = newest;
+    lastFilter.current = filter;
+    if (!isSameFilter) setNewCount(0);
     hold();
     if (isFollowing.current) toEnd();
     else if (before !== undefined && newest !== undefined && newest > before) {
-      setNewCount((count) => count + countAbove(outline, before));
+      setNewCount((count) => count + countAbove(entries, before));
     }
-  }, [rows, outline, lower, start]);
+  }, [rows, entries, filter, lower, start]);
 
   // Rows get their true heights when they come near; the end, and what is held, move away then.
   const height = virtualizer.getTotalSize();
@@ -165,7 +180,8 @@ export function useRowList(asked: Asked): RowList {
     let timer = 0;
     const note = () => {
       keep(held.current ?? placeSeen());
-      const place = held.current ?? placeSeen();
+      const at = held.current?.seq === BEGINNING ? undefined : held.current;
+      const place = at ?? placeSeen();
       setSeen(place === "end" ? last.current : place.seq);
     };
     const onScroll = () => {
@@ -198,9 +214,11 @@ export function useRowList(asked: Asked): RowList {
     // Whoever goes to another entry by keyboard is brought there, and stays.
     const onFocusIn = (event: FocusEvent) => {
       const entry = event.target instanceof Element ? event.target.closest("[data-seq]") : null;
-      if (entry === null) return;
+      const seq = Number((entry as HTMLElement | null)?.dataset["seq"]);
+      // The one that is held has it because one has gone there.
+      if (entry === null || seq === held.current?.seq) return;
       held.current = undefined;
-      if (Number((entry as HTMLElement).dataset["seq"]) !== last.current) isFollowing.current = false;
+      if (seq !== last.current) isFollowing.current = false;
     };
     const observer = new ResizeObserver(() => {
       if (isFollowing.current) toEnd();
@@ -225,7 +243,8 @@ export function useRowList(asked: Asked): RowList {
     };
   }, [keep]);
 
-  return { scroller, virtualizer, newCount, seen, goToEnd, goToStart, goTo };
+  const focus = useEntryFocus(scroller);
+  return { scroller, virtualizer, newCount, seen, goToEnd, goToStart, goTo, focus };
 }
 
 function measured(box: HTMLElement) {
@@ -256,8 +275,8 @@ function indexOf(rows: readonly Row[], seq: number): number {
   return next;
 }
 
-function countAbove(outline: readonly OutlineEntry[], seq: number): number {
+function countAbove(entries: readonly OutlineEntry[], seq: number): number {
   let count = 0;
-  for (let at = outline.length - 1; (outline[at]?.seq ?? 0) > seq; at -= 1) count += 1;
+  for (let at = entries.length - 1; (entries[at]?.seq ?? 0) > seq; at -= 1) count += 1;
   return count;
 }

@@ -44,7 +44,7 @@ export function KeptFile({ resource }: { resource: ResourceRecord }) {
           </a>
         )}
         <span className="small" role="status">
-          {isCopied && "Copied"}
+          {isCopied && UPLOAD.copied}
         </span>
       </div>
       <MediaPart medium={{ reference, filename: resource.filename }} known={resource} />

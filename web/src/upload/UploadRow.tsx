@@ -1,5 +1,5 @@
 /** A file on its way: how far it is, what became of it, and what can be done about it. */
-import { fileSize, visibleName } from "@pagefault/react";
+import { fileSize, shareText, visibleName } from "@pagefault/react";
 
 import { Failure } from "../shared/states";
 import { KeptFile } from "./KeptFile";
@@ -14,13 +14,13 @@ export function UploadRow({ upload }: { upload: Upload }) {
       <div className="row">
         <span className="upload-name">{name}</span>
         <span className="quiet small">{fileSize(file.size)}</span>
-        <span className="label">{state.is}</span>
+        <span className="label">{UPLOAD.states[state.is]}</span>
         {(state.is === "waiting" || state.is === "sending") && (
           <button type="button" className="button" onClick={() => giveUp(number)}>
             {UPLOAD.cancel}<span className="unseen"> {name}</span>
           </button>
         )}
-        {state.is === "given up" && (
+        {state.is === "given-up" && (
           <button type="button" className="button" onClick={() => sendAgain(number)}>
             {UPLOAD.again}<span className="unseen">: {name}</span>
           </button>
@@ -37,10 +37,10 @@ export function UploadRow({ upload }: { upload: Upload }) {
 
 function Progress({ name, sent, of }: { name: string; sent: number; of: number }) {
   // All has gone out before the service has hashed and kept it.
-  const said = sent < of ? `${Math.floor((100 * sent) / of)} %` : "being kept …";
+  const said = sent < of ? shareText(sent / of) : UPLOAD.beingKept;
   return (
     <div className="row upload-progress">
-      <progress aria-label={`Progress of ${name}`} value={Math.min(sent, of)} max={of || 1} />
+      <progress aria-label={UPLOAD.progress(name)} value={Math.min(sent, of)} max={of || 1} />
       <span className="small">{said}</span>
     </div>
   );

@@ -1,5 +1,4 @@
 /** `/upload`: files dropped here, or chosen, become resources. */
-import { counted } from "@pagefault/react";
 import { useEffect, useState } from "react";
 
 import { usePageTitle } from "../shared/usePageTitle";
@@ -100,6 +99,5 @@ function said(uploads: readonly Upload[]): string {
   if (uploads.length === 0) return "";
   const kept = uploads.filter(({ state }) => state.is === "kept").length;
   const refused = uploads.filter(({ state }) => state.is === "refused").length;
-  const failures = refused > 0 ? `, ${refused} failed` : "";
-  return `${kept} of ${counted(uploads.length, "file")} kept${failures}`;
+  return UPLOAD.kept(kept, uploads.length, refused);
 }

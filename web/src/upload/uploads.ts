@@ -15,7 +15,7 @@ export type UploadState =
   | { is: "sending"; sentBytes: number }
   | { is: "kept"; resource: ResourceRecord }
   | { is: "refused"; failure: unknown }
-  | { is: "given up" };
+  | { is: "given-up" };
 
 export interface Upload {
   readonly number: number;
@@ -50,7 +50,7 @@ export function addFiles(files: Iterable<File>): void {
 /** Stop sending a file, or do not begin with it. */
 export function giveUp(number: number): void {
   if (current?.number === number) current.giveUp();
-  else setState(number, { is: "given up" });
+  else setState(number, { is: "given-up" });
 }
 
 /** Put a file that was refused or given up into the queue again. */
@@ -83,7 +83,7 @@ async function sendNext(): Promise<void> {
     });
     setState(number, { is: "kept", resource });
   } catch (failure) {
-    setState(number, life.signal.aborted ? { is: "given up" } : { is: "refused", failure });
+    setState(number, life.signal.aborted ? { is: "given-up" } : { is: "refused", failure });
   }
   current = null;
   void sendNext();

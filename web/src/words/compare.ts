@@ -1,4 +1,6 @@
 /** What the comparison of two sessions says. */
+import { numberText } from "@pagefault/react";
+
 export const COMPARE = {
   cut: (shown: string, all: string) => `Shown are the first ${shown} of ${all} lines.`,
   title: "Compare",
@@ -17,12 +19,13 @@ export const COMPARE = {
     lasted: "From first to last",
   },
   loading: "both sessions",
+  pairs: "Entries side by side",
   same: "The same",
   differs: "Differs",
   onlyFirst: "Only in the first",
   onlySecond: "Only in the second",
   summary: (same: number, differs: number, first: number, second: number) =>
-    `${same} the same, ${differs} differ, ${first} only in the first, ${second} only in the second.`,
+    `${numberText(same)} the same, ${numberText(differs)} differ, ${numberText(first)} only in the first, ${numberText(second)} only in the second.`,
   show: "Show the difference",
   onlyDifferences: "Only differences",
   sameSessions: "These are two names of one session.",

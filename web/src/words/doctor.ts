@@ -22,6 +22,7 @@ export const DOCTOR = {
   noDialect: "words alone",
   download: "Download the healed history",
   messages: "The history, with what is wrong",
+  found: "Findings",
   whole: "The history as a whole",
   system: "What the system says",
   limit: (limit: string, actual: string) => `Limit ${limit}, here ${actual}.`,

@@ -1,7 +1,12 @@
 /** What the means to find something in a session say. */
 import { counted } from "@pagefault/react";
 
+import { numberText } from "../shared/formats";
 import type { Kind } from "../timeline/finding/filter";
+
+function of(shown: number, all: number): string {
+  return shown === all ? numberText(all) : `${numberText(shown)} of ${numberText(all)}`;
+}
 
 export const FINDING = {
   more: "Go to, filter",
@@ -18,8 +23,9 @@ export const FINDING = {
   nextError: "Next error",
   previousImage: "Previous image",
   nextImage: "Next image",
-  errors: "Errors",
-  images: "Images",
+  errors: (shown: number, all: number) => `Errors ${of(shown, all)}`,
+  images: (shown: number, all: number) => `Images ${of(shown, all)}`,
+  filters: "Filters",
   tool: "Tool",
   allTools: "All tools",
   kind: "Kind",
@@ -34,5 +40,9 @@ export const FINDING = {
   failed: "Errors only",
   clear: "Clear",
   shown: (shown: number, all: number) =>
-    shown === all ? counted(all, "entry", "entries") : `${shown.toLocaleString()} of ${counted(all, "entry", "entries")}`,
+    shown === all
+      ? counted(all, "entry", "entries")
+      : `${numberText(shown)} of ${counted(all, "entry", "entries")} shown`,
+  hidden: "Hidden by the filter",
+  notShown: (asked: string) => `Entry ${asked} is not shown; this is the nearest one that is.`,
 };

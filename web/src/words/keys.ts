@@ -13,7 +13,8 @@ export const KEYS = {
   previousImage: "Previous image",
   start: "Beginning",
   end: "End",
+  open: "Open or fold what the entry has folded",
   leave: "Leave a field, close what is open",
   isOn: "Single letters are keys",
-  open: "Keys",
+  button: "Keys",
 };

@@ -1,10 +1,10 @@
 /** What the views of media say. */
-import { counted } from "@pagefault/react";
+import { counted, numberText } from "@pagefault/react";
 
 export const MEDIA = {
   pdf: "the document",
   pages: (count: number) => counted(count, "page"),
-  page: (number: number, words: string) => `Page ${number}: ${words}`,
+  page: (number: number, words: string) => `Page ${numberText(number)}: ${words}`,
   brokenPage: "This page cannot be drawn.",
   brokenPdf: (reason: string) => `This document cannot be shown: ${reason}`,
   largePdf: "it is too large to be drawn here. Download it.",

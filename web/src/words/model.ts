@@ -1,5 +1,5 @@
 /** What the view of what a model gets says. */
-import { counted } from "@pagefault/react";
+import { counted, numberText } from "@pagefault/react";
 
 export const MODEL = {
   title: (name: string) => `What a model gets of ${name}`,
@@ -27,10 +27,12 @@ export const MODEL = {
   became: (from: string, to: string) => `${from} → ${to}`,
   wayBack: "To get it:",
   show: "What it becomes",
-  showWhole: "What it would be if it had not made room",
+  showBeside: "What it became, beside the original",
+  got: "What the model got",
+  original: "What it would be if it had not made room",
   noMessage: "It says nothing, and no message comes of it.",
   messages: "Messages, as they are sent",
-  message: (number: number) => `Message ${number}`,
+  message: (number: number) => `Message ${numberText(number)}`,
   other: "Compare two turns",
   otherHint:
     "A provider keeps what it was sent in a cache and reads anew from the first message that has changed.",
@@ -41,10 +43,10 @@ export const MODEL = {
   before: "earlier",
   after: "later",
   cached: (same: number, all: number, tokens: string) =>
-    `${same} of ${counted(all, "message")} (≈ ${tokens} tokens) are the same and stay cached.`,
+    `${numberText(same)} of ${counted(all, "message")} (≈ ${tokens} tokens) are the same and stay cached.`,
   anew: (count: number, tokens: string) =>
     `${counted(count, "message")} (≈ ${tokens} tokens) are read anew.`,
   onlyAppends: "The later turn only appends: the provider's cache loses nothing.",
-  firstChanged: (number: number) => `The first message that differs is number ${number}:`,
+  firstChanged: (number: number) => `The first message that differs is number ${numberText(number)}:`,
   doctor: "Examine this session",
 };

@@ -1,4 +1,6 @@
 /** What long, formatted and structured texts say about themselves. */
+import { counted } from "@pagefault/react";
+
 export const READING = {
   fold: "Fold",
   unfold: "Unfold",
@@ -8,8 +10,8 @@ export const READING = {
   copyPointer: "Copy pointer",
   copied: "Copied",
   more: (count: string) => `Show ${count} more`,
-  items: (count: number) => (count === 1 ? "1 item" : `${count} items`),
-  members: (count: number) => (count === 1 ? "1 member" : `${count} members`),
+  items: (count: number) => counted(count, "item"),
+  members: (count: number) => counted(count, "member"),
   json: "JSON",
   task: "Done",
   cut: (shown: string, all: string) => `Shown: the first ${shown} of ${all} characters.`,

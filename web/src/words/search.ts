@@ -17,6 +17,7 @@ export const SEARCH = {
   },
   hits: (count: number, isAll: boolean) => `${isAll ? "" : "At least "}${counted(count, "hit")}`,
   pending: (count: number) => `${counted(count, "entry", "entries")} not in the index yet.`,
+  found: "Hits, best first",
   none: "Nothing has these words",
   noneHint: "Fewer words find more. Names of tools and files, and ids, are found as well.",
   begin: "Search pages, tool results, messages, interactions and files",

@@ -1,5 +1,5 @@
 /** What the list of sessions says, and what can be done with one. */
-import { counted } from "@pagefault/react";
+import { counted, numberText } from "@pagefault/react";
 
 export const SESSIONS = {
   title: "Sessions",
@@ -9,6 +9,8 @@ export const SESSIONS = {
   loading: "the sessions",
   noneTitle: "No session yet",
   none: "The first tool result, message or page that names a session makes it. For example:",
+  example: (origin: string) => `curl ${origin}/api/tool-results -H 'content-type: application/json' \\
+  -d '{"sessionId": "hello", "toolName": "clock", "toolCallId": "call_1", "result": "It is ten."}'`,
   noneFoundTitle: "No session is called like that",
   noneFound: (q: string) => `Nothing has “${q}” in its id.`,
   found: "Sessions with these words",
@@ -17,7 +19,7 @@ export const SESSIONS = {
   pages: (count: number) => counted(count, "page"),
   images: (count: number) => counted(count, "image"),
   files: (count: number, size: string) => `${counted(count, "file")} (${size})`,
-  failures: (count: number) => `${count} failed`,
+  failures: (count: number) => `${numberText(count)} failed`,
   lasted: (time: string) => `over ${time}`,
 };
 
@@ -40,7 +42,7 @@ export const ACTIONS = {
     `${counted(count, "file")} (${size}) went with it; the bytes go with the next sweep.`,
   filesKept: (count: number) => `${counted(count, "file")} stay, because something else uses them:`,
   usedBy: (kind: string, count: number, example: string) =>
-    `${count} × ${kind}, such as ${example}`,
+    `${numberText(count)} × ${kind}, such as ${example}`,
   close: "Close",
   import: "Import a bundle",
   importLabel: "A bundle (.zip) that was exported from a session",

@@ -1,12 +1,31 @@
 /** What stands around every view. */
+import type { LiveState } from "@pagefault/react";
+
 export const SHELL = {
   name: "Pagefault",
   skip: "Skip to the content",
+  skips: "Skip to",
+  skipTo: {
+    sessions: "Skip to the session list",
+    filters: "Skip to the filters",
+    timeline: "Skip to the timeline",
+    pages: "Skip to the pages",
+    hits: "Skip to the hits",
+    entries: "Skip to the entries",
+    pairs: "Skip to the comparison",
+    findings: "Skip to the findings",
+  },
   views: "Views",
   loading: (what: string) => `Loading ${what} …`,
   view: "the view",
   viewer: "the viewer",
   forgetKey: "Forget key",
+  live: {
+    connecting: "Connecting",
+    live: "Live",
+    reconnecting: "Reconnecting",
+    offline: "Offline",
+  } satisfies Record<LiveState, string>,
   sessions: "Sessions",
   search: "Search",
   compare: "Compare",

@@ -19,7 +19,7 @@ export const TIMELINE = {
   showAll: "Show all entries",
   map: "Where in the session",
   mapPlace: (seq: number, last: number) => `Entry ${seq} of ${last}`,
-  mapTitle: "Tokens are grey, images blue, errors red.",
+  mapTitle: "From left to right: tokens, images (blue), errors (red).",
 };
 
 export const ENTRY = {
@@ -40,6 +40,8 @@ export const ENTRY = {
   messageOf: (role: string) => `Message of ${role}`,
   noContent: "No content.",
   json: "JSON",
+  block: "Block",
+  numbered: (seq: number) => `Entry ${seq}`,
   cannotDraw: (seq: number) =>
     `Entry #${seq} has a form that the viewer cannot draw. This is what it is:`,
   loading: "Loading …",

@@ -4,6 +4,7 @@ import { useState } from "react";
 
 import { usePagefault, useResources } from "./context.ts";
 import { visibleName } from "./visibleText.ts";
+import { WORDS } from "./words.ts";
 
 interface DownloadLinkProps {
   readonly reference: string;
@@ -17,7 +18,8 @@ export function DownloadLink({ reference, name }: DownloadLinkProps) {
   const id = resourceId(reference) ?? "";
   const said = (
     <>
-      Download<span className="unseen"> {name ? visibleName(name) : "the file"}</span>
+      {WORDS.download}
+      <span className="unseen"> {name ? visibleName(name) : WORDS.theFile}</span>
     </>
   );
   if (!resources.needsLinks) {

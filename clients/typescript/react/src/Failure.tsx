@@ -1,6 +1,8 @@
 /** A failure as its problem document tells it, with the id to look for in the service's log. */
 import { problemOf } from "@pagefault/client";
 
+import { WORDS } from "./words.ts";
+
 interface FailureProps {
   readonly failure: unknown;
   readonly onRetry?: (() => void) | undefined;
@@ -23,12 +25,12 @@ export function Failure({ failure, onRetry }: FailureProps) {
       )}
       {problem.requestId !== "" && (
         <p className="quiet">
-          Request <code>{problem.requestId}</code>
+          {WORDS.request} <code>{problem.requestId}</code>
         </p>
       )}
       {onRetry !== undefined && (
         <button type="button" className="button" onClick={onRetry}>
-          Try again
+          {WORDS.again}
         </button>
       )}
     </div>

@@ -22,7 +22,7 @@ export function FileCard({ facts, reference, caption, dataUri }: FileCardProps) 
   const [isOpen, setOpen] = useState(false);
   const { Stored = StoredText, Pdf } = useTextViews();
   const id = reference === undefined ? null : resourceId(reference);
-  const name = facts.filename ? visibleName(facts.filename) : "File without a name";
+  const name = facts.filename ? visibleName(facts.filename) : WORDS.noName;
   return (
     <div className="file">
       <p className="file-name">{name}</p>
@@ -31,8 +31,8 @@ export function FileCard({ facts, reference, caption, dataUri }: FileCardProps) 
         <span>{factsText({ ...facts, filename: undefined })}</span>
         {id !== null && <DownloadLink reference={id} name={facts.filename} />}
         {dataUri !== undefined && (
-          <a href={dataUri} download={facts.filename ?? "file"}>
-            Download
+          <a href={dataUri} download={facts.filename ?? WORDS.downloadName}>
+            {WORDS.download}
           </a>
         )}
         {id !== null && isText(facts.mimeType) && (

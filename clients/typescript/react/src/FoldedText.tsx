@@ -2,6 +2,7 @@
 import { useId, useState, type ReactNode } from "react";
 
 import { visibleText } from "./visibleText.ts";
+import { WORDS } from "./words.ts";
 
 const LONG_CHARS = 1_200;
 const LONG_LINES = 24;
@@ -30,7 +31,7 @@ export function FoldedText({ text, children }: FoldedTextProps) {
             aria-controls={id}
             onClick={() => setOpen(!isOpen)}
           >
-            {isOpen ? "Fold" : "Unfold"}
+            {isOpen ? WORDS.fold : WORDS.unfold}
           </button>
         )}
         {children}

@@ -17,6 +17,7 @@ import { Picture } from "./Picture.tsx";
 import { Player } from "./Player.tsx";
 import { placeOf, shownAs } from "./references.ts";
 import { useResourceContent } from "./useResourceContent.ts";
+import { WORDS } from "./words.ts";
 
 export interface Medium {
   /** `@blob:…`, `blob:…`, a bare id, an http(s) URL, a data URI, or plain base64. */
@@ -84,7 +85,7 @@ function StoredMedium({ medium, known }: MediaPartProps) {
     <div ref={box} className="medium">
       {content.failure !== null && <Failure failure={content.failure} />}
       {isUnknown ? (
-        content.failure === null && <p className="medium-waiting quiet">Loading the medium …</p>
+        content.failure === null && <p className="medium-waiting quiet">{WORDS.loadingMedium}</p>
       ) : shown === "file" ? (
         <FileCard {...common} />
       ) : shown === "image" ? (

@@ -27,7 +27,7 @@ export function Picture({ url, facts, reference, caption, renew = noOther }: Pic
   const steady = useSteadyUrl(url, renew);
   const zoom = useRef<ZoomHandle>(null);
   const { BesideImage } = useTextViews();
-  const alt = alternative("Image", facts, caption);
+  const alt = alternative(WORDS.image, facts, caption);
   const size = facts.width && facts.height ? { width: facts.width, height: facts.height } : {};
   return (
     <figure className="picture">

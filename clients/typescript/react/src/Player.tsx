@@ -39,7 +39,7 @@ export function Player(props: PlayerProps) {
     src: steady.url,
     controls: true,
     preload: "metadata",
-    "aria-label": alternative(kind === "audio" ? "Audio" : "Video", facts, caption),
+    "aria-label": alternative(WORDS[kind], facts, caption),
     onError: () => void steady.retry(),
     onTimeUpdate: remember,
     onPlay: remember,
@@ -63,7 +63,7 @@ export function Player(props: PlayerProps) {
 
   const id = resourceId(reference);
   const poster = usePoster(kind === "video" && url !== undefined ? id : null);
-  const total = facts.durationSeconds ?? player.current?.duration ?? 0;
+  const total = lengthOf(player.current) ?? facts.durationSeconds ?? 0;
 
   // A link that expired while it played is replaced; it goes on where it was.
   function goOn() {
@@ -84,8 +84,9 @@ export function Player(props: PlayerProps) {
           {id !== null && url !== undefined && isDrawn(facts) && (
             <Waveform
               id={id}
-              progress={total > 0 ? at / total : 0}
-              onSeek={(progress) => seek(progress * (player.current?.duration ?? total))}
+              at={at}
+              total={total}
+              onSeek={seek}
             />
           )}
         </>
@@ -114,6 +115,11 @@ export function Player(props: PlayerProps) {
       )}
     </figure>
   );
+}
+
+/** How long a recording is, as soon as its player knows. */
+function lengthOf(player: HTMLMediaElement | null): number | undefined {
+  return player !== null && Number.isFinite(player.duration) ? player.duration : undefined;
 }
 
 /** Whether a time is between the beginning of a cue and that of the next. */

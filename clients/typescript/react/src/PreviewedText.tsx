@@ -6,6 +6,7 @@ import { useTextViews } from "./context.ts";
 import { FoldedText } from "./FoldedText.tsx";
 import { fileSize } from "./measures.ts";
 import { StoredText } from "./StoredText.tsx";
+import { WORDS } from "./words.ts";
 
 /** The line the service puts in the place of what it leaves out of a long text. */
 const LEFT_OUT = /\n\[… (\d+) characters left out; the whole text is blob:([0-9a-f]{32}) …\]\n/;
@@ -27,7 +28,7 @@ export function PreviewedText({ text, resources }: PreviewedTextProps) {
       aria-expanded={isWhole}
       onClick={() => setWhole(!isWhole)}
     >
-      {isWhole ? "Back to the preview" : `Load all (${fileSize(whole.size)})`}
+      {isWhole ? WORDS.preview : WORDS.loadAll(fileSize(whole.size))}
     </button>
   );
   if (!isWhole) return <Text text={text}>{button}</Text>;

@@ -6,6 +6,7 @@ import { usePagefault } from "./context.ts";
 import { Failure } from "./Failure.tsx";
 import { fileSize } from "./measures.ts";
 import { visibleText } from "./visibleText.ts";
+import { WORDS } from "./words.ts";
 
 const PIECE_BYTES = 512 * 1024;
 
@@ -14,7 +15,7 @@ export function StoredText({ id }: { id: string }) {
   if (text === undefined) {
     return failure === null ? (
       <p className="state" role="status">
-        Loading the text …
+        {WORDS.loadingText}
       </p>
     ) : (
       <Failure failure={failure} onRetry={readOn} />
@@ -22,13 +23,13 @@ export function StoredText({ id }: { id: string }) {
   }
   return (
     <div className="stored-text">
-      <pre dir="auto" tabIndex={0} aria-label="The whole text">
+      <pre dir="auto" tabIndex={0} aria-label={WORDS.wholeText}>
         {text}
       </pre>
       {failure !== null && <Failure failure={failure} />}
       {read < size && (
         <button type="button" className="button" disabled={isReading} onClick={readOn}>
-          Load more ({fileSize(read)} of {fileSize(size)})
+          {WORDS.loadMore(fileSize(read), fileSize(size))}
         </button>
       )}
     </div>

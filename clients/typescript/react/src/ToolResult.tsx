@@ -11,6 +11,7 @@ import { Origin } from "./Origin.tsx";
 import { PreviewedText } from "./PreviewedText.tsx";
 import { usePieces } from "./usePieces.tsx";
 import { visibleName, visibleText } from "./visibleText.ts";
+import { WORDS } from "./words.ts";
 
 const MOST_AT_FIRST = 100;
 
@@ -40,7 +41,7 @@ export function ToolResult({ result }: ToolResultProps) {
       {more}
       {meta.warnings != null && meta.warnings.length > 0 && (
         <div className="warnings">
-          <h3>Not taken as the tool meant it</h3>
+          <h3>{WORDS.warnings}</h3>
           <ul>
             {meta.warnings.map((warning, index) => (
               <li key={index}>
@@ -84,7 +85,7 @@ function PartView({ part, resources, declared }: PartViewProps) {
         />
       )}
       {declared !== undefined && (
-        <p className="quiet small">The tool had called it {visibleName(declared)}.</p>
+        <p className="quiet small">{WORDS.declared(visibleName(declared))}</p>
       )}
     </div>
   );

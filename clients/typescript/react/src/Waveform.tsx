@@ -1,14 +1,17 @@
-/** How loud a recording is over its time, drawn from its own bytes; a click plays from there. */
-import { useEffect, useRef, useState } from "react";
+/** How loud a recording is over its time, drawn from its own bytes; a slider that seeks in it. */
+import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } from "react";
 
 import { usePagefault } from "./context.ts";
+import { clock } from "./measures.ts";
+import { watchColours } from "./watchColours.ts";
 import { WORDS } from "./words.ts";
 
 interface WaveformProps {
   readonly id: string;
-  /** From 0 to 1. */
-  readonly progress: number;
-  readonly onSeek: (progress: number) => void;
+  /** Where it is, and how long it is, in seconds. */
+  readonly at: number;
+  readonly total: number;
+  readonly onSeek: (seconds: number) => void;
 }
 
 /** A larger recording is not decoded only to be drawn. */
@@ -17,11 +20,15 @@ export const MOST_DRAWN_SECONDS = 30 * 60;
 const BARS = 160;
 const RATE = 8_000;
 const HEIGHT = 48;
+/** What keys seek by, in seconds; by pages, a tenth of it all. */
+const STEP_SECONDS = 5;
+const STEPS_OF_PAGES = 10;
 
-export function Waveform({ id, progress, onSeek }: WaveformProps) {
+export function Waveform({ id, at, total, onSeek }: WaveformProps) {
   const client = usePagefault();
   const canvas = useRef<HTMLCanvasElement>(null);
   const [peaks, setPeaks] = useState<readonly number[]>();
+  const progress = total > 0 ? at / total : 0;
 
   useEffect(() => {
     const life = new AbortController();
@@ -36,8 +43,43 @@ export function Waveform({ id, progress, onSeek }: WaveformProps) {
   }, [client, id]);
 
   useEffect(() => {
-    if (canvas.current !== null && peaks !== undefined) draw(canvas.current, peaks, progress);
+    const drawn = canvas.current;
+    if (drawn === null || peaks === undefined) return undefined;
+    const again = () => draw(drawn, peaks, progress);
+    again();
+    return watchColours(again);
   }, [peaks, progress]);
+
+  function seek(seconds: number) {
+    onSeek(Math.min(total, Math.max(0, seconds)));
+  }
+
+  function onPointer(event: PointerEvent<HTMLCanvasElement>) {
+    if (event.buttons !== 1) return;
+    if (event.type === "pointerdown") event.currentTarget.setPointerCapture(event.pointerId);
+    const { left, width } = event.currentTarget.getBoundingClientRect();
+    seek(((event.clientX - left) / width) * total);
+  }
+
+  function onKeyDown(event: KeyboardEvent) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    // A short recording has as many steps as any.
+    const step = Math.min(STEP_SECONDS, total / STEPS_OF_PAGES);
+    const places: Record<string, number> = {
+      ArrowLeft: at - step,
+      ArrowDown: at - step,
+      ArrowRight: at + step,
+      ArrowUp: at + step,
+      PageDown: at - total / STEPS_OF_PAGES,
+      PageUp: at + total / STEPS_OF_PAGES,
+      Home: 0,
+      End: total,
+    };
+    const place = places[event.key];
+    if (place === undefined) return;
+    event.preventDefault();
+    seek(place);
+  }
 
   if (peaks === undefined) return null;
   return (
@@ -46,24 +88,32 @@ export function Waveform({ id, progress, onSeek }: WaveformProps) {
       className="pf-waveform"
       width={BARS * 3}
       height={HEIGHT}
-      role="img"
+      role="slider"
+      tabIndex={0}
       aria-label={WORDS.waveform}
-      onClick={(event) => {
-        const { left, width } = event.currentTarget.getBoundingClientRect();
-        onSeek((event.clientX - left) / width);
-      }}
+      aria-valuemin={0}
+      aria-valuemax={Math.round(total)}
+      aria-valuenow={Math.round(at)}
+      aria-valuetext={WORDS.place(clock(at), clock(total))}
+      onPointerDown={onPointer}
+      onPointerMove={onPointer}
+      onKeyDown={onKeyDown}
     />
   );
 }
 
 async function peaksOf(bytes: ArrayBuffer): Promise<readonly number[]> {
   const decoder = new OfflineAudioContext(1, RATE, RATE);
-  const samples = (await decoder.decodeAudioData(bytes)).getChannelData(0);
-  const width = Math.max(1, Math.floor(samples.length / BARS));
+  const decoded = await decoder.decodeAudioData(bytes);
+  // The loudest of all channels: what one has upside down, a sum would silence.
+  const channels = Array.from({ length: decoded.numberOfChannels }, (_, channel) =>
+    decoded.getChannelData(channel),
+  );
+  const width = Math.max(1, Math.floor(decoded.length / BARS));
   const peaks = Array.from({ length: BARS }, (_, bar) => {
     let peak = 0;
     for (let at = bar * width; at < (bar + 1) * width; at += 1) {
-      peak = Math.max(peak, Math.abs(samples[at] ?? 0));
+      for (const samples of channels) peak = Math.max(peak, Math.abs(samples[at] ?? 0));
     }
     return peak;
   });

@@ -1,7 +1,6 @@
 /** An image in a dialog of its own: fitted, or enlarged and moved, with what else is to be seen of it. */
 import {
   type KeyboardEvent,
-  type PointerEvent,
   type ReactNode,
   type Ref,
   useImperativeHandle,
@@ -9,6 +8,7 @@ import {
   useState,
 } from "react";
 
+import { useZoom } from "./useZoom.ts";
 import { WORDS } from "./words.ts";
 
 export interface ZoomHandle {
@@ -24,44 +24,28 @@ interface ZoomProps {
   readonly children?: ReactNode;
 }
 
-interface View {
-  /** How large it is, where 1 fits; and how far it was moved, in pixels. */
-  readonly scale: number;
-  readonly x: number;
-  readonly y: number;
-}
-
-const FITTED: View = { scale: 1, x: 0, y: 0 };
 const STEP = 1.25;
-const MOST = 40;
 const MOVE_PX = 60;
 
 export function Zoom({ handle, url, alt, children }: ZoomProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const image = useRef<HTMLImageElement>(null);
   const [isOpen, setOpen] = useState(false);
-  const [view, setView] = useState(FITTED);
+  const { view, scaled, moved, fit, field, pointers } = useZoom(image);
 
   useImperativeHandle(handle, () => ({
     open: () => {
-      setView(FITTED);
+      fit();
       setOpen(true);
       dialog.current?.showModal();
     },
   }));
 
-  const scaled = (by: number) =>
-    setView(({ scale, x, y }) => {
-      const next = Math.min(MOST, Math.max(1, scale * by));
-      return next === 1 ? FITTED : { scale: next, x: (x * next) / scale, y: (y * next) / scale };
-    });
-  const moved = (x: number, y: number) =>
-    setView((now) => (now.scale === 1 ? now : { ...now, x: now.x + x, y: now.y + y }));
-
   function toWhole() {
     const shown = image.current;
     if (shown === null || shown.offsetWidth === 0) return;
-    setView({ ...FITTED, scale: Math.max(1, shown.naturalWidth / shown.offsetWidth) });
+    fit();
+    scaled(Math.max(1, shown.naturalWidth / shown.offsetWidth));
   }
 
   function onKeyDown(event: KeyboardEvent) {
@@ -69,7 +53,7 @@ export function Zoom({ handle, url, alt, children }: ZoomProps) {
       "+": () => scaled(STEP),
       "=": () => scaled(STEP),
       "-": () => scaled(1 / STEP),
-      "0": () => setView(FITTED),
+      "0": fit,
       "1": toWhole,
       ArrowLeft: () => moved(MOVE_PX, 0),
       ArrowRight: () => moved(-MOVE_PX, 0),
@@ -82,10 +66,6 @@ export function Zoom({ handle, url, alt, children }: ZoomProps) {
     if (event.target.matches("select, input")) return;
     event.preventDefault();
     act();
-  }
-
-  function onPointerMove(event: PointerEvent) {
-    if (event.buttons === 1) moved(event.movementX, event.movementY);
   }
 
   return (
@@ -105,7 +85,7 @@ export function Zoom({ handle, url, alt, children }: ZoomProps) {
             <button type="button" className="button" onClick={() => scaled(STEP)}>
               {WORDS.larger}
             </button>
-            <button type="button" className="button" onClick={() => setView(FITTED)}>
+            <button type="button" className="button" onClick={fit}>
               {WORDS.fit}
             </button>
             <button type="button" className="button" onClick={toWhole}>
@@ -121,11 +101,7 @@ export function Zoom({ handle, url, alt, children }: ZoomProps) {
             </button>
           </div>
           <div className="pf-zoom-sides">
-            <div
-              className="pf-zoom-field"
-              onWheel={({ deltaY }) => scaled(deltaY < 0 ? STEP : 1 / STEP)}
-              onPointerMove={onPointerMove}
-            >
+            <div ref={field} className="pf-zoom-field" {...pointers}>
               <img
                 ref={image}
                 src={url}

@@ -1,6 +1,7 @@
 /** What is said about a medium beside or below it: its name, type, size, measures. */
 import { duration, fileSize } from "./measures.ts";
 import { visibleName } from "./visibleText.ts";
+import { WORDS } from "./words.ts";
 
 export interface MediumFacts {
   readonly mimeType?: string | undefined;
@@ -16,7 +17,7 @@ export function factsText(facts: MediumFacts): string {
   const said = [
     facts.filename ? visibleName(facts.filename) : undefined,
     facts.mimeType === undefined ? undefined : visibleName(facts.mimeType),
-    facts.width && facts.height ? `${facts.width} × ${facts.height} pixels` : undefined,
+    facts.width && facts.height ? WORDS.pixels(facts.width, facts.height) : undefined,
     facts.durationSeconds == null ? undefined : duration(facts.durationSeconds),
     facts.size === undefined ? undefined : fileSize(facts.size),
   ];

@@ -13,7 +13,13 @@ export { useEventStream } from "./useEventStream.ts";
 export type { LiveState, Signal } from "./liveStream.ts";
 export { ToolResult } from "./ToolResult.tsx";
 export { MediaPart, type Medium } from "./MediaPart.tsx";
-export { cuesOfScenes, cuesOfTranscript, type Cue } from "./cues.ts";
+export {
+  cuesOfRecording,
+  cuesOfScenes,
+  cuesOfTranscript,
+  cuesOfWords,
+  type Cue,
+} from "./cues.ts";
 export { StoredText } from "./StoredText.tsx";
 export { FoldedText } from "./FoldedText.tsx";
 export { PreviewedText } from "./PreviewedText.tsx";
@@ -22,6 +28,15 @@ export { DownloadLink } from "./DownloadLink.tsx";
 export { FileCard } from "./FileCard.tsx";
 export { ForeignLink } from "./ForeignLink.tsx";
 export { Failure } from "./Failure.tsx";
+export { watchColours } from "./watchColours.ts";
 export { visibleName, visibleText } from "./visibleText.ts";
 export { isText, placeOf, shownAs, type Place, type Shown } from "./references.ts";
-export { clock, counted, duration, fileSize } from "./measures.ts";
+export {
+  clock,
+  counted,
+  dimensionsText,
+  duration,
+  fileSize,
+  numberText,
+  shareText,
+} from "./measures.ts";

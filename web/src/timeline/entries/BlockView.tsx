@@ -6,6 +6,7 @@ import { RichText } from "../../reading/RichText";
 import { STEP } from "../../words/timeline";
 import type { ShownBlock } from "../messageBlocks";
 import { CallArguments } from "./CallArguments";
+import "./blocks.css";
 
 const MOST_AT_FIRST = 100;
 

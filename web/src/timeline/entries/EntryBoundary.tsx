@@ -21,7 +21,7 @@ export class EntryBoundary extends Component<EntryBoundaryProps, { isBroken: boo
     const { seq, source, children } = this.props;
     if (!this.state.isBroken) return children;
     return (
-      <article className="entry" aria-label={`Entry ${seq}`} data-seq={seq}>
+      <article className="entry" aria-label={ENTRY.numbered(seq)} data-seq={seq}>
         <p className="quiet">{ENTRY.cannotDraw(seq)}</p>
         <JsonText source={source} />
       </article>

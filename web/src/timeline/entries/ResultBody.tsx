@@ -31,7 +31,7 @@ export function ResultBody({ shown }: { shown: SessionEntry }) {
       <BlockViews blocks={blocks} />
       {recording !== null && (
         <div className="part">
-          <MediaPart medium={{ reference: recording }} />
+          <MediaPart medium={recording} />
         </div>
       )}
     </>

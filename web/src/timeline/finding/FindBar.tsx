@@ -1,14 +1,16 @@
 /** Search, filters and jumps in a session. */
 import type { OutlineEntry } from "@pagefault/client";
-import { visibleName } from "@pagefault/react";
+import { numberText, visibleName } from "@pagefault/react";
 import { useMemo, useRef, useSyncExternalStore } from "react";
 
 import { useKeys } from "../../keys/useKeys";
+import { useSkipTarget } from "../../shell/skipTargets";
 import { FINDING } from "../../words/finding";
 import { KEYS } from "../../words/keys";
+import { SHELL } from "../../words/shell";
 import { type Row, entriesOf } from "../rows";
 import type { RowList } from "../useRowList";
-import { useGoTo } from "../useGoTo";
+import { type GoToOptions, useGoTo } from "../useGoTo";
 import { GoToField } from "./GoToField";
 import { SessionSearch } from "./SessionSearch";
 import { type Filter, KINDS, type Kind, isEmptyFilter, nextWith, toolsIn } from "./filter";
@@ -16,7 +18,11 @@ import "./finding.css";
 
 interface FindBarProps {
   readonly sessionId: string;
+  /** All entries, and those that fit the filter. */
   readonly outline: readonly OutlineEntry[];
+  readonly shown: readonly OutlineEntry[];
+  /** All entries above this number are there. */
+  readonly lower: number;
   /** All rows, and those that fit the filter. */
   readonly all: readonly Row[];
   readonly rows: readonly Row[];
@@ -34,28 +40,42 @@ const hasFailed = (entry: OutlineEntry) => entry.failed;
 const hasImage = (entry: OutlineEntry) => entry.images > 0;
 
 export function FindBar(props: FindBarProps) {
-  const { sessionId, outline, all, rows, current, filter, setFilter, list } = props;
-  const goTo = useGoTo();
+  const { sessionId, outline, shown, all, rows, current, filter, setFilter, list } = props;
+  const navigate = useGoTo();
+  useSkipTarget("filters", SHELL.skipTo.filters);
   const searchField = useRef<HTMLInputElement>(null);
   const goToField = useRef<HTMLInputElement>(null);
   const folded = useRef<HTMLDetailsElement>(null);
   const isNarrow = useSyncExternalStore(watchWidth, () => NARROW.matches);
   const tools = useMemo(() => toolsIn(all), [all]);
-  const shown = useMemo(() => rows.reduce((sum, row) => sum + entriesOf(row).length, 0), [rows]);
-  const errors = useMemo(() => outline.filter(hasFailed).length, [outline]);
-  const images = useMemo(() => outline.filter(hasImage).length, [outline]);
+  const errors = useMemo(() => countsOf(shown, outline, hasFailed), [shown, outline]);
+  const images = useMemo(() => countsOf(shown, outline, hasImage), [shown, outline]);
 
-  function jump(step: 1 | -1, has: (entry: OutlineEntry) => boolean) {
-    const seq = nextWith(outline, current, step, has);
+  /** Go there with the keyboard, which acts on that entry then. */
+  function goTo(seq: number, how?: GoToOptions) {
+    navigate(seq, how);
+    list.focus.giveTo(seq);
+  }
+
+  function next(step: 1 | -1, has: (entry: OutlineEntry) => boolean) {
+    return nextWith(shown, list.focus.seen() ?? current, step, has);
+  }
+
+  function pressed(seq: number | undefined) {
     if (seq !== undefined) goTo(seq, { replace: true });
+  }
+
+  // Who presses a button means to press it again.
+  function clicked(seq: number | undefined) {
+    if (seq !== undefined) navigate(seq, { replace: true });
   }
 
   function move(step: 1 | -1) {
     // By rows: an answer may have a number far behind those of the rows that follow.
+    const from = list.focus.seen() ?? current;
     const steps = rows.filter((row) => row.kind !== "day");
-    const at = steps.findIndex((row) => entriesOf(row).some(({ seq }) => seq === current));
-    const next = at === -1 ? steps.find(({ seq }) => seq > current) : steps[at + step];
-    if (next !== undefined) goTo(next.seq, { replace: true });
+    const at = steps.findIndex((row) => entriesOf(row).some(({ seq }) => seq === from));
+    pressed((at === -1 ? steps.find(({ seq }) => seq > from) : steps[at + step])?.seq);
   }
 
   function focusGoTo() {
@@ -68,15 +88,22 @@ export function FindBar(props: FindBarProps) {
     { key: "k", said: KEYS.previous, run: () => move(-1) },
     { key: "/", said: KEYS.search, run: () => searchField.current?.focus() },
     { key: "g", said: KEYS.goTo, run: focusGoTo },
-    { key: "e", said: KEYS.nextError, run: () => jump(1, hasFailed) },
-    { key: "E", said: KEYS.previousError, run: () => jump(-1, hasFailed) },
-    { key: "i", said: KEYS.nextImage, run: () => jump(1, hasImage) },
-    { key: "I", said: KEYS.previousImage, run: () => jump(-1, hasImage) },
+    { key: "e", said: KEYS.nextError, run: () => pressed(next(1, hasFailed)) },
+    { key: "E", said: KEYS.previousError, run: () => pressed(next(-1, hasFailed)) },
+    { key: "i", said: KEYS.nextImage, run: () => pressed(next(1, hasImage)) },
+    { key: "I", said: KEYS.previousImage, run: () => pressed(next(-1, hasImage)) },
   ]);
 
   const controls = (
     <>
-      <GoToField outline={outline} current={current} field={goToField} />
+      <GoToField
+        entries={shown}
+        newest={outline.at(-1)?.seq ?? 0}
+        lower={props.lower}
+        current={current}
+        field={goToField}
+        goTo={goTo}
+      />
       <div className="find-jumps">
         <button type="button" className="button" onClick={list.goToStart}>
           {FINDING.start}
@@ -84,24 +111,24 @@ export function FindBar(props: FindBarProps) {
         <button type="button" className="button" onClick={list.goToEnd}>
           {FINDING.end}
         </button>
-        {errors > 0 && (
+        {errors.all > 0 && (
           <Steps
-            name={`${FINDING.errors} ${errors}`}
+            name={FINDING.errors(errors.shown, errors.all)}
             before={FINDING.previousError}
             after={FINDING.nextError}
-            onStep={(step) => jump(step, hasFailed)}
+            onStep={(step) => clicked(next(step, hasFailed))}
           />
         )}
-        {images > 0 && (
+        {images.all > 0 && (
           <Steps
-            name={`${FINDING.images} ${images}`}
+            name={FINDING.images(images.shown, images.all)}
             before={FINDING.previousImage}
             after={FINDING.nextImage}
-            onStep={(step) => jump(step, hasImage)}
+            onStep={(step) => clicked(next(step, hasImage))}
           />
         )}
       </div>
-      <div className="find-filters">
+      <div id="filters" className="find-filters" role="group" aria-label={FINDING.filters}>
         {tools.length > 0 && (
           <select
             aria-label={FINDING.tool}
@@ -111,7 +138,7 @@ export function FindBar(props: FindBarProps) {
             <option value="">{FINDING.allTools}</option>
             {tools.map(([name, count]) => (
               <option key={name} value={name}>
-                {`${visibleName(name)} (${count})`}
+                {`${visibleName(name)} (${numberText(count)})`}
               </option>
             ))}
           </select>
@@ -144,14 +171,19 @@ export function FindBar(props: FindBarProps) {
           </button>
         )}
         <span className="small quiet" role="status">
-          {FINDING.shown(shown, outline.length)}
+          {FINDING.shown(shown.length, outline.length)}
         </span>
       </div>
     </>
   );
   return (
     <div className="find-bar" role="search" aria-label={FINDING.toolbar}>
-      <SessionSearch sessionId={sessionId} field={searchField} />
+      <SessionSearch
+        sessionId={sessionId}
+        field={searchField}
+        isShown={(seq) => isEmptyFilter(filter) || shown.some((entry) => entry.seq === seq)}
+        goTo={goTo}
+      />
       {isNarrow ? (
         <details ref={folded} className="find-more">
           <summary>{FINDING.more}</summary>
@@ -162,6 +194,15 @@ export function FindBar(props: FindBarProps) {
       )}
     </div>
   );
+}
+
+/** How many entries have something, of those that are shown and of all. */
+function countsOf(
+  shown: readonly OutlineEntry[],
+  all: readonly OutlineEntry[],
+  has: (entry: OutlineEntry) => boolean,
+) {
+  return { shown: shown.filter(has).length, all: all.filter(has).length };
 }
 
 interface StepsProps {

@@ -3,24 +3,31 @@ import type { OutlineEntry } from "@pagefault/client";
 import { type RefObject, useId, useState } from "react";
 
 import { FINDING } from "../../words/finding";
-import { useGoTo } from "../useGoTo";
 
 interface GoToFieldProps {
-  readonly outline: readonly OutlineEntry[];
+  /** Those that are shown. */
+  readonly entries: readonly OutlineEntry[];
+  /** The highest number of the session. */
+  readonly newest: number;
+  /** All entries above this number are there. */
+  readonly lower: number;
   /** The number of the entry that is read. */
   readonly current: number;
   readonly field: RefObject<HTMLInputElement | null>;
+  readonly goTo: (seq: number) => void;
 }
 
-export function GoToField({ outline, current, field }: GoToFieldProps) {
+export function GoToField(props: GoToFieldProps) {
+  const { field, goTo } = props;
   const [text, setText] = useState("");
-  const [isRefused, setRefused] = useState(false);
+  const [note, setNote] = useState<string>();
   const noteId = useId();
-  const goTo = useGoTo();
 
   function go() {
-    const seq = seqAt(text.trim(), outline, current);
-    setRefused(seq === undefined);
+    const asked = /^#?([0-9]{1,15})$/.exec(text.trim())?.[1];
+    const seq = asked === undefined ? seqAt(text.trim(), props) : shownSeq(Number(asked), props);
+    const isAnother = seq !== undefined && asked !== undefined && seq !== Number(asked);
+    setNote(seq === undefined ? FINDING.noTime : isAnother ? FINDING.notShown(asked) : undefined);
     if (seq === undefined) return;
     setText("");
     field.current?.blur();
@@ -41,7 +48,7 @@ export function GoToField({ outline, current, field }: GoToFieldProps) {
         autoComplete="off"
         spellCheck={false}
         aria-label={FINDING.goToLabel}
-        aria-describedby={isRefused ? noteId : undefined}
+        aria-describedby={note !== undefined ? noteId : undefined}
         placeholder={FINDING.goTo}
         value={text}
         onChange={({ target }) => setText(target.value)}
@@ -50,9 +57,9 @@ export function GoToField({ outline, current, field }: GoToFieldProps) {
       <button type="submit" className="button">
         {FINDING.go}
       </button>
-      {isRefused && (
+      {note !== undefined && (
         <span id={noteId} role="alert" className="small find-note">
-          {FINDING.noTime}
+          {note}
         </span>
       )}
     </form>
@@ -63,19 +70,23 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const MOMENT = /^\d{4}-\d{2}-\d{2}[T ]\d{1,2}:\d{2}(?::\d{2})?$/;
 const CLOCK = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/;
 
-/** The entry that `16`, `#16`, `14:05`, `2026-11-21` or `2026-11-21 14:05` means. */
-function seqAt(
-  text: string,
-  outline: readonly OutlineEntry[],
-  current: number,
-): number | undefined {
-  const last = outline.at(-1);
-  const number = /^#?([0-9]{1,15})$/.exec(text)?.[1];
+type Where = Pick<GoToFieldProps, "entries" | "newest" | "lower" | "current">;
+
+/** The entry of a number, or, where the filter hides it, the next that is shown. */
+function shownSeq(number: number, { entries, newest, lower }: Where): number | undefined {
+  if (number > newest) return undefined;
+  // What is not there yet is waited for.
+  if (number <= lower) return number;
+  return (entries.find(({ seq }) => seq >= number) ?? entries.at(-1))?.seq;
+}
+
+/** The entry that `14:05`, `2026-11-21` or `2026-11-21 14:05` means. */
+function seqAt(text: string, { entries, current }: Where): number | undefined {
+  const last = entries.at(-1);
   if (last === undefined) return undefined;
-  if (number !== undefined) return Number(number) <= last.seq ? Number(number) : undefined;
-  const wanted = momentIn(text, outline.find(({ seq }) => seq >= current) ?? last);
+  const wanted = momentIn(text, entries.find(({ seq }) => seq >= current) ?? last);
   if (wanted === undefined) return undefined;
-  return (outline.find(({ createdAt }) => Date.parse(createdAt) >= wanted) ?? last).seq;
+  return (entries.find(({ createdAt }) => Date.parse(createdAt) >= wanted) ?? last).seq;
 }
 
 /** A time alone is one of the day that is read. */

@@ -9,16 +9,19 @@ import { pagefault } from "../../api/client";
 import { Failure } from "../../shared/states";
 import { useTyped } from "../../shared/useTyped";
 import { FINDING } from "../../words/finding";
-import { useGoTo } from "../useGoTo";
+import type { GoToOptions } from "../useGoTo";
 
 const MOST_HITS = 30;
 
 interface SessionSearchProps {
   readonly sessionId: string;
   readonly field: RefObject<HTMLInputElement | null>;
+  /** Whether the filter lets an entry be seen. */
+  readonly isShown: (seq: number) => boolean;
+  readonly goTo: (seq: number, options: GoToOptions) => void;
 }
 
-export function SessionSearch({ sessionId, field }: SessionSearchProps) {
+export function SessionSearch({ sessionId, field, isShown, goTo }: SessionSearchProps) {
   const navigate = useNavigate();
   const { search, hash } = useLocation();
   const asked = new URLSearchParams(search).get("find") ?? "";
@@ -55,7 +58,15 @@ export function SessionSearch({ sessionId, field }: SessionSearchProps) {
         }}
       />
       {isOpen && asked !== "" && (
-        <Hits sessionId={sessionId} asked={asked} onChosen={() => setOpen(false)} />
+        <Hits
+          sessionId={sessionId}
+          asked={asked}
+          isShown={isShown}
+          onChosen={(seq) => {
+            setOpen(false);
+            goTo(seq, { unfiltered: !isShown(seq) });
+          }}
+        />
       )}
     </div>
   );
@@ -64,10 +75,11 @@ export function SessionSearch({ sessionId, field }: SessionSearchProps) {
 interface HitsProps {
   readonly sessionId: string;
   readonly asked: string;
-  readonly onChosen: () => void;
+  readonly isShown: (seq: number) => boolean;
+  readonly onChosen: (seq: number) => void;
 }
 
-function Hits({ sessionId, asked, onChosen }: HitsProps) {
+function Hits({ sessionId, asked, isShown, onChosen }: HitsProps) {
   const found = useQuery({
     queryKey: ["session-search", sessionId, asked],
     queryFn: async ({ signal }) => {
@@ -88,7 +100,11 @@ function Hits({ sessionId, asked, onChosen }: HitsProps) {
       <ol>
         {(found.data ?? []).map((hit) => (
           <li key={`${hit.kind} ${hit.id}`}>
-            <HitView hit={hit} onChosen={onChosen} />
+            <HitView
+              hit={hit}
+              isHidden={hit.seq !== null && !isShown(hit.seq)}
+              onChosen={onChosen}
+            />
           </li>
         ))}
       </ol>
@@ -96,13 +112,20 @@ function Hits({ sessionId, asked, onChosen }: HitsProps) {
   );
 }
 
-function HitView({ hit, onChosen }: { hit: SearchResult; onChosen: () => void }) {
-  const goTo = useGoTo();
+interface HitViewProps {
+  readonly hit: SearchResult;
+  /** Whether the filter hides it; it is taken away then. */
+  readonly isHidden: boolean;
+  readonly onChosen: (seq: number) => void;
+}
+
+function HitView({ hit, isHidden, onChosen }: HitViewProps) {
   const { seq } = hit;
   const said = (
     <>
       <span className="find-hit-title">
-        {seq !== null && <code>#{seq}</code>} {visibleName(hit.title ?? hit.kind)}
+        {seq !== null && <code>#{seq}</code>} {visibleName(hit.title ?? hit.kind)}{" "}
+        {isHidden && <span className="label">{FINDING.hidden}</span>}
       </span>
       {hit.snippet !== null && <span className="small">{visibleText(hit.snippet)}</span>}
     </>
@@ -120,10 +143,7 @@ function HitView({ hit, onChosen }: { hit: SearchResult; onChosen: () => void })
     <button
       type="button"
       className="find-hit"
-      onClick={() => {
-        onChosen();
-        goTo(seq);
-      }}
+      onClick={() => onChosen(seq)}
     >
       {said}
     </button>

@@ -53,6 +53,12 @@ export function filterRows(rows: readonly Row[], filter: Filter): readonly Row[]
   return found;
 }
 
+/** The entries of some rows, in the order of their numbers. */
+export function entriesIn(rows: readonly Row[]): readonly OutlineEntry[] {
+  // An answer stands in the row of its call, before what was written meanwhile.
+  return rows.flatMap(entriesOf).sort((one, other) => one.seq - other.seq);
+}
+
 function fits(row: Row, { tool, kind, failed }: Filter): boolean {
   const entries = entriesOf(row);
   const names = row.kind === "step" ? row.calls.map(({ name }) => name) : [];
@@ -85,11 +91,11 @@ export function toolsIn(rows: readonly Row[]): readonly (readonly [string, numbe
 
 /** The number of the next entry, or with -1 the one before, that has something; else undefined. */
 export function nextWith(
-  outline: readonly OutlineEntry[],
+  entries: readonly OutlineEntry[],
   from: number,
   step: 1 | -1,
   has: (entry: OutlineEntry) => boolean,
 ): number | undefined {
-  const ordered = step === 1 ? outline : outline.toReversed();
+  const ordered = step === 1 ? entries : entries.toReversed();
   return ordered.find((entry) => (entry.seq - from) * step > 0 && has(entry))?.seq;
 }

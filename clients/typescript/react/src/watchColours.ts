@@ -1,0 +1,15 @@
+/**
+ * Calls whenever the colours of the page may have become others, for what is drawn on a canvas.
+ * Returns what ends it.
+ */
+export function watchColours(changed: () => void): () => void {
+  const watched = [
+    window.matchMedia("(prefers-color-scheme: dark)"),
+    window.matchMedia("(forced-colors: active)"),
+    window.matchMedia("(prefers-contrast: more)"),
+  ];
+  for (const each of watched) each.addEventListener("change", changed);
+  return () => {
+    for (const each of watched) each.removeEventListener("change", changed);
+  };
+}
