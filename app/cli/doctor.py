@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import anyio
 import typer
@@ -60,7 +60,7 @@ def examine_file(
     """
     query = DoctorQuery(
         _one_of("--target", target, tuple(TARGETS)),
-        next((each for each in get_args(Dialect) if each == _dialect(dialect)), None),
+        cast("Dialect | None", _one_of("--dialect", dialect, get_args(Dialect))),
         max_tokens,
         applies=output is not None,
     )
@@ -81,10 +81,6 @@ def examine_file(
         _write(output, diagnosis)
     elif diagnosis["findings"]:
         raise typer.Exit(1)
-
-
-def _dialect(dialect: str | None) -> str | None:
-    return _one_of("--dialect", dialect, get_args(Dialect))
 
 
 def _one_of(option: str, value: str | None, known: tuple[str, ...]) -> str | None:

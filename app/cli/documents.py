@@ -31,7 +31,7 @@ def generated_documents() -> dict[Path, str]:
 def settings_markdown() -> str:
     """Return the page of all settings: variable, default, meaning."""
     rows = "\n".join(
-        f"| `{variable}` | {_default(field)} | {field.description} |"
+        f"| `{variable}` | {_default(field)} | {_meaning(field)} |"
         for variable, field in variables_of(Settings)
     )
     return f"""# Settings
@@ -69,6 +69,11 @@ or if a line has another form.
 
 def _default(field: FieldInfo) -> str:
     return "" if field.default in (None, ()) else f"`{field.default}`"
+
+
+def _meaning(field: FieldInfo) -> str:
+    """Return what the docstring below a setting says, on one line."""
+    return " ".join((field.description or "").split())
 
 
 def main(arguments: list[str]) -> int:

@@ -1,16 +1,19 @@
 """`pagefault mcp`: the memory for a host that starts its MCP servers itself."""
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
 import anyio
 import typer
 from mcp.server import NotificationOptions
 from mcp.server.stdio import stdio_server
 
-from app.cli.stores_of_hosts import opened_beside_others
 from app.config.settings import Settings
 from app.mcp.memory import McpCaller, MemoryServer
 from app.mcp.page_changes import HostSubscriptions
 from app.models.identity import CLIENT_ID
 from app.services.access.callers import Caller
+from app.wiring import Container, open_container
 
 
 def run_mcp(settings: Settings, project_id: str, session_id: str | None) -> None:
@@ -28,7 +31,7 @@ def run_mcp(settings: Settings, project_id: str, session_id: str | None) -> None
 
 async def _served(settings: Settings, caller: McpCaller) -> None:
     async with (
-        opened_beside_others(settings, caller.project_id) as container,
+        _opened(settings, caller.project_id) as container,
         anyio.create_task_group() as group,
         stdio_server() as (received, sent),
     ):
@@ -37,3 +40,17 @@ async def _served(settings: Settings, caller: McpCaller) -> None:
         told = NotificationOptions(resources_changed=True)
         await server.run(received, sent, server.create_initialization_options(told))
         group.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def _opened(settings: Settings, project_id: str) -> AsyncGenerator[Container, None]:
+    """Open the stores for one of many processes that hosts start on one data directory.
+
+    A server sweeps and scrubs; many of these would all do it.
+    """
+    sweep = settings.sweep.model_copy(update={"interval_seconds": 0.0})
+    scrub = settings.scrub.model_copy(update={"period_seconds": 0.0})
+    idle = settings.model_copy(update={"sweep": sweep, "scrub": scrub})
+    async with open_container(idle) as container:
+        await container.access.ensure_project(project_id)
+        yield container

@@ -13,7 +13,6 @@ import anyio.to_thread
 import typer
 
 from app.cli.pipes import host_left, standard_input, write_out
-from app.cli.stores_of_hosts import opened_beside_others
 from app.cli.terminal import CANNOT, complain
 from app.config.settings import Settings
 from app.mcp.connections import (
@@ -30,7 +29,9 @@ from app.mcp.result_store import HandedFiles, ResultStore
 from app.models.identity import CLIENT_ID
 from app.models.rendering import HostLimits, RenderOptions
 from app.models.tool import ToolDefinition
+from app.server.process import give_freed_memory_back
 from app.services.agents.toolbox import definitions
+from app.wiring.memory_services import open_memory
 
 # How long a server may take to read on, once its host has left.
 _UNREAD_SECONDS = 5.0
@@ -38,21 +39,18 @@ _UNREAD_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What the host is given.
-
-    Attributes:
-        options: What it takes of a result.
-        limits: How large it takes images and texts.
-        prefix: What stands before the names of our own tools; `None` to add none of them.
-        files: Where files that tools are given by their paths are written; `None` to write none.
-        address: Where hosts are served over HTTP, as host and port; `None` for one over pipes.
-    """
+    """What the host is given."""
 
     options: RenderOptions
+    """What it takes of a result."""
     limits: HostLimits
+    """How large it takes images and texts."""
     prefix: str | None
+    """What stands before the names of our own tools; `None` to add none of them."""
     files: Path | None
+    """Where files that tools are given by their paths are written; `None` to write none."""
     address: tuple[str, int] | None = None
+    """Where hosts are served over HTTP, as host and port; `None` for one over pipes."""
 
     def own_tools(self) -> Mapping[str, ToolDefinition]:
         """Return our tools, by the names that the host is shown."""
@@ -80,6 +78,8 @@ def run_proxy(
     Raises:
         SystemExit: Always, with the status of the server.
     """
+    # A host runs one of these for each of its servers.
+    give_freed_memory_back()
     if not CLIENT_ID.match(session_id):
         raise typer.BadParameter("is not the id of a session", param_hint="--session")
     handed = None if host.files is None else HandedFiles(host.files)
@@ -185,5 +185,6 @@ async def _opened(
     host: Host,
     files: HandedFiles | None,
 ) -> AsyncGenerator[ResultStore, None]:
-    async with opened_beside_others(settings, project_id) as container:
-        yield ResultStore(container, project_id, session_id, host.options, host.limits, files)
+    async with open_memory(settings) as services:
+        await services.access.ensure_project(project_id)
+        yield ResultStore(services, project_id, session_id, host.options, host.limits, files)

@@ -60,96 +60,56 @@ class Settings(BaseSettings):
         frozen=True,
         extra="forbid",
         populate_by_name=True,
+        use_attribute_docstrings=True,
         # Some are secrets, and an error is logged.
         hide_input_in_errors=True,
     )
 
-    host: Annotated[str, Field(description="Address to listen on.")] = "127.0.0.1"
-    port: Annotated[int, Field(ge=0, le=65_535, description="Port to listen on.")] = 8000
-    workers: Annotated[int, Field(ge=1, description="Server processes.")] = 1
-    data_dir: Annotated[
-        Path,
-        Field(
-            description="The embedded database, the blobs and the link-signing keys. "
-            "`pagefault proxy` and `pagefault mcp` use `~/.pagefault/data` by default."
-        ),
-    ] = Path("data")
-    auth: Annotated[
-        Literal["none", "api-key"],
-        Field(
-            description="`api-key`: every request needs a key. `none`: no keys; the service then "
-            "listens on loopback only."
-        ),
-    ] = "none"
-    default_project: Annotated[
-        str,
-        Field(
-            pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$",
-            description="The project of every request while `auth` is `none`.",
-        ),
-    ] = "default"
-    public_url: Annotated[
-        str | None,
-        Field(description="The URL clients reach the service by; signed links start with it."),
-    ] = None
-    content_url: Annotated[
-        str | None,
-        Field(
-            description="An origin of another host that leads here too, such as "
-            "`https://files.example.com`: signed links start with it instead, and nothing else is "
-            "served there. Needs `PAGEFAULT_PUBLIC_URL`, and a proxy that passes its `Host` on."
-        ),
-    ] = None
-    cors_origins: Annotated[
-        CommaList,
-        AfterValidator(each_by(page_origin)),
-        Field(
-            description="Origins whose web pages may call the API, such as "
-            "`https://app.example.com`, exact, separated by commas."
-        ),
-    ] = ()
-    allowed_hosts: Annotated[
-        CommaList,
-        AfterValidator(each_by(answered_host)),
-        Field(
-            description="Accepted values of the `Host` header, separated by commas, in addition to "
-            "loopback names and the hosts of `PAGEFAULT_PUBLIC_URL` and `PAGEFAULT_CONTENT_URL`. "
-            "A name without a port matches any port. Other values get a 421. With "
-            "`PAGEFAULT_AUTH=none` `Host` is always checked; with `api-key` only if this list is "
-            "set. It grants no access."
-        ),
-    ] = ()
+    host: str = "127.0.0.1"
+    """Address to listen on."""
+    port: Annotated[int, Field(ge=0, le=65_535)] = 8000
+    """Port to listen on."""
+    workers: Annotated[int, Field(ge=1)] = 1
+    """Server processes."""
+    data_dir: Path = Path("data")
+    """The embedded database, the blobs and the link-signing keys. `pagefault proxy` and `pagefault
+    mcp` use `~/.pagefault/data` by default."""
+    auth: Literal["none", "api-key"] = "none"
+    """`api-key`: every request needs a key. `none`: no keys; the service then listens on loopback
+    only."""
+    default_project: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$")] = (
+        "default"
+    )
+    """The project of every request while `auth` is `none`."""
+    public_url: str | None = None
+    """The URL clients reach the service by; signed links start with it."""
+    content_url: str | None = None
+    """An origin of another host that leads here too, such as `https://files.example.com`: signed
+    links start with it instead, and nothing else is served there. Needs `PAGEFAULT_PUBLIC_URL`, and
+    a proxy that passes its `Host` on."""
+    cors_origins: Annotated[CommaList, AfterValidator(each_by(page_origin))] = ()
+    """Origins whose web pages may call the API, such as `https://app.example.com`, exact, separated
+    by commas."""
+    allowed_hosts: Annotated[CommaList, AfterValidator(each_by(answered_host))] = ()
+    """Accepted values of the `Host` header, separated by commas, in addition to loopback names and
+    the hosts of `PAGEFAULT_PUBLIC_URL` and `PAGEFAULT_CONTENT_URL`. A name without a port matches
+    any port. Other values get a 421. With `PAGEFAULT_AUTH=none` `Host` is always checked; with
+    `api-key` only if this list is set. It grants no access."""
     signing_keys: Annotated[
-        tuple[SecretStr, ...],
-        NoDecode,
-        BeforeValidator(partial(split_commas, is_secret=True)),
-        Field(
-            description="`id:secret,id:secret`, secrets of 32 characters or more: the first signs "
-            "links, all verify. Needed with PostgreSQL; SQLite's data directory has one of its own."
-        ),
+        tuple[SecretStr, ...], NoDecode, BeforeValidator(partial(split_commas, is_secret=True))
     ] = ()
-    cross_origin_resource_policy: Annotated[
-        ResourcePolicy,
-        Field(
-            description="Whose web pages may embed media. If it is not set, what signed links lead "
-            "to is `cross-origin`: it may be embedded wherever the link is known."
-        ),
-    ] = "same-origin"
-    viewer_dir: Annotated[
-        Path | None,
-        Field(description="Where the built viewer is, if it is not the one of the package."),
-    ] = None
-    log_format: Annotated[
-        Literal["json", "console"] | None,
-        Field(
-            description="Default: `console` on a terminal, else one JSON object a line. If it is "
-            "set to `json`, everything a process writes is, failed starts included."
-        ),
-    ] = None
-    log_level: Annotated[
-        Literal["debug", "info", "warning", "error"],
-        Field(description="The lowest level that is logged."),
-    ] = "info"
+    """`id:secret,id:secret`, secrets of 32 characters or more: the first signs links, all verify.
+    Needed with PostgreSQL; SQLite's data directory has one of its own."""
+    cross_origin_resource_policy: ResourcePolicy = "same-origin"
+    """Whose web pages may embed media. If it is not set, what signed links lead to is
+    `cross-origin`: it may be embedded wherever the link is known."""
+    viewer_dir: Path | None = None
+    """Where the built viewer is, if it is not the one of the package."""
+    log_format: Literal["json", "console"] | None = None
+    """Default: `console` on a terminal, else one JSON object a line. If it is set to `json`,
+    everything a process writes is, failed starts included."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """The lowest level that is logged."""
     db: DatabaseSettings = DatabaseSettings()
     blobs: BlobSettings = BlobSettings()
     content: ContentSettings = ContentSettings()
@@ -159,15 +119,9 @@ class Settings(BaseSettings):
     sweep: SweepSettings = SweepSettings()
     scrub: ScrubSettings = ScrubSettings()
     events: EventSettings = EventSettings()
-    debug_tool_result_raw: Annotated[
-        bool,
-        Field(
-            validation_alias=RAW_RESULTS,
-            description="For debugging only: `true` or `1` adds the raw result, `rawResult`, to "
-            "the events that connected listeners receive. It is never stored. The name is that of "
-            "the specification.",
-        ),
-    ] = False
+    debug_tool_result_raw: Annotated[bool, Field(validation_alias=RAW_RESULTS)] = False
+    """For debugging only: `true` or `1` adds the raw result, `rawResult`, to the events that
+    connected listeners receive. It is never stored. The name is that of the specification."""
 
     @model_validator(mode="before")
     @classmethod

@@ -25,7 +25,7 @@ from functools import lru_cache
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.errors import ForbiddenOriginError, MisdirectedRequestError, ServiceError
-from app.http.problems import problem_response
+from app.http.problem_responses import problem_response
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _HTTP_SCHEMES = {"http": b"http", "ws": b"http", "https": b"https", "wss": b"https"}

@@ -12,6 +12,7 @@ from typing import Annotated
 import anyio
 from fastapi import Depends, Header, Query, Request
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse
+from pydantic import Field
 from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope, Send
 
@@ -27,6 +28,7 @@ from app.wiring import Container
 
 # The one behind it has to be a number that can be looked for.
 LARGEST_POSITION = LARGEST_SEQ - 1
+_Position = Annotated[int, Field(ge=0, le=LARGEST_POSITION)]
 _BEAT_SECONDS = 15.0
 
 TicketQuery = Annotated[
@@ -38,10 +40,8 @@ TicketQuery = Annotated[
     ),
 ]
 AfterQuery = Annotated[
-    int | None,
+    _Position | None,
     Query(
-        ge=0,
-        le=LARGEST_POSITION,
         description="The position behind which to begin, 0 for everything there ever was. Without "
         "it, and without `Last-Event-ID`, the stream begins now.",
     ),
@@ -78,20 +78,16 @@ ListenerDep = Annotated[Caller, Depends(get_listener)]
 async def get_beginning(
     after: AfterQuery = None,
     last_event_id: Annotated[
-        int | None,
+        _Position | None,
         Header(
             alias="Last-Event-ID",
-            ge=0,
-            le=LARGEST_POSITION,
             description="The last `id` that was seen; it comes before `lastEventId` and `after`.",
         ),
     ] = None,
     queried_event_id: Annotated[
-        int | None,
+        _Position | None,
         Query(
             alias="lastEventId",
-            ge=0,
-            le=LARGEST_POSITION,
             description="The same in the query, where `event-source-polyfill` puts it; it comes "
             "before `after`.",
         ),

@@ -29,6 +29,8 @@ _read_by_hand: dict[str, type[BaseModel]] = {}
 
 BINARY = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 """The documentation of an answer that is a file."""
+PLAIN_TEXT = {"text/plain": {"schema": {"type": "string"}}}
+"""The documentation of an answer that is text."""
 
 SERVERS = (
     {"url": "http://127.0.0.1:8000", "description": "Where `make run` serves; use your address."},

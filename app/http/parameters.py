@@ -15,13 +15,10 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 from app.errors import (
     Fault,
     InvalidPayloadError,
-    MalformedRequestError,
-    PayloadTooLargeError,
-    SlowBodyError,
-    UnsupportedMediaError,
 )
 from app.http.authenticate import BEARER
-from app.models.identity import CLIENT_ID_PATTERN
+from app.models.base import Count
+from app.models.identity import CLIENT_ID_PATTERN, ClientId
 from app.models.page import (
     LEVEL_NAMES,
     Level,
@@ -111,11 +108,9 @@ SearchTextQuery = Annotated[
 CursorQuery = Annotated[str | None, Query(description="`nextCursor` of the page before.")]
 
 MemoryTokensQuery = Annotated[
-    int | None,
+    Count | None,
     Query(
         alias="memoryTokens",
-        ge=0,
-        le=2**53,
         description="The most tokens of the text; one page is told whatever it costs.",
     ),
 ]
@@ -127,16 +122,8 @@ IfNoneMatchHeader = Annotated[
     str | None, Header(description="`*`: write only if there is no such page yet, else 412.")
 ]
 IdempotencyKeyHeader = Annotated[str | None, Header(min_length=1, max_length=255)]
-WRITE_FAULTS = (
-    MalformedRequestError,
-    SlowBodyError,
-    PayloadTooLargeError,
-    UnsupportedMediaError,
-    InvalidPayloadError,
-)
-"""How the body of a write fails."""
 
-SessionIdPath = Annotated[str, Path(pattern=CLIENT_ID_PATTERN)]
+SessionIdPath = Annotated[ClientId, Path()]
 HistoryMediaQuery = Annotated[
     MediaForm,
     Query(
@@ -173,9 +160,7 @@ _LevelText = Annotated[
     BeforeValidator(lambda given: given, json_schema_input_type=LevelName),
 ]
 
-PageIdPath = Annotated[
-    str, Path(pattern=CLIENT_ID_PATTERN, description="The client's id of the page.")
-]
+PageIdPath = Annotated[ClientId, Path(description="The client's id of the page.")]
 # Its pattern is checked by the service, which has a tool message for the model that sent it.
 FaultedIdPath = Annotated[
     str,
@@ -222,7 +207,7 @@ LevelPath = Annotated[Level, Depends(get_level_path)]
 
 async def get_page_filters(
     level: LevelQuery,
-    session_id: Annotated[str | None, Query(pattern=CLIENT_ID_PATTERN)] = None,
+    session_id: ClientId | None = None,
     modality: Modality | None = None,
     page_type: PageType | None = None,
     pinned: bool | None = None,
@@ -232,7 +217,7 @@ async def get_page_filters(
 
 
 async def get_search_filters(
-    session_id: Annotated[str | None, Query(pattern=CLIENT_ID_PATTERN)] = None,
+    session_id: ClientId | None = None,
     modality: Modality | None = None,
 ) -> PageFilters:
     """Read what a search of pages is narrowed to."""
@@ -245,7 +230,7 @@ async def get_blocks_options(
     max_chars: Annotated[
         int | None, Query(ge=1, description="How much of the level's text; media are never cut.")
     ] = None,
-    offset: Annotated[int, Query(ge=0, le=2**53, description="Where in the text to begin.")] = 0,
+    offset: Annotated[Count, Query(description="Where in the text to begin.")] = 0,
 ) -> BlocksOptions:
     """Read how blocks are wanted."""
     return BlocksOptions(media, detail, max_chars, offset)
@@ -265,9 +250,7 @@ HandlesQuery = Annotated[
 ]
 
 
-_MaxTokensQuery = Annotated[
-    int | None, Query(alias="maxTokens", ge=0, le=2**53, description=MAX_TOKENS)
-]
+MaxTokensQuery = Annotated[Count | None, Query(alias="maxTokens", description=MAX_TOKENS)]
 _DetailQuery = Annotated[
     ImageDetail | None, Query(description="How closely a model is to look at images.")
 ]
@@ -292,17 +275,15 @@ async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter
     ] = "inline",
     detail: _DetailQuery = None,
     max_bytes: Annotated[
-        int | None,
+        Count | None,
         Query(
             alias="maxBytes",
-            ge=0,
-            le=2**53,
             description="The most bytes of media in the messages, as base64; the oldest step down.",
         ),
     ] = None,
     max_images: Annotated[
-        int | None,
-        Query(alias="maxImages", ge=0, le=2**53, description="The most images; the newest stay."),
+        Count | None,
+        Query(alias="maxImages", description="The most images; the newest stay."),
     ] = None,
     audience: Annotated[
         Audience, Query(description="For whom; what MCP annotations keep for others is left out.")
@@ -316,7 +297,7 @@ async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter
         ),
     ] = "2026-07-28",
     handles: HandlesQuery = False,
-    max_tokens: _MaxTokensQuery = None,
+    max_tokens: MaxTokensQuery = None,
 ) -> RenderOptions:
     """Read how a record is to be rendered."""
     try:
@@ -350,25 +331,16 @@ async def get_session_render_wish(
         ),
     ] = None,
     memory_tokens: Annotated[
-        int,
-        Query(
-            alias="memoryTokens",
-            ge=0,
-            le=2**53,
-            description="The most tokens of the list of pages.",
-        ),
+        Count, Query(alias="memoryTokens", description="The most tokens of the list of pages.")
     ] = 1_000,
     frontier: Annotated[
-        str | None,
+        ClientId | None,
         Query(
-            pattern=CLIENT_ID_PATTERN,
             description="How far the history was evicted under this name, which is read here and "
             "not moved: POST to this address, or a turn, moves it.",
         ),
     ] = None,
-    evict_batch: Annotated[
-        int | None, Query(alias="evictBatch", ge=0, le=2**53, description=EVICT_BATCH)
-    ] = None,
+    evict_batch: Annotated[Count | None, Query(alias="evictBatch", description=EVICT_BATCH)] = None,
     cache_markers: Annotated[
         bool, Query(alias="cacheMarkers", description=f"`1`: {CACHE_MARKERS}")
     ] = False,

@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import quote
 
 import structlog
 from fastapi import FastAPI
@@ -26,11 +25,10 @@ from app.errors import (
     InvalidPayloadError,
     MalformedRequestError,
     MemoryExhaustedError,
-    QuotaExceededError,
-    RangeNotSatisfiableError,
     ServiceError,
 )
 from app.http.docs_page import is_for_a_browser, lost_page, problems_page
+from app.http.problem_responses import problem_response, response_of
 from app.http.problem_types import (
     FRAMEWORK_KINDS,
     INTERNAL,
@@ -39,15 +37,8 @@ from app.http.problem_types import (
     problem_type,
 )
 from app.models.base import fault_of
-from app.models.text_windows import without_lone_surrogates
-from app.wire.problem import (
-    MAX_FAULTS,
-    PROBLEM_MEDIA_TYPE,
-    Problem,
-    problem_faults,
-)
+from app.wire.problem import MAX_FAULTS
 
-_MAX_INSTANCE_LENGTH = 512
 # RFC 6455, IANA's registry of close codes: the server cannot go on for now.
 _TRY_AGAIN_LATER = 1013
 
@@ -69,25 +60,6 @@ def install_problem_handlers(app: FastAPI) -> None:
         # A handler is given either of the two; its type knows handlers of one kind only.
         app.add_exception_handler(exception_class, _answer)  # type: ignore[arg-type]
     app.add_route(PROBLEMS_PATH, problems_page, methods=["GET"], include_in_schema=False)
-
-
-def problem_response(error: ServiceError, *, instance: str, request_id: str) -> Response:
-    """Return the answer to an error of the domain, for code outside the reach of the handlers.
-
-    Args:
-        error: What went wrong.
-        instance: The path of the request, decoded, without its query.
-        request_id: The id the request has in the log.
-    """
-    kind = problem_type(type(error))
-    headers = dict(kind.headers)
-    if isinstance(error, RangeNotSatisfiableError):
-        headers["Content-Range"] = f"bytes */{error.size_bytes}"
-    if isinstance(error, QuotaExceededError):
-        headers["Retry-After"] = str(error.retry_after_seconds)
-    return _response(
-        kind, error.detail, error=error, headers=headers, instance=instance, request_id=request_id
-    )
 
 
 async def _answer(connection: Request | WebSocket, exc: Exception) -> Response | None:
@@ -117,11 +89,11 @@ def _problem(request: HTTPConnection, exc: Exception) -> Response:
             allowed := _allowed_methods(request)
         ):
             headers["Allow"] = allowed
-        return _response(
+        return response_of(
             kind, f"{kind.title}.", headers=headers, instance=instance, request_id=request_id
         )
     _log.error("request_failed", request_id=request_id, exc_info=exc)
-    return _response(INTERNAL, _INTERNAL_DETAIL, instance=instance, request_id=request_id)
+    return response_of(INTERNAL, _INTERNAL_DETAIL, instance=instance, request_id=request_id)
 
 
 def _allowed_methods(request: HTTPConnection) -> str:
@@ -161,43 +133,6 @@ def _undocumented_kind(status: int) -> ProblemType:
     except ValueError:
         title = "Error"
     return ProblemType(status, re.sub(r"[^a-z]+", "-", title.lower()), title)
-
-
-def _response(
-    kind: ProblemType,
-    detail: str,
-    *,
-    instance: str,
-    request_id: str,
-    error: ServiceError | None = None,
-    headers: Mapping[str, str] | None = None,
-) -> Response:
-    problem = Problem(
-        type=kind.type,
-        title=kind.title,
-        status=kind.status,
-        detail=without_lone_surrogates(detail),
-        instance=_instance_reference(instance),
-        code=error.problem_code if error else kind.code,
-        request_id=without_lone_surrogates(request_id),
-        errors=problem_faults(error.faults, every=error.tells_every_fault) if error else (),
-    )
-    return Response(
-        problem.json_bytes(error.members if error else {}),
-        status_code=kind.status,
-        headers={
-            **(headers or {}),
-            "Content-Type": PROBLEM_MEDIA_TYPE,
-            # A 404 may otherwise be kept by caches that are told nothing (RFC 9110 §15.1).
-            "Cache-Control": "no-store",
-        },
-    )
-
-
-def _instance_reference(path: str) -> str:
-    reference = quote(path, safe="/:@!$&'()*+,;=", errors="replace")[:_MAX_INSTANCE_LENGTH]
-    # A cut may leave an escape without its digits, and the whole would be no reference any more.
-    return re.sub(r"%[0-9A-F]?\Z", "", reference)
 
 
 def _invalid_payload(errors: Sequence[Mapping[str, Any]]) -> InvalidPayloadError:

@@ -113,7 +113,8 @@ def answer_record(
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """Return a record: 200 with an ETag, by default one made of the body, or 304."""
-    if request.scope["method"] != "GET" or _has_condition(request):
+    has_condition = any(name[:3] == b"if-" for name, _ in request.scope["headers"])
+    if has_condition or request.scope["method"] != "GET":
         return record_response(request.headers, request.method, body, etag=etag, headers=headers)
     return _WholeRecord(body, etag or strong_etag(hashlib.sha256(body).hexdigest()), headers or {})
 
@@ -187,10 +188,6 @@ class _WholeRecord(Response):
             (b"cache-control", REVALIDATE.encode()),
             (b"content-length", str(len(body)).encode()),
         ]
-
-
-def _has_condition(request: Request) -> bool:
-    return any(name[:3] == b"if-" for name, _ in request.scope["headers"])
 
 
 def rendered_response(

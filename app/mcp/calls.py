@@ -1,13 +1,13 @@
 """Requests that pass by: which of them call a tool, and which message answers them."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias, TypeGuard, get_args
 
 from app.mcp.handles import Place, places_of
-from app.mcp.lines import Message
+from app.mcp.lines import Line, Message
 from app.mcp.members import Span
 from app.models.identity import new_id
 from app.models.json_value import JsonValue
@@ -26,22 +26,19 @@ RequestId: TypeAlias = str | int
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call of a tool that waits for its answer.
-
-    Attributes:
-        call_id: Its name in the history: MCP has none, and ids of JSON-RPC begin anew with each
-            connection.
-        name: The tool.
-        arguments: What it was called with.
-        request_id: That of the request.
-        own_name: Which of our tools it is; `None` for one of the server's.
-    """
+    """A call of a tool that waits for its answer."""
 
     call_id: str
+    """Its name in the history: MCP has none, and ids of JSON-RPC begin anew with each
+    connection."""
     name: str
+    """The tool."""
     arguments: JsonValue
+    """What it was called with."""
     request_id: RequestId
+    """That of the request."""
     own_name: str | None = None
+    """Which of our tools it is; `None` for one of the server's."""
 
 
 Answered: TypeAlias = ToolCall | Literal["tools/list"]
@@ -185,3 +182,12 @@ def nearest_revision(revision: JsonValue) -> McpRevision:
     """Return the newest revision known here that is not newer than the one that was agreed on."""
     known = [each for each in _REVISIONS if isinstance(revision, str) and each <= revision]
     return known[-1] if known else _REVISIONS[0]
+
+
+def answered_ids(line: Line) -> Iterator[RequestId]:
+    """Yield the ids of the requests that the messages on a line answer."""
+    for message in line.messages:
+        span = message.members.get("id")
+        held = None if span is None or "method" in message.members else parsed(message, span)
+        if is_id(held):
+            yield held

@@ -11,7 +11,6 @@ from typing import Literal, Protocol
 
 import anyio
 import anyio.abc
-import httpx
 
 # A server is told to end, then made to.
 _GRACE_SECONDS = 5.0
@@ -139,7 +138,10 @@ class UpstreamConnection:
 @asynccontextmanager
 async def connected(server: Upstream, warn: Callable[[str], None]) -> AsyncIterator[Connection]:
     """Connect to a server at an address, and end its session at the end of the block."""
-    from app.mcp.http_upstream import HttpUpstream  # noqa: PLC0415 - it loads the SDK
+    # A client of HTTP, of which nothing is needed before a server that is a program.
+    import httpx  # noqa: PLC0415
+
+    from app.mcp.http_upstream import HttpUpstream  # noqa: PLC0415
 
     timeout = httpx.Timeout(None, connect=_CONNECT_SECONDS)
     async with (

@@ -3,7 +3,7 @@
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.errors import ServiceError, StoreUnavailableError, UnauthorizedError
-from app.http.problems import problem_response
+from app.http.problem_responses import problem_response
 from app.mcp.proxy import AwaitedStore
 
 
@@ -36,6 +36,6 @@ class KeyGuard:
             raise StoreUnavailableError("keys")
         headers: dict[bytes, bytes] = dict(scope["headers"])
         authorization = headers.get(b"authorization", b"").decode("latin-1")
-        caller = await store.container.access.caller_of(authorization)
+        caller = await store.services.access.caller_of(authorization)
         if caller.project_id != store.project_id:
             raise UnauthorizedError

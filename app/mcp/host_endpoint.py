@@ -7,32 +7,36 @@ Source: specification of MCP, 2026-07-28, 2025-11-25 and 2025-03-26, "Streamable
 """
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from types import MappingProxyType
-from typing import Any
+from functools import partial
+from typing import Any, get_args
 from uuid import uuid4
 
 import anyio
 import anyio.abc
-from mcp.shared.inbound import (
-    ERROR_CODE_HTTP_STATUS,
-    MCP_PROTOCOL_VERSION_HEADER,
-    InboundLadderRejection,
-    classify_inbound_request,
-)
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from app.mcp.calls import is_id, parsed
 from app.mcp.connections import Connect
-from app.mcp.host_sessions import Exchange, HostSession, ProxyOf
+from app.mcp.exchanges import Exchange
+from app.mcp.host_sessions import HostSession, ProxyOf
+from app.mcp.host_streams import EventStream, events_of
 from app.mcp.lines import Line
+from app.mcp.mirrored_headers import PROTOCOL_VERSION
+from app.mcp.sent_events import NoSuchEventError
+from app.mcp.sessionless import REVISION, REVISIONS, STATUSES, refusal_of
+from app.models.rendering import McpRevision
 
 PATH = "/mcp"
 SESSION = "mcp-session-id"
+LAST_EVENT = "last-event-id"
+HANDSHAKE_REVISIONS: tuple[str, ...] = tuple(
+    each for each in get_args(McpRevision.__value__) if each not in REVISIONS
+)
+"""Revisions with sessions, which begin with `initialize`."""
 
 _MOST_SESSIONS = 32
 _IDLE_SECONDS = 60.0
@@ -40,12 +44,11 @@ _LONGEST_IDLE_SECONDS = 3_600.0
 _MOST_BODY_BYTES = 64 * 1024 * 1024
 _MOST_MESSAGES = 1_000
 _FIRST_SECONDS = 5.0
-_PING_SECONDS = 15.0
 _INVALID_REQUEST = -32600
 _PARSE_ERROR = -32700
 _INTERNAL_ERROR = -32603
-_PING = b": nothing yet\n\n"
-_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+# Hosts of revisions before this one would read an event without data as a message.
+_PRIMED_SINCE = "2025-11-25"
 
 
 class RefusedError(Exception):
@@ -121,8 +124,10 @@ class HostEndpoint:
             return Response(status_code=204)
         if "text/event-stream" not in _accepted(request):
             raise RefusedError(406, "a stream is text/event-stream, which has to be accepted")
+        if LAST_EVENT in request.headers:
+            return _resumed(session, request)
         stream = session.open_stream()
-        return _Stream(_events(stream, None), lambda: _closed(session, stream))
+        return _listening(session, stream, stream.attach(), request)
 
     async def _post(self, request: Request) -> Response:
         said, text = await _body(request)
@@ -145,16 +150,19 @@ class HostEndpoint:
             with anyio.CancelScope(shield=True):
                 await session.release(exchange)
             raise
-        return _Stream(_events(exchange, first), lambda: session.release(exchange), headers)
+        # An answer that came at once is all there is, and needs nothing to come back by.
+        is_primed = first is None and _is_primed(request)
+        events = events_of(session.sent, exchange, first=first, is_primed=is_primed)
+        return EventStream(events, partial(session.leave_exchange, exchange, 0), headers)
 
     async def _session_for(self, request: Request, said: Any) -> tuple[HostSession, dict[str, str]]:  # noqa: ANN401 - any JSON
         """Return the session that a message belongs to, and headers that its host has to know."""
         message = said if isinstance(said, dict) else {}
-        version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER)
-        if not {version, _revision_of(message)}.isdisjoint(MODERN_PROTOCOL_VERSIONS):
+        version = request.headers.get(PROTOCOL_VERSION)
+        if not {version, _revision_of(message)}.isdisjoint(REVISIONS):
             return await self._shared_one(request, message), {}
-        if version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS:
-            known = ", ".join([*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS])
+        if version is not None and version not in HANDSHAKE_REVISIONS:
+            known = ", ".join([*HANDSHAKE_REVISIONS, *REVISIONS])
             raise RefusedError(
                 400,
                 f"there is no revision {version[:32]} of MCP here, but {known}",
@@ -183,15 +191,15 @@ class HostEndpoint:
     async def _shared_one(self, request: Request, message: dict[str, Any]) -> HostSession:
         """Return the session of all hosts that have none, whose message is checked first."""
         if "id" in message:
-            route = classify_inbound_request(message, headers=dict(request.headers))
-            if isinstance(route, InboundLadderRejection):
+            wrong = refusal_of(message, dict(request.headers))
+            if wrong is not None:
                 refused = RefusedError(
-                    ERROR_CODE_HTTP_STATUS.get(route.code, 400),
-                    route.message,
-                    code=route.code,
+                    STATUSES.get(wrong.code, 400),
+                    wrong.said,
+                    code=wrong.code,
                     request_id=message["id"],
                 )
-                refused.data = route.data
+                refused.data = wrong.data
                 raise refused
         elif not message:
             raise RefusedError(400, "this revision of MCP has no batches")
@@ -241,6 +249,39 @@ class HostEndpoint:
         return [*self._sessions.values(), *([self._shared] if self._shared else [])]
 
 
+def _listening(
+    session: HostSession, stream: Exchange, reader: int, request: Request
+) -> EventStream:
+    """Return the stream of what a server says on its own."""
+    events = events_of(session.sent, stream, reader=reader, is_primed=_is_primed(request))
+    return EventStream(events, partial(session.close_stream, stream, reader))
+
+
+def _resumed(session: HostSession, request: Request) -> EventStream:
+    """Return what was sent on a stream that broke, and what more comes on it."""
+    try:
+        missed, stream = session.resume(request.headers[LAST_EVENT])
+    except NoSuchEventError as exc:
+        raise RefusedError(
+            400,
+            "there is no such event in this session, or not all that was sent behind it is kept: "
+            "open a stream without Last-Event-ID",
+        ) from exc
+    if stream is None:
+        return EventStream(events_of(session.sent, Exchange(has_ended=True), missed=missed))
+    reader = stream.attach()
+    events = events_of(
+        session.sent, stream, reader=reader, missed=missed, is_primed=_is_primed(request)
+    )
+    leave = session.close_stream if stream is session.stream else session.leave_exchange
+    return EventStream(events, partial(leave, stream, reader))
+
+
+def _is_primed(request: Request) -> bool:
+    """Tell whether a host takes an event without data, by which it can come back at once."""
+    return request.headers.get(PROTOCOL_VERSION, "") >= _PRIMED_SINCE
+
+
 async def _body(request: Request) -> tuple[Any, bytes]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
@@ -279,7 +320,7 @@ def _accepted(request: Request) -> set[str]:
 def _revision_of(message: dict[str, Any]) -> object:
     params = message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
-    return meta.get("io.modelcontextprotocol/protocolVersion") if isinstance(meta, dict) else None
+    return meta.get(REVISION) if isinstance(meta, dict) else None
 
 
 def _refusal(refused: RefusedError) -> Response:
@@ -298,7 +339,7 @@ def _json(line: Line, headers: dict[str, str], *, is_modern: bool) -> Response:
     if is_modern and "error" in line.members:
         error = parsed(line, line.members["error"])
         code = error.get("code") if isinstance(error, dict) else None
-        status = ERROR_CODE_HTTP_STATUS.get(code, 200) if isinstance(code, int) else 200
+        status = STATUSES.get(code, 200) if isinstance(code, int) else 200
 
     async def pieces() -> AsyncGenerator[bytes, None]:
         with line:
@@ -307,51 +348,3 @@ def _json(line: Line, headers: dict[str, str], *, is_modern: bool) -> Response:
 
     headers = {**headers, "content-length": str(line.size_bytes)}
     return StreamingResponse(pieces(), status, headers=headers, media_type="application/json")
-
-
-class _Stream(StreamingResponse):
-    """A stream of events, and what is to be done when it has ended, or nobody takes it any more."""
-
-    def __init__(
-        self,
-        events: AsyncGenerator[bytes, None],
-        release: Callable[[], Awaitable[None]],
-        headers: Mapping[str, str] = _NO_HEADERS,
-    ) -> None:
-        headers = {**headers, "cache-control": "no-store", "x-accel-buffering": "no"}
-        super().__init__(events, headers=headers, media_type="text/event-stream")
-        self._events = events
-        self._release = release
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await self._events.aclose()
-                await self._release()
-
-
-async def _events(exchange: Exchange, line: Line | None) -> AsyncGenerator[bytes, None]:
-    """Yield lines as server-sent events."""
-    while True:
-        if line is None:
-            has_news = False
-            with anyio.move_on_after(_PING_SECONDS):
-                line = await exchange.next_line()
-                has_news = True
-            if line is None:
-                if has_news:
-                    return
-                yield _PING
-                continue
-        with line:
-            yield b"event: message\ndata: "
-            for piece in line.pieces():
-                yield piece.replace(b"\r", b" ").removesuffix(b"\n")
-        yield b"\n\n"
-        line = None
-
-
-async def _closed(session: HostSession, stream: Exchange) -> None:
-    session.close_stream(stream)

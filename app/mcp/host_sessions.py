@@ -4,15 +4,17 @@ What a host posts becomes lines for the proxy, and what the proxy says becomes t
 was posted: each answer goes where its request came from, and progress before it. What the server
 says on its own goes to the one request that is open, or to the stream that the host has opened.
 
+A stream that breaks goes on without its host. What is said on it meanwhile is kept with what was
+sent lately, and sent when the host comes back to it.
+
 Hosts of 2026-07-28 have no sessions. They share one server, so their requests are renamed on the
 way: two hosts may have given theirs the same id.
 """
 
 import json
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 from uuid import uuid4
 
@@ -20,63 +22,21 @@ import anyio
 import anyio.abc
 
 from app.mcp.answers import failure, members_in
-from app.mcp.calls import RequestId, is_id, parsed
+from app.mcp.calls import answered_ids, is_id, parsed
 from app.mcp.connections import CannotStartError, Connect, Connection, Write
+from app.mcp.exchanges import Exchange
 from app.mcp.lines import Line, read_lines
 from app.mcp.members import Span
 from app.mcp.proxy import Proxy
+from app.mcp.sent_events import SentEvent, SentEvents
 
-_MOST_WAITING_LINES = 1_000
 _MOST_TOLD_BYTES = 1024 * 1024
 _WAITING = 64
+# Streams that broke and whose requests are not answered.
+_MOST_BROKEN = 32
 # Longer than a server is given to end by itself.
 _LONGEST_LEAVE_SECONDS = 12.0
 _SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
-
-
-@dataclass(eq=False)
-class Exchange:
-    """What a host has posted and waits for, or the stream that it has opened.
-
-    Attributes:
-        waiting: The ids of its requests that are not answered, as the server knows them.
-        renamed: What stands for ids and tokens of the host, by the names that the server knows.
-        lines: What is to be sent. Whoever takes a line closes it.
-        has_ended: Nothing more will come.
-    """
-
-    waiting: set[object] = field(default_factory=set)
-    renamed: dict[str, object] = field(default_factory=dict)
-    lines: deque[Line] = field(default_factory=deque)
-    has_ended: bool = False
-    _news: anyio.Event = field(default_factory=anyio.Event)
-
-    def put(self, line: Line) -> None:
-        """Take a line; of too many the oldest are dropped, since nobody takes them."""
-        self.lines.append(line)
-        if len(self.lines) > _MOST_WAITING_LINES:
-            self.lines.popleft().close()
-        self._news.set()
-
-    def end(self) -> None:
-        """Say that nothing more will come."""
-        self.has_ended = True
-        self._news.set()
-
-    async def next_line(self) -> Line | None:
-        """Return the next line; `None` at the end."""
-        while not self.lines:
-            if self.has_ended:
-                return None
-            self._news = anyio.Event()
-            await self._news.wait()
-        return self.lines.popleft()
-
-    def close(self) -> None:
-        """Drop what was not taken."""
-        self.end()
-        while self.lines:
-            self.lines.popleft().close()
 
 
 ProxyOf = Callable[[Write, Write], Proxy]
@@ -93,6 +53,8 @@ class HostSession:
     Attributes:
         has_succeeded: Whether the server has answered anything but an error.
         used_at: When the host last said something, on the clock of the event loop.
+        stream: What the server says on its own, if the host listens.
+        sent: What was sent lately; `None` for hosts that have no sessions, and cannot come back.
     """
 
     def __init__(
@@ -106,16 +68,20 @@ class HostSession:
         self._exchanges: list[Exchange] = []
         self._by_id: dict[object, Exchange] = {}
         self._by_token: dict[object, Exchange] = {}
-        self._stream: Exchange | None = None
+        self._names = map(str, count(1))
+        self.stream: Exchange | None = None
+        self._heard_last = ""
         self._unheard = Exchange()
         self._left, self._gone = anyio.Event(), anyio.Event()
         self.has_succeeded = False
         self.used_at = 0.0
+        self.sent = None if is_shared else SentEvents()
 
     @property
     def is_idle(self) -> bool:
         """Whether the host waits for nothing, and listens to nothing."""
-        return not self._exchanges and self._stream is None
+        is_open = any(each.is_attached for each in self._exchanges)
+        return not is_open and self.stream is None
 
     @property
     def is_leaving(self) -> bool:
@@ -189,8 +155,11 @@ class HostSession:
                 line.add(failure(exchange.renamed.get(str(request_id), request_id), said))
                 exchange.put(line)
             exchange.end()
-        if self._stream is not None:
-            self._stream.end()
+            if not exchange.is_attached:
+                # A session that has ended is nothing to come back to.
+                exchange.close()
+        if self.stream is not None:
+            self.stream.end()
         self._unheard.close()
         self._to_proxy.close()
 
@@ -201,7 +170,7 @@ class HostSession:
             text: The message, or the batch of them.
             said: The same, parsed.
         """
-        exchange = Exchange()
+        exchange = Exchange(next(self._names))
         for message in said if isinstance(said, list) else [said]:
             if not isinstance(message, dict) or "method" not in message:
                 continue
@@ -227,12 +196,7 @@ class HostSession:
 
     async def release(self, exchange: Exchange) -> None:
         """Forget an exchange. What a host without a session no longer waits for is cancelled."""
-        for names in (self._by_id, self._by_token):
-            for name in [name for name, held in names.items() if held is exchange]:
-                del names[name]
-        exchange.close()
-        if exchange in self._exchanges:
-            self._exchanges.remove(exchange)
+        self._forget(exchange)
         if self._is_shared and not self.has_ended:
             for request_id in exchange.waiting:
                 params = {"requestId": request_id, "reason": "the host has left"}
@@ -243,19 +207,79 @@ class HostSession:
             # It does not know the revision of those who share it; nobody will come back.
             self.leave()
 
-    def open_stream(self) -> Exchange:
-        """Return what the server says on its own from now on; a stream that is open ends."""
-        if self._stream is not None:
-            self._stream.end()
-        # What came before anybody listened.
-        self._stream, self._unheard = self._unheard, Exchange()
-        return self._stream
+    def _forget(self, exchange: Exchange) -> None:
+        for names in (self._by_id, self._by_token):
+            for name in [name for name, held in names.items() if held is exchange]:
+                del names[name]
+        exchange.close()
+        if exchange in self._exchanges:
+            self._exchanges.remove(exchange)
+        if self.sent is not None:
+            self.sent.end(exchange.name)
 
-    def close_stream(self, stream: Exchange) -> None:
-        """Say that nobody listens any more."""
+    async def leave_exchange(self, exchange: Exchange, reader: int) -> None:
+        """Say that a connection takes no more of an exchange: all is sent, or the stream broke."""
+        if reader != exchange.reader:
+            return
+        is_broken = exchange.lines or not exchange.has_ended
+        if self.sent is None or not exchange.can_resume or not is_broken:
+            await self.release(exchange)
+            return
+        exchange.is_attached = False
+        self.used_at = anyio.current_time()
+        self._keep_unsent(exchange)
+        broken = [each for each in self._exchanges if not each.is_attached]
+        for oldest in broken[: max(0, len(broken) - _MOST_BROKEN)]:
+            self._forget(oldest)
+
+    def _keep_unsent(self, exchange: Exchange) -> None:
+        """Keep what came for a stream that broke; forget one on which nothing more will come."""
+        assert self.sent is not None  # noqa: S101 - others do not come back
+        while exchange.lines:
+            with exchange.lines.popleft() as line:
+                self.sent.keep(exchange.name, line)
+        if exchange.has_ended:
+            self._forget(exchange)
+
+    def resume(self, event_id: str) -> tuple[list[SentEvent], Exchange | None]:
+        """Return what was sent behind an event, and the stream if more may come on it.
+
+        Raises:
+            NoSuchEventError: It was never sent, or not all of that is kept.
+        """
+        assert self.sent is not None  # noqa: S101 - others have no event to name
+        name, missed = self.sent.after(event_id)
+        self.used_at = anyio.current_time()
+        streams = [*self._exchanges, *([self.stream] if self.stream else [])]
+        exchange = next((each for each in streams if each.name == name), None)
+        if exchange is None and name == self._heard_last:
+            exchange = self.open_stream(name)
+        return missed, exchange
+
+    def open_stream(self, name: str | None = None) -> Exchange:
+        """Return what the server says on its own from now on; a stream that is open ends.
+
+        Args:
+            name: That of a stream that broke, to go on with it.
+        """
+        if self.stream is not None:
+            self.stream.end()
+        if self.sent is not None and name is None:
+            self.sent.end(self._heard_last)
+        # What came before anybody listened.
+        self.stream, self._unheard = self._unheard, Exchange()
+        self._heard_last = self.stream.name = name or next(self._names)
+        return self.stream
+
+    async def close_stream(self, stream: Exchange, reader: int) -> None:
+        """Say that a connection takes no more of a stream; what it did not take waits for one."""
+        if reader != stream.reader:
+            return
+        if self.stream is stream:
+            self.stream = None
+            self._unheard.lines.extendleft(reversed(stream.lines))
+            stream.lines.clear()
         stream.close()
-        if self._stream is stream:
-            self._stream = None
 
     async def _route_all(self) -> None:
         async with aclosing(read_lines(self._heard)) as lines:
@@ -264,7 +288,7 @@ class HostSession:
 
     def _route(self, line: Line) -> None:
         """Give a line of the proxy to the exchange that it belongs to."""
-        answered = set(_answered_ids(line))
+        answered = set(answered_ids(line))
         exchange = next((self._by_id[each] for each in answered if each in self._by_id), None)
         if not answered:
             exchange = self._exchange_for(line)
@@ -280,6 +304,8 @@ class HostSession:
         exchange.put(_named_back(line, exchange.renamed) if exchange.renamed else line)
         if exchange in self._exchanges and not exchange.waiting:
             exchange.end()
+        if not exchange.is_attached:
+            self._keep_unsent(exchange)
 
     def _exchange_for(self, line: Line) -> Exchange | None:
         """Return where something belongs that answers nothing."""
@@ -298,8 +324,8 @@ class HostSession:
         if self._is_shared:
             # Nobody could say whose it is.
             return None
-        if self._stream is not None:
-            return self._stream
+        if self.stream is not None:
+            return self.stream
         return self._exchanges[-1] if self._exchanges else self._unheard
 
 
@@ -312,14 +338,6 @@ def _told(line: Line) -> dict[str, Any]:
 
 def _is_success(line: Line) -> bool:
     return any("result" in each.members for each in line.messages)
-
-
-def _answered_ids(line: Line) -> Iterator[RequestId]:
-    for message in line.messages:
-        span = message.members.get("id")
-        held = None if span is None or "method" in message.members else parsed(message, span)
-        if is_id(held):
-            yield held
 
 
 def _renamed(

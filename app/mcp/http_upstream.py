@@ -25,19 +25,19 @@ from typing import Any, Literal
 import anyio
 import anyio.abc
 import httpx
-from mcp.shared.inbound import (
-    MCP_METHOD_HEADER,
-    MCP_NAME_HEADER,
-    MCP_PROTOCOL_VERSION_HEADER,
-    NAME_BEARING_METHODS,
-    encode_header_value,
-    mcp_param_headers,
-    x_mcp_header_map,
-)
 
 from app.mcp.answers import failure
 from app.mcp.calls import is_id
 from app.mcp.event_streams import ServerEvent, read_events
+from app.mcp.mirrored_headers import (
+    METHOD,
+    NAME,
+    NAMED_BY,
+    PROTOCOL_VERSION,
+    header_value,
+    mirrored_parameters,
+    parameter_headers,
+)
 from app.mcp.sse_upstream import SseSession, is_stream
 
 Transport = Literal["auto", "http", "sse"]
@@ -304,9 +304,9 @@ class HttpUpstream:
             result = json.loads(text)["result"] if b'"result"' in text else {}
             revision = result.get("protocolVersion")
             if method == "initialize" and isinstance(revision, str) and revision.isascii():
-                self._session_headers[MCP_PROTOCOL_VERSION_HEADER] = revision
+                self._session_headers[PROTOCOL_VERSION] = revision
             for tool in result.get("tools", ()):
-                self._mirrored[tool["name"]] = x_mcp_header_map(tool.get("inputSchema") or {})
+                self._mirrored[tool["name"]] = mirrored_parameters(tool.get("inputSchema") or {})
 
     def _headers_of(self, message: Mapping[str, Any]) -> dict[str, str]:
         """Return the headers that repeat what a message says, in the revisions that have them."""
@@ -318,16 +318,16 @@ class HttpUpstream:
             return {}
         method = str(message.get("method", ""))
         headers = {
-            MCP_PROTOCOL_VERSION_HEADER: version,
-            MCP_METHOD_HEADER: encode_header_value(method),
+            PROTOCOL_VERSION: version,
+            METHOD: header_value(method),
         }
-        name = params.get(NAME_BEARING_METHODS.get(method, ""))
+        name = params.get(NAMED_BY.get(method, ""))
         if isinstance(name, str):
-            headers[MCP_NAME_HEADER] = encode_header_value(name)
+            headers[NAME] = header_value(name)
         arguments = params.get("arguments")
         mirrored = self._mirrored.get(str(name))
         if method == "tools/call" and mirrored and isinstance(arguments, dict):
-            headers |= mcp_param_headers(mirrored, arguments)
+            headers |= parameter_headers(mirrored, arguments)
         return headers
 
     async def _fail(self, asked: _Asked, said: str) -> None:

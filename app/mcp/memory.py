@@ -75,28 +75,20 @@ def caller_of_request(context: Context) -> McpCaller:
     return caller
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class MemoryServer:
-    """Answers what clients of MCP ask.
+    """Answers what clients of MCP ask."""
 
-    Args:
-        container: The stores and services.
-        caller_of: Says who a request is from.
-        subscriptions: Those of a host over pipes; `None` where no connection remembers any.
-    """
-
-    def __init__(
-        self,
-        container: Container,
-        caller_of: Callable[[Context], McpCaller],
-        subscriptions: HostSubscriptions | None = None,
-    ) -> None:
-        self._container = container
-        self._caller_of = caller_of
-        self._subscriptions = subscriptions
+    container: Container
+    """The stores and services."""
+    caller_of: Callable[[Context], McpCaller]
+    """Says who a request is from."""
+    subscriptions: HostSubscriptions | None = None
+    """Those of a host over pipes; `None` where no connection remembers any."""
 
     def server(self) -> Server[Any]:
         """Return what the SDK runs."""
-        kept = self._subscriptions
+        kept = self.subscriptions
         return Server(
             "pagefault",
             version=VERSION,
@@ -116,14 +108,14 @@ class MemoryServer:
         self, context: Context, _: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         written = write_tools("mcp", definitions())
-        if self._caller_of(context).session_id is None:
+        if self.caller_of(context).session_id is None:
             written = list(map(_with_session, written))
         return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in written])
 
     async def _call_tool(
         self, context: Context, called: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        caller = self._caller_of(context)
+        caller = self.caller_of(context)
         arguments: dict[str, Any] = dict(called.arguments or {})
         session_id = caller.session_id or arguments.get("session") or _DEFAULT_SESSION
         if caller.session_id is None:
@@ -142,7 +134,9 @@ class MemoryServer:
             yield json_text(asked).encode("utf-8", "backslashreplace")
 
         with _told():
-            rendered = await self._container.tool_calls.run(caller.project_id, session_id, body())
+            rendered = await self.container.tool_calls.run(
+                caller.project_id, session_id, body(), is_counted=False
+            )
             answer = (await _read(rendered))["messages"][0]
         return types.CallToolResult.model_validate(answer)
 
@@ -150,9 +144,9 @@ class MemoryServer:
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         """List the pages, newest first, and behind them the resources."""
-        project_id = self._caller_of(context).project_id
+        project_id = self.caller_of(context).project_id
         kind, _, cursor = ((params.cursor if params else None) or "pages:").partition(":")
-        container = self._container
+        container = self.container
         with _told():
             if kind == "pages":
                 pages, following = await container.page_lists.list(
@@ -176,7 +170,7 @@ class MemoryServer:
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        project_id = self._caller_of(context).project_id
+        project_id = self.caller_of(context).project_id
         address, query = _split(params.uri)
         with _told():
             if address.startswith(PAGES):
@@ -195,8 +189,8 @@ class MemoryServer:
         level = parse_level(query.get("level", "0"))
         if level is None:
             raise InvalidPayloadError("The level is one of 0 to 3.")
-        wish = RenderQuery("mcp", RenderOptions())
-        rendered = await self._container.renders.page(
+        wish = RenderQuery("mcp", RenderOptions(), is_counted=False)
+        rendered = await self.container.renders.page(
             project_id, unquote(page_id), level, wish, tool_call_id=None
         )
         blocks = (await _read(rendered))["messages"][0]["content"]
@@ -206,7 +200,7 @@ class MemoryServer:
         self, project_id: str, uri: str, resource_id: str, query: dict[str, str]
     ) -> types.TextResourceContents | types.BlobResourceContents:
         """Return a file: text as text, or lines of it, anything else as its bytes."""
-        resource = await self._container.resources.get(project_id, resource_id)
+        resource = await self.container.resources.get(project_id, resource_id)
         mime_type = resource.mime_type
         if is_textual(mime_type) and "lines" in query:
             lines = await self._lines(project_id, resource, query["lines"])
@@ -216,7 +210,7 @@ class MemoryServer:
                 f"The resource has {resource.size_bytes} bytes, and {_MOST_READ_BYTES} are sent at "
                 "once. Read a text by `?lines=1-1000`, anything else over HTTP."
             )
-        data = await read_whole(self._container.blobs, project_id, resource.digest)
+        data = await read_whole(self.container.blobs, project_id, resource.digest)
         if is_textual(mime_type):
             text = data.decode("utf-8", "replace")
             return types.TextResourceContents(uri=uri, mime_type=mime_type, text=text)
@@ -228,7 +222,7 @@ class MemoryServer:
         if lines is None:
             raise InvalidPayloadError("The lines are a range such as 10-40 or 100-.")
         query = TextQuery(lines=lines)
-        found = await self._container.resource_texts.find(project_id, resource.resource_id, query)
+        found = await self.container.resource_texts.find(project_id, resource.resource_id, query)
         answer = await found.read()
         text: str = json.loads(text_record(answer.resource, answer.total_lines, answer.found))[
             "text"
@@ -238,21 +232,21 @@ class MemoryServer:
     async def _listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        caller = self._caller_of(context).caller
+        caller = self.caller_of(context).caller
         if context.request is not None:
             # As a stream of events: none of the requests that are worked on.
             context.request.state.slot.leave()
         with _told():
-            return await listen(self._container, caller, context, params.notifications)
+            return await listen(self.container, caller, context, params.notifications)
 
     async def _list_and_watch(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         """List, for a host over pipes, which is told from then on when that changes."""
-        assert self._subscriptions is not None  # noqa: S101 - only where there are some
+        assert self.subscriptions is not None  # noqa: S101 - only where there are some
         if context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
             with _told():
-                await self._subscriptions.watch(context)
+                await self.subscriptions.watch(context)
         return await self._list_resources(context, params)
 
 

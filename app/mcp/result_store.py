@@ -23,7 +23,7 @@ from app.rendering.texts.cuts import PREVIEW_LIMIT_CHARS
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.queries import RenderQuery
 from app.stores.blobs import read_whole
-from app.wiring import Container
+from app.wiring.memory_services import MemoryServices
 
 _MOST_HANDED_BYTES = 64 * 1024 * 1024
 
@@ -65,23 +65,20 @@ class HandedFiles:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResultStore:
-    """Stores calls and their results in a session, and renders them for hosts.
+    """Stores calls and their results in a session, and renders them for hosts."""
 
-    Args:
-        container: The stores and services.
-        project_id: Whose session it is.
-        session_id: The session that all calls of the proxy are part of.
-        options: What the host takes.
-        limits: How large it takes images and texts.
-        files: Where tools are given files by their paths, if they are.
-    """
-
-    container: Container
+    services: MemoryServices
+    """The stores and services."""
     project_id: str
+    """Whose session it is."""
     session_id: str
+    """The session that all calls of the proxy are part of."""
     options: RenderOptions
+    """What the host takes."""
     limits: HostLimits = NO_LIMITS
+    """How large it takes images and texts."""
     files: HandedFiles | None = None
+    """Where tools are given files by their paths, if they are."""
 
     async def run(self, call: ToolCall, revision: McpRevision) -> dict[str, JsonValue]:
         """Run a call of one of our tools; return its result.
@@ -102,8 +99,8 @@ class ResultStore:
 
         # What reads a long text in pieces would otherwise give previews of them.
         limits = replace(self.limits, most_text_chars=None)
-        rendered = await self.container.tool_calls.run(
-            self.project_id, self.session_id, body(), limits=limits
+        rendered = await self.services.tool_calls.run(
+            self.project_id, self.session_id, body(), limits=limits, is_counted=False
         )
         return await _message(rendered)
 
@@ -121,7 +118,7 @@ class ResultStore:
         wanted = {each.resource_id for each in mentions}
         if not wanted:
             return None
-        found = await self.container.records.read(
+        found = await self.services.records.read(
             self.project_id, lambda unit: unit.resources.find_in_session(wanted, self.session_id)
         )
         for mention in mentions:
@@ -131,7 +128,7 @@ class ResultStore:
         return copy if found else None
 
     async def _handed(self, resource: Resource, form: Form) -> str:
-        data = await read_whole(self.container.blobs, self.project_id, resource.digest)
+        data = await read_whole(self.services.blobs, self.project_id, resource.digest)
         if form == "path" and self.files is not None:
             return await anyio.to_thread.run_sync(self.files.write, resource, data)
         text = base64.b64encode(data).decode()
@@ -153,11 +150,11 @@ class ResultStore:
         async def body() -> AsyncIterator[bytes]:
             yield json_text(message).encode("utf-8", "backslashreplace")
 
-        prepared = await self.container.session_messages.prepare(
+        prepared = await self.services.session_messages.prepare(
             self.project_id, self.session_id, body()
         )
         # It is on disk with the result, which comes behind it.
-        await self.container.records.write(
+        await self.services.records.write(
             self.project_id, prepared.append, is_alone=prepared.is_long, is_durable=False
         )
 
@@ -186,7 +183,7 @@ class ResultStore:
                 yield piece
             yield b"}"
 
-        ingested = await self.container.tool_results.ingest(
+        ingested = await self.services.tool_results.ingest(
             self.project_id, body(), idempotency_key=None
         )
         return self._is_changed(ingested.result)
@@ -211,15 +208,15 @@ class ResultStore:
         Raises:
             ServiceError: It cannot be rendered.
         """
-        stored = await self.container.records.read(
+        stored = await self.services.records.read(
             self.project_id,
             lambda unit: unit.tool_results.find_call(self.session_id, call.call_id),
         )
         if stored is None or stored.result.seq is None:
             return {}
         options = replace(self.options, protocol_version=revision)
-        query = RenderQuery("mcp", options, self.limits)
-        body = await self.container.renders.answer(
+        query = RenderQuery("mcp", options, self.limits, is_counted=False)
+        body = await self.services.renders.answer(
             self.project_id, self.session_id, stored.result.seq, query
         )
         return await _message(body)

@@ -70,26 +70,23 @@ FRAMING: dict[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class BlockShape:
-    """How a medium stands in a block.
-
-    Attributes:
-        provider: Whose blocks these are.
-        block_type: The value of `type`. Without one the block is known by its only member, the
-            first key of each payload.
-        kind: What it claims to be.
-        payloads: Where the base64, the data URI or the URL stands, the first choice first.
-        type_name: The member that says the MIME type, if nobody else has it.
-        file_name: The same for the name of the file.
-        may_have_others: Whether other members may stand in a block without a type.
-    """
+    """How a medium stands in a block."""
 
     provider: str
+    """Whose blocks these are."""
     block_type: str | None
+    """The value of `type`. Without one the block is known by its only member, the first key of each
+    payload."""
     kind: ClaimedKind | None
+    """What it claims to be."""
     payloads: tuple[Path, ...]
+    """Where the base64, the data URI or the URL stands, the first choice first."""
     type_name: str | None = None
+    """The member that says the MIME type, if nobody else has it."""
     file_name: str | None = None
+    """The same for the name of the file."""
     may_have_others: bool = False
+    """Whether other members may stand in a block without a type."""
 
 
 def paths(*dotted: str) -> tuple[Path, ...]:

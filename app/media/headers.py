@@ -7,36 +7,23 @@ Durations that do not follow from what can be seen are unknown, never guessed.
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from io import SEEK_CUR, SEEK_END, SEEK_SET, BytesIO
+from typing import TYPE_CHECKING
 
-from PIL import (
-    AvifImagePlugin,
-    BmpImagePlugin,
-    GifImagePlugin,
-    ImageFile,
-    JpegImagePlugin,
-    PngImagePlugin,
-    TiffImagePlugin,
-    WebPImagePlugin,
-)
 from tinytag import TinyTag
 
 from app.media.soundness import without_damaged_chunks
 from app.media.soundness.matroska import ebml_number
 from app.models.resource import DECODED_TYPES, MediaHints
 
-# Pillow's readers themselves and not `Image.open`, which guesses the format and warns, through
-# state that all threads share, about sizes that cost nothing as long as no pixel is decoded.
-_IMAGE_READERS: dict[str, Callable[[BytesIO], ImageFile.ImageFile]] = {
-    "image/avif": AvifImagePlugin.AvifImageFile,
-    "image/bmp": BmpImagePlugin.BmpImageFile,
-    "image/gif": GifImagePlugin.GifImageFile,
-    "image/jpeg": JpegImagePlugin.JpegImageFile,
-    "image/png": PngImagePlugin.PngImageFile,
-    "image/tiff": TiffImagePlugin.TiffImageFile,
-    "image/webp": WebPImagePlugin.WebPImageFile,
-}
+if TYPE_CHECKING:
+    from PIL import ImageFile
+
+_IMAGE_TYPES = frozenset(
+    f"image/{name}" for name in ("avif", "bmp", "gif", "jpeg", "png", "tiff", "webp")
+)
 _MOST_PIXELS = 1 << 30
 _EXIF_ORIENTATION = 0x0112
 _ORIENTATIONS_ON_THE_SIDE = frozenset({5, 6, 7, 8})
@@ -59,23 +46,51 @@ _DEFAULT_TIMESTAMP_SCALE = 1_000_000
 
 def has_known_header(mime_type: str) -> bool:
     """Return whether pixels are read from headers of this type."""
-    return mime_type in _IMAGE_READERS
+    return mime_type in _IMAGE_TYPES
 
 
-def open_image(file: BytesIO, mime_type: str) -> ImageFile.ImageFile | None:
+@cache
+def _image_readers() -> "Mapping[str, Callable[[BytesIO], ImageFile.ImageFile]]":
+    """Load Pillow's readers, which a process that meets no image does without.
+
+    They are used themselves and not `Image.open`, which guesses the format and warns, through state
+    that all threads share, about sizes that cost nothing as long as no pixel is decoded.
+    """
+    from PIL import (  # noqa: PLC0415
+        AvifImagePlugin,
+        BmpImagePlugin,
+        GifImagePlugin,
+        JpegImagePlugin,
+        PngImagePlugin,
+        TiffImagePlugin,
+        WebPImagePlugin,
+    )
+
+    return {
+        "image/avif": AvifImagePlugin.AvifImageFile,
+        "image/bmp": BmpImagePlugin.BmpImageFile,
+        "image/gif": GifImagePlugin.GifImageFile,
+        "image/jpeg": JpegImagePlugin.JpegImageFile,
+        "image/png": PngImagePlugin.PngImageFile,
+        "image/tiff": TiffImagePlugin.TiffImageFile,
+        "image/webp": WebPImagePlugin.WebPImageFile,
+    }
+
+
+def open_image(file: BytesIO, mime_type: str) -> "ImageFile.ImageFile | None":
     """Open an image, only its header read yet; `None` for types that are not decoded.
 
     Raises:
         Exception: Whatever a damaged header runs Pillow's reader into.
     """
-    return _IMAGE_READERS[mime_type](file) if mime_type in DECODED_TYPES else None
+    return _image_readers()[mime_type](file) if mime_type in DECODED_TYPES else None
 
 
 def image_hints(head: bytes, mime_type: str) -> MediaHints:
     """Return the pixels as displayed, a photograph on its side turned; none if they do not show."""
     try:
         # A chunk beside the picture may be damaged, which Pillow would refuse.
-        image = _IMAGE_READERS[mime_type](BytesIO(without_damaged_chunks(head)))
+        image = _image_readers()[mime_type](BytesIO(without_damaged_chunks(head)))
         width, height = image.size
         if mime_type == "image/jpeg":
             orientation = image.getexif().get(_EXIF_ORIENTATION)

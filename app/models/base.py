@@ -4,18 +4,25 @@ JSON values in them are made so that nobody can change them, and changeable copi
 the schema library complains about becomes faults that are safe to answer with.
 """
 
-from collections.abc import Callable, Mapping
+import ast
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import cache
+from itertools import pairwise
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, ValidationError
 from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema
 
 from app.errors import Fault
 from app.models.json_pointer import json_pointer
 
+Count: TypeAlias = Annotated[int, Field(ge=0, le=2**53)]
+"""A number that every client can read exactly: those of JavaScript have 53 bits."""
 JsonData: TypeAlias = Any
 """JSON in Python's own types, or in the unchangeable ones of `frozen`."""
 
@@ -69,6 +76,14 @@ class FrozenModel(BaseModel):
 
     shown_when_null: ClassVar[frozenset[str]] = frozenset()
     """Optional fields that are dumped as null rather than left out."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Describe each field in the words of the docstring below it."""
+        aliases = {name: field.alias or name for name, field in cls.model_fields.items()}
+        return described_by_docstrings(cls, aliases, handler(schema), handler)
 
     def dump(self) -> dict[str, JsonData]:
         """Return the JSON object the model stands for, optional fields without a value left out.
@@ -129,6 +144,46 @@ def _plain(value: object) -> JsonData:
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return thawed(value)
+
+
+def described_by_docstrings(
+    kind: type, members: Mapping[str, str], schema: dict[str, Any], handler: GetJsonSchemaHandler
+) -> dict[str, Any]:
+    """Return the JSON schema of a class, each member described by the docstring below its field.
+
+    Args:
+        kind: The class.
+        members: The names of its members, by those of their fields.
+        schema: Its schema, or a reference to it, which is completed in place.
+        handler: Finds what a reference leads to.
+    """
+    properties = handler.resolve_ref_schema(schema)["properties"]
+    for each in reversed(kind.__mro__):
+        for name, docstring in _field_docstrings(each):
+            if name in members:
+                properties[members[name]]["description"] = docstring
+    return schema
+
+
+def _field_docstrings(kind: type) -> Iterator[tuple[str, str]]:
+    """Yield the names of a class's own fields that have a docstring, each with that on one line."""
+    definition = _definitions(kind.__module__).get(kind.__name__)
+    for field, below in pairwise(definition.body if definition else ()):
+        match field, below:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str(docstring))),
+            ):
+                yield name, " ".join(docstring.split())
+
+
+@cache
+def _definitions(module: str) -> Mapping[str, ast.ClassDef]:
+    """Return the classes of a module of ours by name; it is read when the document is made."""
+    if not module.startswith("app."):
+        return {}
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    return {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
 
 
 def moment_text(moment: datetime) -> str:

@@ -166,30 +166,27 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Turn(Generic[_Item]):
-    """What one side said at once.
-
-    Attributes:
-        role: Who said it; `tool` for the answer to one call.
-        items: In the order in which they are to be read; there may be none.
-        origin: The path the record is read from: `/api/tool-results/…`.
-        seq: The number of the entry in its session, where it is one.
-        calls: What an assistant calls, behind its items.
-        call_id: Which call a tool's turn answers.
-        tool_name: The tool that was called.
-        is_error: Whether the tool failed.
-        structured: `structuredContent` as the record has it, in a tuple of one, since null is a
-            value it may have. It is among the items as well, unless a text there says the same.
-    """
+    """What one side said at once."""
 
     role: TurnRole
+    """Who said it; `tool` for the answer to one call."""
     items: tuple[_Item, ...]
+    """In the order in which they are to be read; there may be none."""
     origin: str = ""
+    """The path the record is read from: `/api/tool-results/…`."""
     seq: int | None = None
+    """The number of the entry in its session, where it is one."""
     calls: tuple[Call, ...] = ()
+    """What an assistant calls, behind its items."""
     call_id: str = ""
+    """Which call a tool's turn answers."""
     tool_name: str = ""
+    """The tool that was called."""
     is_error: bool = False
+    """Whether the tool failed."""
     structured: tuple[JsonValue] | None = None
+    """`structuredContent` as the record has it, in a tuple of one, since null is a value it may
+    have. It is among the items as well, unless a text there says the same."""
 
 
 ComposedTurn: TypeAlias = Turn[Item]

@@ -1,13 +1,11 @@
 """The frontier of a session: how far its history has been evicted to smaller levels."""
 
 from dataclasses import dataclass
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 from pydantic import Field
 
-from app.models.base import WireModel
-
-Through: TypeAlias = Annotated[int, Field(ge=0, le=2**53)]
+from app.models.base import Count, WireModel
 
 
 class Frontier(WireModel):
@@ -20,14 +18,14 @@ class Frontier(WireModel):
     Source: `context`, "A prefix that stays".
     """
 
-    tool_media: Annotated[Through, Field(description="Media in results of tools.")] = 0
-    said_media: Annotated[Through, Field(description="Media in what people said.")] = 0
-    tool_texts: Annotated[Through, Field(description="Long texts in results of tools.")] = 0
-    tool_results: Annotated[Through, Field(description="Results of tools, whole.")] = 0
-    recalled: Annotated[Through, Field(description="What was recalled again and again.")] = 0
-    said_texts: Annotated[Through, Field(description="Long texts in what people said.")] = 0
+    tool_media: Annotated[Count, Field(description="Media in results of tools.")] = 0
+    said_media: Annotated[Count, Field(description="Media in what people said.")] = 0
+    tool_texts: Annotated[Count, Field(description="Long texts in results of tools.")] = 0
+    tool_results: Annotated[Count, Field(description="Results of tools, whole.")] = 0
+    recalled: Annotated[Count, Field(description="What was recalled again and again.")] = 0
+    said_texts: Annotated[Count, Field(description="Long texts in what people said.")] = 0
     orphans: Annotated[
-        tuple[Through, ...],
+        tuple[Count, ...],
         Field(
             max_length=10_000,
             description="The `seq` of answers that keep the call that was written for them.",
@@ -41,16 +39,13 @@ NOTHING_EVICTED = Frontier()
 
 @dataclass(frozen=True, slots=True)
 class StoredFrontier:
-    """A frontier as it is stored under a name.
-
-    Attributes:
-        name: The client's.
-        frontier: How far it has been moved.
-        sent: The hashes of the messages that were rendered with it last, eight bytes each.
-        version: Grows with every change; 0 where nothing is stored yet.
-    """
+    """A frontier as it is stored under a name."""
 
     name: str
+    """The client's."""
     frontier: Frontier = NOTHING_EVICTED
+    """How far it has been moved."""
     sent: bytes = b""
+    """The hashes of the messages that were rendered with it last, eight bytes each."""
     version: int = 0
+    """Grows with every change; 0 where nothing is stored yet."""

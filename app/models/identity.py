@@ -8,9 +8,10 @@ import binascii
 import json
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias
 
 import uuid_utils
+from pydantic import Field
 
 from app.errors import InvalidCursorError
 
@@ -20,6 +21,8 @@ CLIENT_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"
 """Session ids and page ids, which clients choose."""
 CLIENT_ID = re.compile(CLIENT_ID_PATTERN.replace("$", r"\Z"))
 """The same, to be matched."""
+ClientId: TypeAlias = Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
+"""The same, as a member of JSON or a parameter."""
 
 
 def new_id() -> str:

@@ -25,7 +25,7 @@ from pydantic_core import CoreSchema
 from typing_extensions import TypeAliasType
 
 from app.models.base import FrozenModel
-from app.models.identity import CLIENT_ID_PATTERN
+from app.models.identity import ClientId
 from app.models.json_value import AnyJson, JsonValue
 from app.models.page_vectors import Embedding, Timestamps
 from app.models.resource import Damage
@@ -88,7 +88,6 @@ def _level_by_name(value: object) -> Level:
     return level
 
 
-PageId = Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
 Seconds = Annotated[float, Field(ge=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
 Pixels = Annotated[int, Field(ge=1, le=2**31 - 1)]
 ShortText = Annotated[str, Field(max_length=512)]
@@ -116,43 +115,37 @@ class PageFields(FrozenModel):
     # Strict, but for arrays: JSON has no tuples.
     model_config = ConfigDict(strict=True)
 
-    session_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
+    session_id: ClientId | None = None
     modality: Modality = "text"
     page_type: PageType = "artifact"
     mime_type: Annotated[str | None, Field(max_length=255)] = None
     caption: str | None = None
     transcript: str | None = None
-    dimensions: Annotated[
-        tuple[Pixels, Pixels] | None,
-        Field(strict=False, description="Width and height in pixels."),
-    ] = None
+    dimensions: Annotated[tuple[Pixels, Pixels] | None, Field(strict=False)] = None
+    """Width and height in pixels."""
     duration_seconds: Seconds | None = None
     schema_name: ShortText | None = None
     scenes: Annotated[tuple[Scene, ...] | None, Field(strict=False)] = None
-    hint: Annotated[str | None, Field(description="A line for whoever looks for the page.")] = None
+    hint: str | None = None
+    """A line for whoever looks for the page."""
     importance: Annotated[float, Field(ge=0, le=1)] = 0.5
     pinned: bool = False
-    provenance: Annotated[
-        tuple[PageId, ...],
-        Field(strict=False, max_length=MOST_PARENTS, description="Ids of the pages it came from."),
-    ] = ()
+    provenance: Annotated[tuple[ClientId, ...], Field(strict=False, max_length=MOST_PARENTS)] = ()
+    """Ids of the pages it came from."""
     metadata: Annotated[dict[str, Any], Field(default_factory=dict)]
-    compression_level: Annotated[
-        LevelInput, Field(description="The level it is shown at unless another is asked for.")
-    ] = Level.FULL
-    timestamps: Annotated[
-        Timestamps | None,
-        Field(description="When what is said: objects such as `{start, end, text}`, or seconds."),
-    ] = None
-    embedding: Annotated[Embedding | None, Field(description="A vector of the content.")] = None
+    compression_level: LevelInput = Level.FULL
+    """The level it is shown at unless another is asked for."""
+    timestamps: Timestamps | None = None
+    """When what is said: objects such as `{start, end, text}`, or seconds."""
+    embedding: Embedding | None = None
+    """A vector of the content."""
 
 
 class PageMedia(FrozenModel):
     """What is known, by measuring, of the medium a page's content holds or refers to."""
 
-    uri: Annotated[
-        str | None, Field(description="`@blob:…`; null while the medium stays in a data URI.")
-    ]
+    uri: str | None
+    """`@blob:…`; null while the medium stays in a data URI."""
     mime_type: str
     size_bytes: int
     filename: str | None
@@ -225,30 +218,27 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class PageVersion:
-    """One version of a page, ready to be stored.
-
-    Attributes:
-        page_id: The client's id, or one made for it.
-        fields: What the lists filter by is taken from here.
-        version: 1, 2, 3 …
-        descriptor: JSON object of everything but `content`, `last_accessed` and `access_count`; of
-            what is seldom said, only if any of it is there.
-        content: JSON text of the content as it is shown: a moved medium is its reference.
-        body: JSON text of the FULL body, see `Body`; without the value, which is `content`.
-        inline_form: How to write a moved data URI again, byte for byte; `None` if none was moved.
-        digest: SHA-256 of descriptor and content, 64 hex digits.
-        created_at: When the first version was written.
-    """
+    """One version of a page, ready to be stored."""
 
     page_id: str
+    """The client's id, or one made for it."""
     fields: PageFields
+    """What the lists filter by is taken from here."""
     version: int
+    """1, 2, 3 …"""
     descriptor: bytes
+    """JSON object of everything but `content`, `last_accessed` and `access_count`; of what is
+    seldom said, only if any of it is there."""
     content: bytes
+    """JSON text of the content as it is shown: a moved medium is its reference."""
     body: bytes
+    """JSON text of the FULL body, see `Body`; without the value, which is `content`."""
     inline_form: str | None
+    """How to write a moved data URI again, byte for byte; `None` if none was moved."""
     digest: str
+    """SHA-256 of descriptor and content, 64 hex digits."""
     created_at: datetime
+    """When the first version was written."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,57 +30,50 @@ Rung: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
-    """How a record is to be rendered.
-
-    Attributes:
-        accept: MIME types and ranges (`image/*`) that the model can take; `None` for all that the
-            target can.
-        media: The bytes themselves, signed URLs to them, or `@blob:` references.
-        detail: How closely a model is to look at images; `None` is the target's default.
-        max_bytes: The most bytes of media, as they stand in the messages: base64 is counted.
-        max_images: The most images.
-        audience: Whom the messages are for.
-        protocol_version: The revision of MCP that the messages are for.
-        handles: Whether a line behind each stored medium names it for the next call.
-        memory: Of a session: what a message of the system says of its memory, before all others.
-        memory_tokens: About how many tokens the list of pages in it may cost.
-        max_tokens: The most tokens; what is old gives way to smaller levels of itself.
-        evict_batch: How many more than needed go at once; `None` for a quarter of the limit.
-        frontier: How far the history has been evicted before: the name of what is stored of that,
-            or that itself.
-        adaptive: Whether what was recalled again and again gives way last.
-        cache_markers: Whether the messages say, where a target takes such marks, what its provider
-            is to cache.
-    """
+    """How a record is to be rendered."""
 
     accept: tuple[str, ...] | None = None
+    """MIME types and ranges (`image/*`) that the model can take; `None` for all that the target
+    can."""
     media: MediaWish = "inline"
+    """The bytes themselves, signed URLs to them, or `@blob:` references."""
     detail: ImageDetail | None = None
+    """How closely a model is to look at images; `None` is the target's default."""
     max_bytes: int | None = None
+    """The most bytes of media, as they stand in the messages: base64 is counted."""
     max_images: int | None = None
+    """The most images."""
     audience: Audience = "assistant"
+    """Whom the messages are for."""
     protocol_version: McpRevision = "2026-07-28"
+    """The revision of MCP that the messages are for."""
     handles: bool = False
+    """Whether a line behind each stored medium names it for the next call."""
     memory: tuple[MemoryPart, ...] = ()
+    """Of a session: what a message of the system says of its memory, before all others."""
     memory_tokens: int = 1_000
+    """About how many tokens the list of pages in it may cost."""
     max_tokens: int | None = None
+    """The most tokens; what is old gives way to smaller levels of itself."""
     evict_batch: int | None = None
+    """How many more than needed go at once; `None` for a quarter of the limit."""
     frontier: str | Frontier | None = None
+    """How far the history has been evicted before: the name of what is stored of that, or that
+    itself."""
     cache_markers: bool = False
+    """Whether the messages say, where a target takes such marks, what its provider is to cache."""
     adaptive: bool = True
+    """Whether what was recalled again and again gives way last."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostLimits:
-    """What a host takes of one result, beyond what its protocol says.
-
-    Attributes:
-        most_side: The most pixels of the longer side of an image.
-        most_text_chars: How long a text may be that is shown whole.
-    """
+    """What a host takes of one result, beyond what its protocol says."""
 
     most_side: int | None = None
+    """The most pixels of the longer side of an image."""
     most_text_chars: int | None = None
+    """How long a text may be that is shown whole."""
 
 
 NO_LIMITS = HostLimits()

@@ -102,10 +102,14 @@ class ResourceDescriptor(WireModel):
     mime_type: Annotated[str, Field(examples=["video/mp4"])]
     filename: str | None = None
     media_kind: MediaKind | None = None
-    size: Annotated[int, Field(description="Size in bytes.")]
-    digest: Annotated[str, Field(description="`sha-256:` and 64 hex digits.")]
-    width: Annotated[int | None, Field(description="Pixels.")] = None
-    height: Annotated[int | None, Field(description="Pixels.")] = None
+    size: int
+    """Size in bytes."""
+    digest: str
+    """`sha-256:` and 64 hex digits."""
+    width: int | None = None
+    """Pixels."""
+    height: int | None = None
+    """Pixels."""
     duration_seconds: float | None = None
 
 
@@ -157,37 +161,31 @@ def describe(resource: Resource) -> ResourceDescriptor:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Why a medium must not be handed to a model as it is.
-
-    Attributes:
-        code: Stable; a warning of a record and, for what is shown repaired, a loss carry it.
-        detail: For people and models: a sentence.
-        is_repairable: Whether the picture itself is whole, and only what is said beside it is not.
-        is_certain: Whether the bytes say so; nobody here knows how every kind of sound begins, and
-            such a medium is not handed to a model either.
-        hints: Its pixels, where it is repairable: they may have been unknown when it was stored.
-    """
+    """Why a medium must not be handed to a model as it is."""
 
     code: DamageCode
+    """Stable; a warning of a record and, for what is shown repaired, a loss carry it."""
     detail: str
+    """For people and models: a sentence."""
     is_repairable: bool = False
+    """Whether the picture itself is whole, and only what is said beside it is not."""
     is_certain: bool = True
+    """Whether the bytes say so; nobody here knows how every kind of sound begins, and such a medium
+    is not handed to a model either."""
     hints: MediaHints = MediaHints()
+    """Its pixels, where it is repairable: they may have been unknown when it was stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageRecipe:
-    """What an image has to be like.
-
-    Attributes:
-        types: MIME types it may have, the best first; JPEG, PNG, WebP and GIF can be made.
-        most_side: The most pixels of its longer side.
-        most_bytes: The most bytes of the file; base64 is a third longer.
-    """
+    """What an image has to be like."""
 
     types: tuple[str, ...]
+    """MIME types it may have, the best first; JPEG, PNG, WebP and GIF can be made."""
     most_side: int | None = None
+    """The most pixels of its longer side."""
     most_bytes: int | None = None
+    """The most bytes of the file; base64 is a third longer."""
 
     @property
     def key(self) -> str:
@@ -195,6 +193,15 @@ class ImageRecipe:
         types = ",".join(mime_type.removeprefix("image/") for mime_type in self.types)
         bounds = ("-" if bound is None else bound for bound in (self.most_side, self.most_bytes))
         return ";".join((_VERSION, types, *map(str, bounds)))
+
+
+@dataclass(frozen=True, slots=True)
+class FittedImage:
+    """An image that fits a recipe; see `DerivedImage.is_first_picture`."""
+
+    data: bytes
+    mime_type: str
+    is_first_picture: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,8 @@ _UNHEARD = re.compile(
 _HIGHEST_TOWER = 30
 _TOWER = regex.compile(rf"\p{{M}}{{{_HIGHEST_TOWER + 1},}}")
 _PIECE_CHARS = 64 * 1024
+# Of ASCII, a character costs less than 8 bytes of the budget, whatever the words are.
+_AMPLE_CHARS = min(_PIECE_CHARS, _BUDGET_BYTES // 8)
 # The last place at which neither side folds otherwise; sought in so many characters.
 _BREAK_CHARS = 1_024
 _LAST_BREAK = regex.compile(r"(?r)[\s\p{P}\p{Han}\p{Hiragana}\p{Katakana}]")
@@ -172,12 +174,30 @@ def search_words(searchable: SearchableText) -> SearchWords:
 
     Takes about a second for some megabytes: call it in a thread.
     """
+    texts = (*searchable.heading, *searchable.text)
+    if all(map(str.isascii, texts)) and sum(map(len, texts)) <= _AMPLE_CHARS:
+        return _words_of_short(searchable)
     budget = _Budget()
     return SearchWords(
         heading=_join(searchable.heading, budget),
         text=_join(searchable.text, budget),
         stems=" ".join(budget.stems),
     )
+
+
+def _words_of_short(searchable: SearchableText) -> SearchWords:
+    """Return the words of ASCII texts that all fit: most results are such, and it is their cost."""
+    known: dict[str, None] = {}
+
+    def joined(texts: Iterable[str]) -> str:
+        found = (_ASCII_WORD.findall(text.lower()) for text in texts)
+        split = [[word[:LONGEST_WORD_CHARS] for word in words] for words in found]
+        known.update(dict.fromkeys(word for words in split for word in words))
+        return f" {TEXT_BREAK} ".join(" ".join(words) for words in split if words)
+
+    heading, text = joined(searchable.heading), joined(searchable.text)
+    stems = dict.fromkeys(stemmed for word in known if (stemmed := stem(word)) != word)
+    return SearchWords(heading, text, " ".join(stems))
 
 
 def stems_of(words: Iterable[str], *, most_bytes: int) -> str:
@@ -227,7 +247,7 @@ def parse_search(text: str) -> SearchQuery:
             "There is no word to search for. Send letters or digits of any script; `word*` finds "
             'words that begin so, and "two words" a phrase.'
         )
-    asked = [term for term in terms if term.is_quoted or _asked_for(term.words)]
+    asked = [term for term in terms if term.is_quoted or not COMMON_WORDS.issuperset(term.words)]
     return SearchQuery(tuple(asked or terms))
 
 
@@ -246,10 +266,6 @@ def _parts(words: Sequence[str]) -> Iterator[SearchTerm]:
                 yield SearchTerm((word,))
         elif following and is_continuous(following) and len(words) > _PAIR_WORDS:
             yield SearchTerm((word, following))
-
-
-def _asked_for(words: Iterable[str]) -> list[str]:
-    return [word for word in words if word not in COMMON_WORDS]
 
 
 def is_continuous(word: str) -> bool:

@@ -30,36 +30,33 @@ class WaitingEntry:
 
 @dataclass(frozen=True, slots=True)
 class EntrySource:
-    """Where the words of something come from, and where it stands.
-
-    Attributes:
-        kind: What it is.
-        entry_id: Its id.
-        session_id: The session it is in; of a file, the first of those that refer to it.
-        seq: Its number in the history of the session.
-        created_at: When it was written.
-        name: Of a tool, or of a file.
-        call_id: Which call a tool result or a message answers.
-        mime_type: Of a file.
-        other_sessions: Of a file: the others that refer to it.
-        contents: The JSON of its record, as much as is read of it.
-        is_cut: Whether some of that is missing.
-        is_found: Whether it is found at all: a page that was faulted into a history is found as
-            itself, and a file that was made of another one as that.
-    """
+    """Where the words of something come from, and where it stands."""
 
     kind: IndexedKind
+    """What it is."""
     entry_id: str
+    """Its id."""
     session_id: str | None
+    """The session it is in; of a file, the first of those that refer to it."""
     seq: int | None
+    """Its number in the history of the session."""
     created_at: datetime
+    """When it was written."""
     name: str | None = None
+    """Of a tool, or of a file."""
     call_id: str | None = None
+    """Which call a tool result or a message answers."""
     mime_type: str | None = None
+    """Of a file."""
     other_sessions: tuple[str, ...] = ()
+    """Of a file: the others that refer to it."""
     contents: tuple[bytes, ...] = ()
+    """The JSON of its record, as much as is read of it."""
     is_cut: bool = False
+    """Whether some of that is missing."""
     is_found: bool = True
+    """Whether it is found at all: a page that was faulted into a history is found as itself, and a
+    file that was made of another one as that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,12 @@ from app.models.json_value import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool as a model is told of it.
-
-    Attributes:
-        name: What a model calls it by.
-        description: What it does, in words a small model follows.
-        parameters: A strict JSON Schema: every property is required, no others are taken, and
-            what may be left out may be null.
-    """
+    """A tool as a model is told of it."""
 
     name: str
+    """What a model calls it by."""
     description: str
+    """What it does, in words a small model follows."""
     parameters: Mapping[str, JsonValue]
+    """A strict JSON Schema: every property is required, no others are taken, and what may be left
+    out may be null."""

@@ -21,10 +21,10 @@ _BESIDE = ("annotations", "uri", "name", "_meta")
 class PartBase(WireModel):
     """What every part may carry beside its content, absent when empty."""
 
-    annotations: Annotated[
-        dict[str, Any] | None, Field(description="MCP annotations (audience, priority), kept.")
-    ] = None
-    uri: Annotated[str | None, Field(description="Where the tool says the part is from.")] = None
+    annotations: dict[str, Any] | None = None
+    """MCP annotations (audience, priority), kept."""
+    uri: str | None = None
+    """Where the tool says the part is from."""
     name: str | None = None
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
 
@@ -85,20 +85,17 @@ class ToolResultMeta(WireModel):
     tool_name: str
     tool_call_id: str
     success: bool
-    structured_content: Annotated[
-        Any, Field(description="MCP structuredContent: any JSON value, media replaced by `@blob:`.")
-    ] = None
-    display: Annotated[Any, Field(description="The tool's own hint for a user interface.")] = None
+    structured_content: Any = None
+    """MCP structuredContent: any JSON value, media replaced by `@blob:`."""
+    display: Any = None
+    """The tool's own hint for a user interface."""
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     warnings: tuple[ToolResultWarning, ...] | None = None
     declared_mime_type: Annotated[
-        dict[str, str] | None,
-        Field(
-            description="Claims the bytes do not bear out: the part's JSON pointer in the record, "
-            "and the MIME type the tool had claimed for it.",
-            examples=[{"/parts/0": "image/png"}],
-        ),
+        dict[str, str] | None, Field(examples=[{"/parts/0": "image/png"}])
     ] = None
+    """Claims the bytes do not bear out: the part's JSON pointer in the record, and the MIME type
+    the tool had claimed for it."""
 
 
 class SanitizedToolResult(WireModel):

@@ -15,24 +15,21 @@ LimitOfMedia: TypeAlias = Literal["types", "addresses", "most_base64", "most_sid
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule.
-
-    Attributes:
-        demands: What a history has to be like: a sentence.
-        fix: What is done where it is not: a sentence.
-        source: Who demands it.
-        limit: Which number or list of a target's rule for a class of media it is about, if any.
-        reason: What the account of the loss says, where that is the same each time.
-        is_fault: Whether breaking it makes a history wrong. The rest is lost on the way from one
-            dialect to another, and nobody's fault.
-    """
+    """One rule."""
 
     demands: str
+    """What a history has to be like: a sentence."""
     fix: str
+    """What is done where it is not: a sentence."""
     source: str
+    """Who demands it."""
     limit: LimitOfMedia | None = None
+    """Which number or list of a target's rule for a class of media it is about, if any."""
     reason: str = ""
+    """What the account of the loss says, where that is the same each time."""
     is_fault: bool = True
+    """Whether breaking it makes a history wrong. The rest is lost on the way from one dialect to
+    another, and nobody's fault."""
 
 
 _EVERYBODY = "every provider"

@@ -3,24 +3,20 @@
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi import Header, Path, Query, Response
 
 from app.errors import (
     ConflictError,
-    InvalidCursorError,
-    InvalidPayloadError,
     NotFoundError,
     PreconditionFailedError,
 )
-from app.http.api_route import ApiRoute
+from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
-from app.http.openapi import json_body
-from app.http.parameters import WRITE_FAULTS, CursorQuery, IfMatchHeader, LimitQuery
-from app.http.problem_types import problem_responses
-from app.http.record_responses import answer_page, answer_record, answer_written, read_responses
+from app.http.parameters import CursorQuery, IfMatchHeader, LimitQuery
+from app.http.record_responses import answer_page, answer_record, answer_written
 from app.wire.resources import AliasDraft, AliasPage, AliasRecord, alias_record
 
-router = APIRouter(prefix="/api/aliases", tags=["aliases"], route_class=ApiRoute)
+router = ApiRouter("/api/aliases", "aliases")
 
 AliasPath = Annotated[
     str,
@@ -36,11 +32,7 @@ IfNoneMatchHeader = Annotated[
 ]
 
 
-@router.get(
-    "",
-    response_model=AliasPage,
-    responses=read_responses(InvalidCursorError, InvalidPayloadError),
-)
+@router.lists("", AliasPage)
 async def list_aliases(
     call: CallDep, uri: UriQuery = None, limit: LimitQuery = 50, cursor: CursorQuery = None
 ) -> Response:
@@ -51,7 +43,7 @@ async def list_aliases(
     return answer_page(call.request, map(alias_record, listed), next_cursor)
 
 
-@router.get("/{alias}", response_model=AliasRecord, responses=read_responses(NotFoundError))
+@router.reads("/{alias}", AliasRecord, NotFoundError)
 async def get_alias(call: CallDep, alias: AliasPath) -> Response:
     """Read which resource an alias names, with its descriptor."""
     return answer_record(
@@ -59,15 +51,14 @@ async def get_alias(call: CallDep, alias: AliasPath) -> Response:
     )
 
 
-@router.put(
+@router.writes(
+    "PUT",
     "/{alias}",
-    status_code=201,
-    response_model=AliasRecord,
-    openapi_extra=json_body(AliasDraft),
-    responses={
-        200: {"model": AliasRecord, "description": "It was there, or names another one now."},
-        **problem_responses(ConflictError, PreconditionFailedError, *WRITE_FAULTS),
-    },
+    AliasRecord,
+    ConflictError,
+    PreconditionFailedError,
+    body=AliasDraft,
+    known="It was there, or names another one now.",
 )
 async def put_alias(
     call: CallDep,
@@ -96,11 +87,7 @@ async def put_alias(
     )
 
 
-@router.delete(
-    "/{alias}",
-    status_code=204,
-    responses=problem_responses(NotFoundError, PreconditionFailedError),
-)
+@router.removes("/{alias}", NotFoundError, PreconditionFailedError)
 async def delete_alias(call: CallDep, alias: AliasPath, if_match: IfMatchHeader = None) -> None:
     """Remove an alias; the resource stays, and so do interactions that were written with it."""
     condition = call.condition()

@@ -2,29 +2,22 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from app.errors import NotFoundError
-from app.http.api_route import ApiRoute
+from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
-from app.http.openapi import json_body
-from app.http.parameters import WRITE_FAULTS
-from app.http.problem_types import problem_responses
+from app.http.parameters import MaxTokensQuery
 from app.http.record_responses import rendered_response
 from app.services.doctor.doctor import DoctorQuery
 from app.services.doctor.histories import Dialect
 from app.wire.doctor import Diagnosis, Examination
-from app.wire.renders import MAX_TOKENS, Target
+from app.wire.renders import Target
 
-router = APIRouter(prefix="/api", tags=["doctor"], route_class=ApiRoute)
+router = ApiRouter("/api", "doctor")
 
 
-@router.post(
-    "/doctor",
-    response_model=Diagnosis,
-    openapi_extra=json_body(Examination),
-    responses=problem_responses(NotFoundError, *WRITE_FAULTS),
-)
+@router.writes("POST", "/doctor", Diagnosis, NotFoundError, body=Examination)
 async def examine_history(
     call: CallDep,
     target: Annotated[
@@ -38,9 +31,7 @@ async def examine_history(
         Dialect | None,
         Query(description="What the history is meant to be in; what most of it is by default."),
     ] = None,
-    max_tokens: Annotated[
-        int | None, Query(alias="maxTokens", ge=0, le=2**53, description=MAX_TOKENS)
-    ] = None,
+    max_tokens: MaxTokensQuery = None,
 ) -> Response:
     """Find what is wrong with a history of any dialect, and heal it.
 

@@ -2,37 +2,31 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from app.errors import (
     ConflictError,
-    InvalidCursorError,
     InvalidPayloadError,
     MissingAttachmentError,
     NotFoundError,
     PreconditionFailedError,
 )
-from app.http.api_route import ApiRoute
+from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
-from app.http.openapi import json_body
 from app.http.parameters import (
-    WRITE_FAULTS,
     CursorQuery,
     IdempotencyKeyHeader,
     IfMatchHeader,
     LimitQuery,
     SessionIdPath,
 )
-from app.http.problem_types import problem_responses
-from app.http.record_responses import answer_page, answer_record, answer_written, read_responses
+from app.http.record_responses import answer_page, answer_record, answer_written
 from app.models.interaction import ChatMessage, InputKind
 from app.services.sessions.interaction_requests import InteractionDraft
 from app.services.sessions.interactions import ShownInteraction
 from app.wire.history import InteractionPage, InteractionRecord, interaction_record
 
-router = APIRouter(
-    prefix="/api/sessions/{session_id}/interactions", tags=["interactions"], route_class=ApiRoute
-)
+router = ApiRouter("/api/sessions/{session_id}/interactions", "interactions")
 
 AttachmentsQuery = Annotated[
     Literal["known", "any"],
@@ -40,15 +34,15 @@ AttachmentsQuery = Annotated[
 ]
 
 
-@router.post(
+@router.writes(
+    "POST",
     "",
-    status_code=201,
-    response_model=InteractionRecord,
-    openapi_extra=json_body(InteractionDraft),
-    responses={
-        200: {"model": InteractionRecord, "description": "The same request, answered before."},
-        **problem_responses(NotFoundError, ConflictError, MissingAttachmentError, *WRITE_FAULTS),
-    },
+    InteractionRecord,
+    NotFoundError,
+    ConflictError,
+    MissingAttachmentError,
+    body=InteractionDraft,
+    known="The same request, answered before.",
 )
 async def create_interaction(
     call: CallDep,
@@ -78,11 +72,7 @@ async def create_interaction(
     )
 
 
-@router.get(
-    "",
-    response_model=InteractionPage,
-    responses=read_responses(InvalidCursorError, NotFoundError, InvalidPayloadError),
-)
+@router.lists("", InteractionPage, NotFoundError)
 async def list_interactions(
     call: CallDep,
     session_id: SessionIdPath,
@@ -99,11 +89,7 @@ async def list_interactions(
     return answer_page(call.request, map(_record, page), next_cursor)
 
 
-@router.get(
-    "/{interaction_id}",
-    response_model=InteractionRecord,
-    responses=read_responses(NotFoundError, InvalidPayloadError),
-)
+@router.reads("/{interaction_id}", InteractionRecord, NotFoundError, InvalidPayloadError)
 async def get_interaction(
     call: CallDep, session_id: SessionIdPath, interaction_id: str
 ) -> Response:
@@ -114,13 +100,14 @@ async def get_interaction(
     )
 
 
-@router.put(
+@router.writes(
+    "PUT",
     "/{interaction_id}/output",
-    response_model=InteractionRecord,
-    openapi_extra=json_body(ChatMessage),
-    responses=problem_responses(
-        NotFoundError, ConflictError, PreconditionFailedError, *WRITE_FAULTS
-    ),
+    InteractionRecord,
+    NotFoundError,
+    ConflictError,
+    PreconditionFailedError,
+    body=ChatMessage,
 )
 async def set_interaction_output(
     call: CallDep, session_id: SessionIdPath, interaction_id: str, if_match: IfMatchHeader = None

@@ -3,24 +3,20 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import Path, Request, Response
 
 from app.errors import (
     ConflictError,
-    InvalidCursorError,
-    InvalidPayloadError,
     NotFoundError,
     PayloadTooLargeError,
 )
-from app.http.api_route import ApiRoute
+from app.http.api_router import RECORD_ERRORS, ApiRouter
 from app.http.authenticate import authenticate
 from app.http.calls import CallDep
 from app.http.conditions import strong_etag
 from app.http.dependencies import container_of
-from app.http.openapi import json_body
 from app.http.parameters import (
     LARGEST_SEQ,
-    WRITE_FAULTS,
     AfterSeqQuery,
     CursorQuery,
     HistoryMediaQuery,
@@ -29,22 +25,18 @@ from app.http.parameters import (
     Parameters,
     SessionIdPath,
 )
-from app.http.problem_types import problem_responses
 from app.http.record_responses import (
     answer_listed,
     answer_record,
     answer_written,
     next_link,
-    read_responses,
     rendered_response,
 )
 from app.http.response_memory import held_answer
 from app.services.sessions.messages import HistoryMessageDraft
 from app.wire.history import HistoryEntry, HistoryMessage, MessagePage, history_entry
 
-router = APIRouter(
-    prefix="/api/sessions/{session_id}/messages", tags=["sessions"], route_class=ApiRoute
-)
+router = ApiRouter("/api/sessions/{session_id}/messages", "sessions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +48,7 @@ class _Asked(Parameters):
     after: AfterSeqQuery = None
 
 
-@router.get(
-    "",
-    dependencies=_Asked.documented(),
-    response_model=MessagePage,
-    responses=read_responses(
-        InvalidCursorError, NotFoundError, PayloadTooLargeError, InvalidPayloadError
-    ),
-)
+@router.lists("", MessagePage, NotFoundError, PayloadTooLargeError, asked=_Asked)
 async def list_messages(request: Request) -> Response:
     """Replay a session: everything written to it in the order of `seq`, each as it was written.
 
@@ -97,15 +82,14 @@ async def list_messages(request: Request) -> Response:
     )
 
 
-@router.post(
+@router.writes(
+    "POST",
     "",
-    status_code=201,
-    response_model=HistoryMessage,
-    openapi_extra=json_body(HistoryMessageDraft),
-    responses={
-        200: {"model": HistoryMessage, "description": "The same message, appended before."},
-        **problem_responses(NotFoundError, ConflictError, *WRITE_FAULTS),
-    },
+    HistoryMessage,
+    NotFoundError,
+    ConflictError,
+    body=HistoryMessageDraft,
+    known="The same message, appended before.",
 )
 async def append_message(
     call: CallDep, session_id: SessionIdPath, idempotency_key: IdempotencyKeyHeader = None
@@ -127,11 +111,7 @@ async def append_message(
     )
 
 
-@router.get(
-    "/{seq}",
-    response_model=HistoryEntry,
-    responses=read_responses(NotFoundError, PayloadTooLargeError, InvalidPayloadError),
-)
+@router.reads("/{seq}", HistoryEntry, *RECORD_ERRORS)
 async def get_message(
     call: CallDep,
     session_id: SessionIdPath,

@@ -6,6 +6,7 @@ from app.errors import StoreFullError, StoreMisconfiguredError, StoreUnavailable
 from app.http.api_route import ApiRoute
 from app.http.authenticate import get_project
 from app.http.dependencies import ContainerDep
+from app.http.openapi import PLAIN_TEXT
 from app.http.problem_types import problem_responses
 from app.version import VERSION
 from app.wire.health import Health, Readiness, Version
@@ -51,7 +52,7 @@ router.add_api_route(
 @router.get(
     "/metrics",
     response_class=Response,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    responses={200: {"content": PLAIN_TEXT}},
 )
 async def get_metrics(container: ContainerDep) -> Response:
     """Return metrics in Prometheus' text format."""

@@ -12,14 +12,13 @@ from app.errors import (
     FetchesBusyError,
     InvalidPayloadError,
     NotFoundError,
-    PayloadTooLargeError,
     PreconditionFailedError,
     RangeNotSatisfiableError,
     ServiceError,
     UpstreamError,
     UpstreamTimeoutError,
 )
-from app.http.api_route import ApiRoute
+from app.http.api_router import RECORD_ERRORS, WRITE_FAULTS, ApiRouter
 from app.http.authenticate import authenticate
 from app.http.bodies import read_small_json
 from app.http.calls import CallDep
@@ -27,16 +26,10 @@ from app.http.content_headers import REVALIDATE
 from app.http.content_response import ContentToSend, content_response
 from app.http.dependencies import container_of
 from app.http.openapi import (
-    BINARY,
-    CONTENT_CONDITIONS,
-    CONTENT_HEADERS,
-    CONTENT_RANGES,
-    RANGE_HEADERS,
     json_body,
 )
 from app.http.openapi_schemas import reference
 from app.http.parameters import (
-    WRITE_FAULTS,
     BlocksOptionsDep,
     FaultedIdPath,
     FormQuery,
@@ -51,7 +44,6 @@ from app.http.problem_types import problem_responses
 from app.http.record_responses import (
     answer_record,
     answer_written,
-    read_responses,
     rendered_response,
     sent_json,
 )
@@ -62,11 +54,9 @@ from app.services.pages.requests import RepresentationDraft
 from app.wire.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage, level_record
 from app.wire.problem import PROBLEM_MEDIA_TYPE, PageFaultProblem, PageFaultRefusal
 
-router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=ApiRoute)
+router = ApiRouter("/api/pages", "pages")
 
-_READ_FAULTS = read_responses(NotFoundError, PayloadTooLargeError, InvalidPayloadError)
-
-_DOWNLOAD_FAULTS = read_responses(
+_DOWNLOAD_ERRORS = (
     NotFoundError,
     ConflictError,
     RangeNotSatisfiableError,
@@ -92,7 +82,7 @@ class _Faulted(Parameters):
     form: FormQuery = None
 
 
-@router.get("/{page_id}/content", response_model=PageContent, responses=_READ_FAULTS)
+@router.reads("/{page_id}/content", PageContent, *RECORD_ERRORS)
 async def get_page_content(
     call: CallDep, page_id: PageIdPath, level: LevelQuery, media: MediaQuery = "inline"
 ) -> Response:
@@ -105,7 +95,7 @@ async def get_page_content(
     return rendered_response(call.request, content)
 
 
-@router.get("/{page_id}/blocks", response_model=PageBlocksRecord, responses=_READ_FAULTS)
+@router.reads("/{page_id}/blocks", PageBlocksRecord, *RECORD_ERRORS)
 async def get_page_blocks(
     call: CallDep,
     page_id: PageIdPath,
@@ -162,27 +152,11 @@ odd_ids_router.add_api_route(
 )
 
 
-# HEAD is a route of its own: on one route with GET, both would carry one operation id.
-@router.get(
+@router.sends(
     "/{page_id}/download",
-    name="download_page",
-    response_class=Response,
-    openapi_extra={"parameters": [*CONTENT_CONDITIONS, *CONTENT_RANGES]},
-    responses={
-        200: {"description": "The file.", "content": BINARY, "headers": CONTENT_HEADERS},
-        206: {"description": "The asked ranges.", "content": BINARY, "headers": RANGE_HEADERS},
-        **_DOWNLOAD_FAULTS,
-    },
-)
-@router.head(
-    "/{page_id}/download",
-    name="head_page_download",
-    response_class=Response,
-    openapi_extra={"parameters": [*CONTENT_CONDITIONS]},
-    responses={
-        200: {"description": "The headers of the file.", "headers": CONTENT_HEADERS},
-        **_DOWNLOAD_FAULTS,
-    },
+    "file",
+    *_DOWNLOAD_ERRORS,
+    names=("download_page", "head_page_download"),
 )
 async def download_page(call: CallDep, page_id: PageIdPath, level: LevelQuery) -> Response:
     """Download a page as a file, by default its FULL level.
@@ -214,11 +188,7 @@ async def download_page(call: CallDep, page_id: PageIdPath, level: LevelQuery) -
     return answer if file.held is None else CountedResponse(answer, file.held)
 
 
-@router.get(
-    "/{page_id}/representations/{level}",
-    response_model=PageLevelRecord,
-    responses=_READ_FAULTS,
-)
+@router.reads("/{page_id}/representations/{level}", PageLevelRecord, *RECORD_ERRORS)
 async def get_page_representation(call: CallDep, page_id: PageIdPath, level: LevelPath) -> Response:
     """Read one level as it is stored, and whether it was stored, supplied or derived."""
     representation = await call.container.page_reading.representation(
@@ -227,14 +197,15 @@ async def get_page_representation(call: CallDep, page_id: PageIdPath, level: Lev
     return answer_record(call.request, level_record(page_id, representation))
 
 
-@router.put(
+@router.writes(
+    "PUT",
     "/{page_id}/representations/{level}",
-    response_model=PageLevelRecord,
-    openapi_extra=json_body(RepresentationDraft),
-    responses={
-        201: {"model": PageLevelRecord, "description": "The level was not supplied before."},
-        **problem_responses(NotFoundError, ConflictError, PreconditionFailedError, *WRITE_FAULTS),
-    },
+    PageLevelRecord,
+    NotFoundError,
+    ConflictError,
+    PreconditionFailedError,
+    body=RepresentationDraft,
+    new="The level was not supplied before.",
 )
 async def put_page_representation(
     call: CallDep, page_id: PageIdPath, level: LevelPath, if_match: IfMatchHeader = None
@@ -255,12 +226,12 @@ async def put_page_representation(
     )
 
 
-@router.delete(
+@router.removes(
     "/{page_id}/representations/{level}",
-    status_code=204,
-    responses=problem_responses(
-        NotFoundError, ConflictError, PreconditionFailedError, InvalidPayloadError
-    ),
+    NotFoundError,
+    ConflictError,
+    PreconditionFailedError,
+    InvalidPayloadError,
 )
 async def delete_page_representation(
     call: CallDep, page_id: PageIdPath, level: LevelPath, if_match: IfMatchHeader = None

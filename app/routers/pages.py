@@ -3,24 +3,21 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 
 from app.errors import (
     ConflictError,
-    InvalidCursorError,
     InvalidPayloadError,
     NotFoundError,
-    PayloadTooLargeError,
     PreconditionFailedError,
 )
-from app.http.api_route import ApiRoute
+from app.http.api_router import RECORD_ERRORS, ApiRouter
 from app.http.authenticate import authenticate
 from app.http.calls import CallDep
 from app.http.conditions import strong_etag
 from app.http.dependencies import container_of
 from app.http.openapi import json_body
 from app.http.parameters import (
-    WRITE_FAULTS,
     CursorQuery,
     IdempotencyKeyHeader,
     IfMatchHeader,
@@ -32,13 +29,11 @@ from app.http.parameters import (
     SearchFiltersDep,
     SearchTextQuery,
 )
-from app.http.problem_types import problem_responses
 from app.http.record_responses import (
     answer_page,
     answer_record,
     answer_text,
     answer_written,
-    read_responses,
     rendered_response,
     wants_text,
 )
@@ -58,7 +53,7 @@ from app.wire.pages import (
 
 _BY_ACCEPT = {"Vary": "Accept"}
 
-router = APIRouter(prefix="/api/pages", tags=["pages"], route_class=ApiRoute)
+router = ApiRouter("/api/pages", "pages")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +65,14 @@ class _Asked(Parameters):
     ] = "reference"
 
 
-@router.post(
+@router.writes(
+    "POST",
     "",
-    status_code=201,
-    response_model=PageRecord,
-    openapi_extra=json_body(PageDraft),
-    responses={
-        200: {"model": PageRecord, "description": "The same request, answered before."},
-        **problem_responses(NotFoundError, ConflictError, *WRITE_FAULTS),
-    },
+    PageRecord,
+    NotFoundError,
+    ConflictError,
+    body=PageDraft,
+    known="The same request, answered before.",
 )
 async def create_page(call: CallDep, idempotency_key: IdempotencyKeyHeader = None) -> Response:
     """Create a page. It is given an id, unless it brings one that no page has yet.
@@ -93,13 +87,7 @@ async def create_page(call: CallDep, idempotency_key: IdempotencyKeyHeader = Non
     return _written(call.request, written)
 
 
-@router.post(
-    "/bulk",
-    status_code=201,
-    response_model=CreatedPages,
-    openapi_extra=json_body(PageBatch),
-    responses=problem_responses(ConflictError, *WRITE_FAULTS),
-)
+@router.writes("POST", "/bulk", CreatedPages, ConflictError, body=PageBatch, status_code=201)
 async def create_pages(call: CallDep) -> Response:
     """Create up to 1,000 pages in one transaction: all of them, or none.
 
@@ -110,11 +98,7 @@ async def create_pages(call: CallDep) -> Response:
     return Response(body, status_code=201, media_type="application/json")
 
 
-@router.get(
-    "",
-    response_model=PageList,
-    responses=read_responses(InvalidCursorError, InvalidPayloadError),
-)
+@router.lists("", PageList)
 async def list_pages(
     call: CallDep, filters: PageFiltersDep, limit: LimitQuery = 50, cursor: CursorQuery = None
 ) -> Response:
@@ -125,11 +109,7 @@ async def list_pages(
     return answer_page(call.request, map(page_summary, found), next_cursor)
 
 
-@router.get(
-    "/search",
-    response_model=SearchHits,
-    responses=read_responses(InvalidCursorError, InvalidPayloadError),
-)
+@router.lists("/search", SearchHits)
 async def search_pages(
     call: CallDep,
     filters: SearchFiltersDep,
@@ -150,26 +130,13 @@ async def search_pages(
     return answer_page(call.request, items, next_cursor)
 
 
-# HEAD is a route of its own: on one route with GET, both would carry one operation id.
-@router.get(
+@router.reads(
     "/{page_id}",
-    name="get_page",
-    dependencies=_Asked.documented(),
-    response_model=PageRecord,
-    responses={
-        200: {
-            "content": {"text/plain": {"schema": {"type": "string"}}},
-            "description": "The page; for people, with `Accept: text/plain`.",
-        },
-        **read_responses(NotFoundError, PayloadTooLargeError, InvalidPayloadError),
-    },
-)
-@router.head(
-    "/{page_id}",
-    name="head_page",
-    dependencies=_Asked.documented(),
-    response_class=Response,
-    responses=read_responses(NotFoundError, PayloadTooLargeError, InvalidPayloadError),
+    PageRecord,
+    *RECORD_ERRORS,
+    asked=_Asked,
+    text="The page; for people, with `Accept: text/plain`.",
+    with_head=True,
 )
 async def get_page(request: Request) -> Response:
     """Read a page. Its ETag stands for everything but the access counters."""
@@ -187,14 +154,13 @@ async def get_page(request: Request) -> Response:
     )
 
 
-@router.put(
+@router.writes(
+    "PUT",
     "/{page_id}",
-    response_model=PageRecord,
-    openapi_extra=json_body(PageDraft),
-    responses={
-        201: {"model": PageRecord, "description": "The page was created."},
-        **problem_responses(PreconditionFailedError, *WRITE_FAULTS),
-    },
+    PageRecord,
+    PreconditionFailedError,
+    body=PageDraft,
+    new="The page was created.",
 )
 async def put_page(
     call: CallDep,
@@ -213,13 +179,14 @@ async def put_page(
     return _written(call.request, written)
 
 
-@router.patch(
+@router.writes(
+    "PATCH",
     "/{page_id}",
-    response_model=PageRecord,
+    PageRecord,
+    NotFoundError,
+    ConflictError,
+    PreconditionFailedError,
     openapi_extra=json_body(PagePatch, media_type="application/merge-patch+json"),
-    responses=problem_responses(
-        NotFoundError, ConflictError, PreconditionFailedError, *WRITE_FAULTS
-    ),
 )
 async def patch_page(
     call: CallDep, page_id: PageIdPath, if_match: IfMatchHeader = None
@@ -234,12 +201,8 @@ async def patch_page(
     return _written(call.request, written)
 
 
-@router.delete(
-    "/{page_id}",
-    status_code=204,
-    responses=problem_responses(
-        NotFoundError, ConflictError, PreconditionFailedError, InvalidPayloadError
-    ),
+@router.removes(
+    "/{page_id}", NotFoundError, ConflictError, PreconditionFailedError, InvalidPayloadError
 )
 async def delete_page(call: CallDep, page_id: PageIdPath, if_match: IfMatchHeader = None) -> None:
     """Delete a page with its levels. What a session's history says of it stays."""

@@ -1,26 +1,18 @@
 """`/api/resolve`: content in the place of references, for the arguments of the next tool call."""
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from app.errors import NotFoundError
-from app.http.api_route import ApiRoute
+from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
-from app.http.openapi import json_body
-from app.http.parameters import WRITE_FAULTS
-from app.http.problem_types import problem_responses
 from app.http.record_responses import rendered_response
 from app.services.resources.references import ResolveRequest
 from app.wire.resources import ResolvedArguments
 
-router = APIRouter(prefix="/api", tags=["references"], route_class=ApiRoute)
+router = ApiRouter("/api", "references")
 
 
-@router.post(
-    "/resolve",
-    response_model=ResolvedArguments,
-    openapi_extra=json_body(ResolveRequest),
-    responses=problem_responses(NotFoundError, *WRITE_FAULTS),
-)
+@router.writes("POST", "/resolve", ResolvedArguments, NotFoundError, body=ResolveRequest)
 async def resolve_references(call: CallDep) -> Response:
     """Replace `@blob:` references anywhere in a JSON value by what they stand for.
 

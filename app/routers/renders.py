@@ -2,14 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
-from app.errors import ConflictError, InvalidPayloadError, NotFoundError, PayloadTooLargeError
-from app.http.api_route import ApiRoute
+from app.errors import ConflictError, NotFoundError
+from app.http.api_router import RECORD_ERRORS, ApiRouter
 from app.http.calls import CallDep
-from app.http.openapi import json_body
 from app.http.parameters import (
-    WRITE_FAULTS,
     LevelQuery,
     PageIdPath,
     PageRenderWishDep,
@@ -17,15 +15,13 @@ from app.http.parameters import (
     SessionIdPath,
     SessionRenderWishDep,
 )
-from app.http.problem_types import problem_responses
-from app.http.record_responses import answer_record, read_responses, rendered_response
+from app.http.record_responses import answer_record, rendered_response
+from app.models.base import Count
 from app.services.renders.queries import RenderQuery
 from app.wire.renders import SINCE, RenderedRecord, RenderRequest, SessionRenderRequest
 from app.wire.working_sets import WorkingSet
 
-router = APIRouter(prefix="/api", tags=["renderings"], route_class=ApiRoute)
-
-_READ_FAULTS = read_responses(NotFoundError, PayloadTooLargeError, InvalidPayloadError)
+router = ApiRouter("/api", "renderings")
 
 ToolCallIdQuery = Annotated[
     str | None,
@@ -37,22 +33,16 @@ ToolCallIdQuery = Annotated[
     ),
 ]
 UpToQuery = Annotated[
-    int | None,
+    Count | None,
     Query(
         alias="upTo",
-        ge=0,
-        le=2**53,
         description="Render as if the entry with this `seq` were the last one: an earlier turn.",
     ),
 ]
-SinceQuery = Annotated[int, Query(ge=0, le=2**53, description=SINCE)]
+SinceQuery = Annotated[Count, Query(description=SINCE)]
 
 
-@router.get(
-    "/tool-results/{tool_result_id}/render",
-    response_model=RenderedRecord,
-    responses=_READ_FAULTS,
-)
+@router.reads("/tool-results/{tool_result_id}/render", RenderedRecord, *RECORD_ERRORS)
 async def render_tool_result(call: CallDep, tool_result_id: str, wish: RenderWishDep) -> Response:
     """Render a tool result for a model, as the answer to its call.
 
@@ -63,7 +53,7 @@ async def render_tool_result(call: CallDep, tool_result_id: str, wish: RenderWis
     return rendered_response(call.request, body)
 
 
-@router.get("/pages/{page_id}/render", response_model=RenderedRecord, responses=_READ_FAULTS)
+@router.reads("/pages/{page_id}/render", RenderedRecord, *RECORD_ERRORS)
 async def render_page(
     call: CallDep,
     page_id: PageIdPath,
@@ -78,7 +68,7 @@ async def render_page(
     return rendered_response(call.request, body)
 
 
-@router.get("/sessions/{session_id}/render", response_model=RenderedRecord, responses=_READ_FAULTS)
+@router.reads("/sessions/{session_id}/render", RenderedRecord, *RECORD_ERRORS)
 async def render_session(
     call: CallDep,
     session_id: SessionIdPath,
@@ -97,7 +87,7 @@ async def render_session(
     return rendered_response(call.request, body)
 
 
-@router.get("/sessions/{session_id}/working-set", response_model=WorkingSet, responses=_READ_FAULTS)
+@router.reads("/sessions/{session_id}/working-set", WorkingSet, *RECORD_ERRORS)
 async def get_working_set(
     call: CallDep, session_id: SessionIdPath, wish: SessionRenderWishDep
 ) -> Response:
@@ -110,11 +100,13 @@ async def get_working_set(
     return answer_record(call.request, body)
 
 
-@router.post(
+@router.writes(
+    "POST",
     "/sessions/{session_id}/render",
-    response_model=RenderedRecord,
-    openapi_extra=json_body(SessionRenderRequest),
-    responses=problem_responses(NotFoundError, ConflictError, *WRITE_FAULTS),
+    RenderedRecord,
+    NotFoundError,
+    ConflictError,
+    body=SessionRenderRequest,
 )
 async def render_session_on(call: CallDep, session_id: SessionIdPath) -> Response:
     """Render the history of a session within limits, and remember how far it was evicted.
@@ -130,12 +122,7 @@ async def render_session_on(call: CallDep, session_id: SessionIdPath) -> Respons
     return rendered_response(call.request, body)
 
 
-@router.post(
-    "/render",
-    response_model=RenderedRecord,
-    openapi_extra=json_body(RenderRequest),
-    responses=problem_responses(NotFoundError, ConflictError, *WRITE_FAULTS),
-)
+@router.writes("POST", "/render", RenderedRecord, NotFoundError, ConflictError, body=RenderRequest)
 async def render_record(call: CallDep) -> Response:
     """Render a stored record with options too long for an address.
 

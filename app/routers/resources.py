@@ -1,16 +1,15 @@
-"""`/api/resources`: files in; descriptors, signed links, bytes and pieces of long texts out."""
+"""`/api/resources`: files in; descriptors, signed links, bytes, texts and posters out."""
 
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import Depends, Header, Query, Request, Response
 from fastapi.routing import APIRoute
 
 from app.errors import (
     ConflictError,
     Fault,
     ForbiddenLinkError,
-    InvalidCursorError,
     InvalidPayloadError,
     MalformedRequestError,
     NotFoundError,
@@ -20,7 +19,7 @@ from app.errors import (
     StoreUnavailableError,
     UnsupportedMediaError,
 )
-from app.http.api_route import ApiRoute
+from app.http.api_router import WRITE_FAULTS, ApiRouter
 from app.http.authenticate import authenticate
 from app.http.bodies import form_file
 from app.http.calls import CallDep
@@ -30,15 +29,11 @@ from app.http.content_response import ContentToSend, content_response
 from app.http.dependencies import container_of
 from app.http.openapi import (
     BINARY,
-    CONTENT_CONDITIONS,
-    CONTENT_HEADERS,
-    CONTENT_RANGES,
-    RANGE_HEADERS,
+    PLAIN_TEXT,
     file_body,
     json_body,
 )
 from app.http.parameters import (
-    WRITE_FAULTS,
     AliasQuery,
     CursorQuery,
     FilenameQuery,
@@ -74,7 +69,7 @@ from app.wire.resources import (
     resource_record,
 )
 
-router = APIRouter(prefix="/api/resources", tags=["resources"], route_class=ApiRoute)
+router = ApiRouter("/api/resources", "resources")
 
 # What curl puts on any `--data-binary` says nothing about the file.
 _NO_CLAIM = "application/x-www-form-urlencoded"
@@ -85,15 +80,13 @@ class _Named(Parameters):
     uri: UriPath
 
 
-@router.post(
+@router.writes(
+    "POST",
     "",
-    status_code=201,
-    response_model=ResourceRecord,
+    ResourceRecord,
+    ConflictError,
     openapi_extra=file_body(),
-    responses={
-        200: {"model": ResourceRecord, "description": "The same file, kept before."},
-        **problem_responses(ConflictError, *WRITE_FAULTS),
-    },
+    known="The same file, kept before.",
 )
 async def create_resource(
     call: CallDep,
@@ -134,11 +127,7 @@ def _announced_digest(request: Request) -> str:
     return digest
 
 
-@router.get(
-    "",
-    response_model=ResourcePage,
-    responses=read_responses(InvalidCursorError, InvalidPayloadError),
-)
+@router.lists("", ResourcePage)
 async def list_resources(
     call: CallDep, limit: LimitQuery = 50, cursor: CursorQuery = None
 ) -> Response:
@@ -149,21 +138,7 @@ async def list_resources(
     return answer_page(call.request, map(resource_record, page), next_cursor)
 
 
-# HEAD is a route of its own: on one route with GET, both would carry one operation id.
-@router.get(
-    "/{uri}",
-    name="get_resource",
-    dependencies=_Named.documented(),
-    response_model=ResourceRecord,
-    responses=read_responses(NotFoundError),
-)
-@router.head(
-    "/{uri}",
-    name="head_resource",
-    dependencies=_Named.documented(),
-    response_class=Response,
-    responses=read_responses(NotFoundError),
-)
+@router.reads("/{uri}", ResourceRecord, NotFoundError, asked=_Named, with_head=True)
 async def get_resource(request: Request) -> Response:
     """Read a descriptor."""
     project_id = await authenticate(request)
@@ -171,7 +146,7 @@ async def get_resource(request: Request) -> Response:
     return answer_record(request, resource_record(resource))
 
 
-@router.delete("/{uri}", status_code=204, responses=problem_responses(NotFoundError, ConflictError))
+@router.removes("/{uri}", NotFoundError, ConflictError)
 async def delete_resource(call: CallDep, uri: UriPath) -> None:
     """Remove a resource that nothing refers to; a 409 names what does."""
     await call.container.resources.delete(call.project_id, uri)
@@ -192,11 +167,6 @@ async def create_signed_url(call: CallDep, uri: UriPath) -> SignedUrl:
     )
     url = call.container.content_base_url + call.container.links.content_path(grant)
     return SignedUrl(url=url, expires_at=expires_at)
-
-
-_REFUSALS = read_responses(
-    ForbiddenLinkError, NotFoundError, RangeNotSatisfiableError, InvalidPayloadError
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,31 +208,19 @@ async def _grant(request: Request, asked: _ContentAsked) -> _Grant:
     )
 
 
-# HEAD is a route of its own: on one route with GET, both would carry one operation id.
-@router.get(
+@router.sends(
     "/{uri}/content",
-    name="get_resource_content",
-    openapi_extra={"parameters": [*CONTENT_CONDITIONS, *CONTENT_RANGES]},
-    dependencies=_ContentAsked.documented(),
-    response_class=Response,
-    responses={
-        200: {"description": "The whole content.", "content": BINARY, "headers": CONTENT_HEADERS},
-        206: {"description": "The asked ranges.", "content": BINARY, "headers": RANGE_HEADERS},
-        307: {"description": "Where the content is, if the store, or another host, sends it."},
-        **_REFUSALS,
-    },
-)
-@router.head(
-    "/{uri}/content",
-    name="head_resource_content",
-    openapi_extra={"parameters": [*CONTENT_CONDITIONS]},
-    dependencies=_ContentAsked.documented(),
-    response_class=Response,
-    responses={
-        200: {"description": "The headers of the whole content.", "headers": CONTENT_HEADERS},
-        307: {"description": "Where they are, if another host sends the content."},
-        **_REFUSALS,
-    },
+    "whole content",
+    ForbiddenLinkError,
+    NotFoundError,
+    RangeNotSatisfiableError,
+    InvalidPayloadError,
+    names=("get_resource_content", "head_resource_content"),
+    asked=_ContentAsked,
+    elsewhere=(
+        "Where the content is, if the store, or another host, sends it.",
+        "Where they are, if another host sends the content.",
+    ),
 )
 async def get_resource_content(request: Request) -> Response:
     """Read the bytes: whole, in ranges, or only if they changed (RFC 9110)."""
@@ -352,7 +310,7 @@ def _refused(name: str, sentence: str) -> InvalidPayloadError:
     response_model=TextPiece,
     responses={
         200: {
-            "content": {"text/plain": {"schema": {"type": "string"}}},
+            "content": PLAIN_TEXT,
             "description": "The piece; its text alone with `Accept: text/plain`.",
         },
         **read_responses(NotFoundError, InvalidPayloadError),
@@ -381,3 +339,31 @@ async def get_resource_text(
     response = answer_record(call.request, record, etag=etag)
     response.headers["Vary"] = "Accept"
     return response
+
+
+@router.get(
+    "/{uri}/poster",
+    response_class=Response,
+    responses={
+        200: {"description": "The poster, a JPEG.", "content": BINARY},
+        **problem_responses(NotFoundError, InvalidPayloadError, StoreUnavailableError),
+    },
+)
+async def get_resource_poster(call: CallDep, uri: UriPath) -> Response:
+    """Read the first key frame of a video as a JPEG of at most 1,280 pixels a side.
+
+    It is made when it is first asked for, where the service has the optional package `av`, and kept
+    until the video is deleted.
+    """
+    video = await call.container.resources.get(call.project_id, uri)
+    poster = (await call.container.posters.get(call.project_id, video)).resource
+    content = ContentToSend(
+        digest=poster.digest,
+        size_bytes=poster.size_bytes,
+        mime_type=poster.mime_type,
+        filename=None,
+        disposition="inline",
+        created_at=poster.created_at,
+    )
+    source = call.container.content_sources.of(call.project_id, poster.digest)
+    return content_response(call.request.headers, "GET", content, open_range=source.open)

@@ -2,28 +2,23 @@
 
 from typing import Annotated, cast, get_args
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
-from app.errors import InvalidCursorError, InvalidPayloadError
-from app.http.api_route import ApiRoute
+from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.parameters import CursorQuery, LimitQuery, SearchTextQuery
-from app.http.record_responses import answer_listed, read_responses
-from app.models.identity import CLIENT_ID_PATTERN
+from app.http.record_responses import answer_listed
+from app.models.identity import ClientId
 from app.models.search_entry import SearchKind
 from app.services.search.search import SearchRequest
 from app.wire.search import SearchResults, search_results
 
 _KINDS = "|".join(get_args(SearchKind))
 
-router = APIRouter(prefix="/api", tags=["search"], route_class=ApiRoute)
+router = ApiRouter("/api", "search")
 
 
-@router.get(
-    "/search",
-    response_model=SearchResults,
-    responses=read_responses(InvalidCursorError, InvalidPayloadError),
-)
+@router.lists("/search", SearchResults)
 async def search(
     call: CallDep,
     q: SearchTextQuery,
@@ -35,8 +30,8 @@ async def search(
         ),
     ] = None,
     session_id: Annotated[
-        str | None,
-        Query(alias="sessionId", pattern=CLIENT_ID_PATTERN, description="Only in this session."),
+        ClientId | None,
+        Query(alias="sessionId", description="Only in this session."),
     ] = None,
     limit: LimitQuery = 20,
     cursor: CursorQuery = None,

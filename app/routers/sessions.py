@@ -1,6 +1,8 @@
-"""`/api/sessions`: what there is, what each holds, and its end."""
+"""`/api/sessions`: what there is, what each holds, in outline and in its pages, and its end."""
 
-from fastapi import APIRouter, Response
+from typing import Annotated
+
+from fastapi import Query, Response
 
 from app.errors import (
     InvalidCursorError,
@@ -8,10 +10,10 @@ from app.errors import (
     NotFoundError,
     PreconditionFailedError,
 )
-from app.http.api_route import ApiRoute
+from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.parameters import (
-    WRITE_FAULTS,
+    AfterSeqQuery,
     CursorQuery,
     IfMatchHeader,
     IfNoneMatchHeader,
@@ -28,9 +30,9 @@ from app.http.record_responses import (
     answer_text,
     answer_written,
     next_link,
-    read_responses,
     wants_text,
 )
+from app.wire.outlines import OutlinePage
 from app.wire.pages import PageManifest, manifest_record
 from app.wire.sessions import (
     DeletionReceipt,
@@ -41,14 +43,10 @@ from app.wire.sessions import (
     session_record,
 )
 
-router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=ApiRoute)
+router = ApiRouter("/api/sessions", "sessions")
 
 
-@router.get(
-    "",
-    response_model=SessionPage,
-    responses=read_responses(InvalidCursorError, InvalidPayloadError),
-)
+@router.lists("", SessionPage)
 async def list_sessions(
     call: CallDep, q: SessionSearchQuery = None, limit: LimitQuery = 50, cursor: CursorQuery = None
 ) -> Response:
@@ -60,32 +58,15 @@ async def list_sessions(
     return answer_page(call.request, items, next_cursor)
 
 
-# HEAD is a route of its own: on one route with GET, both would carry one operation id.
-@router.get(
-    "/{session_id}",
-    name="get_session",
-    response_model=SessionRecord,
-    responses=read_responses(NotFoundError, InvalidPayloadError),
-)
-@router.head(
-    "/{session_id}",
-    name="head_session",
-    response_class=Response,
-    responses=read_responses(NotFoundError, InvalidPayloadError),
-)
+@router.reads("/{session_id}", SessionRecord, NotFoundError, InvalidPayloadError, with_head=True)
 async def get_session(call: CallDep, session_id: SessionIdPath) -> Response:
     """Read what a session holds: counts, bytes referenced, bytes saved against inline storage."""
     shown = await call.container.sessions.get(call.project_id, session_id)
     return answer_record(call.request, session_record(shown.session, shown.use))
 
 
-@router.put(
-    "/{session_id}",
-    response_model=SessionRecord,
-    responses={
-        201: {"model": SessionRecord, "description": "The session was created."},
-        **problem_responses(PreconditionFailedError, *WRITE_FAULTS),
-    },
+@router.writes(
+    "PUT", "/{session_id}", SessionRecord, PreconditionFailedError, new="The session was created."
 )
 async def put_session(
     call: CallDep,
@@ -123,16 +104,13 @@ async def delete_session(call: CallDep, session_id: SessionIdPath) -> Response:
     return Response(deletion_receipt(deleted), media_type="application/json")
 
 
-@router.get(
+@router.reads(
     "/{session_id}/manifest",
-    response_model=PageManifest,
-    responses={
-        200: {
-            "content": {"text/plain": {"schema": {"type": "string"}}},
-            "description": "The pages; for a model alone, with `Accept: text/plain`.",
-        },
-        **read_responses(NotFoundError, InvalidCursorError, InvalidPayloadError),
-    },
+    PageManifest,
+    NotFoundError,
+    InvalidCursorError,
+    InvalidPayloadError,
+    text="The pages; for a model alone, with `Accept: text/plain`.",
 )
 async def get_manifest(
     call: CallDep,
@@ -162,3 +140,24 @@ async def get_manifest(
     response = answer_listed(call.request, record, manifest.next_cursor)
     response.headers["Vary"] = "Accept"
     return response
+
+
+@router.lists("/{session_id}/outline", OutlinePage, NotFoundError)
+async def get_outline(
+    call: CallDep,
+    session_id: SessionIdPath,
+    limit: Annotated[
+        int, Query(ge=1, le=2_000, description="How many entries a page holds at most.")
+    ] = 500,
+    cursor: CursorQuery = None,
+    after: AfterSeqQuery = None,
+) -> Response:
+    """Outline a session: a line for each entry, with its kind, title, calls, answers and media.
+
+    It is much smaller than the history, and says which results answer which calls in every
+    dialect. A page ends early where entries are large; `nextCursor` says whether others follow.
+    """
+    body, next_cursor = await call.container.outlines.list(
+        call.project_id, session_id, cursor=cursor, after_seq=after, limit=limit
+    )
+    return answer_listed(call.request, body, next_cursor)

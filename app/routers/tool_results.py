@@ -3,31 +3,27 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi import Header, Path, Query, Request, Response
 
-from app.errors import ConflictError, InvalidCursorError, InvalidPayloadError, NotFoundError
-from app.http.api_route import ApiRoute
+from app.errors import ConflictError, NotFoundError
+from app.http.api_router import ApiRouter
 from app.http.authenticate import authenticate
 from app.http.bodies import limited_body, require_json
 from app.http.calls import CallDep
 from app.http.dependencies import container_of
-from app.http.openapi import json_body
 from app.http.parameters import (
-    WRITE_FAULTS,
     CursorQuery,
     HandlesQuery,
     LimitQuery,
     Parameters,
 )
-from app.http.problem_types import problem_responses
 from app.http.record_responses import (
     answer_page,
     answer_record,
     answer_written,
-    read_responses,
     sent_json,
 )
-from app.models.identity import CLIENT_ID_PATTERN
+from app.models.identity import ClientId
 from app.models.rendering import RenderOptions
 from app.services.renders.queries import RenderQuery
 from app.services.tool_results.requests import ToolResultRequest
@@ -39,7 +35,7 @@ from app.wire.tool_results import (
     tool_result_record,
 )
 
-router = APIRouter(prefix="/api/tool-results", tags=["tool results"], route_class=ApiRoute)
+router = ApiRouter("/api/tool-results", "tool results")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +55,15 @@ class _Named(Parameters):
     tool_result_id: Annotated[str, Path()]
 
 
-@router.post(
+@router.writes(
+    "POST",
     "",
+    RenderedToolResult,
+    NotFoundError,
+    ConflictError,
+    body=ToolResultRequest,
     dependencies=_Written.documented(),
-    status_code=201,
-    response_model=RenderedToolResult,
-    openapi_extra=json_body(ToolResultRequest),
-    responses={
-        200: {"model": RenderedToolResult, "description": "The same call, answered before."},
-        **problem_responses(NotFoundError, ConflictError, *WRITE_FAULTS),
-    },
+    known="The same call, answered before.",
 )
 async def create_tool_result(request: Request) -> Response:
     """Take in what a tool returned, whatever its shape, and answer with the canonical record.
@@ -97,14 +92,10 @@ async def create_tool_result(request: Request) -> Response:
     return sent_json(request, body, {"Location": path}, status=status)
 
 
-@router.get(
-    "",
-    response_model=ToolResultPage,
-    responses=read_responses(InvalidCursorError, InvalidPayloadError),
-)
+@router.lists("", ToolResultPage)
 async def list_tool_results(
     call: CallDep,
-    session_id: Annotated[str | None, Query(alias="sessionId", pattern=CLIENT_ID_PATTERN)] = None,
+    session_id: Annotated[ClientId | None, Query(alias="sessionId")] = None,
     limit: LimitQuery = 50,
     cursor: CursorQuery = None,
 ) -> Response:
@@ -115,12 +106,7 @@ async def list_tool_results(
     return answer_page(call.request, map(tool_result_record, page), next_cursor)
 
 
-@router.get(
-    "/{tool_result_id}",
-    dependencies=_Named.documented(),
-    response_model=ToolResultRecord,
-    responses=read_responses(NotFoundError),
-)
+@router.reads("/{tool_result_id}", ToolResultRecord, NotFoundError, asked=_Named)
 async def get_tool_result(request: Request) -> Response:
     """Read a record: the stored bytes, with a strong ETag."""
     project_id = await authenticate(request)

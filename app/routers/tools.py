@@ -2,14 +2,13 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from app.errors import ConflictError, Fault, InvalidPayloadError
-from app.http.api_route import ApiRoute
+from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
-from app.http.openapi import json_body
-from app.http.parameters import WRITE_FAULTS, SessionIdPath, TargetQuery
-from app.http.problem_types import problem_responses
+from app.http.openapi import PLAIN_TEXT
+from app.http.parameters import SessionIdPath, TargetQuery
 from app.http.record_responses import answer_record, answer_text, read_responses, rendered_response
 from app.models.json_value import json_text
 from app.rendering.pages.instructions import InstructionStyle, instructions
@@ -18,9 +17,8 @@ from app.services.agents.toolbox import TOOLS, definitions
 from app.wire.renders import RenderedRecord
 from app.wire.tools import ToolCallRequest, ToolDefinitions
 
-router = APIRouter(prefix="/api", tags=["tools"], route_class=ApiRoute)
+router = ApiRouter("/api", "tools")
 
-_READ_FAULTS = read_responses(InvalidPayloadError)
 
 OnlyQuery = Annotated[
     str | None,
@@ -36,7 +34,7 @@ StyleQuery = Annotated[
 ]
 
 
-@router.get("/tools", response_model=ToolDefinitions, responses=_READ_FAULTS)
+@router.reads("/tools", ToolDefinitions, InvalidPayloadError)
 async def list_tools(call: CallDep, target: TargetQuery, only: OnlyQuery = None) -> Response:
     """Read the definitions of the memory's tools, in the dialect of a provider.
 
@@ -57,11 +55,8 @@ async def list_tools(call: CallDep, target: TargetQuery, only: OnlyQuery = None)
     "/tools/instructions",
     response_class=Response,
     responses={
-        200: {
-            "content": {"text/plain": {"schema": {"type": "string"}}},
-            "description": "The rules, one on each line.",
-        },
-        **_READ_FAULTS,
+        200: {"content": PLAIN_TEXT, "description": "The rules, one on each line."},
+        **read_responses(InvalidPayloadError),
     },
 )
 async def get_tool_instructions(call: CallDep, style: StyleQuery = "strict") -> Response:
@@ -69,11 +64,8 @@ async def get_tool_instructions(call: CallDep, style: StyleQuery = "strict") -> 
     return answer_text(call.request, instructions(style))
 
 
-@router.post(
-    "/sessions/{session_id}/tool-calls",
-    response_model=RenderedRecord,
-    openapi_extra=json_body(ToolCallRequest),
-    responses=problem_responses(ConflictError, *WRITE_FAULTS),
+@router.writes(
+    "POST", "/sessions/{session_id}/tool-calls", RenderedRecord, ConflictError, body=ToolCallRequest
 )
 async def run_tool_call(call: CallDep, session_id: SessionIdPath) -> Response:
     """Run a model's call of one of the tools; `messages` is what to append to the conversation.

@@ -1,27 +1,18 @@
 """`/api/sessions/{session_id}/turns`: all that one step of an agent appends, at once."""
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from app.errors import ConflictError
-from app.http.api_route import ApiRoute
+from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
-from app.http.openapi import json_body
-from app.http.parameters import WRITE_FAULTS, IdempotencyKeyHeader, SessionIdPath
-from app.http.problem_types import problem_responses
+from app.http.parameters import IdempotencyKeyHeader, SessionIdPath
 from app.http.record_responses import rendered_response
 from app.wire.turns import TurnReceipt, TurnRequest
 
-router = APIRouter(
-    prefix="/api/sessions/{session_id}/turns", tags=["sessions"], route_class=ApiRoute
-)
+router = ApiRouter("/api/sessions/{session_id}/turns", "sessions")
 
 
-@router.post(
-    "",
-    response_model=TurnReceipt,
-    openapi_extra=json_body(TurnRequest),
-    responses=problem_responses(ConflictError, *WRITE_FAULTS),
-)
+@router.writes("POST", "", TurnReceipt, ConflictError, body=TurnRequest)
 async def append_turn(
     call: CallDep, session_id: SessionIdPath, idempotency_key: IdempotencyKeyHeader = None
 ) -> Response:

@@ -207,12 +207,9 @@ class DeadlineProtocol(LingeringProtocol):
 
     def _ends_with(self, cycle: RequestResponseCycle) -> bool:
         """Tell whether nothing behind this request can be read, or is to be."""
-        if self._has_more(cycle):
+        if self._is_in_body and cycle is self.cycle:
             return not cycle.keep_alive or not self._is_rest_small(cycle)
         return self._is_deaf and not self.pipeline
-
-    def _has_more(self, cycle: RequestResponseCycle) -> bool:
-        return self._is_in_body and cycle is self.cycle
 
     def _is_rest_small(self, cycle: RequestResponseCycle) -> bool:
         if self._announced_bytes is None or cycle.waiting_for_100_continue:

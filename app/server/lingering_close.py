@@ -16,7 +16,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from uvicorn.server import ServerState
 
 from app.errors import ServiceError
-from app.http.problems import problem_response
+from app.http.problem_responses import problem_response
 from app.models.identity import new_id
 from app.models.limits import Limits
 

@@ -12,6 +12,7 @@ what was once needed: a process with twenty of them would grow for hours.
 
 import ctypes
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 
 # mallopt(3), <malloc.h>.
@@ -23,6 +24,8 @@ _RECURSION_LIMIT = 10_000
 _KEPT_BYTES = 16 * 1024 * 1024
 _OWN_MAPPING_BYTES = 4 * 1024 * 1024
 _HEAPS = 2
+_LITTLE_BYTES = 1024 * 1024
+_SMALL_MAPPING_BYTES = 512 * 1024
 
 
 def accept_deep_json() -> None:
@@ -35,9 +38,24 @@ def keep_freed_memory() -> None:
 
     Other C libraries than glibc are left as they are.
     """
+    _set_malloc(
+        {_TRIM_THRESHOLD: _KEPT_BYTES, _MMAP_THRESHOLD: _OWN_MAPPING_BYTES, _ARENA_MAX: _HEAPS}
+    )
+
+
+def give_freed_memory_back() -> None:
+    """Keep one heap and little of what is freed in it, for a process that is one of many.
+
+    Other C libraries than glibc are left as they are.
+    """
+    _set_malloc(
+        {_TRIM_THRESHOLD: _LITTLE_BYTES, _MMAP_THRESHOLD: _SMALL_MAPPING_BYTES, _ARENA_MAX: 1}
+    )
+
+
+def _set_malloc(options: Mapping[int, int]) -> None:
     if sys.platform == "linux":
         with suppress(AttributeError):
             mallopt = ctypes.CDLL(None).mallopt
-            mallopt(_TRIM_THRESHOLD, _KEPT_BYTES)
-            mallopt(_MMAP_THRESHOLD, _OWN_MAPPING_BYTES)
-            mallopt(_ARENA_MAX, _HEAPS)
+            for option, value in options.items():
+                mallopt(option, value)

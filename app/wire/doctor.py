@@ -7,7 +7,7 @@ from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
 from app.models.base import WireModel
-from app.models.identity import CLIENT_ID_PATTERN
+from app.models.identity import ClientId
 from app.models.rendering import LossEntry
 from app.wire.renders import Target
 
@@ -57,35 +57,31 @@ class Examination(WireModel):
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [_EXAMPLE_REQUEST]})
 
-    messages: Annotated[list[Any] | None, Field(description="In any dialect.")] = None
-    session_id: Annotated[
-        str | None, Field(pattern=CLIENT_ID_PATTERN, description="Instead: a session kept here.")
-    ] = None
+    messages: list[Any] | None = None
+    """In any dialect."""
+    session_id: ClientId | None = None
+    """Instead: a session kept here."""
 
 
 class Finding(WireModel):
     """One thing that is wrong with a history."""
 
-    seq: Annotated[
-        int | None, Field(description="The entry of the session; absent outside of one.")
-    ] = None
-    pointer: Annotated[
-        str,
-        Field(
-            description="JSON pointer into what was sent, or into the entry of the session.",
-            examples=["/messages/3/content/1"],
-        ),
-    ]
-    rule: Annotated[
-        str, Field(description="Stable; docs/doctor.md has all.", examples=["too-many-pixels"])
-    ]
-    demands: Annotated[str, Field(description="What the rule demands, for people.")]
-    limit: Annotated[
-        FindingValue | None, Field(description="What is allowed, where that is a number or a list.")
-    ] = None
-    actual: Annotated[FindingValue | None, Field(description="What was found.")] = None
-    fix: Annotated[str, Field(description="What the healed history has instead.")]
-    source: Annotated[str, Field(description="Who demands it.")]
+    seq: int | None = None
+    """The entry of the session; absent outside of one."""
+    pointer: Annotated[str, Field(examples=["/messages/3/content/1"])]
+    """JSON pointer into what was sent, or into the entry of the session."""
+    rule: Annotated[str, Field(examples=["too-many-pixels"])]
+    """Stable; docs/doctor.md has all."""
+    demands: str
+    """What the rule demands, for people."""
+    limit: FindingValue | None = None
+    """What is allowed, where that is a number or a list."""
+    actual: FindingValue | None = None
+    """What was found."""
+    fix: str
+    """What the healed history has instead."""
+    source: str
+    """Who demands it."""
 
 
 class Diagnosis(WireModel):
@@ -94,23 +90,17 @@ class Diagnosis(WireModel):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     target: Target
-    profile: Annotated[str, Field(description="Target and version of its limits and rules.")]
-    dialect: Annotated[
-        str | None, Field(description="What most of the history is written in, if that shows.")
-    ]
-    findings: Annotated[
-        tuple[Finding, ...],
-        Field(description="In the order of the messages; empty if all is well."),
-    ]
-    loss: Annotated[
-        tuple[LossEntry, ...],
-        Field(description="What the healed history lacks, or has that nobody said."),
-    ]
-    tokens_est: Annotated[int, Field(description="About how many tokens the healed one costs.")]
-    system: Annotated[
-        str | None, Field(description="With `apply`: what the system said, where that is apart.")
-    ] = None
-    messages: Annotated[
-        tuple[dict[str, Any], ...] | None,
-        Field(description="With `apply`: the healed history, to be sent to the provider."),
-    ] = None
+    profile: str
+    """Target and version of its limits and rules."""
+    dialect: str | None
+    """What most of the history is written in, if that shows."""
+    findings: tuple[Finding, ...]
+    """In the order of the messages; empty if all is well."""
+    loss: tuple[LossEntry, ...]
+    """What the healed history lacks, or has that nobody said."""
+    tokens_est: int
+    """About how many tokens the healed one costs."""
+    system: str | None = None
+    """With `apply`: what the system said, where that is apart."""
+    messages: tuple[dict[str, Any], ...] | None = None
+    """With `apply`: the healed history, to be sent to the provider."""

@@ -27,9 +27,8 @@ from app.wire.shape import Shape
 class _Frame(Shape, kw_only=True):
     """What every frame has besides its event."""
 
-    id: Annotated[
-        int, Field(description="The place to come back to: `seq` in a session, else the number.")
-    ]
+    id: int
+    """The place to come back to: `seq` in a session, else the number."""
 
 
 class ToolResultFrame(_Frame, kw_only=True):

@@ -7,10 +7,9 @@ Source: spec 002, "Event Flow & Consumers".
 """
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
-from pydantic import Field
 
 from app.models.base import WireModel
 from app.models.event import CONTENT_OF, Event, EventType, LoggedEvent
@@ -25,11 +24,12 @@ from app.wire.shape import Moment, Shape, moment
 class _Event(Shape, kw_only=True):
     """What every event says of itself."""
 
-    session_id: Annotated[str | None, Field(description="Null for what is outside any session.")]
-    seq: Annotated[
-        int | None, Field(description="The number the write took in its session, null outside.")
-    ]
-    id: Annotated[str, Field(description="Of what was written: a record, a page, a session.")]
+    session_id: str | None
+    """Null for what is outside any session."""
+    seq: int | None
+    """The number the write took in its session, null outside."""
+    id: str
+    """Of what was written: a record, a page, a session."""
     created_at: Moment
 
 
@@ -40,12 +40,8 @@ class ToolResultEvent(_Event, kw_only=True):
     call_id: str
     success: bool
     sanitized: SanitizedToolResult
-    raw_result: Annotated[
-        Any,
-        Field(
-            description="What the tool returned; only while `DECTO_DEBUG_TOOL_RESULT_RAW` is on.",
-        ),
-    ] = None
+    raw_result: Any = None
+    """What the tool returned; only while `DECTO_DEBUG_TOOL_RESULT_RAW` is on."""
 
 
 class MessageEvent(_Event, kw_only=True):
@@ -72,7 +68,8 @@ class AnswerEvent(_Event, kw_only=True):
 class PageEvent(_Event, kw_only=True):
     """A page was created, changed or deleted; `id` is its id."""
 
-    version: Annotated[int, Field(description="Its version then; of a deleted page, the last.")]
+    version: int
+    """Its version then; of a deleted page, the last."""
     modality: Modality
     page_type: PageType
 

@@ -54,13 +54,9 @@ class Attachment(Shape, rename=None, kw_only=True):
     """An attached file: the id the client gave, and the resource it is."""
 
     id: str
-    status: Annotated[
-        AttachmentStatus,
-        Field(
-            description="`unknown` where nobody knew the id when the interaction was written, "
-            "`missing` where the store has lost the record of the resource."
-        ),
-    ]
+    status: AttachmentStatus
+    """`unknown` where nobody knew the id when the interaction was written, `missing` where the
+    store has lost the record of the resource."""
     resource: Descriptor | None = None
 
 
@@ -169,13 +165,9 @@ class InteractionEntry(_Entry, kw_only=True):
 
     entry: Literal["interaction"]
     input_kind: InputKind
-    bound: Annotated[
-        Mapping[str, str | None] | None,
-        Field(
-            description="The URIs of resources by the aliases they were attached by, and null by "
-            "the id of a resource that was not there; absent where there is neither."
-        ),
-    ] = None
+    bound: Mapping[str, str | None] | None = None
+    """The URIs of resources by the aliases they were attached by, and null by the id of a resource
+    that was not there; absent where there is neither."""
     interaction: ShownInteraction
 
 

@@ -33,9 +33,8 @@ _EXAMPLE: JsonDict = {
 class OutlinedCall(Shape, kw_only=True):
     """A call that an entry makes."""
 
-    id: Annotated[
-        str, Field(description="As the entry has it; where its dialect has none, one made here.")
-    ]
+    id: str
+    """As the entry has it; where its dialect has none, one made here."""
     name: str
 
 
@@ -47,38 +46,31 @@ class OutlineEntry(Shape, kw_only=True):
     seq: Annotated[int, Field(ge=1)]
     entry: EntryKind
     created_at: Moment
-    role: Annotated[Role, Field(description="Who said it, in the same words for all dialects.")]
-    name: Annotated[
-        str | None, Field(description="The tool of a result, or the page of a page fault.")
-    ]
-    title: Annotated[
-        str | None, Field(description="The first line of its words, at most 120 characters.")
-    ]
-    calls: Annotated[tuple[OutlinedCall, ...], Field(description="The calls it makes, in order.")]
-    answers: Annotated[
-        tuple[str, ...], Field(description="The ids of the calls that it answers, in order.")
-    ]
-    failed: Annotated[bool, Field(description="Whether a tool's answer in it is an error.")]
+    role: Role
+    """Who said it, in the same words for all dialects."""
+    name: str | None
+    """The tool of a result, or the page of a page fault."""
+    title: str | None
+    """The first line of its words, at most 120 characters."""
+    calls: tuple[OutlinedCall, ...]
+    """The calls it makes, in order."""
+    answers: tuple[str, ...]
+    """The ids of the calls that it answers, in order."""
+    failed: bool
+    """Whether a tool's answer in it is an error."""
     images: int
     audios: int
     videos: int
     files: int
-    bytes: Annotated[int, Field(description="Those of its JSON; media count elsewhere.")]
-    tokens_est: Annotated[
-        int,
-        Field(
-            description="About what it costs a model that takes images, from lengths alone. A "
-            "rendering counts for its target."
-        ),
-    ]
-    fingerprint: Annotated[
-        str,
-        Field(
-            description="The same for entries of any sessions and dialects that say the same: "
-            "words, values, media, names and arguments of calls, not their ids and times. It may "
-            "be another one after an update of the service."
-        ),
-    ]
+    bytes: int
+    """Those of its JSON; media count elsewhere."""
+    tokens_est: int
+    """About what it costs a model that takes images, from lengths alone. A rendering counts for its
+    target."""
+    fingerprint: str
+    """The same for entries of any sessions and dialects that say the same: words, values, media,
+    names and arguments of calls, not their ids and times. It may be another one after an update of
+    the service."""
 
 
 class OutlinePage(ListPage[OutlineEntry]):

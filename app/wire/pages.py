@@ -94,20 +94,16 @@ class PageSummary(FrozenModel):
     pinned: bool
     provenance: tuple[str, ...]
     metadata: dict[str, Any]
-    compression_level: Annotated[
-        Level, Field(description="The level it is shown at unless another is asked for.")
-    ]
-    levels: Annotated[
-        tuple[Level, ...],
-        Field(description="The levels that exist: stored, supplied or derived."),
-    ]
-    media: Annotated[
-        PageMedia | None, Field(description="What was measured of the medium in the content.")
-    ]
-    size_bytes: Annotated[
-        int | None, Field(description="Of the content; null for an address that was not fetched.")
-    ]
-    size_tokens: Annotated[int, Field(description="What the content costs a model, estimated.")]
+    compression_level: Level
+    """The level it is shown at unless another is asked for."""
+    levels: tuple[Level, ...]
+    """The levels that exist: stored, supplied or derived."""
+    media: PageMedia | None
+    """What was measured of the medium in the content."""
+    size_bytes: int | None
+    """Of the content; null for an address that was not fetched."""
+    size_tokens: int
+    """What the content costs a model, estimated."""
     created_at: datetime
     updated_at: datetime
     version: int
@@ -131,18 +127,12 @@ class PageRecord(PageSummary):
         }
     )
 
-    timestamps: Annotated[
-        Timestamps | None,
-        Field(description="When what is said: objects such as `{start, end, text}`, or seconds."),
-    ]
-    embedding: Annotated[
-        Embedding | None,
-        Field(description="A vector of the content, of floats of 32 bits; lists leave it out."),
-    ]
-    content: Annotated[
-        AnyJson,
-        Field(description="Text, JSON, an address, a small data URI, or a `@blob:` reference."),
-    ]
+    timestamps: Timestamps | None
+    """When what is said: objects such as `{start, end, text}`, or seconds."""
+    embedding: Embedding | None
+    """A vector of the content, of floats of 32 bits; lists leave it out."""
+    content: AnyJson
+    """Text, JSON, an address, a small data URI, or a `@blob:` reference."""
 
 
 class SearchHit(PageSummary):
@@ -154,9 +144,8 @@ class SearchHit(PageSummary):
         }
     )
 
-    snippet: Annotated[
-        str | None, Field(description="The passage it was found by; `…` marks where it is cut.")
-    ]
+    snippet: str | None
+    """The passage it was found by; `…` marks where it is cut."""
 
 
 class PageList(ListPage[PageSummary]):
@@ -203,17 +192,15 @@ class PageBlocksRecord(Shape, rename=None, kw_only=True):
     """A page as the content of a tool message: text, or text and image."""
 
     content: Annotated[Raw, ShownAs(Blocks)]
-    level: Annotated[
-        Level,
-        LevelName,
-        Field(description="The level that is shown: the fullest that holds what is shown."),
-    ]
-    requested_level: Annotated[
-        Level, Field(description="The level that was asked for, or the page's own.")
-    ]
+    level: Annotated[Level, LevelName]
+    """The level that is shown: the fullest that holds what is shown."""
+    requested_level: Level
+    """The level that was asked for, or the page's own."""
     truncated: bool
-    total_chars: Annotated[int, Field(description="How long the level's text is in all.")]
-    next_offset: Annotated[int | None, Field(description="Where to go on; null at the end.")]
+    total_chars: int
+    """How long the level's text is in all."""
+    next_offset: int | None
+    """Where to go on; null at the end."""
 
 
 class PageToolMessage(FrozenModel):
@@ -231,9 +218,8 @@ class PageLevelRecord(Shape, rename=None, kw_only=True):
     level: Level
     name: Annotated[str, ShownAs(LevelName)]
     origin: Origin
-    content: Annotated[
-        Raw, ShownAs(AnyJson), Field(description="Text, JSON, an address or a `@blob:` reference.")
-    ]
+    content: Annotated[Raw, ShownAs(AnyJson)]
+    """Text, JSON, an address or a `@blob:` reference."""
     media: Annotated[Raw | None, ShownAs(PageMedia | None)]
     size_bytes: int | None
     size_tokens: int
@@ -250,7 +236,8 @@ class ManifestPage(FrozenModel):
     importance: float
     pinned: bool
     size_tokens: int
-    line: Annotated[str, Field(description="The same for a model, on one line.")]
+    line: str
+    """The same for a model, on one line."""
 
 
 class PageManifest(FrozenModel):
@@ -258,12 +245,12 @@ class PageManifest(FrozenModel):
 
     session_id: str
     pages: tuple[ManifestPage, ...]
-    total: Annotated[int, Field(description="How many pages the session has in all.")]
-    text: Annotated[str, Field(description="All lines, to be put before a model.")]
-    next_cursor: Annotated[
-        str | None,
-        Field(serialization_alias="nextCursor", description="Where it goes on: null at its end."),
-    ]
+    total: int
+    """How many pages the session has in all."""
+    text: str
+    """All lines, to be put before a model."""
+    next_cursor: Annotated[str | None, Field(serialization_alias="nextCursor")]
+    """Where it goes on: null at its end."""
 
 
 def page_summary(stored: StoredPage) -> bytes:

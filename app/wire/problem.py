@@ -30,44 +30,31 @@ PROBLEM_REFERENCE = {"$ref": "#/components/schemas/Problem"}
 class ProblemFault(WireModel):
     """One thing that is wrong with the request, and where."""
 
-    pointer: Annotated[
-        str,
-        Field(
-            description="JSON pointer into the request body; for a parameter, `/query/`, `/path/`, "
-            "`/header/` or `/cookie/` and its name.",
-            examples=["/toolName", "/query/limit"],
-        ),
-    ]
+    pointer: Annotated[str, Field(examples=["/toolName", "/query/limit"])]
+    """JSON pointer into the request body; for a parameter, `/query/`, `/path/`, `/header/` or
+    `/cookie/` and its name."""
     detail: str
 
 
 class Problem(WireModel):
     """What went wrong, for programs (`code`, `errors`) and for people (`title`, `detail`)."""
 
-    type: Annotated[
-        str,
-        Field(
-            description="What kind of problem it is: a reference that this service resolves to an "
-            "explanation.",
-            examples=["/docs/errors#not-found"],
-        ),
-    ]
-    title: Annotated[str, Field(description="The kind in words, the same every time.")]
-    status: Annotated[int, Field(description="The HTTP status.", examples=[404])]
-    detail: Annotated[str, Field(description="What went wrong this time and what to do about it.")]
-    instance: Annotated[str, Field(description="The path of the request, without its query.")]
-    code: Annotated[
-        str,
-        Field(
-            description="Stable and made for programs; the kind's own or a narrower one.",
-            examples=["not-found"],
-        ),
-    ]
-    request_id: Annotated[str, Field(description="Names the request in the service's log.")]
-    errors: Annotated[
-        tuple[ProblemFault, ...],
-        Field(description="The single faults, at most 20; absent if there are none."),
-    ] = ()
+    type: Annotated[str, Field(examples=["/docs/errors#not-found"])]
+    """What kind of problem it is: a reference that this service resolves to an explanation."""
+    title: str
+    """The kind in words, the same every time."""
+    status: Annotated[int, Field(examples=[404])]
+    """The HTTP status."""
+    detail: str
+    """What went wrong this time and what to do about it."""
+    instance: str
+    """The path of the request, without its query."""
+    code: Annotated[str, Field(examples=["not-found"])]
+    """Stable and made for programs; the kind's own or a narrower one."""
+    request_id: str
+    """Names the request in the service's log."""
+    errors: tuple[ProblemFault, ...] = ()
+    """The single faults, at most 20; absent if there are none."""
 
     def json_bytes(self, further: Mapping[str, object]) -> bytes:
         """Return the document as UTF-8, with further members at its end (RFC 9457 §3.2).
@@ -87,12 +74,16 @@ class PageFaultProblem(Problem):
     """
 
     # A constant would be the text "false" in the Python of openapi-generator.
-    success: Annotated[bool, Field(description="False.")]
-    page_id: Annotated[str, Field(alias="page_id", description="As it was sent, cut if long.")]
-    error: Annotated[str, Field(description="What the model is told: what to send instead.")]
+    success: bool
+    """False."""
+    page_id: Annotated[str, Field(alias="page_id")]
+    """As it was sent, cut if long."""
+    error: str
+    """What the model is told: what to send instead."""
     role: Literal["tool"]
     tool_call_id: Annotated[str | None, Field(alias="tool_call_id")]
-    content: Annotated[str, Field(description="JSON with `success`, `page_id` and `error`.")]
+    content: str
+    """JSON with `success`, `page_id` and `error`."""
 
 
 PageFaultRefusal = TypeAliasType("PageFaultRefusal", PageFaultProblem | Problem)

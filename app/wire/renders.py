@@ -12,9 +12,9 @@ from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
 from app.media.types import is_media_range
-from app.models.base import WireModel
+from app.models.base import Count, WireModel
 from app.models.frontier import Frontier
-from app.models.identity import CLIENT_ID_PATTERN
+from app.models.identity import ClientId
 from app.models.page import LEVEL_NAMES, LevelInput
 from app.models.rendering import (
     Audience,
@@ -138,8 +138,8 @@ SINCE = (
     "The `lastSeq` of the last rendering: only messages of entries behind it, and `sinceHash` of "
     "all that is before."
 )
-SinceMember = Annotated[int, Field(ge=0, le=2**53, description=f"Of a session. {SINCE}")]
-FrontierName = Annotated[str, Field(pattern=CLIENT_ID_PATTERN, examples=["main"])]
+SinceMember = Annotated[Count, Field(description=f"Of a session. {SINCE}")]
+FrontierName = Annotated[ClientId, Field(examples=["main"])]
 FrontierChoice = TypeAliasType("FrontierChoice", FrontierName | Frontier)
 
 
@@ -148,45 +148,28 @@ class RenderWish(WireModel):
 
     target: Target
     accept: Annotated[
-        tuple[str, ...] | None,
-        BeforeValidator(_split),
-        AfterValidator(check_ranges),
-        Field(description="MIME types and ranges that the model can take; the rest degrades."),
+        tuple[str, ...] | None, BeforeValidator(_split), AfterValidator(check_ranges)
     ] = None
+    """MIME types and ranges that the model can take; the rest degrades."""
     media: MediaWish = "inline"
     detail: ImageDetail | None = None
-    max_bytes: Annotated[int | None, Field(ge=0, le=2**53)] = None
-    max_images: Annotated[int | None, Field(ge=0, le=2**53)] = None
+    max_bytes: Count | None = None
+    max_images: Count | None = None
     audience: Audience = "assistant"
-    protocol_version: Annotated[
-        McpRevision,
-        Field(
-            description="Of `mcp`: the revision of the protocol. Before 2026-07-28 "
-            "`structuredContent` is an object or absent, before 2025-06-18 absent."
-        ),
-    ] = "2026-07-28"
+    protocol_version: McpRevision = "2026-07-28"
+    """Of `mcp`: the revision of the protocol. Before 2026-07-28 `structuredContent` is an object or
+    absent, before 2025-06-18 absent."""
     handles: HandlesMember = False
-    memory: Annotated[
-        tuple[MemoryPart, ...],
-        BeforeValidator(_split),
-        Field(
-            description="Of a session: a message of the system before all others, with the rules "
-            "of the memory's tools, and with the session's pages."
-        ),
-    ] = ()
-    memory_tokens: Annotated[
-        int, Field(ge=0, le=2**53, description="The most tokens of the list of pages.")
-    ] = 1_000
-    max_tokens: Annotated[int | None, Field(ge=0, le=2**53, description=MAX_TOKENS)] = None
-    evict_batch: Annotated[int | None, Field(ge=0, le=2**53, description=EVICT_BATCH)] = None
-    frontier: Annotated[
-        FrontierChoice | None,
-        Field(
-            description="Of a session: how far it was evicted before. A name: that is kept under "
-            "it, and moved on by this request. An object, as the last answer has it: nothing is "
-            "kept here."
-        ),
-    ] = None
+    memory: Annotated[tuple[MemoryPart, ...], BeforeValidator(_split)] = ()
+    """Of a session: a message of the system before all others, with the rules of the memory's
+    tools, and with the session's pages."""
+    memory_tokens: Count = 1_000
+    """The most tokens of the list of pages."""
+    max_tokens: Annotated[Count | None, Field(description=MAX_TOKENS)] = None
+    evict_batch: Annotated[Count | None, Field(description=EVICT_BATCH)] = None
+    frontier: FrontierChoice | None = None
+    """Of a session: how far it was evicted before. A name: that is kept under it, and moved on by
+    this request. An object, as the last answer has it: nothing is kept here."""
 
     cache_markers: Annotated[bool, Field(description=CACHE_MARKERS)] = False
     adaptive: Annotated[bool, Field(description=ADAPTIVE)] = True
@@ -213,13 +196,11 @@ class RenderRequest(RenderWish):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_REQUEST]})
 
     tool_result_id: str | None = None
-    page_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
-    session_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
+    page_id: ClientId | None = None
+    session_id: ClientId | None = None
     level: Annotated[LevelInput | None, Field(description=f"Of a page: {LEVEL_NAMES}.")] = None
-    tool_call_id: Annotated[
-        str | None,
-        Field(min_length=1, max_length=512, description="The call that a page answers."),
-    ] = None
+    tool_call_id: Annotated[str | None, Field(min_length=1, max_length=512)] = None
+    """The call that a page answers."""
     since: SinceMember = 0
 
     @model_validator(mode="after")
@@ -240,46 +221,25 @@ class RenderedRecord(WireModel):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     target: Target
-    profile: Annotated[str, Field(description="Target and version of its limits and rules.")]
-    messages: Annotated[
-        tuple[dict[str, Any], ...], Field(description="To be pasted into the provider's request.")
-    ]
-    system: Annotated[
-        str | None,
-        Field(description="What the system said, for targets that take it beside the messages."),
-    ] = None
-    loss: Annotated[
-        tuple[LossEntry, ...], Field(description="Empty exactly when nothing was lost.")
-    ]
-    tokens_est: Annotated[int, Field(description="About how many tokens the messages cost.")]
-    frontier: Annotated[
-        Frontier | None,
-        Field(description="Where one was asked for: how far the history is evicted now."),
-    ] = None
-    stable_through: Annotated[
-        int | None,
-        Field(
-            description="How many messages, from the first, are the same as in the rendering that "
-            "moved this frontier last."
-        ),
-    ] = None
-    prefix_hash: Annotated[
-        tuple[str, ...] | None,
-        Field(
-            description="Of a session: for each message, 16 hex digits that stand for it and all "
-            "before it.",
-            examples=[["5f1d2c3b4a596877"]],
-        ),
-    ] = None
-    since_hash: Annotated[
-        str | None,
-        Field(
-            description="With `since`: the prefix hash of what is before these messages. Where it "
-            "is the last `prefixHash` that you have, put them behind yours; else render all.",
-            examples=["5f1d2c3b4a596877"],
-        ),
-    ] = None
-    last_seq: Annotated[
-        int | None,
-        Field(description="Of a session: its last `seq`, the `since` of the next rendering."),
-    ] = None
+    profile: str
+    """Target and version of its limits and rules."""
+    messages: tuple[dict[str, Any], ...]
+    """To be pasted into the provider's request."""
+    system: str | None = None
+    """What the system said, for targets that take it beside the messages."""
+    loss: tuple[LossEntry, ...]
+    """Empty exactly when nothing was lost."""
+    tokens_est: int
+    """About how many tokens the messages cost."""
+    frontier: Frontier | None = None
+    """Where one was asked for: how far the history is evicted now."""
+    stable_through: int | None = None
+    """How many messages, from the first, are the same as in the rendering that moved this frontier
+    last."""
+    prefix_hash: Annotated[tuple[str, ...] | None, Field(examples=[["5f1d2c3b4a596877"]])] = None
+    """Of a session: for each message, 16 hex digits that stand for it and all before it."""
+    since_hash: Annotated[str | None, Field(examples=["5f1d2c3b4a596877"])] = None
+    """With `since`: the prefix hash of what is before these messages. Where it is the last
+    `prefixHash` that you have, put them behind yours; else render all."""
+    last_seq: int | None = None
+    """Of a session: its last `seq`, the `since` of the next rendering."""

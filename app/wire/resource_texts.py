@@ -42,16 +42,16 @@ class TextLines(Shape, kw_only=True):
     mime_type: str
     total_lines: int
     total_bytes: int
-    first: Annotated[int | None, Field(description="The first line; null where there is none.")] = (
-        msgspec.field(name="from")
-    )
-    last: Annotated[int | None, Field(description="The last line.")] = msgspec.field(name="to")
-    text: Annotated[str, Field(description="The lines, with a line feed between them.")]
-    cut_lines: Annotated[
-        tuple[int, ...],
-        Field(description="Lines of more than 8,000 characters; each ends with a note."),
-    ]
-    truncated: Annotated[bool, Field(description="Whether more was asked for than fits 64 KiB.")]
+    first: int | None = msgspec.field(name="from")
+    """The first line; null where there is none."""
+    last: int | None = msgspec.field(name="to")
+    """The last line."""
+    text: str
+    """The lines, with a line feed between them."""
+    cut_lines: tuple[int, ...]
+    """Lines of more than 8,000 characters; each ends with a note."""
+    truncated: bool
+    """Whether more was asked for than fits 64 KiB."""
     next_line: Annotated[int | None, _NEXT]
 
 
@@ -72,7 +72,8 @@ class TextMatches(Shape, kw_only=True):
     total_lines: int
     total_bytes: int
     matches: tuple[TextMatch, ...]
-    total_matches: Annotated[int, Field(description="How many lines match, shown or not.")]
+    total_matches: int
+    """How many lines match, shown or not."""
     truncated: bool
     next_line: Annotated[int | None, _NEXT]
 
@@ -93,12 +94,14 @@ class JsonShape(Shape, kw_only=True):
     """What a value that is too large looks like, and how to go deeper."""
 
     type: Literal["number", "string", "array", "object"]
-    size: Annotated[int, Field(description="Bytes of the value as compact JSON.")]
-    length: Annotated[int | None, Field(description="Members, items or characters.")] = None
-    keys: Annotated[
-        tuple[JsonKey, ...] | None, Field(description="The first members, 200 at most.")
-    ] = None
-    start: Annotated[str | None, Field(description="The beginning of a long string.")] = None
+    size: int
+    """Bytes of the value as compact JSON."""
+    length: int | None = None
+    """Members, items or characters."""
+    keys: tuple[JsonKey, ...] | None = None
+    """The first members, 200 at most."""
+    start: str | None = None
+    """The beginning of a long string."""
     hint: str
 
 
@@ -108,9 +111,11 @@ class JsonValueAt(Shape, kw_only=True):
     uri: str
     mime_type: str
     pointer: str
-    truncated: Annotated[bool, Field(description="Whether the value has more than 64 KiB.")]
+    truncated: bool
+    """Whether the value has more than 64 KiB."""
     shape: Annotated[Raw | None, ShownAs(JsonShape | None)]
-    value: Annotated[Raw, ShownAs(AnyJson), Field(description="Null where `truncated` is true.")]
+    value: Annotated[Raw, ShownAs(AnyJson)]
+    """Null where `truncated` is true."""
 
 
 TextPiece = TypeAliasType("TextPiece", TextLines | TextMatches | JsonValueAt)

@@ -61,13 +61,10 @@ class SignedUrlRequest(WireModel):
     """What a link shall permit."""
 
     expires_in_seconds: Annotated[int, Field(ge=1, le=LONGEST_LINK_SECONDS)] = 300
-    disposition: Annotated[
-        Literal["inline", "attachment"],
-        Field(description="`attachment` downloads; types that could run code always do."),
-    ] = "inline"
-    filename: Annotated[
-        str | None, Field(max_length=255, description="Another name to download under.")
-    ] = None
+    disposition: Literal["inline", "attachment"] = "inline"
+    """`attachment` downloads; types that could run code always do."""
+    filename: Annotated[str | None, Field(max_length=255)] = None
+    """Another name to download under."""
 
 
 class SignedUrl(WireModel):
@@ -101,7 +98,8 @@ class AliasDraft(WireModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"uri": _URI}]})
 
-    uri: Annotated[str, Field(description="The `blob:` URI of a resource, or its bare id.")]
+    uri: str
+    """The `blob:` URI of a resource, or its bare id."""
 
 
 class AliasRecord(Shape, kw_only=True):
@@ -150,7 +148,8 @@ class ResolvedReference(Shape, kw_only=True):
     pointer: Annotated[str, Field(description=_POINTER, examples=["/image"])]
     uri: str
     mime_type: str
-    size: Annotated[int, Field(description="Size of the content in bytes.")]
+    size: int
+    """Size of the content in bytes."""
 
 
 class UnresolvedReference(Shape, kw_only=True):
@@ -158,7 +157,8 @@ class UnresolvedReference(Shape, kw_only=True):
 
     pointer: Annotated[str, Field(description=_POINTER, examples=["/image"])]
     reference: str
-    reason: Annotated[str, Field(description="In words; what to do instead, where there is any.")]
+    reason: str
+    """In words; what to do instead, where there is any."""
 
 
 class ResolvedArguments(Shape, kw_only=True):
@@ -189,16 +189,19 @@ class UploadRecord(Shape, kw_only=True):
     described = ConfigDict(json_schema_extra={"examples": [_UPLOAD_EXAMPLE]})
 
     id: str
-    offset: Annotated[int, Field(description="Bytes that have come and are kept.")]
-    length: Annotated[int, Field(description="Bytes of the whole file.")]
-    filename: Annotated[str | None, Field(description="As it was claimed.")]
-    mime_type: Annotated[str | None, Field(description="As it was claimed.")]
+    offset: int
+    """Bytes that have come and are kept."""
+    length: int
+    """Bytes of the whole file."""
+    filename: str | None
+    """As it was claimed."""
+    mime_type: str | None
+    """As it was claimed."""
     created_at: Moment
-    expires_at: Annotated[Moment, Field(description="Every piece that comes moves it on.")]
-    resource: Annotated[
-        Descriptor | None,
-        Field(description="Null while the upload is under way, or if it was deleted since."),
-    ]
+    expires_at: Moment
+    """Every piece that comes moves it on."""
+    resource: Descriptor | None
+    """Null while the upload is under way, or if it was deleted since."""
 
 
 def upload_record(upload: ResumableUpload, resource: Resource | None) -> bytes:

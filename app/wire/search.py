@@ -1,9 +1,8 @@
 """Shapes of a search over everything that has words."""
 
 from collections.abc import Sequence
-from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 from pydantic.config import JsonDict
 
 from app.models.page import Modality
@@ -32,45 +31,33 @@ class SearchResult(Shape, kw_only=True):
     described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     kind: SearchKind
-    id: Annotated[str, Field(description="Of the page, the record or the file.")]
-    handle: Annotated[
-        str,
-        Field(
-            description="What a model's tools take to read it: a page id, `@entry:12` for an entry "
-            "of the session's history, or an `@blob:` reference."
-        ),
-    ]
-    session_id: Annotated[
-        str | None, Field(description="The session it is in; of a file, one that refers to it.")
-    ]
-    seq: Annotated[int | None, Field(description="Its number in the history of the session.")]
+    id: str
+    """Of the page, the record or the file."""
+    handle: str
+    """What a model's tools take to read it: a page id, `@entry:12` for an entry of the session's
+    history, or an `@blob:` reference."""
+    session_id: str | None
+    """The session it is in; of a file, one that refers to it."""
+    seq: int | None
+    """Its number in the history of the session."""
     page_id: str | None
-    resource: Annotated[str | None, Field(description="The URI of a file.")]
+    resource: str | None
+    """The URI of a file."""
     modality: Modality | None
-    title: Annotated[
-        str | None,
-        Field(description="Hint or caption of a page, name of a tool or file, role of a message."),
-    ]
-    snippet: Annotated[
-        str | None,
-        Field(
-            description="The passage it was found by, at most 300 bytes; `…` where it is cut. Null "
-            "where it was found by something else than its text."
-        ),
-    ]
+    title: str | None
+    """Hint or caption of a page, name of a tool or file, role of a message."""
+    snippet: str | None
+    """The passage it was found by, at most 300 bytes; `…` where it is cut. Null where it was found
+    by something else than its text."""
     created_at: Moment
 
 
 class SearchResults(ListPage[SearchResult]):
     """What a search over everything has found, the best first."""
 
-    pending: Annotated[
-        int,
-        Field(
-            description="How much of the project was written and is not in the index yet. The "
-            "newest of it was indexed for this search."
-        ),
-    ]
+    pending: int
+    """How much of the project was written and is not in the index yet. The newest of it was indexed
+    for this search."""
 
 
 def search_results(found: Sequence[SearchMatch], next_cursor: str | None, *, pending: int) -> bytes:

@@ -1,8 +1,8 @@
 """Shapes of sessions, of what they hold, and of the receipts for their deletion."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 from pydantic.config import JsonDict
 
 from app.models import message
@@ -56,8 +56,10 @@ class SessionCounts(EntryCounts, kw_only=True):
     """The same, how many resources are used, and how many tool results failed."""
 
     resources: int
-    images: Annotated[int, Field(description="Those of the resources that are images.")]
-    failures: Annotated[int, Field(description="Those of the tool results that failed.")]
+    images: int
+    """Those of the resources that are images."""
+    failures: int
+    """Those of the tool results that failed."""
 
 
 class SessionRecord(Shape, kw_only=True):
@@ -69,18 +71,13 @@ class SessionRecord(Shape, kw_only=True):
     created_at: Moment
     updated_at: Moment
     last_seq: int
-    title: Annotated[
-        str | None,
-        Field(description="The first line that a user said, at most 120 characters."),
-    ]
+    title: str | None
+    """The first line that a user said, at most 120 characters."""
     counts: SessionCounts
-    bytes_referenced: Annotated[
-        int, Field(description="The bytes its resources are over, each blob once.")
-    ]
-    bytes_saved: Annotated[
-        int,
-        Field(description="What they would take more as base64 in each record that uses them."),
-    ]
+    bytes_referenced: int
+    """The bytes its resources are over, each blob once."""
+    bytes_saved: int
+    """What they would take more as base64 in each record that uses them."""
 
 
 class SessionPage(ListPage[SessionRecord]):

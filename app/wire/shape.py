@@ -2,8 +2,9 @@
 
 A shape names its members once, as annotated fields. Encoding is done by msgspec, which looks at
 values and not at annotations: what is stored as JSON goes out as `Raw`, byte for byte. OpenAPI is
-told what pydantic makes of the annotations; where a value is not of the type that its JSON has,
-`ShownAs` names that type. Fields with a default are left out of the JSON while they have it.
+told what pydantic makes of the annotations, in the words of the docstrings below them; where a
+value is not of the type that its JSON has, `ShownAs` names that type. Fields with a default are
+left out of the JSON while they have it.
 
 Numbers with a fraction and JSON values of others are written by `raw_json`: msgspec spells `1e-05`
 differently, takes no integers above 64 bits, and nests no deeper than the interpreter recurses.
@@ -16,9 +17,17 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 from msgspec import NODEFAULT, Raw, Struct
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    create_model,
+)
 from pydantic_core import CoreSchema
 
+from app.models.base import described_by_docstrings
 from app.models.identity import rfc3339
 from app.models.json_value import JsonValue, json_text
 
@@ -79,6 +88,14 @@ class Shape(Struct, kw_only=True, omit_defaults=True, rename="camel"):
     ) -> CoreSchema:
         """Describe the shape wherever pydantic meets it: in a response, in another shape."""
         return handler.generate_schema(_model(cls))
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Describe each member in the words of the docstring below it."""
+        members = {each.name: each.encode_name for each in msgspec.structs.fields(cls)}
+        return described_by_docstrings(cls, members, handler(schema), handler)
 
 
 def moment(at: datetime) -> datetime | str:

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from msgspec import Raw
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 from pydantic.config import JsonDict
 
 from app.models.tool_result import SanitizedToolResult, StoredToolResult
@@ -64,11 +64,8 @@ class ToolResultRecord(Shape, kw_only=True):
 class RenderedToolResult(ToolResultRecord, kw_only=True):
     """A stored tool result, with its rendering where one is asked for."""
 
-    rendering: Annotated[
-        Raw | None,
-        ShownAs(RenderedRecord | None),
-        Field(description="Only with `render`; null where the rendering failed: all is stored."),
-    ] = None
+    rendering: Annotated[Raw | None, ShownAs(RenderedRecord | None)] = None
+    """Only with `render`; null where the rendering failed: all is stored."""
 
 
 class ToolResultPage(ListPage[ToolResultRecord]):

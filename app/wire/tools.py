@@ -36,26 +36,20 @@ class ToolDefinitions(WireModel):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     target: Target
-    tools: Annotated[
-        tuple[dict[str, Any], ...], Field(description="To be put into the provider's request.")
-    ]
+    tools: tuple[dict[str, Any], ...]
+    """To be put into the provider's request."""
 
 
 class ToolCall(WireModel):
     """A call that a model made of one of the tools."""
 
-    id: Annotated[
-        str,
-        Field(min_length=1, max_length=512, description="The call's, as the provider gave it."),
-    ]
+    id: Annotated[str, Field(min_length=1, max_length=512)]
+    """The call's, as the provider gave it."""
     name: Annotated[str, Field(min_length=1, max_length=512)]
-    arguments: Annotated[
-        Any, Field(description="An object, or the JSON text that Chat Completions sends.")
-    ] = None
-    scope: Annotated[
-        ToolScope,
-        Field(description="How far handles lead: to the media of this session, or of the project."),
-    ] = "session"
+    arguments: Any = None
+    """An object, or the JSON text that Chat Completions sends."""
+    scope: ToolScope = "session"
+    """How far handles lead: to the media of this session, or of the project."""
 
 
 class ToolCallRequest(ToolCall, RenderWish):

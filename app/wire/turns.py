@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from app.models.base import WireModel
+from app.models.base import Count, WireModel
 from app.wire.renders import HandlesMember, RenderedRecord, RenderWish, SinceMember
 from app.wire.shape import Shape, ShownAs
 from app.wire.tools import ToolCall
@@ -44,21 +44,13 @@ class TurnRender(RenderWish):
 class TurnEntry(WireModel):
     """An entry of a history: exactly one of its members."""
 
-    message: Annotated[
-        dict[str, Any] | None,
-        Field(description="As `POST /api/sessions/{session_id}/messages` takes it."),
-    ] = None
-    tool_result: Annotated[
-        dict[str, Any] | None,
-        Field(description="As `POST /api/tool-results` takes it, without `sessionId`."),
-    ] = None
-    tool_call: Annotated[
-        ToolCall | None,
-        Field(
-            description="A call of one of the memory's tools, which is run; its message is "
-            "appended too, unless the history has it."
-        ),
-    ] = None
+    message: dict[str, Any] | None = None
+    """As `POST /api/sessions/{session_id}/messages` takes it."""
+    tool_result: dict[str, Any] | None = None
+    """As `POST /api/tool-results` takes it, without `sessionId`."""
+    tool_call: ToolCall | None = None
+    """A call of one of the memory's tools, which is run; its message is appended too, unless the
+    history has it."""
 
 
 class TurnRequest(WireModel):
@@ -67,29 +59,17 @@ class TurnRequest(WireModel):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     entries: Annotated[tuple[TurnEntry, ...], Field(min_length=1, max_length=MOST_ENTRIES)]
-    expected_seq: Annotated[
-        int | None,
-        Field(ge=0, le=2**53, description="The last `seq` you know of; another one is a 409."),
-    ] = None
+    expected_seq: Count | None = None
+    """The last `seq` you know of; another one is a 409."""
     render: TurnRender | None = None
 
 
 class TurnReceipt(Shape, kw_only=True):
     """What a turn appended, and the session as it is now."""
 
-    seqs: Annotated[
-        tuple[int, ...],
-        Field(
-            description="One for each entry, in order: of a tool call, that of its answer.",
-            examples=[[5, 6]],
-        ),
-    ]
-    rendering: Annotated[
-        object,
-        ShownAs(RenderedRecord | None),
-        Field(description="Null where none was asked for, or where it failed."),
-    ]
-    problem: Annotated[
-        str | None,
-        Field(description="Why there is no rendering although one was asked for; all is stored."),
-    ] = None
+    seqs: Annotated[tuple[int, ...], Field(examples=[[5, 6]])]
+    """One for each entry, in order: of a tool call, that of its answer."""
+    rendering: Annotated[object, ShownAs(RenderedRecord | None)]
+    """Null where none was asked for, or where it failed."""
+    problem: str | None = None
+    """Why there is no rendering although one was asked for; all is stored."""

@@ -57,24 +57,23 @@ _PRIORITY = (
 class WorkingSetEntry(Shape, kw_only=True):
     """A turn of the conversation as a model has it in context."""
 
-    seq: Annotated[
-        int | None, Field(description="Its entry; absent for what is said of the memory.")
-    ] = None
+    seq: int | None = None
+    """Its entry; absent for what is said of the memory."""
     role: Annotated[str, Field(examples=["tool"])]
     tool_name: str | None = None
     call_id: str | None = None
-    page_id: Annotated[str | None, Field(description="The page that it shows.")] = None
+    page_id: str | None = None
+    """The page that it shows."""
     level: Annotated[str, ShownAs(LevelName), Field(description=_LEVEL)]
-    tokens: Annotated[int, Field(description="About how many it costs.")]
-    media: Annotated[int, Field(description="How many media of it are attached.")] = 0
-    evicted: Annotated[bool, Field(description="Whether it gave way to its level.")] = False
-    recalls: Annotated[
-        int,
-        Field(
-            description="How many later calls of `page_fault`, `view_media` or `read_text` asked "
-            "for it, or for something in it, again."
-        ),
-    ] = 0
+    tokens: int
+    """About how many it costs."""
+    media: int = 0
+    """How many media of it are attached."""
+    evicted: bool = False
+    """Whether it gave way to its level."""
+    recalls: int = 0
+    """How many later calls of `page_fault`, `view_media` or `read_text` asked for it, or for
+    something in it, again."""
     priority: Annotated[Priority, Field(description=_PRIORITY)] = "normal"
 
 
@@ -82,13 +81,12 @@ class WorkingSetPage(Shape, kw_only=True):
     """A page that was faulted into the session."""
 
     page_id: str
-    seq: Annotated[int | None, Field(description="The newest entry that shows it.")] = None
-    level: Annotated[
-        str,
-        ShownAs(LevelName),
-        Field(description="The best level at which it is in context."),
-    ]
-    faults: Annotated[int, Field(description="How many calls have asked for it.")]
+    seq: int | None = None
+    """The newest entry that shows it."""
+    level: Annotated[str, ShownAs(LevelName)]
+    """The best level at which it is in context."""
+    faults: int
+    """How many calls have asked for it."""
     priority: Annotated[Priority, Field(description=_PRIORITY)]
 
 
@@ -99,15 +97,13 @@ class WorkingSet(Shape, kw_only=True):
 
     session_id: str
     target: Target
-    profile: Annotated[str, Field(description="Target and version of its limits and rules.")]
-    tokens_est: Annotated[int, Field(description="That of the rendering with the same options.")]
+    profile: str
+    """Target and version of its limits and rules."""
+    tokens_est: int
+    """That of the rendering with the same options."""
     max_tokens: int | None = None
-    frontier: Annotated[
-        object,
-        ShownAs(Frontier),
-        Field(description="How far the history is evicted in that rendering."),
-    ]
+    frontier: Annotated[object, ShownAs(Frontier)]
+    """How far the history is evicted in that rendering."""
     entries: tuple[WorkingSetEntry, ...]
-    pages: Annotated[
-        tuple[WorkingSetPage, ...], Field(description="In the order of their first fault.")
-    ]
+    pages: tuple[WorkingSetPage, ...]
+    """In the order of their first fault."""

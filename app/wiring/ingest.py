@@ -14,7 +14,7 @@ from app.services.persistence.media_keeper import MediaKeepers
 from app.services.quotas.quota_blob_store import QuotaBlobStore
 from app.services.requests.streamed_bodies import StreamedBodies
 from app.services.tool_results.tool_results import ToolResults
-from app.telemetry.metrics import Metrics
+from app.telemetry.ingest_clock import Untimed
 from app.wiring.stores import open_records
 from app.wiring.sweep import open_stored_bytes
 
@@ -41,7 +41,7 @@ async def open_tool_results(settings: Settings) -> AsyncIterator[tuple[Access, T
                 bodies=StreamedBodies(blobs, work, budget, limit_bytes=limits.medium_bytes),
                 work=work,
                 limits=limits,
-                clock=Metrics(),
+                clock=Untimed(),
                 raw_results=RawResults(is_enabled=False),
             ),
         )

@@ -1,6 +1,8 @@
 """The stores that the settings name: database, blobs, and what wakes those who listen."""
 
 import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -16,9 +18,11 @@ from app.stores.blobs import BlobStore, FilesystemBlobStore
 from app.stores.blobs.temporary_file import DurableDirectories
 from app.stores.records import Records
 from app.stores.records.engine import (
+    DATABASE_FILE,
     Engines,
     current_revision,
     database_url,
+    is_newest,
     listen_address,
     migrate,
     newest_revision,
@@ -58,6 +62,26 @@ async def migrate_database(settings: Settings) -> tuple[str | None, str]:
         return await anyio.to_thread.run_sync(migrate, engines.writer)
     finally:
         await engines.close()
+
+
+async def migrate_apart(settings: Settings) -> None:
+    """Bring an embedded database up to date in a process of its own, if it is not.
+
+    What migrates takes 10 MiB of memory, which a process would keep for as long as it runs. If it
+    fails, whoever opens the database finds out why.
+    """
+    if not settings.is_embedded_database:
+        return
+    path = settings.data_dir / DATABASE_FILE
+    if await anyio.to_thread.run_sync(is_newest, path):
+        return
+    command = [sys.executable, "-m", "app.cli.main", "migrate", "--data-dir"]
+    await anyio.run_process(
+        [*command, str(settings.data_dir)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from app.config.groups import QuotaSettings
-from app.services.quotas import windows as quota_windows
+from app.services.quotas import key_quotas
 from tests.contract.upload_requests import begin, checksum, send
 from tests.kit.event_streams import ticket_of
 from tests.kit.listening_sockets import socket_of
@@ -38,7 +38,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock by which the services of this process count."""
     clock = Clock()
-    monkeypatch.setattr(quota_windows, "time", clock)
+    monkeypatch.setattr(key_quotas, "time", clock)
     return clock
 
 

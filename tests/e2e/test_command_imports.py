@@ -1,5 +1,6 @@
 """What a command loads before it does something: the less, the sooner it is done."""
 
+import json
 import re
 import subprocess
 import sys
@@ -22,14 +23,36 @@ UNNEEDED = {
     "migrate": _SERVICES,
     "keys create --project demo": _SERVICES,
     "keys list": _SERVICES,
-    "page show nothing": _SERVICES - {"PIL", "tinytag"},
+    "page show nothing": _SERVICES - {"tinytag"},
     "fsck": _SERVICES,
     "gc": _SERVICES,
     # It ends with what it is told, and has loaded all that it needs by then.
     "tail --session=-": _SERVICES,
-    "ingest - --session s": _SERVICES - {"PIL", "tinytag"},
+    "ingest - --session s": _SERVICES - {"tinytag"},
 }
-_STATUS = {"page": 1, "tail": 2}
+_PROXY = (_SERVICES - {"tinytag"}) | {
+    *("mcp", "mcp_types", "tiktoken", "prometheus_client", "obstore", "click", "multipart"),
+}
+_BEFORE_A_PROGRAM = "proxy --session s"
+_LISTENS = "proxy --session s --listen 0.0.0.0:0"
+_HOST = {
+    # Nothing of a server, of the SDK, of what migrates, or of what counts tokens.
+    _BEFORE_A_PROGRAM: _PROXY,
+    # Its client of HTTP has a command line of its own.
+    "proxy --session s --upstream http://127.0.0.1:9/mcp": _PROXY - {"httpx", "click"},
+    # It refuses to listen there, and has loaded its server by then.
+    _LISTENS: (_PROXY | {"fastapi"}) - {"starlette", "uvicorn", "websockets", "httptools", "click"},
+}
+UNNEEDED |= _HOST
+"""Commands that hosts of MCP start, which have a tool of a server called."""
+_SERVER_COMMAND = ("--", sys.executable, "-m", "tests.kit.mcp_server")
+_CALL = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {"name": "long", "arguments": {"characters": 20_000}},
+}
+_STATUS = {"page": 1, "tail": 2, _LISTENS: 2}
 _IMPORTED = re.compile(r"^import time: +[0-9]+ \| +[0-9]+ \| +([\w.]+)", re.MULTILINE)
 
 
@@ -44,18 +67,20 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("command", UNNEEDED)
 def test_command_loads_nothing_that_it_does_not_need(command: str, data_dir: Path) -> None:
     needs_stores = not command.endswith(("--help", "--version"))
-    options = ("--data-dir", str(data_dir)) if needs_stores else ()
+    options: tuple[str, ...] = ("--data-dir", str(data_dir)) if needs_stores else ()
+    if command in (_BEFORE_A_PROGRAM, _LISTENS):
+        options += _SERVER_COMMAND
     done = subprocess.run(  # noqa: S603 - our own command
         [sys.executable, "-X", "importtime", COMMAND, *command.split(), *options],
         cwd=ROOT,
         env=environment(),
-        input="1",
+        input=f"{json.dumps(_CALL)}\n" if command in _HOST else "1",
         capture_output=True,
         text=True,
         timeout=WAIT_SECONDS,
         check=False,
     )
-    status = _STATUS.get(command.partition(" ")[0], 0)
+    status = _STATUS.get(command, _STATUS.get(command.partition(" ")[0], 0))
     assert done.returncode == status, done.stderr[-2_000:]
     loaded = {name.partition(".")[0] for name in _IMPORTED.findall(done.stderr)}
     assert {"app", "typer"} <= loaded

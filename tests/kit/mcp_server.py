@@ -3,6 +3,7 @@
 Run as a program. What a tool of it returns is in `ANSWERS`; `%d` in one is the id of the request.
 """
 
+import base64
 import hashlib
 import json
 import os
@@ -34,6 +35,9 @@ ANSWERS = {
 
 _TEXT = {"type": "string"}
 _LONG_CHARS = 1_000
+_ROOTS_CHANGED = "notifications/roots/list_changed"
+_CHANGED = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+MIB = 1024 * 1024
 UPLOAD = {
     "name": "upload",
     "inputSchema": {
@@ -48,6 +52,8 @@ UPLOAD = {
     },
 }
 """A tool that gives its arguments back, on the last page of a list."""
+held: list[tuple[object, object]] = []
+"""Calls that are not answered before `let_go` is called, and the tokens of their progress."""
 
 
 def main() -> None:
@@ -55,11 +61,13 @@ def main() -> None:
     for line in sys.stdin.buffer:
         said = json.loads(line)
         requests = said if isinstance(said, list) else [said]
+        if any(each.get("method") == _ROOTS_CHANGED for each in requests):
+            _say(_CHANGED)
         answers = [_answer(each) for each in requests if "id" in each and each.get("method")]
         if isinstance(said, list):
             _say(b"[" + b", ".join(answers) + b"]")
         else:
-            for answer in answers:
+            for answer in filter(None, answers):
                 _say(answer)
 
 
@@ -86,6 +94,8 @@ def _answer(request: dict[str, object]) -> bytes:
         return json.dumps({"jsonrpc": "2.0", "id": number, "error": {"code": -32601}}).encode()
     params = request["params"]
     assert isinstance(params, dict)
+    if params["name"] == "hold":
+        return _hold(number, params["_meta"]["progressToken"])
     return _called(number, params["name"], params.get("arguments", {}))
 
 
@@ -93,10 +103,13 @@ def _called(number: object, name: str, given: dict[str, int]) -> bytes:
     if name == "exit":
         sys.stderr.write("the server gives up\n")
         os._exit(3)
+    if name == "let_go":
+        _let_go(**given)
+        name = "word"
     if name == "upload":
         return _result(number, {"content": [{"type": "text", "text": told(given)}]})
     if name == "changes":
-        _say(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+        _say(_CHANGED)
         return ANSWERS["word"] % number
     if name == "picture":
         _say(b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}')
@@ -106,7 +119,41 @@ def _called(number: object, name: str, given: dict[str, int]) -> bytes:
     if name == "long":
         text = {"type": "text", "text": "x" * given["characters"]}
         return _result(number, {"content": [text]})
+    if name == "large":
+        # As a PNG it has a header and nothing else that is one.
+        damaged = PNG[:33] + media.noise_bytes(MIB) * (given["bytes"] // MIB)
+        data = base64.b64encode(damaged[: given["bytes"]]).decode()
+        return _result(
+            number, {"content": [{"type": "image", "data": data, "mimeType": "image/png"}]}
+        )
     return ANSWERS[name] % number
+
+
+def _hold(number: object, token: object) -> bytes:
+    """Report the first step, and answer nothing yet."""
+    _report(token, 1)
+    held.append((number, token))
+    return b""
+
+
+def _let_go(steps: int, side: int = 0) -> None:
+    """Report more of what is held, then answer."""
+    for number, token in held:
+        for step in range(2, steps + 2):
+            _report(token, step)
+        content = [{"type": "text", "text": "held"}]
+        if side:
+            picture = media.image("PNG", side, side, noise=True)
+            shown = {"type": "image", "data": media.b64(picture), "mimeType": "image/png"}
+            content.append(shown)
+        _say(_result(number, {"content": content}))
+    held.clear()
+
+
+def _report(token: object, progress: int) -> None:
+    params = {"progressToken": token, "progress": progress}
+    told = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+    _say(json.dumps(told).encode())
 
 
 def told(given: object) -> str:

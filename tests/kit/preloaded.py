@@ -12,6 +12,7 @@ that stands for a fork. The server of MCP made with the official SDK is loaded f
 import gc
 import importlib
 import json
+import logging
 import marshal
 import os
 import select
@@ -211,6 +212,8 @@ def _serve(requests: socket.socket, programs: socket.socket) -> None:
     # Not above, so that the tests do not load it only to send it arguments.
     for module in (*_LOADED_LATER, *_PROGRAMS.values()):
         importlib.import_module(module)
+    # A server of the SDK has its process write a log as soon as it is made.
+    logging.basicConfig(level=logging.WARNING, handlers=[], force=True)
     assert os.listdir("/proc/self/task") == [str(os.getpid())], "only one thread can be forked"
     # A search for garbage would write to all that the processes share, and so copy it.
     gc.freeze()

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -317,7 +318,9 @@ class LiveService:
             async with open_access(self.settings) as access:
                 return [await access.create_key(project, "test") for project in projects]
 
-        return anyio.run(create)
+        # A thread has no event loop yet; a test may have one that runs.
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(anyio.run, create).result()
 
     @contextlib.contextmanager
     def client(self, key: str | None = None) -> Iterator[httpx.Client]:

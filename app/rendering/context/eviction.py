@@ -49,21 +49,18 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Turns that may be evicted.
-
-    Attributes:
-        turns: In order, calls and answers paired.
-        stays: The indexes of turns that stay as they are.
-        recalls: What each answer to a recall got back, by the call's id.
-        newest_user: The index of the newest turn of the user.
-        is_adaptive: Whether what was recalled again and again gives way last.
-    """
+    """Turns that may be evicted."""
 
     turns: Sequence[ComposedTurn]
+    """In order, calls and answers paired."""
     stays: Collection[int]
+    """The indexes of turns that stay as they are."""
     recalls: Mapping[str, Recall]
+    """What each answer to a recall got back, by the call's id."""
     newest_user: int
+    """The index of the newest turn of the user."""
     is_adaptive: bool = True
+    """Whether what was recalled again and again gives way last."""
 
     def evicted(self, frontier: Frontier) -> list[ComposedTurn]:
         """Return the turns as a frontier has them shown."""

@@ -24,8 +24,10 @@ RAISED_AT = 3
 
 PAGE_FAULT = "page_fault"
 _READ_TEXT, _VIEW_MEDIA = "read_text", "view_media"
-_MEDIUM = re.compile(r"(?:@?blob:)?([0-9a-f]{32})(?![0-9A-Za-z])")
-_ENTRY = re.compile(r"@?entry:([0-9]{1,15})")
+MEDIUM_NAMED = re.compile(r"(?:@?blob:)?([0-9a-f]{32})(?![0-9A-Za-z])")
+"""A medium as models name it, with whatever stands around its handle."""
+ENTRY_NAMED = re.compile(r"@?entry:([0-9]{1,15})")
+"""An entry as models name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +40,16 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """A call that gets something back.
-
-    Attributes:
-        what: What it names.
-        level: At which level a page is asked for.
-        times: How many calls named the same, this one among them.
-        index: The index of the turn that calls.
-    """
+    """A call that gets something back."""
 
     what: Recalled
+    """What it names."""
     level: Level
+    """At which level a page is asked for."""
     times: int
+    """How many calls named the same, this one among them."""
     index: int
+    """The index of the turn that calls."""
 
     @property
     def is_raised(self) -> bool:
@@ -80,9 +79,9 @@ def _recalled(call: Call) -> Recalled | None:
     ref = call.arguments.get("ref")
     if not isinstance(ref, str) or not call.name.endswith((_READ_TEXT, _VIEW_MEDIA)):
         return None
-    if (entry := _ENTRY.search(ref)) is not None:
+    if (entry := ENTRY_NAMED.search(ref)) is not None:
         return Recalled("entry", str(int(entry.group(1))))
-    medium = _MEDIUM.search(ref)
+    medium = MEDIUM_NAMED.search(ref)
     return None if medium is None else Recalled("medium", medium.group(1))
 
 

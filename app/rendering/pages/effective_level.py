@@ -64,11 +64,12 @@ def shown_level(page: Page, level: Level, *, with_recordings: bool = False) -> S
     is_address = image is not None and image.kind == "url"
     own = page.fields.compression_level
     floor = own if own <= level else Level.FULL
+    has_recording = with_recordings and page.full.is_media and page.fields.modality in _RECORDINGS
     has_more = False
     for fuller in Level:
         if fuller >= held:
             break
-        is_heard = with_recordings and fuller is Level.FULL and _has_recording(page)
+        is_heard = has_recording and fuller is Level.FULL
         if is_heard or (words is not None and _outgrows(page, fuller, len(words))):
             has_more = True
         elif (other := _sight(page, fuller)) == sight:
@@ -87,10 +88,6 @@ def _sight(page: Page, level: Level) -> _Sight:
     if image is not None:
         return image, None
     return None, (image_text if page.fields.modality == "image" else shown_text)(page, level)
-
-
-def _has_recording(page: Page) -> bool:
-    return page.fields.modality in _RECORDINGS and page.full.is_media
 
 
 def _standing_in(page: Page, level: Level) -> Level:

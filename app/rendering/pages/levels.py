@@ -35,21 +35,18 @@ _MORE_SCENES_CHARS = 40
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What levels are derived from.
-
-    Attributes:
-        page_id: For the tag.
-        fields: What the client says of the page.
-        full: The content; where it refers to a text, that text.
-        reduced_image: A smaller form of the image, made elsewhere.
-        supplied: The nearest level below that the client supplied, if it is words or data.
-    """
+    """What levels are derived from."""
 
     page_id: str
+    """For the tag."""
     fields: PageFields
+    """What the client says of the page."""
     full: Body
+    """The content; where it refers to a text, that text."""
     reduced_image: Body | None
+    """A smaller form of the image, made elsewhere."""
     supplied: Body | None
+    """The nearest level below that the client supplied, if it is words or data."""
 
 
 def derive_levels(

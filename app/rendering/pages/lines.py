@@ -9,7 +9,7 @@ import regex
 from app.media.types import is_strong_signature
 from app.models.page import LONGEST_SECONDS
 from app.models.text_windows import search_windows
-from app.rendering.texts.cuts import ELLIPSIS
+from app.rendering.texts.cuts import CLUSTER, ELLIPSIS
 
 LEFT_OUT = "[…]"
 
@@ -48,13 +48,18 @@ _PLAIN = re.compile(r"[0-9a-fA-F]+=*|[^A-Z]+|[^a-z]+")
 # theirs are two or three words, and those of base64 are five.
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _FEWEST_WORDS_OF_TEN = 3.8
+_ROUND = str.maketrans("[]", "()")
 _FROM_URL_SAFE = str.maketrans("-_", "+/")
-_CLUSTER = regex.compile(r"\X")
 
 
 def one_line(text: str) -> str:
     """Return the text on one line: what breaks or hides lines is written as a JSON escape."""
     return _UNSAFE.sub(_escape, text)
+
+
+def bracketed_name(filename: str) -> str:
+    """Return a file name for between our brackets: one that closes them could go on as a line."""
+    return one_line(filename).translate(_ROUND)
 
 
 def quoted(text: str) -> str:
@@ -68,7 +73,7 @@ def quoted_short(text: str, limit_chars: int) -> str:
     pieces: list[str] = []
     used = 0
     # Every grapheme takes at least one character, so what lies beyond the limit is not looked at.
-    for cluster in _CLUSTER.finditer(text[: limit_chars + 1]):
+    for cluster in CLUSTER.finditer(text[: limit_chars + 1]):
         piece = _UNSAFE_QUOTED.sub(_escape, cluster.group())
         if used + len(piece) > room:
             while pieces and used > room - 1:

@@ -10,8 +10,8 @@ Source: `providers`, degradation ladder.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, field
-from typing import TypeGuard
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, TypeGuard, cast
 
 from app.models.conversation import (
     Address,
@@ -27,7 +27,6 @@ from app.models.conversation import (
     SettledTurn,
     StoredBytes,
     TextItem,
-    Turn,
     Words,
 )
 from app.models.rendering import LossEntry, RenderOptions, Rung, base64_length
@@ -41,25 +40,22 @@ _CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
 
 @dataclass(slots=True)
 class Choice:
-    """What a medium is shown as, so far.
-
-    Attributes:
-        place: Where it stands.
-        attachment: What it is attached as; `None` for words.
-        smaller: The smaller image that it may still become.
-        words: What can be read in its place.
-        is_first_picture: Whether the smaller image is but the first of an animation.
-        rung: Where it is on the ladder.
-        steps: The steps it took, in order.
-    """
+    """What a medium is shown as, so far."""
 
     place: MediumRef
+    """Where it stands."""
     attachment: Attachment | None
+    """What it is attached as; `None` for words."""
     smaller: Attachment | None = None
+    """The smaller image that it may still become."""
     words: Words | None = None
+    """What can be read in its place."""
     is_first_picture: bool = False
+    """Whether the smaller image is but the first of an animation."""
     rung: Rung = "original"
+    """Where it is on the ladder."""
     steps: list[LossEntry] = field(default_factory=list)
+    """The steps it took, in order."""
 
     @property
     def base64_chars(self) -> int:
@@ -151,20 +147,17 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """Settles conversations for one target.
-
-    Attributes:
-        profile: The target.
-        options: What the caller asked for.
-        most_base64: The most characters of base64 in one rendering.
-        sign: Makes URLs of stored media, where those are asked for.
-    """
+    """Settles conversations for one target."""
 
     profile: Profile
+    """The target."""
     options: RenderOptions
+    """What the caller asked for."""
     _: KW_ONLY
     most_base64: int
+    """The most characters of base64 in one rendering."""
     sign: Sign | None
+    """Makes URLs of stored media, where those are asked for."""
 
     def settle(self, turns: Sequence[ComposedTurn], loaded: LoadedMedia) -> Settled:
         """Return the conversation as the target can take it.
@@ -256,18 +249,7 @@ class Ladder:
                 loss.append(_entry(item, "", "nothing", item.what, restore, item.seq))
             else:
                 items.append(item)
-        settled: SettledTurn = Turn(
-            role=turn.role,
-            items=tuple(items),
-            origin=turn.origin,
-            seq=turn.seq,
-            calls=turn.calls,
-            call_id=turn.call_id,
-            tool_name=turn.tool_name,
-            is_error=turn.is_error,
-            structured=turn.structured,
-        )
-        return settled, loss
+        return cast(SettledTurn, replace(cast(Any, turn), items=tuple(items))), loss
 
     def _is_taken(self, turn: ComposedTurn, item: LeftOut) -> bool:
         """Return whether the target takes what is too long for words as a value of its own."""

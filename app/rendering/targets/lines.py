@@ -9,7 +9,7 @@ from app.models.conversation import Address, Attachment, Call, Medium, SettledTu
 from app.models.json_value import json_text
 from app.models.rendering import ImageDetail
 from app.models.resource import ResourceKind
-from app.rendering.pages.lines import one_line
+from app.rendering.pages.lines import bracketed_name, one_line
 from app.rendering.targets.leaves import Node, joined, text_of
 from app.rendering.targets.profile import Profile
 
@@ -22,8 +22,6 @@ _NAMES: dict[ResourceKind, str] = {
     "binary": "File",
     "text": "File",
 }
-# A name that closes our brackets could go on as a line of ours.
-_ROUND = str.maketrans("[]", "()")
 _UNITS = ("kB", "MB", "GB", "TB")
 
 
@@ -41,7 +39,7 @@ def size_words(size_bytes: int) -> str:
 
 def medium_words(medium: Medium) -> str:
     """Return what a medium is called: `Video: demo.mp4 (5.2 MB)`; without a name, its type."""
-    name = one_line(medium.filename).translate(_ROUND) if medium.filename else medium.mime_type
+    name = bracketed_name(medium.filename) if medium.filename else medium.mime_type
     return f"{_NAMES[medium.kind]}: {name}{_size(medium)}"
 
 

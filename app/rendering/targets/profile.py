@@ -22,23 +22,20 @@ _DIGEST_CHARS = 8
 
 @dataclass(frozen=True, slots=True)
 class MediaRule:
-    """Which media of one class a target takes.
-
-    Attributes:
-        types: MIME types, or ranges: `image/*`, `*/*`.
-        most_base64: The most characters of base64 that one may have.
-        most_side: The most pixels of the longer side of an image.
-        most: How many there may be in one rendering.
-        crowd: Above so many images, the most pixels of the longer side of each.
-        addresses: The schemes of URLs that may stand for the bytes.
-    """
+    """Which media of one class a target takes."""
 
     types: frozenset[str]
+    """MIME types, or ranges: `image/*`, `*/*`."""
     most_base64: int | None = None
+    """The most characters of base64 that one may have."""
     most_side: int | None = None
+    """The most pixels of the longer side of an image."""
     most: int | None = None
+    """How many there may be in one rendering."""
     crowd: tuple[int, int] | None = None
+    """Above so many images, the most pixels of the longer side of each."""
     addresses: tuple[str, ...] = ()
+    """The schemes of URLs that may stand for the bytes."""
 
     def loads(self, url: str) -> bool:
         """Return whether a URL may stand for the bytes."""
@@ -76,48 +73,45 @@ class IdRule:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A target: what it takes, and the function that writes its messages.
-
-    Attributes:
-        target: Its name.
-        source: Where the facts are from, with a date.
-        write: Writes settled turns as the provider's messages.
-        version: Of this row; it changes with every change of what is rendered.
-        media: The rules, by class; a class that is missing is not taken at all.
-        media_roles: Whose turns may hold media.
-        request_bytes: How large one request may be, media as base64.
-        call_id: Rule for the ids of tool calls.
-        tool_name: Rule for the names of tools.
-        has_error_flag: Whether a failed call is told in a field; else it is told in words.
-        has_system_apart: Whether the system's words are no message; they are then told apart.
-        starts_with_user: Whether the user has to speak first.
-        default_detail: How closely images are looked at unless something else is asked for.
-        tokens: How it counts.
-        text_file_chars: How long a text file may be that is read out in place of the file.
-        revision: Of MCP, the revision of the protocol.
-        mark_cached: Writes the mark at a message that what comes before it, and itself, is to be
-            cached; `None` where there are no such marks.
-        takes_structured: Whether a value is taken as `structuredContent`, whatever its length.
-    """
+    """A target: what it takes, and the function that writes its messages."""
 
     target: str
+    """Its name."""
     source: str
+    """Where the facts are from, with a date."""
     write: "Callable[[Sequence[SettledTurn], Profile, ImageDetail], list[Node]]"
+    """Writes settled turns as the provider's messages."""
     version: str = "2026-11-23"
+    """Of this row; it changes with every change of what is rendered."""
     media: Mapping[MediaClass, MediaRule] = field(default_factory=lambda: MappingProxyType({}))
+    """The rules, by class; a class that is missing is not taken at all."""
     media_roles: frozenset[TurnRole] = frozenset({"user", "tool"})
+    """Whose turns may hold media."""
     request_bytes: int | None = None
+    """How large one request may be, media as base64."""
     call_id: IdRule = IdRule()
+    """Rule for the ids of tool calls."""
     tool_name: IdRule = IdRule()
+    """Rule for the names of tools."""
     has_error_flag: bool = False
+    """Whether a failed call is told in a field; else it is told in words."""
     has_system_apart: bool = False
+    """Whether the system's words are no message; they are then told apart."""
     starts_with_user: bool = False
+    """Whether the user has to speak first."""
     default_detail: ImageDetail = "auto"
+    """How closely images are looked at unless something else is asked for."""
     tokens: TokenRule = BY_AREA
+    """How it counts."""
     text_file_chars: int = 32_768
+    """How long a text file may be that is read out in place of the file."""
     revision: McpRevision = "2026-07-28"
+    """Of MCP, the revision of the protocol."""
     mark_cached: Callable[[Node], Node] | None = None
+    """Writes the mark at a message that what comes before it, and itself, is to be cached; `None`
+    where there are no such marks."""
     takes_structured: Callable[[JsonValue], bool] = lambda _: False
+    """Whether a value is taken as `structuredContent`, whatever its length."""
 
     def rule(self, kind: ResourceKind) -> MediaRule | None:
         """Return the rule for media of a kind, if any are taken."""

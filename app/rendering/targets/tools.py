@@ -17,40 +17,16 @@ def _chat(tool: ToolDefinition) -> _Written:
     return {"type": "function", "function": _responses_members(tool)}
 
 
-def _responses(tool: ToolDefinition) -> _Written:
-    return {"type": "function", **_responses_members(tool)}
-
-
 def _responses_members(tool: ToolDefinition) -> _Written:
-    return {**_named(tool), "parameters": dict(tool.parameters), "strict": True}
+    return _named(tool, parameters=dict(tool.parameters), strict=True)
 
 
-def _anthropic(tool: ToolDefinition) -> _Written:
-    return {**_named(tool), "input_schema": dict(tool.parameters)}
-
-
-def _gemini(tool: ToolDefinition) -> _Written:
-    return {**_named(tool), "parameters": _openapi(dict(tool.parameters))}
-
-
-def _bedrock(tool: ToolDefinition) -> _Written:
-    return {"toolSpec": {**_named(tool), "inputSchema": {"json": dict(tool.parameters)}}}
+def _named(tool: ToolDefinition, **parameters: JsonValue) -> _Written:
+    return {"name": tool.name, "description": tool.description, **parameters}
 
 
 def _mcp(tool: ToolDefinition) -> _Written:
-    return {**_named(tool), "inputSchema": dict(tool.parameters)}
-
-
-def _vercel(tool: ToolDefinition) -> _Written:
-    return {"type": "function", **_mcp(tool)}
-
-
-def _text(tool: ToolDefinition) -> _Written:
-    return {**_named(tool), "parameters": dict(tool.parameters)}
-
-
-def _named(tool: ToolDefinition) -> _Written:
-    return {"name": tool.name, "description": tool.description}
+    return _named(tool, inputSchema=dict(tool.parameters))
 
 
 def _openapi(schema: _Written) -> _Written:
@@ -76,15 +52,17 @@ _WRITERS: Mapping[str, Callable[[ToolDefinition], _Written]] = MappingProxyType(
     {
         "openai-chat": _chat,
         "openai-compat": _chat,
-        "openai-responses": _responses,
-        "anthropic": _anthropic,
-        "gemini": _gemini,
-        "bedrock": _bedrock,
+        "openai-responses": lambda tool: {"type": "function", **_responses_members(tool)},
+        "anthropic": lambda tool: _named(tool, input_schema=dict(tool.parameters)),
+        "gemini": lambda tool: _named(tool, parameters=_openapi(dict(tool.parameters))),
+        "bedrock": lambda tool: {
+            "toolSpec": _named(tool, inputSchema={"json": dict(tool.parameters)})
+        },
         "mcp": _mcp,
         "langchain": _chat,
-        "vercel": _vercel,
-        "vercel-6": _vercel,
-        "text": _text,
+        "vercel": lambda tool: {"type": "function", **_mcp(tool)},
+        "vercel-6": lambda tool: {"type": "function", **_mcp(tool)},
+        "text": lambda tool: _named(tool, parameters=dict(tool.parameters)),
     }
 )
 

@@ -11,7 +11,7 @@ import regex
 
 _LONGEST_CLUSTER_CHARS = 256
 _FLAG_HALVES = "".join(map(chr, range(0x1F1E6, 0x1F200)))
-_CLUSTER = regex.compile(r"\X")
+CLUSTER = regex.compile(r"\X")
 ELLIPSIS = "…"
 _TAIL_CHARS = 900
 _SENTENCE_END = re.compile(
@@ -36,7 +36,7 @@ def boundary_at_or_before(text: str, position: int) -> int:
     anchor, is_boundary = _anchor(text, position)
     # A copy: the engine would count flags from the beginning of the text for each of them.
     near = text[anchor : position + _LONGEST_CLUSTER_CHARS]
-    for cluster in _CLUSTER.finditer(near):
+    for cluster in CLUSTER.finditer(near):
         start, end = anchor + cluster.start(), anchor + cluster.end()
         if end <= position:
             continue
@@ -53,7 +53,7 @@ def boundary_at_or_after(text: str, position: int) -> int:
 
 def cluster_end(text: str, start: int) -> int:
     """Return where the grapheme ends that begins at `start`."""
-    match = _CLUSTER.match(text[start : start + _LONGEST_CLUSTER_CHARS])
+    match = CLUSTER.match(text[start : start + _LONGEST_CLUSTER_CHARS])
     return start + match.end() if match else len(text)
 
 

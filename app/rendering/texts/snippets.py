@@ -24,7 +24,7 @@ from app.models.search import (
     is_continuous,
 )
 from app.models.stems import stem, stem_opening
-from app.rendering.texts.cuts import boundary_at_or_before
+from app.rendering.texts.cuts import CLUSTER, boundary_at_or_before
 
 _ELLIPSIS = "…"
 _SPACED = rf"[{WORD_CHARS}--[{CONTINUOUS}]]"
@@ -46,7 +46,6 @@ _PIECE = regex.compile(
     regex.V1,
 )
 _INSIDE_WORD = regex.compile(rf"(?<={_SPACED})(?={_SPACED})|(?=\p{{M}})", regex.V1)
-_CLUSTER = regex.compile(r"\X")
 _SPACE = re.compile(r"\s+")
 
 
@@ -199,7 +198,7 @@ def _unfolded(pieces: Sequence[str], folds: Sequence[str], position: int) -> int
 
 
 def _unfolded_in_piece(piece: str, position: int) -> int:
-    clusters = [match.group() for match in _CLUSTER.finditer(piece)]
+    clusters = [match.group() for match in CLUSTER.finditer(piece)]
     ends = accumulate(len(fold(cluster)) for cluster in clusters)
     start = 0
     for cluster, end in zip(clusters, ends, strict=True):

@@ -21,12 +21,10 @@ from app.models.conversation import (
     TextItem,
 )
 from app.models.json_value import JsonValue, json_text
-from app.rendering.pages.lines import one_line
+from app.rendering.pages.lines import bracketed_name
 from app.rendering.texts.cuts import needs_preview, whole_length, whole_text_uri
 
-# A name that closes our brackets could go on as a line of ours.
 _BY = "\N{MULTIPLICATION SIGN}"
-_ROUND = str.maketrans("[]", "()")
 
 _LINE = re.compile(r"\s*\[[a-z]+ @blob:[0-9a-f]{32}(?: [^\[\]]*)?\]\s*")
 
@@ -56,7 +54,7 @@ def handle_line(medium: Medium, resource_id: str) -> str:
     """Return the line for a medium: kind, handle, file name, width and height in pixels."""
     words = [medium.kind, f"@blob:{resource_id}"]
     if medium.filename:
-        words.append(one_line(medium.filename).translate(_ROUND))
+        words.append(bracketed_name(medium.filename))
     if medium.hints.width and medium.hints.height:
         words.append(f"{medium.hints.width}{_BY}{medium.hints.height}")
     return f"[{' '.join(words)}]"

@@ -68,17 +68,14 @@ _META = ("_meta", "meta")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What is shown of a part, and what is known of the part besides.
-
-    Attributes:
-        item: What is shown.
-        members: What the record's part carries: its name, where it is from, its annotations.
-        digest: Of a text that is shown shortened: the SHA-256 of the whole, as hex digits.
-    """
+    """What is shown of a part, and what is known of the part besides."""
 
     item: Item
+    """What is shown."""
     members: Mapping[str, JsonValue] = field(default_factory=lambda: _NOTHING)
+    """What the record's part carries: its name, where it is from, its annotations."""
     digest: str = ""
+    """Of a text that is shown shortened: the SHA-256 of the whole, as hex digits."""
 
 
 def is_told(

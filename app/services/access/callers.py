@@ -33,15 +33,12 @@ class Caller:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """Says which project a request belongs to.
-
-    Args:
-        records: Where keys are kept.
-        default_project: The project of every request, where no key is asked for; else `None`.
-    """
+    """Says which project a request belongs to."""
 
     records: Records
+    """Where keys are kept."""
     default_project: str | None
+    """The project of every request, where no key is asked for; else `None`."""
 
     async def caller_of(self, authorization: str | None) -> Caller:
         """Return who has the key in an `Authorization` header.

@@ -7,7 +7,6 @@ of a model's own words, and is understood in quotes, in a citation, or with a do
 Source: `agents`, "Tools for models".
 """
 
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from app.models.page import Level, PageFilters
 from app.models.resource import Resource, resource_kind
 from app.models.text_windows import LineRange, parse_line_range, text_decoder, text_encoding
 from app.rendering.context.eviction import entry_text
+from app.rendering.context.recalls import ENTRY_NAMED, MEDIUM_NAMED
 from app.rendering.pages.lines import quoted, quoted_short
 from app.rendering.texts.cuts import boundary_at_or_before
 from app.services.agents.answers import hit_line, medium_line, text_answer
@@ -49,8 +49,6 @@ from app.stores.records import Records, UnitOfWork
 
 Scope = Literal["session", "project"]
 
-_REFERENCE = re.compile(r"(?:@?blob:)?([0-9a-f]{32})(?![0-9A-Za-z])")
-_ENTRY = re.compile(r"@?entry:([0-9]{1,15})")
 _LISTED = 20
 _OWNERS = 20
 _LONGEST_ID_CHARS = 100
@@ -83,23 +81,20 @@ def told(text: str, *, is_error: bool = False) -> ToolAnswer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryTools:
-    """The tools of models.
-
-    Args:
-        records: Where resources and sessions are looked up.
-        blobs: Where texts are read.
-        faults: Faults pages in.
-        lists: Searches pages.
-        pages: Writes them.
-        texts: Reads long texts.
-    """
+    """The tools of models."""
 
     records: Records
+    """Where resources and sessions are looked up."""
     blobs: BlobStore
+    """Where texts are read."""
     faults: PageFaults
+    """Faults pages in."""
     lists: PageLists
+    """Searches pages."""
     pages: Pages
+    """Writes them."""
     texts: ResourceTexts
+    """Reads long texts."""
 
     async def run(self, place: ToolPlace, call: ReadCall) -> ToolAnswer | PreparedFault:
         """Run a call; nothing of it is in the history yet.
@@ -153,7 +148,7 @@ class MemoryTools:
         )
 
     async def _read_text(self, place: ToolPlace, asked: ReadTextArguments) -> ToolAnswer:
-        if (named := _ENTRY.search(asked.ref)) is not None:
+        if (named := ENTRY_NAMED.search(asked.ref)) is not None:
             return told(await self._entry(place, int(named.group(1)), asked))
         resource = await self._resource(place, asked.ref)
         if not is_textual(resource.mime_type):
@@ -279,7 +274,7 @@ class MemoryTools:
 
     async def _resource(self, place: ToolPlace, said: str) -> Resource:
         """Return the resource that a handle names, with whatever stands around it."""
-        found = _REFERENCE.search(said)
+        found = MEDIUM_NAMED.search(said)
         resource = None
         if found is not None:
             resource_id = found.group(1)

@@ -9,7 +9,7 @@ Source: `agents`, "Tools for models".
 
 import hashlib
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from app.errors import (
@@ -95,29 +95,22 @@ def appended_result(result: PreparedResult, unit: UnitOfWork) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ToolCalls:
-    """Runs the calls that models make of our tools.
-
-    Args:
-        records: Where histories are.
-        tools: What is run.
-        messages: Prepares the message that is the call.
-        results: Prepares the result that is its answer.
-        renders: Renders that.
-        bodies: Reads the bodies of requests.
-        limits: How deep they may nest.
-    """
+    """Runs the calls that models make of our tools."""
 
     records: Records
+    """Where histories are."""
     tools: MemoryTools
+    """What is run."""
     messages: SessionMessages
+    """Prepares the message that is the call."""
     results: ToolResults
+    """Prepares the result that is its answer."""
     renders: Renders
+    """Renders that."""
     bodies: RequestBodies
+    """Reads the bodies of requests."""
     limits: Limits
-    _idempotency: Idempotency = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_idempotency", Idempotency(self.records))
+    """How deep they may nest."""
 
     async def run(
         self,
@@ -126,6 +119,7 @@ class ToolCalls:
         body: AsyncIterator[bytes],
         *,
         limits: HostLimits = NO_LIMITS,
+        is_counted: bool = True,
     ) -> RenderedBody:
         """Run a call and return the message that answers it; the same call again is not run again.
 
@@ -134,6 +128,7 @@ class ToolCalls:
             session_id: The session that call and answer are entries of.
             body: A `ToolCallRequest` as JSON.
             limits: What the host takes of the answer.
+            is_counted: Whether the tokens of the answer are counted.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body, or signed URLs
@@ -141,7 +136,7 @@ class ToolCalls:
             ConflictError: Another call of the session has this id, or the same one is being run.
         """
         async with self.bodies.read(body, partial(_read, limits=self.limits)) as asked:
-            wish = RenderQuery(asked.target, asked.options(), limits)
+            wish = RenderQuery(asked.target, asked.options(), limits, is_counted)
             return await self._run(project_id, session_id, asked, wish)
 
     async def _run(
@@ -186,7 +181,7 @@ class ToolCalls:
         digest = json_digest([asked.name, asked.arguments])
         call = IdempotentCall(project_id, CALL_ROUTE, key, RequestIdentity(digest))
         try:
-            async with self._idempotency.claimed(call, utc_now()) as answer:
+            async with Idempotency(self.records).claimed(call, utc_now()) as answer:
                 if answer is not None:
                     return int(answer)
                 prepared = await self.prepare(project_id, session_id, asked)
@@ -204,7 +199,7 @@ class ToolCalls:
 
     def _append(self, call: IdempotentCall, prepared: PreparedCall, unit: UnitOfWork) -> int:
         seq = prepared.append(unit)
-        self._idempotency.note_answer(unit, call, str(seq))
+        Idempotency(self.records).note_answer(unit, call, str(seq))
         return seq
 
 

@@ -23,8 +23,8 @@ from pydantic import (
 )
 
 from app.errors import InvalidJsonError, PayloadTooLargeError
-from app.models.base import faults_of
-from app.models.identity import CLIENT_ID_PATTERN
+from app.models.base import Count, faults_of
+from app.models.identity import ClientId
 from app.models.json_value import JsonValue, parse_repaired_json
 from app.models.page import Level, LevelInput, Modality, PageType
 from app.models.resource import ResourceKind
@@ -97,7 +97,7 @@ class ReadTextArguments(ToolArguments):
     description = "Read a stored text that you saw only the beginning of, piece by piece."
 
     ref: Annotated[str, Field(description=_REF)]
-    offset: Annotated[int, Field(ge=0, le=2**53, description="First character")] = 0
+    offset: Annotated[Count, Field(description="First character")] = 0
     limit: Annotated[int, Field(ge=1, description=f"Characters, {MOST_TEXT_CHARS} at most")] = (
         MOST_TEXT_CHARS
     )
@@ -132,9 +132,7 @@ class ListMediaArguments(ToolArguments):
 
     description = "List stored images, recordings and files, newest first, with handles."
 
-    session: Annotated[
-        str | None, Field(pattern=CLIENT_ID_PATTERN, description="Another session's; null: this")
-    ] = None
+    session: Annotated[ClientId | None, Field(description="Another session's; null: this")] = None
     kind: ResourceKind | None = None
 
 

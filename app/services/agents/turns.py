@@ -7,7 +7,7 @@ Source: `agents`, "One call per step".
 """
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
@@ -63,31 +63,24 @@ class _ReadTurn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Turns:
-    """Appends turns to the sessions of a project.
-
-    Args:
-        records: Where sessions are.
-        blobs: Where the media of renderings are read.
-        messages: Prepares messages.
-        results: Prepares tool results.
-        tool_calls: Runs calls of our tools.
-        renders: Renders the session afterwards.
-        bodies: Reads the bodies of requests.
-        limits: What a body is held to.
-    """
+    """Appends turns to the sessions of a project."""
 
     records: Records
+    """Where sessions are."""
     blobs: BlobStore
+    """Where the media of renderings are read."""
     messages: SessionMessages
+    """Prepares messages."""
     results: ToolResults
+    """Prepares tool results."""
     tool_calls: ToolCalls
+    """Runs calls of our tools."""
     renders: Renders
+    """Renders the session afterwards."""
     bodies: RequestBodies
+    """Reads the bodies of requests."""
     limits: Limits
-    _idempotency: Idempotency = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_idempotency", Idempotency(self.records))
+    """What a body is held to."""
 
     async def append(
         self,
@@ -124,7 +117,7 @@ class Turns:
         if idempotency_key is None:
             return await self._append(project_id, session_id, turn, None)
         call = IdempotentCall(project_id, TURN_ROUTE, idempotency_key, turn.identity)
-        async with self._idempotency.claimed(call, utc_now()) as answer_id:
+        async with Idempotency(self.records).claimed(call, utc_now()) as answer_id:
             if answer_id is not None:
                 return [int(seq) for seq in answer_id.split(",")]
             return await self._append(project_id, session_id, turn, call)
@@ -142,7 +135,7 @@ class Turns:
             _check_expected(turn.request.expected_seq, session.last_seq)
             seqs = [_appended(unit, each, index) for index, each in enumerate(prepared)]
             if call is not None:
-                self._idempotency.note_answer(unit, call, ",".join(map(str, seqs)))
+                Idempotency(self.records).note_answer(unit, call, ",".join(map(str, seqs)))
             return seqs
 
         size_bytes = sum(len(text) for _, text in turn.spelled)

@@ -12,7 +12,6 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from app.errors import NotFoundError
 from app.models.frontier import StoredFrontier
 from app.models.identity import rfc3339
 from app.models.media import CHUNK_BYTES
@@ -35,6 +34,7 @@ from app.services.bundles.stored import (
     resource_line,
 )
 from app.services.pages.accesses import AccessCounts
+from app.services.requests.validation import require_found
 from app.stores.blobs import BlobMissingError, BlobStore
 from app.stores.records import Records, UnitOfWork
 
@@ -89,23 +89,20 @@ class _Lines:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bundle:
-    """A bundle ready to be sent; it has to be read to its end, or closed.
-
-    Args:
-        blobs: Where its blobs are.
-        project_id: Whose they are.
-        session: The session as it was at one moment.
-        frontiers: How far its renderings are evicted.
-        files: Its rows at that moment.
-        sizes: The digests of its blobs, in order, and how large they are.
-    """
+    """A bundle ready to be sent; it has to be read to its end, or closed."""
 
     blobs: BlobStore
+    """Where its blobs are."""
     project_id: str
+    """Whose they are."""
     session: Session
+    """The session as it was at one moment."""
     frontiers: Sequence[StoredFrontier]
+    """How far its renderings are evicted."""
     files: Sequence[_Lines]
+    """Its rows at that moment."""
     sizes: Sequence[tuple[str, int]]
+    """The digests of its blobs, in order, and how large they are."""
 
     @property
     def held_bytes(self) -> int:
@@ -194,9 +191,7 @@ class BundleExports:
             def write(
                 unit: UnitOfWork,
             ) -> tuple[Session, Sequence[StoredFrontier], Sequence[Resource]]:
-                session = unit.sessions.find(session_id)
-                if session is None:
-                    raise NotFoundError("session")
+                session = require_found(unit.sessions.find(session_id), "session")
                 resources = unit.session_resources.all_of(session_id)
                 lines: tuple[Iterable[msgspec.Struct], ...] = (
                     starmap(history_line, unit.bundles.history(session_id)),

@@ -5,7 +5,7 @@ here. Moments are text in a line, and JSON texts stand in it as they are stored.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from datetime import datetime
 from typing import TypeVar
 
@@ -112,9 +112,7 @@ def resource_line(
         resource,
         id=resource.resource_id,
         project=resource.derived_in or project_id,
-        width=resource.hints.width,
-        height=resource.hints.height,
-        duration_seconds=resource.hints.duration_seconds,
+        **asdict(resource.hints),
         aliases={alias: rfc3339(created_at) for alias, created_at in aliases.items()},
     )
 

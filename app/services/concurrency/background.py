@@ -50,18 +50,16 @@ class log_failures:  # noqa: N801 - read as the verb that it is in `with log_fai
 
     A service's error is a warning with its code, an expected one a warning with its name; any other
     is logged as an error, with where it came from.
-
-    Attributes:
-        log: Of the module that tries.
-        event: What has happened then.
-        fault: The same for an error that nobody expected; by default `event`.
-        expected: Errors of libraries that are told by their names.
     """
 
     log: structlog.stdlib.BoundLogger
+    """Of the module that tries."""
     event: str
+    """What has happened then."""
     fault: str | None = None
+    """The same for an error that nobody expected; by default `event`."""
     expected: tuple[type[Exception], ...] = ()
+    """Errors of libraries that are told by their names."""
 
     def __enter__(self) -> None:
         """Begin the block."""

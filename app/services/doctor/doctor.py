@@ -47,19 +47,16 @@ _NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class DoctorQuery:
-    """What is asked of the doctor.
-
-    Attributes:
-        target: For whom the history is; `None` for its own dialect.
-        dialect: What it is meant to be written in; `None` for what most of it is.
-        max_tokens: The most tokens that it may have.
-        applies: Whether the healed history is wanted as well.
-    """
+    """What is asked of the doctor."""
 
     target: str | None = None
+    """For whom the history is; `None` for its own dialect."""
     dialect: Dialect | None = None
+    """What it is meant to be written in; `None` for what most of it is."""
     max_tokens: int | None = None
+    """The most tokens that it may have."""
     applies: bool = False
+    """Whether the healed history is wanted as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +70,18 @@ class _Patient:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Doctor:
-    """Examines histories.
-
-    Args:
-        records: Where sessions are.
-        blobs: Where their media are.
-        settling: Makes a history fit a target.
-        bodies: Reads a history, and holds the memory that it takes.
-        limits: For the JSON of one.
-    """
+    """Examines histories."""
 
     records: Records
+    """Where sessions are."""
     blobs: BlobStore
+    """Where their media are."""
     settling: Settling
+    """Makes a history fit a target."""
     bodies: RequestBodies
+    """Reads a history, and holds the memory that it takes."""
     limits: Limits
+    """For the JSON of one."""
 
     async def examine(
         self, project_id: str, body: AsyncIterator[bytes], query: DoctorQuery

@@ -82,23 +82,20 @@ _MOST_AROUND = 3
 
 @dataclass(frozen=True, slots=True)
 class ForeignMessage:
-    """One entry of a foreign history.
-
-    Attributes:
-        pointer: Where it stands in what was sent.
-        message: The message, with a role that dialects know; `None` for what is none.
-        dialect: What it is written in, where that shows.
-        said_role: The role that it says, where no dialect knows it.
-        places: Where blocks really stand, by where they stand in `message`.
-        joins: Whether it belongs to the turn before it, if that is the assistant's as well.
-    """
+    """One entry of a foreign history."""
 
     pointer: str
+    """Where it stands in what was sent."""
     message: dict[str, Any] | None
+    """The message, with a role that dialects know; `None` for what is none."""
     dialect: Dialect | None = None
+    """What it is written in, where that shows."""
     said_role: str | None = None
+    """The role that it says, where no dialect knows it."""
     places: Mapping[str, str] = field(default_factory=dict)
+    """Where blocks really stand, by where they stand in `message`."""
     joins: bool = False
+    """Whether it belongs to the turn before it, if that is the assistant's as well."""
 
     def place(self, pointer: str) -> str:
         """Return where in what was sent a pointer into the message leads."""

@@ -19,6 +19,7 @@ from app.models.limits import Limits
 from app.models.media import InMemoryMedia
 from app.models.resource import (
     DerivedImage,
+    FittedImage,
     ImageRecipe,
     MediaHints,
     Resource,
@@ -26,7 +27,6 @@ from app.models.resource import (
     resource_kind,
 )
 from app.services.images.image_work import ImageWork
-from app.services.images.pixels import CODEC_VERSION, FittedImage, fit_image
 from app.services.persistence.media_checks import probe_media, probe_stored_media
 from app.services.persistence.media_keeper import MediaKeeper
 from app.stores.blobs import BlobStore, StoredBlob, read_whole
@@ -96,6 +96,9 @@ class DerivedImages:
         """
         if isinstance(source, InlineBytes):
             return await self._make_in_memory(project_id, source.data, mime_type, recipe)
+        # Pillow, which a process that makes no image smaller does without.
+        from app.services.images.pixels import CODEC_VERSION  # noqa: PLC0415
+
         # What is beyond the bounds or the decoder of today need not be so tomorrow.
         key = f"{recipe.key};{self.limits.image_pixels};{CODEC_VERSION}"
         wanted = _Wanted(project_id, source.digest, mime_type, recipe, key)
@@ -154,6 +157,8 @@ class DerivedImages:
 
     async def _fitted(self, data: bytes, mime_type: str, recipe: ImageRecipe) -> _Made | None:
         """Return what became of an image; `None` if that could not be found out now."""
+        from app.services.images.pixels import fit_image  # noqa: PLC0415 - see `make`
+
         fit = partial(fit_image, data, mime_type, recipe, most_pixels=self.limits.image_pixels)
         try:
             return _Made(await anyio.to_thread.run_sync(fit))

@@ -6,7 +6,6 @@ All of this blocks, so it belongs in a worker thread, and may raise whatever a d
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from io import BytesIO
 from math import ceil, log
 
@@ -16,7 +15,7 @@ from PIL import Image, ImageFile, JpegImagePlugin
 from app.media.headers import open_image
 from app.media.soundness import without_damaged_chunks
 from app.media.types import sniff
-from app.models.resource import ImageRecipe
+from app.models.resource import FittedImage, ImageRecipe
 
 CODEC_VERSION = PIL.__version__
 """Of what decodes and encodes; another one may make other bytes, or any at all."""
@@ -116,15 +115,6 @@ def _is_read_in_rows(image: ImageFile.ImageFile, data: bytes) -> bool:
     end = image.fp.tell() if image.fp else 0
     start = end - 2 - 6 - 2 * image.layers
     return start >= 0 and data.startswith(header, start)
-
-
-@dataclass(frozen=True, slots=True)
-class FittedImage:
-    """An image that fits a recipe; see `DerivedImage.is_first_picture`."""
-
-    data: bytes
-    mime_type: str
-    is_first_picture: bool
 
 
 def fit_image(

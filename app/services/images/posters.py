@@ -16,9 +16,8 @@ import anyio
 import structlog
 
 from app.errors import NotFoundError
-from app.models.resource import DerivedImage, Resource
+from app.models.resource import DerivedImage, FittedImage, Resource
 from app.services.images.derived_images import DerivedImages
-from app.services.images.pixels import FittedImage
 from app.stores.blobs import BlobStore
 
 _FORMATS = {
@@ -43,17 +42,14 @@ def can_make_posters() -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posters:
-    """Makes posters, for any project; two at a time.
-
-    Args:
-        blobs: Where the videos are.
-        derived: Keeps what was made.
-        turns: How many are made at once.
-    """
+    """Makes posters, for any project; two at a time."""
 
     blobs: BlobStore
+    """Where the videos are."""
     derived: DerivedImages
+    """Keeps what was made."""
     turns: anyio.CapacityLimiter
+    """How many are made at once."""
 
     async def get(self, project_id: str, video: Resource) -> DerivedImage:
         """Return the poster of a video, made unless it has been.

@@ -15,21 +15,18 @@ _STORE = "blob store"
 
 @dataclass(frozen=True, slots=True)
 class RenderedBody:
-    """The bytes of one answer; holds a piece of one file, and some of what is written of it.
-
-    Attributes:
-        blobs: Where the files are.
-        project_id: Whose they are.
-        rendering: What is to be sent.
-        held: What was taken for its text, if anything; to be released when it is sent.
-        given: Called once somebody is given it, and not only told that it has not changed.
-    """
+    """The bytes of one answer; holds a piece of one file, and some of what is written of it."""
 
     blobs: BlobStore
+    """Where the files are."""
     project_id: str
+    """Whose they are."""
     rendering: Rendering
+    """What is to be sent."""
     held: ResponseMemory | None = None
+    """What was taken for its text, if anything; to be released when it is sent."""
     given: Callable[[], None] | None = None
+    """Called once somebody is given it, and not only told that it has not changed."""
 
     def give(self) -> None:
         """Note that somebody is given it."""

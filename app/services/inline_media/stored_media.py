@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import anyio.to_thread
 
-from app.errors import NotFoundError, PayloadTooLargeError
+from app.errors import PayloadTooLargeError
 from app.media import block_table
 from app.media.base64_runs import decode_undeclared, find_runs, has_long_run
 from app.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
@@ -43,6 +43,7 @@ from app.services.requests.data_uris import (
     strings_in,
 )
 from app.services.requests.streamed_requests import StreamedMedia
+from app.services.requests.validation import require_found
 from app.stores.blobs import BlobStore, DraftMedia, read_whole
 from app.stores.records import Records
 
@@ -157,10 +158,7 @@ class StoredMedia:
         Raises:
             NotFoundError: The project has none.
         """
-        resource = await self.find(reference)
-        if resource is None:
-            raise NotFoundError("resource")
-        return resource
+        return require_found(await self.find(reference), "resource")
 
     async def read(self, reference: str, *, limit_bytes: int) -> bytes:
         """Return all bytes of a resource.
@@ -198,9 +196,7 @@ class StoredMedia:
             self.project_id, lambda unit: unit.resources.find_all(sources)
         )
         for pointer, form in forms.items():
-            resource = resources.get(_source(form))
-            if resource is None:
-                raise NotFoundError("resource")
+            resource = require_found(resources.get(_source(form)), "resource")
             check_fits(resource, limit_bytes)
             limit_bytes -= resource.size_bytes
             written[pointer] = await self._written(places, form, resource)
@@ -271,17 +267,14 @@ class MovedValue:
 
 @dataclass(frozen=True, slots=True)
 class MediaMover:
-    """Moves the media of one request.
-
-    Attributes:
-        keeper: Stores them.
-        most_media: How many one value may hold.
-        streamed: The media that are in drafts already.
-    """
+    """Moves the media of one request."""
 
     keeper: MediaKeeper
+    """Stores them."""
     most_media: int
+    """How many one value may hold."""
     streamed: StreamedMedia = field(default_factory=dict)
+    """The media that are in drafts already."""
 
     async def move_all(self, value: JsonValue, movable: Sequence[Movable]) -> MovedValue:
         """Return a value, which is nobody else's, with references in the place of what is movable.

@@ -44,14 +44,12 @@ class BlobRemoval:
 
     What a row needs stays. A request that has stored the same bytes and has not written its row
     yet is told so (`BlobSweptError`), and stores them again.
-
-    Args:
-        records: What refers to blobs.
-        blobs: Where they are.
     """
 
     records: Records
+    """What refers to blobs."""
     blobs: BlobStore
+    """Where they are."""
 
     async def removed(
         self, project_id: str, digests: Sequence[str]

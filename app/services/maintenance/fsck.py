@@ -144,21 +144,18 @@ class StoreCheck:
 
 @dataclass(frozen=True, slots=True)
 class BlobCheck:
-    """The check of single blobs of one project.
-
-    Args:
-        records: What refers to them.
-        blobs: Where they are.
-        project_id: The project.
-        repair: Whether to move damaged blobs out of sight.
-        pace: Awaited with the number of bytes behind each piece that is read.
-    """
+    """The check of single blobs of one project."""
 
     records: Records
+    """What refers to them."""
     blobs: BlobStore
+    """Where they are."""
     project_id: str
+    """The project."""
     repair: bool
+    """Whether to move damaged blobs out of sight."""
     pace: Pace | None = None
+    """Awaited with the number of bytes behind each piece that is read."""
 
     async def run(
         self, rows: Sequence[BlobReference], advance: Callable[[int], None]

@@ -128,21 +128,18 @@ class ReadingPace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scrub:
-    """Scrubs all projects.
-
-    Args:
-        records: What refers to blobs.
-        blobs: What is read.
-        period: Within how long each blob is read once; 0 seconds for never.
-        pace: How fast it is read at most.
-        counts: Told of what was read.
-    """
+    """Scrubs all projects."""
 
     records: Records
+    """What refers to blobs."""
     blobs: BlobStore
+    """What is read."""
     period: SlicedPeriod
+    """Within how long each blob is read once; 0 seconds for never."""
     pace: ReadingPace
+    """How fast it is read at most."""
     counts: Metrics
+    """Told of what was read."""
     # By slice, the projects that nobody need ask the database about again.
     _settled: dict[str, set[str]] = field(init=False, default_factory=dict)
 

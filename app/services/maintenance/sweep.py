@@ -80,21 +80,18 @@ class _OnlyCountedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Sweeps all projects.
-
-    Args:
-        records: What refers to blobs.
-        blobs: What is swept.
-        events_kept: How long events are kept.
-        most_events: How many of a project are kept.
-        stored_bytes: Counts what projects keep, where that is to be counted.
-    """
+    """Sweeps all projects."""
 
     records: Records
+    """What refers to blobs."""
     blobs: BlobStore
+    """What is swept."""
     events_kept: timedelta
+    """How long events are kept."""
     most_events: int
+    """How many of a project are kept."""
     stored_bytes: StoredBytes | None = None
+    """Counts what projects keep, where that is to be counted."""
 
     async def run(
         self, grace_seconds: float, *, dry_run: bool = False, progress: Progress | None = None

@@ -51,15 +51,12 @@ Object = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class CallToolResult:
-    """The members of a result that are not `null`.
-
-    Attributes:
-        members: The protocol's, by the protocol's names: the name as it is spelled, and the value.
-        extras: The others.
-    """
+    """The members of a result that are not `null`."""
 
     members: Mapping[str, tuple[str, object]]
+    """The protocol's, by the protocol's names: the name as it is spelled, and the value."""
     extras: dict[str, object]
+    """The others."""
 
     def get(self, name: str) -> object:
         """Return a member of the protocol, `None` if there is none."""
@@ -167,23 +164,20 @@ def _is_same(one: object, other: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A result without what stood around it.
-
-    Attributes:
-        value: What is left.
-        path: Where it stands in what was given.
-        is_content: Whether a list there is content by definition.
-        is_protocol_error: Whether it is the `error` of a JSON-RPC response, with its `message`.
-        is_error: What the envelope says about success, `None` if it says nothing.
-        beside: What else the envelope held, and where it stood.
-    """
+    """A result without what stood around it."""
 
     value: object
+    """What is left."""
     path: tuple[str | int, ...] = ()
+    """Where it stands in what was given."""
     is_content: bool = False
+    """Whether a list there is content by definition."""
     is_protocol_error: bool = False
+    """Whether it is the `error` of a JSON-RPC response, with its `message`."""
     is_error: bool | None = None
+    """What the envelope says about success, `None` if it says nothing."""
     beside: Object = field(default_factory=dict)
+    """What else the envelope held, and where it stood."""
     beside_path: tuple[str | int, ...] = ()
 
 

@@ -153,15 +153,12 @@ def _without(members: Block, here: Path, gone: set[Path], containers: set[Path])
         if path in gone:
             continue
         rest = member
-        if isinstance(member, dict) and _leads_to(path, containers):
+        leads_on = any(container[: len(path)] == path for container in containers)
+        if leads_on and isinstance(member, dict):
             rest = _without(member, path, gone, containers)
         if rest is not None and rest not in ({}, []):
             kept[key] = rest
     return kept
-
-
-def _leads_to(path: Path, containers: set[Path]) -> bool:
-    return any(container[: len(path)] == path for container in containers)
 
 
 def _provenance(rest: Block, names: tuple[Path, ...]) -> tuple[Provenance, list[Path]]:

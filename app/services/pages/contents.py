@@ -6,7 +6,7 @@ which contents a modality takes, and that words are words.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
 import anyio.to_thread
@@ -281,23 +281,18 @@ def page_media(resource: Resource) -> PageMedia:
         mime_type=resource.mime_type,
         size_bytes=resource.size_bytes,
         filename=resource.filename,
-        width=resource.hints.width,
-        height=resource.hints.height,
-        duration_seconds=resource.hints.duration_seconds,
+        **asdict(resource.hints),
     )
 
 
 def _inline_media(uri: DataUriText, mime_type: str) -> PageMedia:
     data = uri.data or b""
-    hints = probe_media(data, InMemoryMedia(data), mime_type)
     return PageMedia(
         uri=None,
         mime_type=mime_type,
         size_bytes=len(data),
         filename=safe_file_name(uri.filename),
-        width=hints.width,
-        height=hints.height,
-        duration_seconds=hints.duration_seconds,
+        **asdict(probe_media(data, InMemoryMedia(data), mime_type)),
     )
 
 

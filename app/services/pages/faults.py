@@ -17,9 +17,9 @@ from typing import Annotated
 from pydantic import ConfigDict, Field, ValidationError
 
 from app.errors import ConflictError, Fault, InvalidPayloadError, NotFoundError
-from app.models.base import FrozenModel, faults_of
+from app.models.base import Count, FrozenModel, faults_of
 from app.models.event import NewEvent
-from app.models.identity import CLIENT_ID, CLIENT_ID_PATTERN, new_id, utc_now
+from app.models.identity import CLIENT_ID, ClientId, new_id, utc_now
 from app.models.json_value import JsonValue, json_text
 from app.models.message import PAGE_FAULT, StoredHistoryMessage
 from app.models.page import Level, LevelInput, PageForm
@@ -56,10 +56,10 @@ class FaultRequest(FrozenModel):
     )
 
     target_level: LevelInput = Level.ABSTRACT
-    session_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
+    session_id: ClientId | None = None
     tool_call_id: Annotated[str | None, Field(min_length=1, max_length=_LONGEST_CALL_ID)] = None
     max_chars: Annotated[int | None, Field(ge=1)] = None
-    offset: Annotated[int, Field(ge=0, le=2**53)] = 0
+    offset: Count = 0
     detail: ImageDetail = "low"
     form: Annotated[
         PageForm,

@@ -84,7 +84,8 @@ class PageLists:
             InvalidPayloadError: There is nothing in `text` to search for.
             InvalidCursorError: The cursor is not this list's.
         """
-        query, listed = parse_search(text), SearchList("page-search", text, *_narrowing(filters))
+        query = parse_search(text)
+        listed = SearchList("page-search", text, filters.session_id, filters.modality)
         last, weights = listed.position(cursor)
 
         def search(unit: UnitOfWork) -> tuple[Found, Sequence[Match], list[StoredPage]]:
@@ -104,10 +105,6 @@ class PageLists:
             return hits, None
         end = next(match for match in rest if match.number == pages[-1].page_number)
         return hits, listed.cursor(end, found.weights)
-
-
-def _narrowing(filters: PageFilters) -> tuple[str | None, str | None]:
-    return filters.session_id, filters.modality
 
 
 def page_place(

@@ -6,12 +6,13 @@ from typing import Any
 
 import anyio.to_thread
 
-from app.errors import InvalidCursorError, NotFoundError
+from app.errors import InvalidCursorError
 from app.models.identity import decode_cursor, encode_cursor
 from app.models.page import Level, ManifestPlace, StoredPage
 from app.rendering.pages.detail import ManifestEntry, manifest_lines, manifest_text
 from app.rendering.targets.tokens import count_tokens
 from app.services.pages.versions import read_descriptor, read_fields
+from app.services.requests.validation import require_found
 from app.stores.records import Records, UnitOfWork
 
 _PAGES_AT_ONCE = 200
@@ -27,21 +28,18 @@ CountTokens = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Some of a session's pages, for a model.
-
-    Attributes:
-        session_id: The session.
-        entries: The pages.
-        total: How many the session has.
-        following: How many of them come behind these.
-        next_cursor: Where to go on, if there are more.
-    """
+    """Some of a session's pages, for a model."""
 
     session_id: str
+    """The session."""
     entries: Sequence[ManifestEntry]
+    """The pages."""
     total: int
+    """How many the session has."""
     following: int
+    """How many of them come behind these."""
     next_cursor: str | None
+    """Where to go on, if there are more."""
 
     @property
     def text(self) -> str:
@@ -129,8 +127,7 @@ class PageManifests:
         """Return the next pages with their places, and how many the session has in all."""
 
         def find(unit: UnitOfWork) -> tuple[Sequence[tuple[ManifestPlace, StoredPage]], int]:
-            if unit.sessions.find(session_id) is None:
-                raise NotFoundError("session")
+            require_found(unit.sessions.find(session_id), "session")
             places = unit.pages.manifest_places(session_id, after=after, limit=limit)
             return list(_bounded(unit, places)), unit.pages.count_in_session(session_id)
 

@@ -36,19 +36,16 @@ _NO_BASE64 = Damage("damaged-media", "What its data: URI announces as base64 is 
 
 @dataclass(frozen=True)
 class PageMediaReader:
-    """Reads the media of one page.
-
-    Attributes:
-        media: Where they are.
-        stored: The page, with how its data URIs were written.
-        checks: Says whether they are sound.
-        limits: For the largest media that stand in an answer.
-    """
+    """Reads the media of one page."""
 
     media: StoredMedia
+    """Where they are."""
     stored: StoredPage
+    """The page, with how its data URIs were written."""
     checks: MediaChecks
+    """Says whether they are sound."""
     limits: Limits
+    """For the largest media that stand in an answer."""
 
     @cached_property
     def _forms(self) -> dict[str, InlineForm]:

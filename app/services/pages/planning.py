@@ -75,25 +75,22 @@ class KeptContent:
 
 @dataclass(frozen=True, slots=True)
 class PageChange:
-    """A version of a page with all that is written beside it, serialised.
-
-    Attributes:
-        version: The version.
-        levels: Those above FULL.
-        words: Those a search finds it by; `None` where they are what they were.
-        fetched_resource_id: What its address was downloaded to.
-        resources: Those that it refers to and that may not be stored yet, by id.
-        stored_resource_ids: The others that it refers to.
-        now: When it is written.
-    """
+    """A version of a page with all that is written beside it, serialised."""
 
     version: PageVersion
+    """The version."""
     levels: Sequence[StoredRepresentation]
+    """Those above FULL."""
     words: SearchWords | None
+    """Those a search finds it by; `None` where they are what they were."""
     fetched_resource_id: str | None
+    """What its address was downloaded to."""
     resources: Mapping[str, Resource]
+    """Those that it refers to and that may not be stored yet, by id."""
     stored_resource_ids: set[str]
+    """The others that it refers to."""
     now: datetime
+    """When it is written."""
 
 
 def plan_change(

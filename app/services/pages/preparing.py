@@ -1,35 +1,24 @@
 """What a page takes before it is planned: content settled, media stored, one smaller image."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from io import BytesIO
 from typing import Any
 
 import anyio.to_thread
-from PIL import Image, ImageFile, ImageOps
 
 from app.media.data_uris import split_data_uri
-from app.media.headers import open_image
-from app.media.soundness import without_damaged_chunks
 from app.models.limits import Limits
 from app.models.media import InMemoryMedia, MediaSource
 from app.models.page import Body, Level, Page, PageFields
 from app.models.resource import Resource
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.images.image_work import ImageWork
-from app.services.images.pixels import in_shades, load_pixels, may_be_transparent, saved
 from app.services.pages.contents import PageContents, SettledContent, blob_body, check_words
 from app.services.pages.planning import PreparedPage
 from app.services.requests.streamed_requests import StreamedRequest
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
-
-LONGEST_SIDE = 512
-_JPEG_QUALITIES = (85, 50)
-# Twice as many as are shown, so that scaling has something to choose from.
-_ENOUGH = (2 * LONGEST_SIDE, 2 * LONGEST_SIDE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +106,9 @@ class PagePreparer:
                 )
             else:
                 data = await anyio.to_thread.run_sync(source.head, source.size_bytes)
+            # Pillow, which a process that prepares no image does without.
+            from app.services.images.reducing import reduce_image  # noqa: PLC0415
+
             reduce = partial(reduce_image, most_pixels=self.limits.image_pixels)
             made = await anyio.to_thread.run_sync(reduce, data, media.mime_type)
         if made is None:
@@ -126,52 +118,3 @@ class PagePreparer:
             return body, []
         resource = await contents.keeper.store(InMemoryMedia(small), mime_type, None)
         return blob_body(resource), [resource]
-
-
-def reduce_image(data: bytes, mime_type: str, *, most_pixels: int) -> tuple[bytes, str] | None:
-    """Make an image smaller: at most 512 pixels on its longer side, the right way up.
-
-    Blocks, so it belongs in a worker thread. Of an animation it shows the first picture.
-
-    Args:
-        data: The whole image.
-        mime_type: The type the bytes were found to be of.
-        most_pixels: An image that decodes to more has no smaller form.
-
-    Returns:
-        The bytes of a JPEG or PNG and their MIME type; the image itself where it has no more pixels
-        already, or no smaller form of it takes fewer bytes; `None` if it cannot be decoded.
-    """
-    data = without_damaged_chunks(data)
-    try:
-        image = open_image(BytesIO(data), mime_type)
-        return _reduced(image, data, mime_type, most_pixels) if image else None
-    except Exception:  # noqa: BLE001 - decoders of hostile bytes raise anything
-        return None
-
-
-def _reduced(
-    image: ImageFile.ImageFile, data: bytes, mime_type: str, most_pixels: int
-) -> tuple[bytes, str] | None:
-    is_small = max(image.size) <= LONGEST_SIDE
-    if not load_pixels(image, data, most_pixels=most_pixels, enough=_ENOUGH):
-        return None
-    if is_small:
-        return data, mime_type
-    shown = in_shades(image)
-    shown.thumbnail((LONGEST_SIDE, LONGEST_SIDE), reducing_gap=2.0)
-    smaller = _encoded(ImageOps.exif_transpose(shown))
-    return next((made for made in smaller if len(made[0]) < len(data)), (data, mime_type))
-
-
-def _encoded(image: Image.Image) -> Iterator[tuple[bytes, str]]:
-    """Yield the image as it may be sent, the best form first, then ever smaller ones."""
-    if may_be_transparent(image):
-        transparent = image.convert("RGBA")
-        yield saved(transparent, "PNG", optimize=True), "image/png"
-        yield saved(transparent.quantize(64), "PNG", optimize=True), "image/png"
-        return
-    opaque = image.convert("RGB")
-    for quality in _JPEG_QUALITIES:
-        yield saved(opaque, "JPEG", quality=quality, optimize=True), "image/jpeg"
-    yield saved(opaque.convert("1"), "PNG", optimize=True), "image/png"

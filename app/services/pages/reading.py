@@ -73,17 +73,14 @@ class PageView:
 
 @dataclass(frozen=True, slots=True)
 class PageReading:
-    """Gives memory pages out.
-
-    Attributes:
-        checks: Says whether their images are sound.
-    """
+    """Gives memory pages out."""
 
     records: Records
     blobs: BlobStore
     preparer: PagePreparer
     accesses: AccessCounts
     checks: MediaChecks
+    """Says whether their images are sound."""
     limits: Limits
 
     async def get(self, project_id: str, page_id: str) -> StoredPage:

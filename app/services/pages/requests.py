@@ -9,14 +9,10 @@ from pydantic.config import JsonDict
 from app.errors import Fault, InvalidPayloadError
 from app.media.data_uris import DataUriText, bare_base64, split_data_uri
 from app.models.base import FrozenModel, faults_of
+from app.models.identity import ClientId
 from app.models.json_value import JsonValue
 from app.models.limits import Limits
-from app.models.page import (
-    MOST_PARENTS,
-    SELDOM_SAID,
-    PageFields,
-    PageId,
-)
+from app.models.page import MOST_PARENTS, SELDOM_SAID, PageFields
 from app.models.page_vectors import as_float32
 from app.services.requests.data_uris import is_to_be_moved, movable_media
 from app.services.requests.validation import as_object, read_value, validated
@@ -82,12 +78,12 @@ class PageDraft(PageFields):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE, _EXAMPLE_RECORDING]})
 
-    page_id: Annotated[PageId | None, AfterValidator(_not_reserved)] = None
+    page_id: Annotated[ClientId | None, AfterValidator(_not_reserved)] = None
     content: Annotated[Any, Field(description="Its FULL level: what fits the modality.")] = None
-    represents: Annotated[PageId | None, Field(description="One more id of `provenance`.")] = None
-    parent_page_id: Annotated[PageId | None, Field(description="One more id of `provenance`.")] = (
-        None
-    )
+    represents: Annotated[ClientId | None, Field(description="One more id of `provenance`.")] = None
+    parent_page_id: Annotated[
+        ClientId | None, Field(description="One more id of `provenance`.")
+    ] = None
 
     def fields(self) -> PageFields:
         """Return what it says beside its content."""

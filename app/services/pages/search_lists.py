@@ -12,15 +12,12 @@ from app.stores.records.finding import Match
 
 @dataclass(frozen=True, slots=True, init=False)
 class SearchList:
-    """A list of what a search has found.
-
-    Attributes:
-        name: Which list it is.
-        asked: Stands for what was asked, so that a cursor of another search is refused.
-    """
+    """A list of what a search has found."""
 
     name: ListName
+    """Which list it is."""
     asked: str
+    """Stands for what was asked, so that a cursor of another search is refused."""
 
     def __init__(self, name: ListName, *asked: str | None) -> None:
         described = json_text(list(asked)).encode("utf-8", "replace")

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from app.errors import NotFoundError
 from app.models.identity import rfc3339
 from app.models.json_value import JsonValue, json_text, parse_json, parse_stored_json
 from app.models.page import (
@@ -32,6 +31,7 @@ from app.models.search import SearchableText
 from app.rendering.pages.sizes import body_size_bytes, page_tokens
 from app.rendering.pages.words import page_texts
 from app.services.requests.data_uris import load_forms
+from app.services.requests.validation import require_found
 from app.stores.records import UnitOfWork
 
 # What we have written ourselves is within the limits it was held to when it came in.
@@ -258,10 +258,7 @@ def find_page(unit: UnitOfWork, page_id: str, *, with_content: bool) -> StoredPa
     Raises:
         NotFoundError: The project has none.
     """
-    stored = unit.pages.find(page_id, with_content=with_content)
-    if stored is None:
-        raise NotFoundError("page")
-    return stored
+    return require_found(unit.pages.find(page_id, with_content=with_content), "page")
 
 
 def load_page(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page]:

@@ -40,21 +40,18 @@ class KeptMedium:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MediaKeeper:
-    """Keeps media for one project.
-
-    Args:
-        blobs: Where the bytes go.
-        project_id: Whose they are.
-        limit_bytes: The largest medium taken.
-        now: When this happens; the `created_at` of new descriptors.
-        checks: Is told what is wrong with each, so that nobody reads it again for that.
-    """
+    """Keeps media for one project."""
 
     blobs: BlobStore
+    """Where the bytes go."""
     project_id: str
+    """Whose they are."""
     limit_bytes: int
+    """The largest medium taken."""
     now: datetime
+    """When this happens; the `created_at` of new descriptors."""
     checks: MediaChecks | None = None
+    """Is told what is wrong with each, so that nobody reads it again for that."""
     _kept: dict["_Identity", KeptMedium] = field(init=False, default_factory=dict)
 
     async def keep_all(self, media: Sequence[NormalizedMedia]) -> list[KeptMedium]:

@@ -96,21 +96,14 @@ def _twins(group: list[int], media: list[NormalizedMedia], shown: set[int]) -> l
 def _join(twins: list[int], media: list[NormalizedMedia]) -> None:
     filename = next((media[each].filename for each in twins if media[each].filename), None)
     declared = [media[each].source.declared_mime_type for each in twins]
-    mime_type = next((each for each in declared if _is_specific(each)), declared[0])
+    says_nothing = (None, OCTET_STREAM)
+    specific = (each for each in declared if each and canonical_mime_type(each) not in says_nothing)
+    mime_type = next(specific, declared[0])
     # One handle for all: what is kept of it is kept once.
     source = _under_type(media[twins[0]].source, mime_type)
     for each in twins:
         # What a structure refers to has to be stored, however small it is.
-        media[each] = replace(
-            media[each],
-            source=source,
-            filename=filename,
-            must_be_stored=True,
-        )
-
-
-def _is_specific(mime_type: str | None) -> bool:
-    return mime_type is not None and canonical_mime_type(mime_type) not in (None, OCTET_STREAM)
+        media[each] = replace(media[each], source=source, filename=filename, must_be_stored=True)
 
 
 def _under_type(source: MediaSource, mime_type: str | None) -> MediaSource:

@@ -3,17 +3,17 @@
 Each process counts for itself. What a request may still need is reserved before it is done, and
 settled when it is over: bytes that did not come, and those of a request that was refused, are given
 back. Nothing here waits between looking and counting, so that requests at the same time never get
-more than there is.
+more than there is. All of it is used by the event loop alone, so that nothing is locked.
 """
 
 import math
+import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from typing import Final
 
 from app.errors import PayloadTooLargeError, QuotaExceededError
 from app.services.access.callers import Caller
-from app.services.quotas.windows import QuotaWindows
 
 REQUESTS: Final = "requests"
 BYTES: Final = "bytes"
@@ -35,14 +35,29 @@ class QuotaState:
     reset_seconds: int | None
 
 
+@dataclass(slots=True)
+class _Window:
+    """What was counted by now, and when the window is over.
+
+    By the monotonic clock: the other one may be set by somebody.
+    """
+
+    count: int
+    ends_at: float
+
+
 class _Quota:
-    """One quota, counted for many callers."""
+    """One quota, counted for many callers, each in windows of its own.
+
+    A window begins with what is counted first. A caller has one at most, and callers are keys of
+    the service: none has to be removed.
+    """
 
     def __init__(self, name: str, amount: int, *, window_seconds: int) -> None:
         self.name = name
         self.amount = amount
         self._window_seconds = window_seconds
-        self._windows = QuotaWindows(window_seconds)
+        self._windows: dict[str, _Window] = {}
 
     def take(self, caller: str, amount: int) -> float:
         """Count so much for a caller; returns when the window is over that it counts in.
@@ -50,25 +65,35 @@ class _Quota:
         Raises:
             QuotaExceededError: It is more than there is; nothing was counted.
         """
-        if self._windows.count(caller) + amount > self.amount:
-            seconds = self._windows.seconds_left(caller) or 0
-            raise QuotaExceededError(self.name, retry_after_seconds=max(math.ceil(seconds), 1))
-        return self._windows.add(caller, amount)
+        window = self._open(caller)
+        if amount > self.amount - (window.count if window else 0):
+            seconds = math.ceil(window.ends_at - time.monotonic()) if window else 0
+            raise QuotaExceededError(self.name, retry_after_seconds=max(seconds, 1))
+        if window is None:
+            window = self._windows[caller] = _Window(0, time.monotonic() + self._window_seconds)
+        window.count += amount
+        return window.ends_at
 
     def give_back(self, caller: str, amount: int, ends_at: float) -> None:
         """Count so much less for a caller, unless the window it was taken in is over."""
-        self._windows.take_back(caller, amount, ends_at)
+        window = self._open(caller)
+        if window is not None and window.ends_at == ends_at:
+            window.count -= amount
 
     def state(self, caller: str) -> QuotaState:
         """Return what a caller has left."""
-        left = self._windows.seconds_left(caller)
+        window = self._open(caller)
         return QuotaState(
             name=self.name,
             quota=self.amount,
             window_seconds=self._window_seconds,
-            remaining=self.amount - self._windows.count(caller),
-            reset_seconds=None if left is None else math.ceil(left),
+            remaining=self.amount - (window.count if window else 0),
+            reset_seconds=math.ceil(window.ends_at - time.monotonic()) if window else None,
         )
+
+    def _open(self, caller: str) -> _Window | None:
+        window = self._windows.get(caller)
+        return window if window is not None and window.ends_at > time.monotonic() else None
 
 
 class Allowance:

@@ -7,7 +7,7 @@ the same bytes already.
 """
 
 import hashlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import anyio.from_thread
@@ -19,11 +19,9 @@ from app.services.concurrency.background import run_to_completion
 from app.services.quotas.stored_bytes import ByteReservation, StoredBytes
 from app.stores.blobs import (
     BlobDraft,
-    BlobReader,
     BlobStore,
     BlobWriter,
     DraftMedia,
-    ListedBlob,
     StoredBlob,
 )
 
@@ -45,16 +43,21 @@ class QuotaBlobStore:
     def __init__(self, blobs: BlobStore, stored_bytes: StoredBytes) -> None:
         self._blobs = blobs
         self._stored_bytes = stored_bytes
+        # Whatever puts no bytes is the other store's.
+        self.open, self.size, self.sizes = blobs.open, blobs.size, blobs.sizes
+        self.find, self.listed, self.delete = blobs.find, blobs.listed, blobs.delete
+        self.quarantine, self.check = blobs.quarantine, blobs.check
+        self.sweep_temporary = blobs.sweep_temporary
 
     @asynccontextmanager
     async def writer(self, project_id: str, *, limit_bytes: int) -> AsyncIterator[BlobWriter]:
         """See `BlobStore.writer`."""
-        room = _Room(self._stored_bytes, project_id)
+        reservation = self._stored_bytes.reservation(project_id)
         try:
             async with self._blobs.writer(project_id, limit_bytes=limit_bytes) as writer:
-                yield _QuotaWriter(writer, room, limit_bytes)
+                yield _QuotaWriter(writer, reservation, limit_bytes)
         finally:
-            await room.reservation.release()
+            await reservation.release()
 
     def draft(self, project_id: str, *, limit_bytes: int) -> BlobDraft:
         """See `BlobStore.draft`."""
@@ -82,56 +85,6 @@ class QuotaBlobStore:
         finally:
             await putting.release()
 
-    async def open(
-        self, project_id: str, digest: str, *, start: int = 0, end: int | None = None
-    ) -> BlobReader:
-        """See `BlobStore.open`."""
-        return await self._blobs.open(project_id, digest, start=start, end=end)
-
-    async def size(self, project_id: str, digest: str) -> int | None:
-        """See `BlobStore.size`."""
-        return await self._blobs.size(project_id, digest)
-
-    async def sizes(self, project_id: str, digests: Collection[str]) -> dict[str, int]:
-        """See `BlobStore.sizes`."""
-        return await self._blobs.sizes(project_id, digests)
-
-    async def find(self, project_id: str, digest: str) -> ListedBlob | None:
-        """See `BlobStore.find`."""
-        return await self._blobs.find(project_id, digest)
-
-    def listed(self, project_id: str) -> AsyncGenerator[ListedBlob, None]:
-        """See `BlobStore.listed`."""
-        return self._blobs.listed(project_id)
-
-    async def delete(self, project_id: str, digest: str) -> None:
-        """See `BlobStore.delete`."""
-        await self._blobs.delete(project_id, digest)
-
-    async def quarantine(self, project_id: str, digest: str) -> None:
-        """See `BlobStore.quarantine`."""
-        await self._blobs.quarantine(project_id, digest)
-
-    async def check(self) -> None:
-        """See `BlobStore.check`."""
-        await self._blobs.check()
-
-    async def sweep_temporary(self, older_than_seconds: float, *, dry_run: bool = False) -> int:
-        """See `BlobStore.sweep_temporary`."""
-        return await self._blobs.sweep_temporary(older_than_seconds, dry_run=dry_run)
-
-
-class _Room:
-    """The room for one blob of a project, and whether it keeps the same bytes already."""
-
-    def __init__(self, stored_bytes: StoredBytes, project_id: str) -> None:
-        self._stored_bytes = stored_bytes
-        self._project_id = project_id
-        self.reservation = stored_bytes.reservation(project_id)
-
-    async def is_kept(self, digest: str) -> bool:
-        return await self._stored_bytes.keeps(self._project_id, digest)
-
 
 class _Putting:
     """The media of one request, each with room of its own until it is counted."""
@@ -145,7 +98,7 @@ class _Putting:
         self._limit_bytes = limit_bytes
         self._sources: list[MediaSource] = []
         self._reservations: list[ByteReservation | None] = []
-        self._rooms: list[_Room] = []
+        self._taken: list[ByteReservation] = []
         self._drafts: list[tuple[int, _QuotaDraft]] = []
 
     async def add(self, source: MediaSource) -> None:
@@ -156,17 +109,18 @@ class _Putting:
             # One that was committed is counted.
             self._reservations.append(None if source.draft.blob else source.draft.reservation)
             return
-        room = _Room(self._stored_bytes, self._project_id)
-        self._rooms.append(room)
+        reservation = self._stored_bytes.reservation(self._project_id)
+        self._taken.append(reservation)
         self._sources.append(source)
-        self._reservations.append(room.reservation)
+        self._reservations.append(reservation)
         if source.size_bytes > self._limit_bytes:
             return
         try:
-            await room.reservation.cover_exactly(source.size_bytes)
+            await reservation.cover_exactly(source.size_bytes)
         except StoredBytesQuotaError:
             digest = await anyio.to_thread.run_sync(_digest, source)
-            if not await room.is_kept(digest) and digest not in await self._digests_before(source):
+            is_kept = await reservation.is_kept(digest)
+            if not is_kept and digest not in await self._digests_before(source):
                 raise
 
     async def _digests_before(self, source: MediaSource) -> set[str]:
@@ -189,16 +143,16 @@ class _Putting:
 
     async def release(self) -> None:
         """Give back the room of what was not counted; that of a draft goes when it does."""
-        for room in self._rooms:
-            await room.reservation.release()
+        for reservation in self._taken:
+            await reservation.release()
 
 
 class _QuotaWriter:
     """A writer that has room for what it writes. See `BlobWriter`."""
 
-    def __init__(self, writer: BlobWriter, room: _Room, limit_bytes: int) -> None:
+    def __init__(self, writer: BlobWriter, reservation: ByteReservation, limit_bytes: int) -> None:
         self._writer = writer
-        self._room = room
+        self._reservation = reservation
         self._limit_bytes = limit_bytes
         self._size_bytes = 0
         self._hash = hashlib.sha256()
@@ -212,7 +166,7 @@ class _QuotaWriter:
         # Beyond the limit it is the writer that refuses.
         elif self._size_bytes <= self._limit_bytes:
             self._is_refused = True
-            await self._room.reservation.cover(self._size_bytes)
+            await self._reservation.cover(self._size_bytes)
             self._is_refused = False
         await self._writer.write(chunk)
 
@@ -221,16 +175,16 @@ class _QuotaWriter:
         if self._is_refused:
             raise RuntimeError("this blob writer had no room, or was cancelled")
         try:
-            await self._room.reservation.cover_exactly(self._size_bytes)
+            await self._reservation.cover_exactly(self._size_bytes)
         except StoredBytesQuotaError:
             # Whatever is larger has its room by now.
-            if not await self._room.is_kept(self._hash.hexdigest()):
+            if not await self._reservation.is_kept(self._hash.hexdigest()):
                 raise
         return await run_to_completion(self._finish(expected_digest))
 
     async def _finish(self, expected_digest: str | None) -> StoredBlob:
         blob = await self._writer.commit(expected_digest)
-        await self._room.reservation.settle(blob)
+        await self._reservation.settle(blob)
         return blob
 
 
@@ -242,6 +196,7 @@ class _QuotaDraft:
 
     def __init__(self, draft: BlobDraft, reservation: ByteReservation, limit_bytes: int) -> None:
         self.inner = draft
+        self.digest, self.rest, self.read = draft.digest, draft.rest, draft.read
         self.reservation = reservation
         self._limit_bytes = limit_bytes
         self.blob: StoredBlob | None = None
@@ -251,24 +206,12 @@ class _QuotaDraft:
         """See `BlobDraft.size_bytes`."""
         return self.inner.size_bytes
 
-    def digest(self) -> str:
-        """See `BlobDraft.digest`."""
-        return self.inner.digest()
-
     def append(self, data: bytes) -> None:
         """See `BlobDraft.append`."""
         size_bytes = self.inner.size_bytes + len(data)
         if self.reservation.size_bytes < size_bytes <= self._limit_bytes:
             anyio.from_thread.run(self.reservation.cover, size_bytes)
         self.inner.append(data)
-
-    def rest(self) -> None:
-        """See `BlobDraft.rest`."""
-        self.inner.rest()
-
-    def read(self, start: int, size_bytes: int) -> bytes:
-        """See `BlobDraft.read`."""
-        return self.inner.read(start, size_bytes)
 
     async def commit(self) -> StoredBlob:
         """See `BlobDraft.commit`."""

@@ -57,12 +57,6 @@ class StoredBytes:
             self._records, project_id, quota_bytes=self._quota_bytes, left=self._left
         )
 
-    async def keeps(self, project_id: str, digest: str) -> bool:
-        """Return whether a blob is counted already, so that the same bytes again cost nothing."""
-        return await self._records.read(
-            project_id, lambda unit: bool(unit.stored_blobs.sizes([digest]))
-        )
-
     async def check_room(self, project_id: str, size_bytes: int) -> None:
         """Refuse at once what there is no room for now; nothing is reserved.
 
@@ -148,6 +142,12 @@ class ByteReservation:
         self._id = new_id()
         self._is_open = False
         self.size_bytes = 0
+
+    async def is_kept(self, digest: str) -> bool:
+        """Return whether a blob is counted already, so that the same bytes again cost nothing."""
+        return await self._records.read(
+            self._project_id, lambda unit: bool(unit.stored_blobs.sizes([digest]))
+        )
 
     async def cover(self, size_bytes: int) -> None:
         """Ensure room for a blob that has so many bytes by now, and for as many more if there is.

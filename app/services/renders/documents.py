@@ -19,11 +19,21 @@ _HASH_BYTES = 8
 _BLOCKS = ("content", "parts")
 
 
-def document_of(settled: Settled, profile: Profile, options: RenderOptions) -> dict[str, Node]:
-    """Return the answer: `{target, profile, messages, system?, loss, tokensEst}`."""
+def document_of(
+    settled: Settled, profile: Profile, options: RenderOptions, *, is_counted: bool = True
+) -> dict[str, Node]:
+    """Return the answer: `{target, profile, messages, system?, loss, tokensEst?}`.
+
+    Args:
+        settled: What is rendered.
+        profile: The target.
+        options: How it is rendered.
+        is_counted: Whether the tokens are counted, for which a vocabulary is kept in memory.
+    """
     system, turns = opened(settled.turns, profile)
     messages = _written(turns, profile, options)
-    return _answer(messages, system, turns, settled.loss, profile)
+    answer = _answer(messages, system, settled.loss, profile)
+    return _counted(answer, system, turns, profile) if is_counted else answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +69,12 @@ def session_document(
     prefix = _Prefix(profile, system)
     prefix.through(kept)
     prior, hashes = prefix.hash, prefix.through(messages)
-    loss = compress(settled.loss, _of_each(are_new, settled.loss_of_turns))
+    # For each entry of the loss, whether the turn it is of is new.
+    told = chain.from_iterable(map(repeat, are_new, settled.loss_of_turns))
+    loss = compress(settled.loss, told)
     # What the system says of its memory is made anew each time.
     said = system if options.memory or any(are_new[:leading]) else ""
-    answer = _answer(messages, said, new, loss, profile)
+    answer = _counted(_answer(messages, said, loss, profile), said, new, profile)
     answer |= {"prefixHash": [each.hex() for each in hashes], "lastSeq": last_seq}
     if since:
         is_open = bool(new) and new[0].role == "tool"
@@ -126,7 +138,6 @@ def _written(
 def _answer(
     messages: Sequence[Node],
     system: str,
-    turns: Sequence[SettledTurn],
     loss: Iterable[LossEntry],
     profile: Profile,
 ) -> dict[str, Node]:
@@ -138,13 +149,13 @@ def _answer(
     if system:
         answer["system"] = system
     answer["loss"] = [JsonLeaf(entry.wire()) for entry in loss]
-    answer["tokensEst"] = profile.tokens.turns(turns, system)
     return answer
 
 
-def _of_each(are_new: Iterable[bool], counts: Iterable[int]) -> Iterable[bool]:
-    """Return for each entry of the loss whether the turn it is of is new."""
-    return chain.from_iterable(map(repeat, are_new, counts))
+def _counted(
+    answer: dict[str, Node], system: str, turns: Sequence[SettledTurn], profile: Profile
+) -> dict[str, Node]:
+    return {**answer, "tokensEst": profile.tokens.turns(turns, system)}
 
 
 def mark(

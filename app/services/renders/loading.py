@@ -36,6 +36,7 @@ from app.services.pages.reading import PageReading, PageView
 from app.services.renders.known_turns import KnownTurns
 from app.services.renders.message_content import ContentReading
 from app.services.renders.messages import message_turns
+from app.services.requests.validation import require_found
 from app.stores.blobs import BlobMissingError, BlobStore, read_whole
 from app.stores.records import Records, UnitOfWork
 
@@ -193,9 +194,7 @@ def _all_entries(
     """Read a history, the resources that its messages refer to, and its last `seq`."""
     entries: list[HistoryEntry] = []
     size_bytes = 0
-    session = unit.sessions.find(session_id)
-    if session is None:
-        raise NotFoundError("session")
+    session = require_found(unit.sessions.find(session_id), "session")
     while not entries or entries[-1].seq < session.last_seq:
         after_seq = entries[-1].seq if entries else 0
         page = unit.sessions.entries(session_id, after_seq=after_seq, limit=_ENTRIES_AT_ONCE)

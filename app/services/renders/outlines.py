@@ -12,7 +12,7 @@ from functools import partial
 
 import anyio.to_thread
 
-from app.errors import Fault, InvalidPayloadError, NotFoundError
+from app.errors import Fault, InvalidPayloadError
 from app.models.conversation import ComposedTurn, DataItem, Item, Medium, TextItem
 from app.models.identity import ListName, decode_cursor, encode_cursor
 from app.models.interaction import StoredAnswer, StoredInteraction
@@ -34,6 +34,7 @@ from app.services.memory_budget.responses import ResponseBudget
 from app.services.renders.fingerprints import fingerprint_of
 from app.services.renders.known_turns import KnownTurns
 from app.services.renders.loading import LoadedSession, entry_size_bytes, referred
+from app.services.requests.validation import require_found
 from app.stores.records import Records, UnitOfWork
 from app.wire.lists import list_page
 from app.wire.outlines import OutlinedCall, OutlineEntry
@@ -61,15 +62,12 @@ class _Stretch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outlines:
-    """Outlines the sessions of a project.
-
-    Args:
-        records: Where histories are.
-        room: The memory of answers.
-    """
+    """Outlines the sessions of a project."""
 
     records: Records
+    """Where histories are."""
     room: ResponseBudget
+    """The memory of answers."""
 
     async def list(
         self,
@@ -126,9 +124,7 @@ def _start(cursor: str | None, after_seq: int | None) -> int:
 
 
 def _found(unit: UnitOfWork, *, session_id: str, after_seq: int, limit: int) -> _Stretch:
-    head = unit.sessions.history_head(session_id)
-    if head is None:
-        raise NotFoundError("session")
+    head = require_found(unit.sessions.history_head(session_id), "session")
     found = unit.sessions.stretch(
         session_id, after_seq=after_seq, limit=limit, most_bytes=_MOST_READ_BYTES
     )

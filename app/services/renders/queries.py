@@ -13,12 +13,14 @@ from app.rendering.targets.table import TARGETS
 class RenderQuery:
     """For which target something is to be rendered, and how.
 
-    `limits` are those of the host that shows it; the one of texts is for answers to calls.
+    `limits` are those of the host that shows it; the one of texts is for answers to calls. Whoever
+    reads nothing but the messages does not need to have their tokens counted.
     """
 
     target: str
     options: RenderOptions
     limits: HostLimits = NO_LIMITS
+    is_counted: bool = True
 
     def profile(self, *, can_sign: bool) -> Profile:
         """Return the target, within the limits of the host and in its revision.

@@ -11,7 +11,7 @@ from functools import partial
 
 import anyio
 
-from app.errors import ConflictError, Fault, InvalidPayloadError, NotFoundError, ServiceError
+from app.errors import ConflictError, Fault, InvalidPayloadError, ServiceError
 from app.models.conversation import ComposedTurn, TextItem, Turn
 from app.models.frontier import NOTHING_EVICTED, StoredFrontier
 from app.models.identity import is_id, utc_now
@@ -47,6 +47,7 @@ from app.services.renders.memory import memory_turn
 from app.services.renders.queries import RenderQuery
 from app.services.renders.settling import Settling
 from app.services.renders.whole_texts import read_whole_texts
+from app.services.requests.validation import require_found
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 
@@ -58,21 +59,18 @@ _TRIES = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Renders:
-    """Renders the records of a project.
-
-    Args:
-        records: Where they are.
-        blobs: Where their media are.
-        reading: Reads pages at a level.
-        settling: Makes what is read fit a target.
-        manifests: Lists the pages of a session.
-    """
+    """Renders the records of a project."""
 
     records: Records
+    """Where they are."""
     blobs: BlobStore
+    """Where their media are."""
     reading: PageReading
+    """Reads pages at a level."""
     settling: Settling
+    """Makes what is read fit a target."""
     manifests: PageManifests
+    """Lists the pages of a session."""
     _known_turns: KnownTurns = field(init=False, default_factory=KnownTurns)
     session_slots: anyio.CapacityLimiter = field(
         init=False, default_factory=lambda: anyio.CapacityLimiter(_SESSIONS_AT_ONCE)
@@ -103,14 +101,11 @@ class Renders:
             stored = await self.records.read(
                 project_id, lambda unit: unit.tool_results.find(tool_result_id)
             )
-        if stored is None:
-            raise NotFoundError("tool result")
-        apart = await read_apart(self.blobs, project_id, [stored.sanitized])
+        sanitized = require_found(stored, "tool result").sanitized
+        apart = await read_apart(self.blobs, project_id, [sanitized])
         origin, audience = f"/api/tool-results/{tool_result_id}", wish.options.audience
         turn = await self.settling.worked(
-            lambda: tool_result_turn(
-                stored.sanitized, origin=origin, audience=audience, apart=apart
-            )
+            lambda: tool_result_turn(sanitized, origin=origin, audience=audience, apart=apart)
         )
         return await self._rendered(project_id, [turn], profile, wish)
 
@@ -305,8 +300,7 @@ class Renders:
             return True
 
         def put(unit: UnitOfWork) -> bool:
-            if unit.sessions.hold(loaded.session_id) is None:
-                raise NotFoundError("session")
+            require_found(unit.sessions.hold(loaded.session_id), "session")
             replaces = old.version or None
             return unit.frontiers.put(loaded.session_id, new, utc_now(), replaces=replaces)
 
@@ -383,7 +377,9 @@ class Renders:
         settled, _ = await self.settling.fitted(
             project_id, turns, profile, options, NOTHING_EVICTED, is_whole=False
         )
-        document = await self.settling.worked(lambda: document_of(settled, profile, options))
+        document = await self.settling.worked(
+            lambda: document_of(settled, profile, options, is_counted=wish.is_counted)
+        )
         mark(document, profile, options)
         return await self._body(project_id, document, given=given)
 

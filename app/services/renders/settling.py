@@ -37,21 +37,18 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Settling:
-    """Settles conversations of a project.
-
-    Args:
-        records: Where pages are looked up.
-        media_loader: Makes smaller images, and knows which media are sound.
-        links: Signs URLs.
-        content_base_url: What those URLs begin with; `None` if providers do not reach this service.
-        limits: For all media of one rendering.
-    """
+    """Settles conversations of a project."""
 
     records: Records
+    """Where pages are looked up."""
     media_loader: MediaLoader
+    """Makes smaller images, and knows which media are sound."""
     links: LinkSigner
+    """Signs URLs."""
     content_base_url: str | None
+    """What those URLs begin with; `None` if providers do not reach this service."""
     limits: Limits
+    """For all media of one rendering."""
     _threads: anyio.CapacityLimiter = field(
         init=False, default_factory=lambda: anyio.CapacityLimiter(_THREADS)
     )

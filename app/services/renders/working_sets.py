@@ -30,13 +30,10 @@ _Key = tuple[int | None, str, str]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorkingSets:
-    """Says what models have in context.
-
-    Args:
-        renders: Renders the same for them.
-    """
+    """Says what models have in context."""
 
     renders: Renders
+    """Renders the same for them."""
 
     async def get(self, project_id: str, session_id: str, wish: RenderQuery) -> bytes:
         """Return the working set of a session as JSON.

@@ -129,9 +129,13 @@ class JsonStream:
         With the raw JSON of the strings themselves it is the body that came, byte for byte.
         """
         following = iter(raw_strings)
-        return b"".join(
+        joined = b"".join(
             piece if isinstance(piece, bytes) else next(following) for piece in self._pieces
         )
+        if not self.long_strings:
+            # The same bytes, once in memory and not twice.
+            self._pieces = [joined]
+        return joined
 
     def _outside(self, data: bytes, start: int) -> int:
         passed = self._short_strings.match(data, start)

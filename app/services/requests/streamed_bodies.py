@@ -34,19 +34,16 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class ReceivedBody:
-    """A whole body, of which the last piece is still to be worked on.
-
-    Attributes:
-        json: What was worked on.
-        last_piece: What was not.
-        size_bytes: The size of the whole.
-        memory: What it holds.
-    """
+    """A whole body, of which the last piece is still to be worked on."""
 
     json: JsonStream
+    """What was worked on."""
     last_piece: list[bytes]
+    """What was not."""
     size_bytes: int
+    """The size of the whole."""
     memory: BodyMemory
+    """What it holds."""
 
     @property
     def bytes_in_memory(self) -> int:
@@ -93,23 +90,20 @@ class ReceivedBody:
 
 @dataclass(frozen=True, slots=True)
 class StreamedBodies:
-    """Takes bodies of JSON in.
-
-    Attributes:
-        blobs: Where drafts are.
-        work: Keeps what is done at once in bounds.
-        budget: What bodies take their memory from.
-        limit_bytes: The largest medium taken.
-        piece_bytes: How much of a body is worked on at once; one of no more is kept in memory.
-        long_chars: From where on strings become drafts.
-    """
+    """Takes bodies of JSON in."""
 
     blobs: BlobStore
+    """Where drafts are."""
     work: LargeWork
+    """Keeps what is done at once in bounds."""
     budget: BodyBudget
+    """What bodies take their memory from."""
     limit_bytes: int
+    """The largest medium taken."""
     piece_bytes: int = LARGE_BYTES
+    """How much of a body is worked on at once; one of no more is kept in memory."""
     long_chars: int = LONG_CHARS
+    """From where on strings become drafts."""
 
     @asynccontextmanager
     async def received(
@@ -224,18 +218,15 @@ class _Receiving:
 
 @dataclass(slots=True, eq=False)
 class HeldDraft:
-    """A draft in memory. See `BlobDraft`; nothing is written before it is committed.
-
-    Args:
-        blobs: Where it becomes a blob.
-        project_id: Whose it is.
-        limit_bytes: The largest blob taken. What is appended has no limit of its own: it is part of
-            a body that is here.
-    """
+    """A draft in memory. See `BlobDraft`; nothing is written before it is committed."""
 
     blobs: BlobStore
+    """Where it becomes a blob."""
     project_id: str
+    """Whose it is."""
     limit_bytes: int
+    """The largest blob taken. What is appended has no limit of its own: it is part of a body that
+    is here."""
     size_bytes: int = field(init=False, default=0)
     """See `BlobDraft.size_bytes`."""
     _pieces: list[bytes] = field(init=False, default_factory=list)
@@ -278,15 +269,12 @@ class HeldDraft:
 
 @dataclass(frozen=True, slots=True)
 class RequestBodies:
-    """What stands between a body's chunks and the value made of them.
-
-    Attributes:
-        work: Keeps what is done at once in bounds.
-        budget: What bodies take their memory from.
-    """
+    """What stands between a body's chunks and the value made of them."""
 
     work: LargeWork
+    """Keeps what is done at once in bounds."""
     budget: BodyBudget
+    """What bodies take their memory from."""
 
     @asynccontextmanager
     async def read(

@@ -46,13 +46,10 @@ class StreamedRequest(Generic[_T]):
 
 @dataclass(frozen=True, slots=True)
 class StreamedRequests:
-    """Reads bodies whose long media stay out of memory.
-
-    Attributes:
-        bodies: Takes them in.
-    """
+    """Reads bodies whose long media stay out of memory."""
 
     bodies: StreamedBodies
+    """Takes them in."""
 
     @asynccontextmanager
     async def read(

@@ -1,18 +1,30 @@
-"""What routes ask of a body, a value, an object, a model; and what a request asks of a version."""
+"""What routes ask of a body, and what a request asks of the things and the version it names."""
 
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from app.errors import InvalidPayloadError
+from app.errors import InvalidPayloadError, NotFoundError
 from app.models.base import faults_of
 from app.models.json_value import JsonValue, parse_repaired_json
 from app.models.limits import Limits
 
+_Item = TypeVar("_Item")
 _Model = TypeVar("_Model", bound=BaseModel)
 WriteCondition: TypeAlias = Callable[[str | None], None]
 """Judges the digest of the stored version, `None` if there is none; raises if it may not change."""
+
+
+def require_found(item: _Item | None, noun: str) -> _Item:
+    """Return what was looked up for a request.
+
+    Raises:
+        NotFoundError: There is none; `noun` is what it is called.
+    """
+    if item is None:
+        raise NotFoundError(noun)
+    return item
 
 
 def read_value(body: bytes, limits: Limits, *, spelled: bool = False) -> JsonValue:

@@ -14,7 +14,7 @@ from app.models.resource import (
     is_alias,
     parse_resource_id,
 )
-from app.services.requests.validation import WriteCondition
+from app.services.requests.validation import WriteCondition, require_found
 from app.stores.records import Records, UnitOfWork
 from app.wire.resources import alias_record
 
@@ -34,9 +34,7 @@ class Aliases:
         found = None
         if is_alias(alias):
             found = await self.records.read(project_id, lambda unit: unit.aliases.find(alias))
-        if found is None:
-            raise NotFoundError("alias")
-        return found
+        return require_found(found, "alias")
 
     async def list(
         self, project_id: str, *, uri: str | None, cursor: str | None, limit: int
@@ -113,10 +111,7 @@ class Aliases:
             raise NotFoundError("alias")
 
         def remove(unit: UnitOfWork) -> None:
-            held = unit.aliases.hold(alias)
-            if held is None:
-                raise NotFoundError("alias")
-            condition(_digest(held))
+            condition(_digest(require_found(unit.aliases.hold(alias), "alias")))
             unit.aliases.remove(alias)
 
         await self.records.write(project_id, remove)

@@ -19,9 +19,9 @@ from pydantic.alias_generators import to_camel
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
-from app.errors import Fault, NotFoundError, PayloadTooLargeError
+from app.errors import Fault, PayloadTooLargeError
 from app.media.types import is_textual
-from app.models.identity import CLIENT_ID_PATTERN, utc_now
+from app.models.identity import ClientId, utc_now
 from app.models.json_value import JsonValue, json_template
 from app.models.limits import Limits
 from app.models.normalized import MediaSlot, TextTemplate
@@ -34,7 +34,7 @@ from app.services.concurrency.large_work import LargeWork
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.requests.data_uris import held_strings, pointer_to
 from app.services.requests.streamed_bodies import RequestBodies
-from app.services.requests.validation import read_object, validated
+from app.services.requests.validation import read_object, require_found, validated
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.wire.resources import ResolvedArguments, ResolvedReference, UnresolvedReference
@@ -68,7 +68,7 @@ class ResolveRequest(BaseModel):
     )
 
     arguments: Annotated[Any, Field(description="Any JSON value; its keys are left alone.")]
-    session_id: Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
+    session_id: ClientId
     form: Annotated[
         ReferenceForm,
         Field(alias="as", description="What stands in the place of a reference afterwards."),
@@ -116,25 +116,22 @@ class _ReadRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class References:
-    """Puts content in the place of references.
-
-    Args:
-        records: Where resources and sessions are looked up.
-        blobs: Where the bytes are.
-        links: Signs the links of `signed-url`.
-        content_base_url: What those links begin with.
-        bodies: Reads the bodies of requests.
-        work: Does what takes long.
-        limits: How much may be put into one answer.
-    """
+    """Puts content in the place of references."""
 
     records: Records
+    """Where resources and sessions are looked up."""
     blobs: BlobStore
+    """Where the bytes are."""
     links: LinkSigner
+    """Signs the links of `signed-url`."""
     content_base_url: str
+    """What those links begin with."""
     bodies: RequestBodies
+    """Reads the bodies of requests."""
     work: LargeWork
+    """Does what takes long."""
     limits: Limits
+    """How much may be put into one answer."""
 
     async def resolve(self, project_id: str, body: AsyncIterator[bytes]) -> RenderedBody:
         """Return `{arguments, resolved, unresolved}` as JSON; its media are read while it is sent.
@@ -158,8 +155,7 @@ class References:
         wanted = {each.resource_id for each in read.mentions if each.resource_id}
 
         def find(unit: UnitOfWork) -> Mapping[str, Resource]:
-            if unit.sessions.find(request.session_id) is None:
-                raise NotFoundError("session")
+            require_found(unit.sessions.find(request.session_id), "session")
             return unit.resources.find_in_session(wanted, request.session_id)
 
         found = await self.records.read(project_id, find)

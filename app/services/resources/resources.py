@@ -15,6 +15,7 @@ from app.models.resource import (
 )
 from app.rendering.names.file_names import safe_file_name
 from app.services.persistence.media_checks import probe_stored_media
+from app.services.requests.validation import require_found
 from app.services.resources.aliases import name_resource
 from app.stores.blobs import BlobStore, StoredBlob
 from app.stores.records import Records, UnitOfWork
@@ -88,9 +89,7 @@ class Resources:
             resource = await self.records.read(
                 project_id, lambda unit: unit.resources.find(resource_id)
             )
-        if resource is None:
-            raise NotFoundError("resource")
-        return resource
+        return require_found(resource, "resource")
 
     async def list(
         self, project_id: str, *, cursor: str | None, limit: int

@@ -83,21 +83,18 @@ class AskedText:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResourceTexts:
-    """Reads the texts among the resources of a project.
-
-    Args:
-        resources: Where they are described.
-        blobs: Where they are.
-        work: Does what takes long.
-        memory: What JSON that is read whole takes its bytes from.
-        limits: How much JSON is read whole.
-    """
+    """Reads the texts among the resources of a project."""
 
     resources: Resources
+    """Where they are described."""
     blobs: BlobStore
+    """Where they are."""
     work: LargeWork
+    """Does what takes long."""
     memory: MemoryBudget
+    """What JSON that is read whole takes its bytes from."""
     limits: Limits
+    """How much JSON is read whole."""
     _turns: ProjectTurns = field(init=False, default_factory=ProjectTurns)
     _indexes: OrderedDict[tuple[str, str], LineIndex] = field(
         init=False, default_factory=OrderedDict

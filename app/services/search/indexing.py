@@ -5,7 +5,8 @@ lost by a kill, and what was there before is indexed in the same way. A step rea
 prepares their words in the event loop, a little of it at a time, and writes them in one
 transaction:
 
-    in the background   the oldest first, with a pause after each step that is as long as four steps
+    in the background   the oldest first, with a pause after each step that is as long as four
+                        steps, or 24 while requests keep this process busy
     in a search         the newest first, before it looks: so it finds what was just written
 
 Any number of processes do this at once: a step that comes second writes nothing.
@@ -39,6 +40,9 @@ _MOST_BEFORE_A_SEARCH = 128
 _IDLE_SECONDS = 1.0
 _FAILED_SECONDS = 15.0
 _PAUSE_OF_STEP = 4
+_PAUSE_OF_STEP_WHEN_BUSY = 24
+# So much of a processor's time, used by this process while indexing pauses, is busy.
+_BUSY_SHARE = 0.5
 _TOLD_EACH = 10_000
 
 
@@ -76,6 +80,7 @@ class SearchIndexing:
 
     async def _keep_indexing(self) -> None:
         indexed = told = 0
+        is_busy = False
         while True:
             began = time.monotonic()
             done = -1
@@ -90,7 +95,8 @@ class SearchIndexing:
             if indexed - told >= _TOLD_EACH:
                 told = indexed
                 _log.info("indexed for searches", entries=indexed)
-            await anyio.sleep(_PAUSE_OF_STEP * took if done else _IDLE_SECONDS)
+            steps = _PAUSE_OF_STEP_WHEN_BUSY if is_busy else _PAUSE_OF_STEP
+            is_busy = await _paused(steps * took if done else _IDLE_SECONDS)
 
     async def _step(self, project_id: str, *, newest_first: bool = False) -> int:
         """Index some of what waits in a project; returns how much."""
@@ -118,6 +124,13 @@ class SearchIndexing:
             lambda unit: unit.search_entries.add_stems(limit=_PAGES_AT_ONCE),
             is_durable=False,
         )
+
+
+async def _paused(seconds: float) -> bool:
+    """Pause; return whether this process was busy meanwhile."""
+    began, used = time.monotonic(), time.process_time()
+    await anyio.sleep(seconds)
+    return time.process_time() - used > _BUSY_SHARE * (time.monotonic() - began)
 
 
 async def _prepared(source: EntrySource | None) -> IndexedPage | None:

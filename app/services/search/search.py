@@ -64,15 +64,12 @@ class _Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Finds whatever has the words of a query.
-
-    Args:
-        records: What is searched.
-        indexing: Brings the index up to date before.
-    """
+    """Finds whatever has the words of a query."""
 
     records: Records
+    """What is searched."""
     indexing: SearchIndexing
+    """Brings the index up to date before."""
 
     async def search(
         self, project_id: str, asked: SearchRequest, *, cursor: str | None, limit: int

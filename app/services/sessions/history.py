@@ -23,6 +23,7 @@ from app.services.inline_media.stored_media import StoredMedia
 from app.services.memory_budget.responses import ResponseBudget, ResponseMemory
 from app.services.pages.media import with_images
 from app.services.requests.data_uris import load_forms
+from app.services.requests.validation import require_found
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.history import HistoryHead
@@ -148,7 +149,10 @@ class History:
             OverloadedError: There is no memory for it; nothing was read.
         """
         place = ListPosition(project_id, session_id, _start(cursor, after_seq), limit)
-        head = await self.records.read(project_id, lambda unit: _history_head(unit, session_id))
+        found = await self.records.read(
+            project_id, lambda unit: unit.sessions.history_head(session_id)
+        )
+        head = require_found(found, "session")
         if known := self._known.find(place, head):
             return known
         read = await self._read(place)
@@ -265,16 +269,9 @@ class History:
         return history_message_pieces(entry, pieces)
 
 
-def _history_head(unit: UnitOfWork, session_id: str) -> HistoryHead:
-    history_head = unit.sessions.history_head(session_id)
-    if history_head is None:
-        raise NotFoundError("session")
-    return history_head
-
-
 def _entries(unit: UnitOfWork, place: ListPosition, *, most_bytes: int) -> _Entries | int:
     """Return the entries of a list and whether others follow, or their bytes if there are more."""
-    head = _history_head(unit, place.session_id)
+    head = require_found(unit.sessions.history_head(place.session_id), "session")
     stretch = unit.sessions.stretch(place.session_id, after_seq=place.after_seq, limit=place.limit)
     if stretch.size_bytes > most_bytes:
         return stretch.size_bytes

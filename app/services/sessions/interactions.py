@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import partial
 from hashlib import sha256
 
-from app.errors import ConflictError, Fault, NotFoundError
+from app.errors import ConflictError, Fault
 from app.models.base import moment_text
 from app.models.event import EventType, NewEvent
 from app.models.identity import decode_cursor, encode_cursor, is_id, new_id, utc_now
@@ -24,7 +24,7 @@ from app.models.message import ANSWER, INTERACTION
 from app.services.inline_media.stored_media import references_in
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.streamed_bodies import RequestBodies
-from app.services.requests.validation import WriteCondition
+from app.services.requests.validation import WriteCondition, require_found
 from app.services.sessions.interaction_requests import (
     ReadInteraction,
     attachments_of,
@@ -129,8 +129,7 @@ class Interactions:
             after_seq = int(decode_cursor("interactions", cursor, (int,))[0])
 
         def find(unit: UnitOfWork) -> tuple[Sequence[ShownInteraction], bool]:
-            if unit.sessions.find(session_id) is None:
-                raise NotFoundError("session")
+            require_found(unit.sessions.find(session_id), "session")
             found = unit.interactions.page(
                 session_id, input_kind=input_kind, after_seq=after_seq, limit=limit
             )
@@ -298,6 +297,4 @@ def _event(
 
 def _found(unit: UnitOfWork, session_id: str, interaction_id: str) -> StoredInteraction:
     stored = unit.interactions.find(session_id, interaction_id) if is_id(interaction_id) else None
-    if stored is None:
-        raise NotFoundError("interaction")
-    return stored
+    return require_found(stored, "interaction")

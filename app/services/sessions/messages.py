@@ -17,10 +17,8 @@ from app.errors import (
     ConflictError,
     Fault,
     InvalidPayloadError,
-    NotFoundError,
     PayloadTooLargeError,
 )
-from app.media.data_uris import DataUriText
 from app.models.event import NewEvent
 from app.models.identity import new_id, utc_now
 from app.models.json_pointer import first_difference
@@ -35,7 +33,7 @@ from app.services.requests.data_uris import Movable, dump_forms
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.identity import RequestIdentity, how_compared
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
-from app.services.requests.validation import as_object, read_value, validated
+from app.services.requests.validation import as_object, read_value, require_found, validated
 from app.stores.blobs import BlobStore
 from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
 
@@ -146,9 +144,7 @@ class SessionMessages:
                 stored = await self._records.read(
                     project_id, lambda unit: unit.messages.find(answer_id)
                 )
-        if stored is None:
-            raise NotFoundError("message")
-        return stored, False
+        return require_found(stored, "message"), False
 
     async def prepare(
         self, project_id: str, session_id: str, body: AsyncIterator[bytes]
@@ -170,7 +166,7 @@ class SessionMessages:
             body,
             partial(read_value, limits=self._limits, spelled=True),
             _read_message,
-            media_of=_whole_media,
+            media_of=lambda read: [each.uri for each in read.movable if each.uri is not None],
             identity_prefix=session_id.encode() + b"\0",
         )
 
@@ -288,10 +284,6 @@ def _read_message(body: JsonValue) -> _Read:
         )
     validated(HistoryMessageDraft, value, "The body is not a message; `errors` says where.")
     return _Read(value, media_in_message(value), references_in(value))
-
-
-def _whole_media(read: _Read) -> list[DataUriText]:
-    return [each.uri for each in read.movable if each.uri is not None]
 
 
 def _answered(

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from app.errors import NotFoundError, StoreUnavailableError
+from app.errors import StoreUnavailableError
 from app.models.event import NewEvent
 from app.models.identity import decode_moment_cursor, encode_moment_cursor, utc_now
 from app.models.message import DeletedSession, Session, SessionUse
 from app.services.pages.accesses import AccessCounts
-from app.services.requests.validation import WriteCondition
+from app.services.requests.validation import WriteCondition, require_found
 from app.services.sessions.uses import uses_of
 from app.stores.records import Records, UnitOfWork
 from app.wire.sessions import deleted_entries, session_record
@@ -62,9 +62,7 @@ class Sessions:
         """
 
         def found(unit: UnitOfWork) -> ShownSession:
-            session = unit.sessions.find(session_id)
-            if session is None:
-                raise NotFoundError("session")
+            session = require_found(unit.sessions.find(session_id), "session")
             return ShownSession(session, uses_of(unit, [session_id])[session_id])
 
         return await self.records.read(project_id, found)
@@ -111,9 +109,7 @@ class Sessions:
         """
 
         def delete(unit: UnitOfWork) -> tuple[DeletedSession, Sequence[str]]:
-            session = unit.sessions.hold(session_id)
-            if session is None:
-                raise NotFoundError("session")
+            session = require_found(unit.sessions.hold(session_id), "session")
             page_ids = unit.pages.remove_session(session_id)
             released = unit.session_resources.release(session_id)
             unit.sessions.remove(session_id)

@@ -17,7 +17,7 @@ from pydantic.config import JsonDict
 
 from app.errors import ConflictError, Fault, InvalidPayloadError
 from app.models.base import faults_of
-from app.models.identity import CLIENT_ID_PATTERN
+from app.models.identity import ClientId
 from app.models.json_value import JsonValue, parse_json
 from app.models.media import InMemoryMedia, MediaSource
 from app.models.normalized import NormalizedToolResult
@@ -65,7 +65,7 @@ class ToolResultRequest(BaseModel):
     tool_name: Annotated[str, _NAME]
     tool_call_id: Annotated[str, _NAME]
     success: bool = True
-    session_id: Annotated[str | None, Field(pattern=CLIENT_ID_PATTERN)] = None
+    session_id: ClientId | None = None
     result: Annotated[Any, Field(description="What the tool returned: any JSON value at all.")]
 
 

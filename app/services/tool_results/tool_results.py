@@ -10,7 +10,6 @@ from datetime import datetime
 from types import MappingProxyType
 
 from app.crash_points import CrashPoint, reached
-from app.errors import NotFoundError
 from app.models.event import NewEvent
 from app.models.identity import decode_cursor, encode_cursor, is_id, new_id, utc_now
 from app.models.limits import Limits
@@ -26,6 +25,7 @@ from app.services.persistence.media_keeper import MediaKeepers
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.json_stream import JsonStream
 from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
+from app.services.requests.validation import require_found
 from app.services.tool_results.requests import (
     NormalizedRequest,
     ReadToolResult,
@@ -35,7 +35,7 @@ from app.services.tool_results.requests import (
     whole_request,
 )
 from app.stores.records import Records, UnitOfWork
-from app.telemetry.metrics import Metrics
+from app.telemetry.ingest_clock import IngestClock
 
 IDEMPOTENT_ROUTE = "POST /api/tool-results"
 _NOTHING_SHOWN: Mapping[str, Resource] = MappingProxyType({})
@@ -128,7 +128,7 @@ class ToolResults:
         bodies: StreamedBodies,
         work: LargeWork,
         limits: Limits,
-        clock: Metrics,
+        clock: IngestClock,
         raw_results: RawResults,
     ) -> None:
         self._records = records
@@ -218,14 +218,12 @@ class ToolResults:
         Raises:
             NotFoundError: The project has none.
         """
-        if not is_id(tool_result_id):
-            raise NotFoundError("tool result")
-        stored = await self._records.read(
-            project_id, lambda unit: unit.tool_results.find(tool_result_id)
-        )
-        if stored is None:
-            raise NotFoundError("tool result")
-        return stored
+        stored = None
+        if is_id(tool_result_id):
+            stored = await self._records.read(
+                project_id, lambda unit: unit.tool_results.find(tool_result_id)
+            )
+        return require_found(stored, "tool result")
 
     async def has_call(self, project_id: str, session_id: str, tool_call_id: str) -> bool:
         """Return whether a tool call of a session has a result."""

@@ -142,19 +142,16 @@ class UploadTurns:
 
 @dataclass(frozen=True, slots=True)
 class SegmentIntake:
-    """Takes bodies in.
-
-    Args:
-        records: Where segments are noted.
-        blobs: Where their bytes go.
-        kept_for: How long an upload may lie after a segment has come.
-        segment_bytes: The largest segment.
-    """
+    """Takes bodies in."""
 
     records: Records
+    """Where segments are noted."""
     blobs: BlobStore
+    """Where their bytes go."""
     kept_for: timedelta
+    """How long an upload may lie after a segment has come."""
     segment_bytes: int
+    """The largest segment."""
 
     async def receive(self, project_id: str, upload: ResumableUpload, *, body: UploadBody) -> None:
         """Keep a body; what has come of it counts, however it ends.

@@ -31,6 +31,7 @@ from app.models.limits import Limits
 from app.models.resource import Resource, check_alias
 from app.models.upload import Checksum, ResumableUpload, Segment
 from app.services.quotas.stored_bytes import StoredBytes
+from app.services.requests.validation import require_found
 from app.services.resources.aliases import check_room_for_alias, name_resource
 from app.services.resources.resources import Upload, describe_blob
 from app.services.uploads.segments import (
@@ -85,21 +86,18 @@ class _DamagedSegmentError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Uploads:
-    """Takes files in pieces.
-
-    Args:
-        records: Where uploads are noted.
-        blobs: Where their bytes go.
-        limits: How long a file may be, and how long it may take.
-        segment_bytes: How much is kept as one; a killed process loses no more of an upload.
-        stored_bytes: Counts what projects keep, where that is to be counted.
-    """
+    """Takes files in pieces."""
 
     records: Records
+    """Where uploads are noted."""
     blobs: BlobStore
+    """Where their bytes go."""
     limits: Limits
+    """How long a file may be, and how long it may take."""
     segment_bytes: int = SEGMENT_BYTES
+    """How much is kept as one; a killed process loses no more of an upload."""
     stored_bytes: StoredBytes | None = None
+    """Counts what projects keep, where that is to be counted."""
     _turns: UploadTurns = field(init=False, default_factory=UploadTurns)
     # An impatient client asks again and again: each time would copy gigabytes.
     _completing: WeakValueDictionary[tuple[str, str], anyio.Lock] = field(
@@ -224,11 +222,10 @@ class Uploads:
             raise NotFoundError("upload")
 
     async def _find(self, project_id: str, upload_id: str) -> ResumableUpload:
-        upload = None
+        found = None
         if is_id(upload_id):
-            upload = await self.records.read(project_id, lambda unit: unit.uploads.find(upload_id))
-        if upload is None:
-            raise NotFoundError("upload")
+            found = await self.records.read(project_id, lambda unit: unit.uploads.find(upload_id))
+        upload = require_found(found, "upload")
         if utc_now() >= upload.expires_at:
             raise GoneError("The time for this upload is over. Begin a new one.")
         return upload
@@ -250,12 +247,11 @@ class Uploads:
 
     async def _complete(self, project_id: str, upload_id: str) -> ResumableUpload:
         # In this order: whoever completes it elsewhere drops the segments with the same commit.
-        segments, upload = await self.records.read(
+        segments, found = await self.records.read(
             project_id,
             lambda unit: (unit.uploads.segments(upload_id), unit.uploads.find(upload_id)),
         )
-        if upload is None:
-            raise NotFoundError("upload")
+        upload = require_found(found, "upload")
         if upload.resource_id is not None:
             return upload
         alias = upload.alias

@@ -250,15 +250,12 @@ def _pieces(descriptor: int, start: int, size_bytes: int) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Publishing:
-    """Makes blobs of the files of one request.
-
-    Args:
-        place_of: Where the blob of a digest belongs.
-        directories: Makes what that is in.
-    """
+    """Makes blobs of the files of one request."""
 
     place_of: Callable[[str], str]
+    """Where the blob of a digest belongs."""
     directories: DurableDirectories
+    """Makes what that is in."""
     _synced: list[tuple[TemporaryFile, StoredBlob, str]] = field(default_factory=list, init=False)
 
     def sync(self, files: Sequence[TemporaryFile]) -> None:

@@ -143,15 +143,12 @@ class FileDraft:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DraftMedia:
-    """A medium whose bytes are in a draft. See `MediaSource`; reading blocks.
-
-    Args:
-        draft: The bytes, all of them.
-        declared_mime_type: The MIME type that came with them.
-    """
+    """A medium whose bytes are in a draft. See `MediaSource`; reading blocks."""
 
     draft: BlobDraft
+    """The bytes, all of them."""
     declared_mime_type: str | None = None
+    """The MIME type that came with them."""
 
     @property
     def size_bytes(self) -> int:

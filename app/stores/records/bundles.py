@@ -119,8 +119,9 @@ class BundleRecords(Repository):
         stored = pages.c
         size = func.length(stored.descriptor) + func.length(stored.body)
         size = (size + func.length(stored.content)).label("size_bytes")
-        sized = self._scope.select(pages, stored.session_id == session_id)
-        sized = sized.with_only_columns(stored.page_number, size).order_by(stored.page_number)
+        columns = [stored.page_number, size]
+        sized = self._scope.select(pages, stored.session_id == session_id, columns=columns)
+        sized = sized.order_by(stored.page_number)
         after = -1
         while rows := self._scope.all(
             sized.where(pages.c.page_number > after).limit(_ROWS_AT_ONCE)
@@ -179,7 +180,7 @@ class BundleRecords(Repository):
             (interactions.c.interaction_id, asked, [INTERACTION]),
             (interactions.c.interaction_id, answer, [ANSWER]),
         ):
-            sized = self._scope.select(key.table).with_only_columns(size).where(key == entry_id)
+            sized = self._scope.select(key.table, key == entry_id, columns=[size])
             self._scope.set_values(
                 history_entries,
                 history_entries.c.session_id == session_id,

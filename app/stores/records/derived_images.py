@@ -47,18 +47,14 @@ class DerivedImageRecords:
     def find(self, source_digest: str, recipe_key: str) -> NotedImage | None:
         """Return what was noted; `None` if nothing was."""
         noted = derived_images.c
-        statement = (
-            self._scope.select(
-                derived_images, noted.source_digest == source_digest, noted.recipe == recipe_key
-            )
-            .outerjoin_from(derived_images, resources)
-            .with_only_columns(
-                noted.resource_id.is_not(None).label("is_made"),
-                noted.is_first_picture,
-                *resources.c,
-            )
+        is_made = noted.resource_id.is_not(None).label("is_made")
+        statement = self._scope.select(
+            derived_images,
+            noted.source_digest == source_digest,
+            noted.recipe == recipe_key,
+            columns=[is_made, noted.is_first_picture, *resources.c],
         )
-        row = self._scope.first(statement)
+        row = self._scope.first(statement.outerjoin_from(derived_images, resources))
         if row is None:
             return None
         if not row.is_made:
@@ -102,7 +98,7 @@ class DerivedImageRecords:
         wanted = {source.resource_id for source in sources}
         wanted |= self._made_of({source.digest for source in sources})
         identity = resources.c.resource_id
-        ordered = self._scope.select(resources).with_only_columns(identity).order_by(identity)
+        ordered = self._scope.select(resources, columns=[identity]).order_by(identity)
         held = self._scope.rows_with(identity, wanted, ordered.with_for_update())
         return {row.resource_id for row in held}
 
@@ -120,18 +116,12 @@ class DerivedImageRecords:
 
     def _remove_unused(self, resource_ids: Collection[str]) -> None:
         for batch in in_batches(resource_ids):
-            users = [
-                self._scope.select(table, table.c.resource_id.in_(batch)).with_only_columns(
-                    table.c.resource_id
-                )
-                for table in (resource_links, derived_images)
-            ]
-            self._scope.remove(
-                resources,
-                resources.c.resource_id.in_(batch),
-                resources.c.is_derived,
-                *(resources.c.resource_id.not_in(used) for used in users),
+            identity = resources.c.resource_id
+            is_unused = (
+                identity.not_in(self._scope.select(each.table, each.in_(batch), columns=[each]))
+                for each in (resource_links.c.resource_id, derived_images.c.resource_id)
             )
+            self._scope.remove(resources, identity.in_(batch), resources.c.is_derived, *is_unused)
 
     def _made_of(self, digests: Collection[str]) -> set[str]:
         made, source = derived_images.c.resource_id, derived_images.c.source_digest

@@ -14,7 +14,7 @@ everything else it does.
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -54,6 +54,8 @@ _POSTGRESQL_OPTIONS = {
 }
 _WRITER_PRAGMAS = ("synchronous=FULL", "foreign_keys=ON")
 _WAIT_SECONDS = 0.01
+DATABASE_FILE = "pagefault.db"
+"""The embedded database, in the data directory."""
 # A search looks into more pages of the file than SQLite keeps by itself, again and again.
 _READER_PRAGMAS = ("query_only=ON", "cache_size=-8192")
 
@@ -129,7 +131,7 @@ def database_url(url: str | None, data_dir: Path) -> URL:
         ValueError: It is none.
     """
     if url is None:
-        return URL.create("sqlite", database=str(data_dir / "pagefault.db"))
+        return URL.create("sqlite", database=str(data_dir / DATABASE_FILE))
     try:
         parsed = make_url(url)
         driver = _DRIVERS[parsed.drivername.partition("+")[0]]
@@ -325,6 +327,17 @@ def newest_revision() -> str:
         msg = f"no migrations under {MIGRATIONS}"
         raise RuntimeError(msg)
     return max(names).partition("_")[0]
+
+
+def is_newest(path: Path) -> bool:
+    """Return whether the database in a file is at the newest revision; false if there is none."""
+    try:
+        # Read only, so that a file that is not there is not made.
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            found = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    except sqlite3.Error:
+        return False
+    return found is not None and found[0] == newest_revision()
 
 
 def current_revision(engine: Engine) -> str | None:

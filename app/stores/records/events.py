@@ -216,10 +216,9 @@ class EventRecords:
         newest = self.newest_expired(before=before, keep=keep)
         if newest is None:
             return 0
-        oldest = self._scope.select(events, events.c.number <= newest)
-        rows = self._scope.all(
-            oldest.with_only_columns(events.c.number).order_by(events.c.number).limit(limit)
-        )
+        number = events.c.number
+        oldest = self._scope.select(events, number <= newest, columns=[number])
+        rows = self._scope.all(oldest.order_by(number).limit(limit))
         # Of a session that was deleted, the numbers alone are left to be passed over.
         upto = rows[-1].number if len(rows) == limit else newest
         removed = self._scope.remove(events, events.c.number <= upto)
@@ -233,7 +232,7 @@ class EventRecords:
     ) -> int | None:
         """Return the largest or smallest number among some events, `None` if there are none."""
         picked = pick(events.c.number).label("number")
-        row = self._scope.first(self._scope.select(events, *conditions).with_only_columns(picked))
+        row = self._scope.first(self._scope.select(events, *conditions, columns=[picked]))
         return row.number if row else None
 
     def _contents(

@@ -38,7 +38,6 @@ from app.stores.records.scope import (
 )
 from app.stores.records.tables import page_accesses, page_levels, page_numbers, pages
 
-_NUMBERS_AT_ONCE = 1_000
 _LISTED = (
     *(pages.c[name] for name in ("page_number", "page_id", "version", "descriptor", "body")),
     *(pages.c[name] for name in ("inline_form", "digest", "fetched_resource_id", "created_at")),
@@ -156,13 +155,8 @@ class PageRecords(Repository):
         them.
         """
         in_session = pages.c.session_id == session_id
-        rows = self._scope.all(
-            self._scope.select(pages)
-            .with_only_columns(pages.c.page_id)
-            .where(in_session)
-            .order_by(pages.c.page_id)
-            .with_for_update()
-        )
+        held = self._scope.select(pages, in_session, columns=[pages.c.page_id])
+        rows = self._scope.all(held.order_by(pages.c.page_id).with_for_update())
         self._scope.remove(pages, in_session)
         return [row.page_id for row in rows]
 
@@ -170,10 +164,12 @@ class PageRecords(Repository):
         self, filters: PageFilters, *, before: int | None, limit: int
     ) -> Sequence[int]:
         """Return the numbers of up to `limit` pages, newest first, older than `before`."""
-        statement = _filtered(self._scope.select(pages), filters)
+        number = pages.c.page_number
+        statement = _filtered(self._scope.select(pages, columns=[number]), filters)
         if before is not None:
-            statement = statement.where(pages.c.page_number < before)
-        return self._numbers(statement.order_by(pages.c.page_number.desc()).limit(limit))
+            statement = statement.where(number < before)
+        rows = self._scope.all(statement.order_by(number.desc()).limit(limit))
+        return [row.page_number for row in rows]
 
     def number_of(self, page_id: str, filters: PageFilters) -> int | None:
         """Return the number of a page, unless it is not there or the filters leave it out."""
@@ -195,16 +191,12 @@ class PageRecords(Repository):
         up_to = -1 if content_up_to is None else content_up_to
         if len(numbers) <= _FEW:
             return self._few(numbers, up_to)
-        found: dict[int, StoredPage] = {}
         # Both databases know the length of a blob without reading it.
         content = case((func.length(pages.c.content) <= up_to, pages.c.content), else_=None)
-        columns = [*_LISTED, content.label("content")]
-        statement = self._scope.select(pages).with_only_columns(*columns)
+        statement = self._scope.select(pages, columns=[*_LISTED, content.label("content")])
         statement = statement.outerjoin_from(pages, page_accesses)
-        for batch in in_batches(numbers, _NUMBERS_AT_ONCE):
-            rows = self._scope.all(statement.where(pages.c.page_number.in_(batch)))
-            found |= {row.page_number: _stored(row) for row in rows}
-        return found
+        rows = self._scope.rows_with(pages.c.page_number, numbers, statement)
+        return {row.page_number: _stored(row) for row in rows}
 
     def manifest_places(
         self, session_id: str, *, after: ManifestPlace | None, limit: int
@@ -213,40 +205,24 @@ class PageRecords(Repository):
 
         Pinned ones come first, then what is more important, then what is newer.
         """
-        statement = self._scope.select(pages, pages.c.session_id == session_id)
+        columns = (pages.c.pinned, pages.c.importance, pages.c.page_number)
+        in_session = pages.c.session_id == session_id
+        statement = self._scope.select(pages, in_session, columns=columns)
         if after is not None:
             statement = statement.where(_is_behind(after))
-        statement = statement.order_by(
-            pages.c.pinned.desc(), pages.c.importance.desc(), pages.c.page_number.desc()
-        )
-        chosen = statement.with_only_columns(
-            pages.c.pinned, pages.c.importance, pages.c.page_number
-        )
-        rows = self._scope.all(chosen.limit(limit))
+        ordered = statement.order_by(*(column.desc() for column in columns))
+        rows = self._scope.all(ordered.limit(limit))
         return [ManifestPlace(row.pinned, row.importance, row.page_number) for row in rows]
 
     def pinned_among(self, page_ids: Collection[str]) -> set[str]:
         """Return which of these pages are pinned."""
-        return {
-            each
-            for batch in in_batches(page_ids)
-            for each in self._scope.column(
-                pages.c.page_id, pages.c.page_id.in_(batch), pages.c.pinned
-            )
-        }
+        page_id = pages.c.page_id
+        pinned = self._scope.select(pages, pages.c.pinned, columns=[page_id])
+        return {row.page_id for row in self._scope.rows_with(page_id, page_ids, pinned)}
 
     def count_in_session(self, session_id: str) -> int:
         """Count the pages of a session."""
-        row = self._scope.first(
-            self._scope.select(pages)
-            .with_only_columns(func.count().label("pages"))
-            .where(pages.c.session_id == session_id)
-        )
-        return int(row.pages) if row else 0
-
-    def _numbers(self, statement: Select[Any]) -> Sequence[int]:
-        rows = self._scope.all(statement.with_only_columns(pages.c.page_number))
-        return [row.page_number for row in rows]
+        return self._scope.count(pages, pages.c.session_id == session_id)
 
     def _few(self, numbers: Collection[int], up_to: int) -> dict[int, StoredPage]:
         if not numbers:

@@ -13,7 +13,6 @@ from app.stores.records.prepared_statements import Lookup, Offered, touch
 from app.stores.records.scope import (
     ProjectScope,
     Repository,
-    in_batches,
     read_row,
     scoped_select,
     values_of,
@@ -113,17 +112,13 @@ class ResourceRecords:
         self, resource_ids: Collection[str], session_id: str
     ) -> dict[str, Resource]:
         """Return those of the resources that something in the session refers to, by id."""
-        found: dict[str, Resource] = {}
-        for batch in in_batches(resource_ids):
-            links = resource_links.c
-            linked = self._scope.select(
-                resource_links, links.session_id == session_id, links.resource_id.in_(batch)
-            ).with_only_columns(links.resource_id)
-            rows = self._scope.all(
-                self._scope.select(resources, resources.c.resource_id.in_(linked))
-            )
-            found |= {row.resource_id: stored_resource(row) for row in rows}
-        return found
+        links, identity = resource_links.c, resources.c.resource_id
+        linked = self._scope.select(
+            resource_links, links.session_id == session_id, links.resource_id == identity
+        )
+        of_session = self._scope.select(resources, linked.exists())
+        rows = self._scope.rows_with(identity, resource_ids, of_session)
+        return {row.resource_id: stored_resource(row) for row in rows}
 
     def owners(self, resource_id: str, *, limit: int) -> list[tuple[str, str]]:
         """Return up to `limit` things that refer to a resource, as (kind, id)."""
@@ -249,7 +244,7 @@ class AliasRecords(Repository):
     def count_most(self, resource_ids: Collection[str]) -> int:
         """Return how many aliases that one of the resources has which has most."""
         identity = aliases.c.resource_id
-        counted = self._scope.select(aliases).with_only_columns(func.count().label("aliases"))
+        counted = self._scope.select(aliases, columns=[func.count().label("aliases")])
         rows = self._scope.rows_with(identity, resource_ids, counted.group_by(identity))
         return max((row.aliases for row in rows), default=0)
 
@@ -266,13 +261,8 @@ class AliasRecords(Repository):
 
     def _joined(self) -> Select[Any]:
         """Select aliases with the resources they name."""
-        return (
-            self._scope.select(aliases)
-            .join_from(aliases, resources)
-            .with_only_columns(
-                aliases.c.alias, aliases.c.created_at.label("named_at"), *resources.c
-            )
-        )
+        columns = [aliases.c.alias, aliases.c.created_at.label("named_at"), *resources.c]
+        return self._scope.select(aliases, columns=columns).join_from(aliases, resources)
 
 
 def _alias(row: Row[Any]) -> Alias:

@@ -150,12 +150,25 @@ class ProjectScope:
         given = {"project_id": self.project_id, **values}
         return self._connection.look_up(lookup, given, is_short=is_short)
 
-    def select(self, table: Table, *conditions: ColumnElement[bool]) -> Select[Any]:
-        """Select all columns of the project's rows of a table that meet conditions."""
-        return select(table).where(table.c.project_id == self.project_id, *conditions)
+    def select(
+        self,
+        table: Table,
+        *conditions: ColumnElement[bool],
+        columns: Sequence[ColumnElement[Any]] = (),
+    ) -> Select[Any]:
+        """Select columns, by default all, of the project's rows of a table that meet conditions."""
+        statement = select(*columns) if columns else select(table)
+        return statement.select_from(table).where(
+            table.c.project_id == self.project_id, *conditions
+        )
+
+    def count(self, table: Table, *conditions: ColumnElement[bool]) -> int:
+        """Count the project's rows of a table that meet conditions."""
+        (row,) = self.all(self.select(table, *conditions, columns=[func.count().label("rows")]))
+        return int(row.rows)
 
     def rows_with(
-        self, column: Column[Any], values: Collection[str], statement: Select[Any] | None = None
+        self, column: Column[Any], values: Collection[_Key], statement: Select[Any] | None = None
     ) -> Iterator[Row[Any]]:
         """Yield the project's rows whose column has one of some values, however many these are.
 

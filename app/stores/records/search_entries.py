@@ -9,11 +9,11 @@ another process, or by a change, notes nothing and indexes nothing.
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from sqlalchemy import Row, func
+from sqlalchemy import Row
 
 from app.models.search_entry import EntrySource, WaitingEntry
 from app.stores.records.prepared_statements import Lookup
-from app.stores.records.scope import ProjectScope, Repository, in_batches, scoped_select
+from app.stores.records.scope import ProjectScope, Repository, scoped_select
 from app.stores.records.search_sources import read_sources
 from app.stores.records.search_tables import search_entries, stemless_pages
 from app.stores.records.word_index import IndexedPage, WordIndex
@@ -61,15 +61,8 @@ class SearchEntryRecords(Repository):
 
     def count_waiting(self) -> int:
         """Count what waits: entries, and pages without stems."""
-        counts = (
-            self._scope.select(search_entries, _IS_WAITING),
-            self._scope.select(stemless_pages),
-        )
-        rows = (
-            self._scope.first(each.with_only_columns(func.count().label("waiting")))
-            for each in counts
-        )
-        return sum(int(row.waiting) for row in rows if row)
+        entries = self._scope.count(search_entries, _IS_WAITING)
+        return entries + self._scope.count(stemless_pages)
 
     def index(self, prepared: Mapping[WaitingEntry, IndexedPage | None]) -> int:
         """Index what still waits as it was found waiting; returns how many that is.
@@ -89,11 +82,9 @@ class SearchEntryRecords(Repository):
             if row.revision == numbers[row.entry_number].revision
         ]
         kept = [entry.number for entry in current]
-        self._scope.run(
-            self._scope.update(search_entries)
-            .where(search_entries.c.entry_number.in_(kept))
-            .values(indexed=search_entries.c.revision)
-        )
+        columns = search_entries.c
+        is_kept = columns.entry_number.in_(kept)
+        self._scope.set_values(search_entries, is_kept, indexed=columns.revision)
         indexed = {entry.number: prepared[entry] for entry in current}
         self._entries.remove_all([number for number, page in indexed.items() if page is None])
         self._entries.index_all({n: page for n, page in indexed.items() if page is not None})
@@ -106,12 +97,8 @@ class SearchEntryRecords(Repository):
 
     def entries(self, numbers: Collection[int]) -> dict[int, WaitingEntry]:
         """Return the entries with these numbers; those that are gone are missing."""
-        found: dict[int, WaitingEntry] = {}
-        for batch in in_batches(numbers):
-            statement = self._scope.select(search_entries)
-            for row in self._scope.all(statement.where(search_entries.c.entry_number.in_(batch))):
-                found[row.entry_number] = _entry(row)
-        return found
+        rows = self._scope.rows_with(search_entries.c.entry_number, numbers)
+        return {row.entry_number: _entry(row) for row in rows}
 
     def sources(self, entries: Collection[WaitingEntry]) -> dict[WaitingEntry, EntrySource]:
         """Return where the words of entries come from; what is gone meanwhile is missing."""

@@ -1,9 +1,10 @@
 """Where the words of what is found beside pages come from: the beginnings of stored records."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, LargeBinary, Row, Select, and_, func
+from sqlalchemy import Column, ColumnElement, LargeBinary, and_, func, null
 
 from app.models.message import PAGE_FAULT
 from app.models.search_entry import MOST_READ_BYTES, EntrySource, IndexedKind
@@ -17,95 +18,92 @@ from app.stores.records.tables import (
     tool_results,
 )
 
+_NONE = null()
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """The columns that the words of a kind of record come from."""
+
+    identity: Column[str]
+    texts: Sequence[Column[Any]]
+    name: ColumnElement[Any] = _NONE
+    call_id: ColumnElement[Any] = _NONE
+
+    def columns(self) -> list[ColumnElement[Any]]:
+        """Return what is read of a record: of its texts, the first bytes, and if there are more."""
+        columns = self.identity.table.c
+        read: list[ColumnElement[Any]] = [
+            self.identity.label("entry_id"),
+            columns.session_id,
+            columns.seq,
+            columns.created_at,
+        ]
+        read += [self.name.label("name"), self.call_id.label("call_id")]
+        for place, text in enumerate(self.texts):
+            # Both databases know the length of a blob without reading it.
+            start = func.substr(text, 1, MOST_READ_BYTES, type_=LargeBinary)
+            is_cut = func.coalesce(func.length(text), 0) > MOST_READ_BYTES
+            read += [start.label(f"text_{place}"), is_cut.label(f"is_cut_{place}")]
+        return read
+
+
+# By the kind of an entry: what it is known by, its texts, its name, and the call it answers.
+_RECORDS: Mapping[IndexedKind, _Record] = {
+    "tool_result": _Record(
+        tool_results.c.tool_result_id,
+        [tool_results.c.sanitized],
+        tool_results.c.tool_name,
+        tool_results.c.tool_call_id,
+    ),
+    "message": _Record(
+        messages.c.message_id, [messages.c.message], call_id=messages.c.tool_call_id
+    ),
+    "interaction": _Record(
+        interactions.c.interaction_id, [interactions.c.input, interactions.c.output]
+    ),
+}
+_OF_MESSAGE = and_(
+    history_entries.c.project_id == messages.c.project_id,
+    history_entries.c.session_id == messages.c.session_id,
+    history_entries.c.seq == messages.c.seq,
+)
+
 
 def read_sources(
     scope: ProjectScope, kind: IndexedKind, ids: Collection[str]
 ) -> Iterator[EntrySource]:
     """Yield where the words of some entries come from; those that are gone are missing."""
-    readers = {
-        "tool_result": _tool_results,
-        "message": _messages,
-        "interaction": _interactions,
-        "file": _files,
-    }
-    yield from readers[kind](scope, ids)
+    yield from _files(scope, ids) if kind == "file" else _records(scope, kind, ids)
 
 
-def _tool_results(scope: ProjectScope, ids: Collection[str]) -> Iterator[EntrySource]:
-    columns = tool_results.c
-    statement = scope.select(tool_results).with_only_columns(
-        *(columns[name] for name in ("tool_result_id", "session_id", "seq", "created_at")),
-        *(columns.tool_name, columns.tool_call_id),
-        *_beginning(columns.sanitized, "first"),
-    )
-    for row in scope.rows_with(columns.tool_result_id, ids, statement):
+def _records(scope: ProjectScope, kind: IndexedKind, ids: Collection[str]) -> Iterator[EntrySource]:
+    record = _RECORDS[kind]
+    table = record.identity.table
+    statement = scope.select(table, columns=record.columns())
+    if kind == "message":
+        of_history = history_entries.c.kind.label("in_history")
+        statement = statement.add_columns(of_history).outerjoin(history_entries, _OF_MESSAGE)
+    for row in scope.rows_with(record.identity, ids, statement):
+        starts = [row._mapping[f"text_{place}"] for place in range(len(record.texts))]
         yield EntrySource(
-            "tool_result",
-            row.tool_result_id,
+            kind,
+            row.entry_id,
             row.session_id,
             row.seq,
             row.created_at,
-            name=row.tool_name,
-            call_id=row.tool_call_id,
-            **_contents(row, "first"),
-        )
-
-
-def _messages(scope: ProjectScope, ids: Collection[str]) -> Iterator[EntrySource]:
-    columns = messages.c
-    of_message = and_(
-        history_entries.c.project_id == columns.project_id,
-        history_entries.c.session_id == columns.session_id,
-        history_entries.c.seq == columns.seq,
-    )
-    statement = (
-        scope.select(messages)
-        .outerjoin(history_entries, of_message)
-        .with_only_columns(
-            *(columns[name] for name in ("message_id", "session_id", "seq", "created_at")),
-            columns.tool_call_id,
-            history_entries.c.kind,
-            *_beginning(columns.message, "first"),
-        )
-    )
-    for row in scope.rows_with(columns.message_id, ids, statement):
-        yield EntrySource(
-            "message",
-            row.message_id,
-            row.session_id,
-            row.seq,
-            row.created_at,
-            call_id=row.tool_call_id,
-            is_found=row.kind != PAGE_FAULT,
-            **_contents(row, "first"),
-        )
-
-
-def _interactions(scope: ProjectScope, ids: Collection[str]) -> Iterator[EntrySource]:
-    columns = interactions.c
-    statement = scope.select(interactions).with_only_columns(
-        *(columns[name] for name in ("interaction_id", "session_id", "seq", "created_at")),
-        *_beginning(columns.input, "first"),
-        *_beginning(columns.output, "second"),
-    )
-    for row in scope.rows_with(columns.interaction_id, ids, statement):
-        yield EntrySource(
-            "interaction",
-            row.interaction_id,
-            row.session_id,
-            row.seq,
-            row.created_at,
-            **_contents(row, "first", "second"),
+            name=row.name,
+            call_id=row.call_id,
+            contents=tuple(bytes(each) for each in starts if each is not None),
+            is_cut=any(row._mapping[f"is_cut_{place}"] for place in range(len(record.texts))),
+            is_found=kind != "message" or row.in_history != PAGE_FAULT,
         )
 
 
 def _files(scope: ProjectScope, ids: Collection[str]) -> Iterator[EntrySource]:
     links = resource_links.c
-    linked: Select[Any] = (
-        scope.select(resource_links, links.session_id.is_not(None))
-        .with_only_columns(links.resource_id, links.session_id)
-        .distinct()
-    )
+    columns = [links.resource_id, links.session_id]
+    linked = scope.select(resource_links, links.session_id.is_not(None), columns=columns).distinct()
     sessions: dict[str, list[str]] = {}
     for row in scope.rows_with(links.resource_id, ids, linked):
         sessions.setdefault(row.resource_id, []).append(row.session_id)
@@ -122,19 +120,3 @@ def _files(scope: ProjectScope, ids: Collection[str]) -> Iterator[EntrySource]:
             other_sessions=tuple(in_sessions[1:]),
             is_found=not row.is_derived,
         )
-
-
-def _beginning(column: Column[Any], name: str) -> list[ColumnElement[Any]]:
-    """Return the first bytes of a text, and whether there are more."""
-    # Both databases know the length of a blob without reading it.
-    start = func.substr(column, 1, MOST_READ_BYTES, type_=LargeBinary)
-    is_cut = func.coalesce(func.length(column), 0) > MOST_READ_BYTES
-    return [start.label(name), is_cut.label(f"{name}_is_cut")]
-
-
-def _contents(row: Row[Any], *names: str) -> dict[str, Any]:
-    starts = [getattr(row, name) for name in names]
-    return {
-        "contents": tuple(bytes(each) for each in starts if each is not None),
-        "is_cut": any(getattr(row, f"{name}_is_cut") for name in names),
-    }

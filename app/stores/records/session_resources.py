@@ -1,9 +1,9 @@
 """What sessions use of the resource store, and what they begin with."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Row, ScalarSelect, Select, case, func, or_
+from sqlalchemy import ColumnElement, Row, ScalarSelect, Select, case, func, or_
 
 from app.models.message import (
     INTERACTION,
@@ -16,7 +16,7 @@ from app.models.resource import Resource, ResourceKind
 from app.models.search_entry import EntrySource, IndexedKind
 from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.resources import stored_resource
-from app.stores.records.scope import ProjectScope
+from app.stores.records.scope import AnyTable, ProjectScope
 from app.stores.records.search_sources import read_sources
 from app.stores.records.tables import (
     history_entries,
@@ -55,16 +55,8 @@ class SessionResourceRecords:
 
     def use_of(self, session_ids: Collection[str]) -> dict[str, SessionUse]:
         """Return what each of these sessions, at most 1,000, takes of the store."""
-        paged = self._scope.all(
-            self._scope.select(pages)
-            .with_only_columns(pages.c.session_id, func.count().label("pages"))
-            .where(pages.c.session_id.in_(session_ids))
-            .group_by(pages.c.session_id)
-        )
-        counts = {row.session_id: int(row.pages) for row in paged}
-        failures = {
-            row.session_id: int(row.failures) for row in self._scope.all(self._failed(session_ids))
-        }
+        counts = self._counts(pages, session_ids)
+        failures = self._counts(tool_results, session_ids, tool_results.c.success.is_(False))
         used = {row.session_id: row for row in self._scope.all(self._used(session_ids))}
         return {
             each: _use(counts.get(each, 0), failures.get(each, 0), used.get(each))
@@ -74,11 +66,9 @@ class SessionResourceRecords:
     def openings(self, session_ids: Collection[str]) -> dict[str, list[EntrySource]]:
         """Return what the first messages and interactions of some sessions say, in order."""
         firsts = [self._opening(place).label(f"opening_{place}") for place in range(_OPENINGS)]
-        rows = self._scope.all(
-            self._scope.select(sessions, sessions.c.session_id.in_(session_ids)).with_only_columns(
-                sessions.c.session_id, *firsts
-            )
-        )
+        wanted_sessions = sessions.c.session_id.in_(session_ids)
+        columns = [sessions.c.session_id, *firsts]
+        rows = self._scope.all(self._scope.select(sessions, wanted_sessions, columns=columns))
         ids: dict[str, list[str]] = {}
         for row in rows:
             openings: Sequence[Any] = row[1:]
@@ -96,40 +86,34 @@ class SessionResourceRecords:
     def _opening(self, place: int) -> ScalarSelect[Any]:
         entries = history_entries.c
         is_opening = or_(entries.kind == MESSAGE, entries.kind == INTERACTION)
-        return (
-            self._scope.select(
-                history_entries, entries.session_id == sessions.c.session_id, is_opening
-            )
-            .with_only_columns(entries.entry_id)
-            .order_by(entries.seq)
-            .limit(1)
-            .offset(place)
-            .scalar_subquery()
+        in_session = entries.session_id == sessions.c.session_id
+        openings = self._scope.select(
+            history_entries, in_session, is_opening, columns=[entries.entry_id]
         )
+        return openings.order_by(entries.seq).limit(1).offset(place).scalar_subquery()
 
-    def _failed(self, session_ids: Collection[str]) -> Select[Any]:
-        return (
-            self._scope.select(tool_results, tool_results.c.success.is_(False))
-            .with_only_columns(tool_results.c.session_id, func.count().label("failures"))
-            .where(tool_results.c.session_id.in_(session_ids))
-            .group_by(tool_results.c.session_id)
-        )
+    def _counts(
+        self, table: AnyTable, session_ids: Collection[str], *conditions: ColumnElement[bool]
+    ) -> dict[str, int]:
+        """Count the rows of each session in a table that meet conditions."""
+        session_id, rows = table.c.session_id, func.count().label("rows")
+        of_sessions = session_id.in_(session_ids)
+        counted = self._scope.select(
+            table, of_sessions, *conditions, columns=[session_id, rows]
+        ).group_by(session_id)
+        return {row.session_id: int(row.rows) for row in self._scope.all(counted)}
 
     def all_of(self, session_id: str) -> Sequence[Resource]:
         """Return every resource that something of a session refers to, in order of their id."""
-        statement = (
-            self._linked([session_id])
-            .with_only_columns(*resources.c)
-            .distinct()
-            .order_by(resources.c.resource_id)
-        )
-        return [stored_resource(row) for row in self._scope.all(statement)]
+        linked = self._linked([session_id], resources.c).distinct()
+        rows = self._scope.all(linked.order_by(resources.c.resource_id))
+        return [stored_resource(row) for row in rows]
 
     def newest(
         self, session_id: str, *, kind: ResourceKind | None, limit: int
     ) -> Sequence[Resource]:
         """Return up to `limit` resources that something of a session refers to, newest first."""
-        statement = self._linked([session_id]).with_only_columns(*resources.c).distinct()
+        statement = self._linked([session_id], resources.c).distinct()
         if kind is not None:
             statement = statement.where(resources.c.kind == kind)
         newest = statement.order_by(resources.c.created_at.desc(), resources.c.resource_id.desc())
@@ -172,31 +156,25 @@ class SessionResourceRecords:
 
     def _users(self, ids: Collection[str]) -> dict[str, list[ResourceUser]]:
         links = resource_links.c
-        rows = self._scope.all(
-            self._scope.select(resource_links)
-            .with_only_columns(
-                links.resource_id,
-                links.owner_kind,
-                func.count().label("owners"),
-                func.min(links.owner_id).label("example_id"),
-            )
-            .where(links.resource_id.in_(ids))
-            .group_by(links.resource_id, links.owner_kind)
-            .order_by(links.resource_id, links.owner_kind)
+        by_kind = (links.resource_id, links.owner_kind)
+        owners, example = func.count().label("owners"), func.min(links.owner_id).label("example_id")
+        counted = self._scope.select(
+            resource_links, links.resource_id.in_(ids), columns=[*by_kind, owners, example]
         )
+        rows = self._scope.all(counted.group_by(*by_kind).order_by(*by_kind))
         users: dict[str, list[ResourceUser]] = {}
         for row in rows:
             user = ResourceUser(row.owner_kind, row.owners, row.example_id)
             users.setdefault(row.resource_id, []).append(user)
         return users
 
-    def _linked(self, session_ids: Collection[str]) -> Select[Any]:
-        """Select links of sessions, with the resources they lead to."""
-        return (
-            self._scope.select(resource_links)
-            .join_from(resource_links, resources)
-            .where(resource_links.c.session_id.in_(session_ids))
-        )
+    def _linked(
+        self, session_ids: Collection[str], columns: Iterable[ColumnElement[Any]]
+    ) -> Select[Any]:
+        """Select columns of links of sessions and of the resources they lead to."""
+        of_sessions = resource_links.c.session_id.in_(session_ids)
+        linked = self._scope.select(resource_links, of_sessions, columns=[*columns])
+        return linked.join_from(resource_links, resources)
 
     def _used(self, session_ids: Collection[str]) -> Select[Any]:
         """Select sums over links of sessions, which are walked along once: there may be many."""
@@ -204,19 +182,16 @@ class SessionResourceRecords:
         # Base64 makes four characters of three bytes, and every record would have a copy.
         inline = func.sum((resources.c.size_bytes + 2) // 3 * 4).label("inline")
         image = case((resources.c.kind == "image", links.resource_id))
-        blobs = (
-            self._linked(session_ids)
-            .with_only_columns(
-                links.session_id,
-                resources.c.digest,
-                func.max(resources.c.size_bytes).label("size_bytes"),
-                func.count(links.resource_id.distinct()).label("resources"),
-                func.count(image.distinct()).label("images"),
-                inline,
-            )
-            .group_by(links.session_id, resources.c.digest)
-            .subquery()
+        columns = (
+            links.session_id,
+            resources.c.digest,
+            func.max(resources.c.size_bytes).label("size_bytes"),
+            func.count(links.resource_id.distinct()).label("resources"),
+            func.count(image.distinct()).label("images"),
+            inline,
         )
+        linked = self._linked(session_ids, columns)
+        blobs = linked.group_by(links.session_id, resources.c.digest).subquery()
         return self._scope.select_from(
             blobs,
             blobs.c.session_id,

@@ -146,14 +146,11 @@ class StoredBlobRecords(Repository):
         """
         found: dict[str, int] = {}
         for table in (resources, upload_segments):
-            missing = (
-                self._scope.select(table)
-                .with_only_columns(table.c.digest, table.c.size_bytes)
-                .where(table.c.digest > after, ~self._alike(table, stored_blobs))
-                .order_by(table.c.digest)
-                .limit(limit)
-            )
-            found |= {row.digest: row.size_bytes for row in self._scope.all(missing)}
+            digest, is_counted = table.c.digest, self._alike(table, stored_blobs)
+            columns = [digest, table.c.size_bytes]
+            missing = self._scope.select(table, digest > after, ~is_counted, columns=columns)
+            rows = self._scope.all(missing.order_by(digest).limit(limit))
+            found |= {row.digest: row.size_bytes for row in rows}
         return {digest: found[digest] for digest in sorted(found)[:limit]}
 
     def unneeded(self, *, after: str, limit: int) -> list[str]:

@@ -75,41 +75,28 @@ class BlobReferenceRecords(Repository):
         """Return up to `limit` digests that rows need, in order, each once, behind one or `""`."""
         found: set[str] = set()
         for table in _TABLES:
-            rows = self._scope.all(
-                self._scope.select(table)
-                .with_only_columns(table.c.digest)
-                .where(table.c.digest > after)
-                .distinct()
-                .order_by(table.c.digest)
-                .limit(limit)
-            )
+            digest = table.c.digest
+            behind = self._scope.select(table, digest > after, columns=[digest]).distinct()
+            rows = self._scope.all(behind.order_by(digest).limit(limit))
             found |= {row.digest for row in rows}
         return sorted(found)[:limit]
 
     def of(self, digests: Collection[str]) -> Sequence[BlobReference]:
         """Return the rows that need at most 500 digests, in order of digest and name."""
-        wanted = sorted(set(digests))
-        files = self._scope.all(self._scope.select(resources, resources.c.digest.in_(wanted)))
-        pieces = self._scope.all(
-            self._scope.select(upload_segments, upload_segments.c.digest.in_(wanted))
-        )
-        found = [_of_resource(row) for row in files] + [_of_segment(row) for row in pieces]
+        files = self._scope.rows_with(resources.c.digest, digests)
+        pieces = self._scope.rows_with(upload_segments.c.digest, digests)
+        found = [*map(_of_resource, files), *map(_of_segment, pieces)]
         return sorted(found, key=lambda reference: (reference.digest, reference.owner))
 
     def bytes_needed(self) -> int:
         """Return the size in bytes of blobs rows need; one needed by both tables counts twice."""
         total = 0
         for table in _TABLES:
-            blobs = (
-                self._scope.select(table)
-                .with_only_columns(table.c.digest, table.c.size_bytes)
-                .distinct()
-                .subquery()
-            )
-            row = self._scope.first(
-                self._scope.select_from(blobs, func.sum(blobs.c.size_bytes).label("total"))
-            )
-            total += int(row.total or 0) if row else 0
+            columns = [table.c.digest, table.c.size_bytes]
+            blobs = self._scope.select(table, columns=columns).distinct().subquery()
+            size_bytes = func.sum(blobs.c.size_bytes).label("size_bytes")
+            (row,) = self._scope.all(self._scope.select_from(blobs, size_bytes))
+            total += int(row.size_bytes or 0)
         return total
 
 
@@ -155,20 +142,14 @@ class SizeUnknownError(Exception):
         self.claims = claims
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class SweptBlobRecords:
     """The removals of one project's blobs."""
 
-    def __init__(
-        self,
-        scope: ProjectScope,
-        references: BlobReferenceRecords,
-        stored_blobs: StoredBlobRecords,
-        sizes: KnownSizes,
-    ) -> None:
-        self._scope = scope
-        self._references = references
-        self._stored_blobs = stored_blobs
-        self._sizes = sizes
+    _scope: ProjectScope
+    _references: BlobReferenceRecords
+    _stored_blobs: StoredBlobRecords
+    _sizes: KnownSizes
 
     def guard(self, digests: Collection[str]) -> None:
         """Make sure that the blobs will be there when this transaction's rows are.

@@ -7,6 +7,7 @@ another project's rows.
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
 from typing import TypeAlias, TypeVar
 
@@ -97,6 +98,7 @@ class UnitOfWork:
         return kind(self._scope, tables)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Records:
     """Runs functions over the database: short ones, of one project, that wait for nothing else.
 
@@ -106,34 +108,26 @@ class Records:
     Every method may raise StoreUnavailableError (the database did not answer; nothing was kept, or
     it is not known because the answer to the commit is what was lost, and the detail says so) or
     StoreFullError. If the caller of one is cancelled, what has begun is done all the same.
-
-    Args:
-        engines: The database.
-        blob_size: Asked where a row is to be written for a blob that a sweep has removed before;
-            without it, such a blob is taken for gone.
-        announce: Told of a project's newest event once it is committed.
     """
 
-    def __init__(
-        self,
-        engines: Engines,
-        *,
-        blob_size: BlobSize | None = None,
-        announce: Announce | None = None,
-    ) -> None:
-        self._engines = engines
-        self._blob_size = blob_size
-        self._announce = announce
+    engines: Engines
+    """The database."""
+    _: KW_ONLY
+    blob_size: BlobSize | None = None
+    """Asked where a row is to be written for a blob that a sweep has removed before; without it,
+    such a blob is taken for gone."""
+    announce: Announce | None = None
+    """Told of a project's newest event once it is committed."""
 
     async def read(self, project_id: str, work: Callable[[UnitOfWork], _Result]) -> _Result:
         """Look things up; each statement sees what is committed when it runs."""
-        return await self._engines.read(partial(_read, project_id, work))
+        return await self.engines.read(partial(_read, project_id, work))
 
     async def read_snapshot(
         self, project_id: str, work: Callable[[UnitOfWork], _Result]
     ) -> _Result:
         """Look things up as all of them were at one moment, whatever is committed meanwhile."""
-        return await self._engines.read(partial(_read, project_id, work), is_snapshot=True)
+        return await self.engines.read(partial(_read, project_id, work), is_snapshot=True)
 
     async def write(
         self,
@@ -164,7 +158,7 @@ class Records:
 
         while True:
             try:
-                result, last_event = await self._engines.write(
+                result, last_event = await self.engines.write(
                     changed, is_alone=is_alone, is_durable=is_durable
                 )
             except SizeUnknownError as exc:
@@ -179,7 +173,7 @@ class Records:
 
     async def read_projects(self, work: Callable[[ProjectRecords], _Result]) -> _Result:
         """Look projects and keys up, the only records that are not inside a project."""
-        return await self._engines.read(lambda connection: work(ProjectRecords(connection)))
+        return await self.engines.read(lambda connection: work(ProjectRecords(connection)))
 
     async def write_projects(self, work: Callable[[ProjectRecords], _Result]) -> _Result:
         """Change projects and keys, as `write` does."""
@@ -187,26 +181,26 @@ class Records:
         def changed(connection: StatementConnection) -> Written[_Result]:
             return Written(work(ProjectRecords(connection)), "", ())
 
-        result, _ = await self._engines.write(changed, is_alone=False)
+        result, _ = await self.engines.write(changed, is_alone=False)
         return result
 
     async def check(self) -> None:
         """Ask the database for a sign of life."""
-        await self._engines.read(lambda connection: connection.execute(text("SELECT 1")).all())
+        await self.engines.read(lambda connection: connection.execute(text("SELECT 1")).all())
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._engines.close()
+        await self.engines.close()
 
     async def _size_of(self, project_id: str, claim: ClaimOver) -> int | None:
         """Return the size of a blob that has come back behind a claim, if it has."""
-        return None if self._blob_size is None else await self._blob_size(project_id, claim.digest)
+        return None if self.blob_size is None else await self.blob_size(project_id, claim.digest)
 
     def _tell(self, project_id: str, last_event: int | None) -> None:
         """Announce an event; if that fails, the write, which is committed, still succeeds."""
         try:
-            if self._announce is not None and last_event is not None:
-                self._announce(project_id, last_event)
+            if self.announce is not None and last_event is not None:
+                self.announce(project_id, last_event)
         except Exception:  # noqa: BLE001 - those who listen find the event by the next look
             _log.exception("event not announced")
 

@@ -165,13 +165,22 @@ class WordIndex(Repository, ABC):
     def holders(self, terms: Sequence[SearchTerm], marks: Marks) -> list[list[int]]:
         """Return the numbers of the newest `MOST_HELD` that have a term, for each of some."""
 
-    @abstractmethod
     def openings(self, numbers: Collection[int]) -> dict[int, str]:
         """Return how the texts of these begin, by number; those that are gone are missing."""
+        texts = self._texts
+        columns = [texts.c.number.label("number"), opening_of(texts).label("opening")]
+        begun = self._scope.select(texts, columns=columns)
+        rows = self._scope.rows_with(texts.c.number, numbers, begun)
+        return {row.number: row.opening for row in rows}
 
     @abstractmethod
     def add_stems(self, numbers: Collection[int]) -> None:
         """Put the stems beside the words of what was indexed without them, what is gone apart."""
+
+    @property
+    @abstractmethod
+    def _texts(self) -> AnyTable:
+        """The table that has the words as they are kept."""
 
     @abstractmethod
     def _remove(self, numbers: Sequence[int]) -> None:
@@ -206,10 +215,11 @@ def stem_marks(words: str) -> list[str]:
     return [STEM_MARK + each for each in stems_of(words.split(), most_bytes=40_000).split()]
 
 
-def opening(heading: ColumnElement[str], text: ColumnElement[str]) -> ColumnElement[str]:
+def opening_of(texts: AnyTable) -> ColumnElement[str]:
     """Return what is ranked: the beginnings of its padded words, each in a line."""
     lines: list[ColumnElement[str]] = [
-        func.substr(words, 1, _RANKED_CHARS, type_=Text) for words in (heading, text)
+        func.substr(words, 1, _RANKED_CHARS, type_=Text)
+        for words in (texts.c.heading, texts.c.body)
     ]
     return lines[0] + "\n" + lines[1]
 
@@ -219,7 +229,7 @@ def opening(heading: ColumnElement[str], text: ColumnElement[str]) -> ColumnElem
 def _matching(table: AnyTable, *, with_openings: bool) -> Lookup:
     columns = [table.c.number.label("number")]
     if with_openings:
-        columns.append(opening(table.c.heading, table.c.body).label("opening"))
+        columns.append(opening_of(table).label("opening"))
     return Lookup(
         scoped_select(table, *columns)
         .where(table.c.whole.op("MATCH")(bindparam("sought")))
@@ -233,40 +243,25 @@ class SqliteWordIndex(WordIndex):
 
     def holders(self, terms: Sequence[SearchTerm], marks: Marks) -> list[list[int]]:
         """See WordIndex."""
-        lookup = _matching(self._table, with_openings=False)
+        lookup = _matching(self._texts, with_openings=False)
         return [
             [row.number for row in self._scope.look_up(lookup, is_short=False, sought=sought)]
             for sought in (self._sought([term], marks) for term in terms)
         ]
 
-    def openings(self, numbers: Collection[int]) -> dict[int, str]:
-        """See WordIndex."""
-        table, found = self._table, {}
-        for batch in in_batches(numbers):
-            rows = self._scope.all(
-                self._scope.select(table)
-                .with_only_columns(
-                    table.c.number.label("number"),
-                    opening(table.c.heading, table.c.body).label("opening"),
-                )
-                .where(table.c.number.in_(batch))
-            )
-            found.update({row.number: row.opening for row in rows})
-        return found
-
     def add_stems(self, numbers: Collection[int]) -> None:
         """See WordIndex."""
-        table = self._table
+        table = self._texts
         for row in self._scope.all(self._scope.select(table).where(table.c.number.in_(numbers))):
             scope = " ".join([row.scope, *stem_marks(row.heading + row.body)])
             self._scope.set_values(table, table.c.number == row.rowid, scope=scope)
 
     @property
-    def _table(self) -> AnyTable:
+    def _texts(self) -> AnyTable:
         return self._tables.sqlite
 
     def _remove(self, numbers: Sequence[int]) -> None:
-        self._scope.remove(self._table, self._table.c.number.in_(numbers))
+        self._scope.remove(self._texts, self._texts.c.number.in_(numbers))
 
     def _insert(self, entries: Sequence[IndexEntry]) -> None:
         rows = [
@@ -277,10 +272,10 @@ class SqliteWordIndex(WordIndex):
             }
             for entry in entries
         ]
-        self._scope.insert_new(self._table, rows)
+        self._scope.insert_new(self._texts, rows)
 
     def _newest(self, terms: Sequence[SearchTerm], marks: Marks) -> list[tuple[int, str]]:
-        lookup = _matching(self._table, with_openings=True)
+        lookup = _matching(self._texts, with_openings=True)
         # Nobody knows how many pages have one word and not the other: no work for the loop.
         rows = self._scope.look_up(lookup, is_short=False, sought=self._sought(terms, marks))
         return [(row.number, row.opening) for row in rows]

@@ -30,7 +30,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, TSQUERY
 
 from app.models.ranking import needle
 from app.models.search import TEXT_BREAK, SearchTerm, SearchWords, is_pair
-from app.stores.records.scope import in_batches
+from app.stores.records.scope import AnyTable
 from app.stores.records.word_index import (
     MARK,
     MOST_FOUND,
@@ -38,7 +38,7 @@ from app.stores.records.word_index import (
     IndexEntry,
     Marks,
     WordIndex,
-    opening,
+    opening_of,
     stem_marks,
 )
 
@@ -84,27 +84,12 @@ class PostgresWordIndex(WordIndex):
             for row in self._scope.all(union_all(*parts)):
                 found[row.place].append(row.number)
 
-    def openings(self, numbers: Collection[int]) -> dict[int, str]:
-        """See WordIndex."""
-        texts, found = self._tables.texts, {}
-        for batch in in_batches(numbers):
-            rows = self._scope.all(
-                self._scope.select(texts)
-                .with_only_columns(
-                    texts.c.number.label("number"),
-                    opening(texts.c.heading, texts.c.body).label("opening"),
-                )
-                .where(texts.c.number.in_(batch))
-            )
-            found.update({row.number: row.opening for row in rows})
-        return found
-
     def add_stems(self, numbers: Collection[int]) -> None:
         """See WordIndex."""
         texts, vectors = self._tables.texts, self._tables.postgresql
         # What somebody else holds is being indexed anew, with its stems.
-        held = self._scope.select(vectors).where(vectors.c.number.in_(numbers))
-        held = held.with_only_columns(vectors.c.number.label("number"))
+        columns = [vectors.c.number.label("number")]
+        held = self._scope.select(vectors, vectors.c.number.in_(numbers), columns=columns)
         rows = self._scope.all(held.with_for_update(skip_locked=True))
         still = [row.number for row in rows]
         for row in self._scope.all(self._scope.select(texts).where(texts.c.number.in_(still))):
@@ -113,6 +98,10 @@ class PostgresWordIndex(WordIndex):
                 number = row._mapping[texts.c.number]
                 words = vectors.c.words.op("||")(added)
                 self._scope.set_values(vectors, vectors.c.number == number, words=words)
+
+    @property
+    def _texts(self) -> AnyTable:
+        return self._tables.texts
 
     def _remove(self, numbers: Sequence[int]) -> None:
         for table in (self._tables.postgresql, self._tables.texts):
@@ -125,12 +114,8 @@ class PostgresWordIndex(WordIndex):
 
     def _newest_window(self) -> int:
         numbers = self._tables.numbers
-        last = self._scope.first(
-            self._scope.select(numbers.table)
-            .with_only_columns(numbers.label("number"))
-            .order_by(numbers.desc())
-            .limit(1)
-        )
+        listed = self._scope.select(numbers.table, columns=[numbers.label("number")])
+        last = self._scope.first(listed.order_by(numbers.desc()).limit(1))
         return -1 if last is None else last.number >> _WINDOW_BITS
 
     def _newest(self, terms: Sequence[SearchTerm], marks: Marks) -> list[tuple[int, str]]:
@@ -140,12 +125,9 @@ class PostgresWordIndex(WordIndex):
             sought = [*_operands_of(marks), narrow]
             newest = self._matching(terms, sought, MOST_FOUND - len(found)).subquery()
             texts = self._tables.texts
-            openings = (
-                self._scope.select(texts)
-                .with_only_columns(opening(texts.c.heading, texts.c.body))
-                .where(texts.c.number == newest.c.number)
-                .scalar_subquery()
-            )
+            openings = self._scope.select(
+                texts, texts.c.number == newest.c.number, columns=[opening_of(texts)]
+            ).scalar_subquery()
             statement = self._scope.select_from(newest, newest.c.number, openings.label("opening"))
             found += [(row.number, row.opening) for row in self._scope.all(statement)]
         return found
@@ -168,27 +150,14 @@ class PostgresWordIndex(WordIndex):
     def _has_phrases(self, terms: Sequence[SearchTerm]) -> ColumnElement[bool]:
         vectors, texts = self._tables.postgresql, self._tables.texts
         phrases = [term for term in terms if len(term.words) > 1]
+        said = (texts.c.heading, texts.c.body)
         followed = " & ".join(f"({' <-> '.join(_operands(term))})" for term in phrases)
-        read = (
-            self._scope.select(texts)
-            .with_only_columns(
-                and_(
-                    *(
-                        or_(
-                            func.strpos(texts.c.heading, needle(term)) > 0,
-                            func.strpos(texts.c.body, needle(term)) > 0,
-                        )
-                        for term in phrases
-                    )
-                )
-            )
-            .where(texts.c.number == vectors.c.number)
-            .scalar_subquery()
+        has_all = and_(
+            *(or_(*(func.strpos(words, needle(term)) > 0 for words in said)) for term in phrases)
         )
-        return case(
-            (vectors.c.is_long, read),
-            else_=vectors.c.words.op("@@")(cast(followed, TSQUERY)),
-        )
+        read = self._scope.select(texts, texts.c.number == vectors.c.number, columns=[has_all])
+        followed_words = vectors.c.words.op("@@")(cast(followed, TSQUERY))
+        return case((vectors.c.is_long, read.scalar_subquery()), else_=followed_words)
 
     def _all_words(self, term: SearchTerm) -> str:
         if len(term.words) == 1 and not term.is_prefix:

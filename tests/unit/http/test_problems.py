@@ -31,6 +31,7 @@ from app.errors import (
     StoreUnavailableError,
     UnauthorizedError,
 )
+from app.http.problem_responses import problem_response
 from app.http.problem_types import (
     PROBLEM_SUBCODES,
     PROBLEMS_PATH,
@@ -39,7 +40,7 @@ from app.http.problem_types import (
     problem_type,
     problems_markdown,
 )
-from app.http.problems import install_problem_handlers, problem_response
+from app.http.problems import install_problem_handlers
 from app.telemetry.metrics import Metrics
 from app.wire.problem import PROBLEM_REFERENCE, problem_components
 

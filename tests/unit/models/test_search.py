@@ -70,6 +70,15 @@ def test_texts_of_a_field_are_kept_apart() -> None:
     assert words == SearchWords(f"a b {TEXT_BREAK} c", f"d {TEXT_BREAK} e")
 
 
+@given(st.lists(st.text(alphabet=st.characters(max_codepoint=127)), max_size=3))
+@example(["running " + "x" * 300, "...", "sunsets Sunset"])
+def test_words_of_plain_texts_are_those_beside_any_other(texts: list[str]) -> None:
+    alone = search_words(SearchableText(("Sunsets",), tuple(texts)))
+    beside = search_words(SearchableText(("Sunsets",), (*texts, "É")))
+    words = " ".join(filter(None, [alone.text, alone.text and TEXT_BREAK, "e"]))
+    assert beside == SearchWords(alone.heading, words, alone.stems)
+
+
 def test_words_that_do_not_fit_are_left_out_from_the_end() -> None:
     text = " ".join(f"{number:07x}" for number in range(200_000))
     kept = search_words(SearchableText(("heading",), (text, "behind"))).text.split()

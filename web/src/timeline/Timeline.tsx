@@ -1,6 +1,6 @@
 /** The timeline of a session that has entries: its rows, where one is in it, and how to find something. */
 import type { OutlinedSession } from "@pagefault/react";
-import { useEffect, useMemo, useState } from "react";
+import { useMemo } from "react";
 import { useLocation, useNavigate, useSearchParams } from "react-router";
 
 import { Empty } from "../shared/states";
@@ -33,11 +33,7 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
   const navigate = useNavigate();
   const [search] = useSearchParams();
   const { hash } = useLocation();
-  const asked = useMemo(() => filterIn(search), [search]);
-  // The router takes its time: until then a box that was ticked would not be.
-  const [chosen, setChosen] = useState<Filter>();
-  const filter = chosen ?? asked;
-  useEffect(() => setChosen(undefined), [asked]);
+  const filter = useMemo(() => filterIn(search), [search]);
   const rows = useMemo(() => filterRows(all, filter), [all, filter]);
   // All that counts and jumps stays in what is shown.
   const shown = useMemo(
@@ -55,9 +51,9 @@ export function Timeline({ sessionId, session, rows: all, place }: TimelineProps
   const current = list.seen ?? shown.at(-1)?.seq ?? 0;
 
   function setFilter(changed: Filter) {
-    setChosen(changed);
-    // The entry that the address names stays in it.
-    void navigate({ search: `${withFilter(search, changed)}`, hash }, { replace: true });
+    // The entry that the address names stays in it. At once, or what was ticked is seen unticked.
+    const address = { search: `${withFilter(search, changed)}`, hash };
+    void navigate(address, { replace: true, flushSync: true });
   }
 
   return (

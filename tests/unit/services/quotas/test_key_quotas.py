@@ -6,7 +6,7 @@ import pytest
 
 from app.errors import QuotaExceededError
 from app.services.access.callers import Caller
-from app.services.quotas import windows as quota_windows
+from app.services.quotas import key_quotas
 from app.services.quotas.key_quotas import Allowance, Quotas, QuotaState
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +26,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(quota_windows, "time", clock)
+    monkeypatch.setattr(key_quotas, "time", clock)
     return clock
 
 

@@ -1,0 +1,204 @@
+"""Declares the routes of the API: for each what it takes, what it answers, and how it may fail.
+
+What routes of one kind have in common is said here, once: which statuses they answer with, and
+which errors each of them has. The document is made of it.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel
+
+from app.errors import (
+    InvalidCursorError,
+    InvalidPayloadError,
+    MalformedRequestError,
+    NotFoundError,
+    PayloadTooLargeError,
+    ServiceError,
+    SlowBodyError,
+    UnsupportedMediaError,
+)
+from app.http.api_route import ApiRoute
+from app.http.openapi import (
+    BINARY,
+    CONTENT_CONDITIONS,
+    CONTENT_HEADERS,
+    CONTENT_RANGES,
+    PLAIN_TEXT,
+    RANGE_HEADERS,
+    json_body,
+)
+from app.http.parameters import Parameters
+from app.http.problem_types import problem_responses
+from app.http.record_responses import read_responses
+
+WRITE_FAULTS = (
+    MalformedRequestError,
+    SlowBodyError,
+    PayloadTooLargeError,
+    UnsupportedMediaError,
+    InvalidPayloadError,
+)
+"""How the body of a write fails."""
+RECORD_ERRORS = (NotFoundError, PayloadTooLargeError, InvalidPayloadError)
+"""How a read of a record fails that is made for the caller, in memory."""
+
+_Endpoint = TypeVar("_Endpoint", bound=Callable[..., Any])
+_Error = type[ServiceError]
+
+
+class ApiRouter(APIRouter):
+    """Routes of the API below one path; each method is a decorator of what answers.
+
+    Args:
+        prefix: What the paths begin with.
+        tag: Where the document has them.
+    """
+
+    def __init__(self, prefix: str, tag: str) -> None:
+        super().__init__(prefix=prefix, tags=[tag], route_class=ApiRoute)
+
+    def reads(
+        self,
+        path: str,
+        model: object,
+        *errors: _Error,
+        asked: type[Parameters] | None = None,
+        text: str | None = None,
+        with_head: bool = False,
+    ) -> Callable[[_Endpoint], _Endpoint]:
+        """Declare a GET that answers 200, or 304 to who has it already.
+
+        Args:
+            path: The path behind the prefix.
+            model: The record.
+            errors: How it may fail.
+            asked: The parameters, where the route reads the request itself.
+            text: What the plain text says that is sent to who accepts that.
+            with_head: Declare a HEAD as well. It is a route of its own: on one route with GET, both
+                would carry one operation id.
+        """
+        errors_or_304 = read_responses(*errors)
+        answers = errors_or_304
+        if text is not None:
+            answers = {200: {"content": PLAIN_TEXT, "description": text}, **errors_or_304}
+        taken = asked.documented() if asked else None
+
+        def declare(endpoint: _Endpoint) -> _Endpoint:
+            if with_head:
+                self.head(
+                    path,
+                    name=f"head_{endpoint.__name__.removeprefix('get_')}",
+                    dependencies=taken,
+                    response_class=Response,
+                    responses=errors_or_304,
+                )(endpoint)
+            get = self.get(path, response_model=model, dependencies=taken, responses=answers)
+            return get(endpoint)
+
+        return declare
+
+    def lists(
+        self,
+        path: str,
+        model: object,
+        *errors: _Error,
+        asked: type[Parameters] | None = None,
+    ) -> Callable[[_Endpoint], _Endpoint]:
+        """Declare a GET of a page of a list; see `reads`."""
+        return self.reads(
+            path, model, InvalidCursorError, *errors, InvalidPayloadError, asked=asked
+        )
+
+    def writes(
+        self,
+        method: str,
+        path: str,
+        model: object,
+        *errors: _Error,
+        body: type[BaseModel] | None = None,
+        known: str | None = None,
+        new: str | None = None,
+        **others: Any,  # noqa: ANN401 - whatever FastAPI takes
+    ) -> Callable[[_Endpoint], _Endpoint]:
+        """Declare a write that answers with a record.
+
+        Args:
+            method: POST, PUT or PATCH.
+            path: The path behind the prefix.
+            model: The record.
+            errors: How it may fail beside what may be wrong with its body.
+            body: The JSON that it takes, read as a stream.
+            known: What it means if the answer is 200 rather than 201.
+            new: What it means if the answer is 201 rather than 200.
+            others: What FastAPI is told besides.
+        """
+        answers = problem_responses(*errors, *WRITE_FAULTS)
+        if known or new:
+            described = {"model": model, "description": known or new}
+            answers = {200 if known else 201: described, **answers}
+        if body is not None:
+            others["openapi_extra"] = json_body(body)
+        if known:
+            others["status_code"] = 201
+        return self.api_route(
+            path,
+            methods=[method],
+            response_model=model,
+            responses=answers,
+            **others,
+        )
+
+    def sends(
+        self,
+        path: str,
+        what: str,
+        *errors: _Error,
+        names: tuple[str, str],
+        asked: type[Parameters] | None = None,
+        elsewhere: tuple[str, str] | None = None,
+    ) -> Callable[[_Endpoint], _Endpoint]:
+        """Declare a GET and a HEAD of bytes: whole, in ranges, or not if the caller has them.
+
+        Args:
+            path: The path behind the prefix.
+            what: What the bytes are, as the document calls it.
+            errors: How it may fail.
+            names: Of the two operations.
+            asked: The parameters, where the route reads the request itself.
+            elsewhere: What a 307 means to either, where there is one.
+        """
+        taken = asked.documented() if asked else None
+        whole = {"content": BINARY, "headers": CONTENT_HEADERS}
+        get: dict[int | str, dict[str, Any]] = {
+            200: {"description": f"The {what}.", **whole},
+            206: {"description": "The asked ranges.", "content": BINARY, "headers": RANGE_HEADERS},
+        }
+        head: dict[int | str, dict[str, Any]] = {
+            200: {"description": f"The headers of the {what}.", "headers": CONTENT_HEADERS}
+        }
+        for answers, place in zip((get, head), elsewhere or (), strict=False):
+            answers[307] = {"description": place}
+
+        def declare(endpoint: _Endpoint) -> _Endpoint:
+            for method, answers, ranges, name in (
+                (self.head, head, (), names[1]),
+                (self.get, get, CONTENT_RANGES, names[0]),
+            ):
+                method(
+                    path,
+                    name=name,
+                    dependencies=taken,
+                    response_class=Response,
+                    openapi_extra={"parameters": [*CONTENT_CONDITIONS, *ranges]},
+                    responses={**answers, **read_responses(*errors)},
+                )(endpoint)
+            return endpoint
+
+        return declare
+
+    def removes(self, path: str, *errors: _Error) -> Callable[[_Endpoint], _Endpoint]:
+        """Declare a DELETE that answers 204."""
+        return self.delete(path, status_code=204, responses=problem_responses(*errors))

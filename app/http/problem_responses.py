@@ -1,0 +1,83 @@
+"""Answers that are problem documents (RFC 9457), without the framework that routes requests.
+
+See `app.http.problems`. A proxy that listens gives such answers too, and has no other use for it.
+"""
+
+import re
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from app.errors import QuotaExceededError, RangeNotSatisfiableError, ServiceError
+from app.http.problem_types import ProblemType, problem_type
+from app.models.text_windows import without_lone_surrogates
+from app.wire.problem import PROBLEM_MEDIA_TYPE, Problem, problem_faults
+
+_MAX_INSTANCE_LENGTH = 512
+
+
+def problem_response(error: ServiceError, *, instance: str, request_id: str) -> Response:
+    """Return the answer to an error of the domain, for code outside the reach of the handlers.
+
+    Args:
+        error: What went wrong.
+        instance: The path of the request, decoded, without its query.
+        request_id: The id the request has in the log.
+    """
+    kind = problem_type(type(error))
+    headers = dict(kind.headers)
+    if isinstance(error, RangeNotSatisfiableError):
+        headers["Content-Range"] = f"bytes */{error.size_bytes}"
+    if isinstance(error, QuotaExceededError):
+        headers["Retry-After"] = str(error.retry_after_seconds)
+    return response_of(
+        kind, error.detail, error=error, headers=headers, instance=instance, request_id=request_id
+    )
+
+
+def response_of(
+    kind: ProblemType,
+    detail: str,
+    *,
+    instance: str,
+    request_id: str,
+    error: ServiceError | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """Return a problem document.
+
+    Args:
+        kind: What kind of problem it is.
+        detail: What went wrong, in a sentence.
+        instance: The path of the request, decoded, without its query.
+        request_id: The id the request has in the log.
+        error: The error of the domain, if it is one.
+        headers: What else stands in the head.
+    """
+    problem = Problem(
+        type=kind.type,
+        title=kind.title,
+        status=kind.status,
+        detail=without_lone_surrogates(detail),
+        instance=_instance_reference(instance),
+        code=error.problem_code if error else kind.code,
+        request_id=without_lone_surrogates(request_id),
+        errors=problem_faults(error.faults, every=error.tells_every_fault) if error else (),
+    )
+    return Response(
+        problem.json_bytes(error.members if error else {}),
+        status_code=kind.status,
+        headers={
+            **(headers or {}),
+            "Content-Type": PROBLEM_MEDIA_TYPE,
+            # A 404 may otherwise be kept by caches that are told nothing (RFC 9110 §15.1).
+            "Cache-Control": "no-store",
+        },
+    )
+
+
+def _instance_reference(path: str) -> str:
+    reference = quote(path, safe="/:@!$&'()*+,;=", errors="replace")[:_MAX_INSTANCE_LENGTH]
+    # A cut may leave an escape without its digits, and the whole would be no reference any more.
+    return re.sub(r"%[0-9A-F]?\Z", "", reference)
