@@ -5,7 +5,6 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-import anyio
 import httpx
 import hypothesis
 import pytest
@@ -13,7 +12,6 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadGroupScheduling
 
 from app.config.settings import Settings
-from app.wiring import migrate_database
 from tests.kit.loaded_command import LoadedCommand
 from tests.kit.object_store import ObjectStoreServer
 from tests.kit.servers import (
@@ -106,9 +104,7 @@ def backends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backends]:
         ObjectStoreServer() as object_store,
         Postgres(folder) as postgres,
     ):
-        data_dir = tmp_path_factory.mktemp("first") / "data"
-        anyio.run(migrate_database, Settings(data_dir=data_dir))
-        yield Backends(postgres, object_store, data_dir)
+        yield Backends(postgres, object_store)
 
 
 @pytest.fixture(autouse=True)

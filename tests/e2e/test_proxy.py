@@ -15,7 +15,7 @@ import pytest
 from app.config.settings import Settings
 from tests.kit import images, mcp_server, media
 from tests.kit.process import ROOT, WAIT_SECONDS, environment, program
-from tests.kit.servers import serving
+from tests.kit.servers import serving, with_a_database
 
 Json = dict[str, Any]
 HANDLE = "[image @blob:ac35ecd463b73ceb0e79a5dd57da8db9 64\N{MULTIPLICATION SIGN}48]"
@@ -81,7 +81,8 @@ def talking(*command: str | Path, stderr: Path) -> Iterator[Conversation]:
 @contextmanager
 def proxied(folder: Path, *given: str, data: Path | None = None) -> Iterator[Conversation]:
     """Run the scripted server behind the proxy."""
-    options: list[str | Path] = ["--session", "demo", "--data-dir", data or folder / "data", *given]
+    near = data or with_a_database(folder / "data")
+    options: list[str | Path] = ["--session", "demo", "--data-dir", near, *given]
     with talking(*program(), "proxy", *options, "--", *SERVER, stderr=folder / "stderr") as host:
         yield host
 

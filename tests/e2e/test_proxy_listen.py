@@ -21,7 +21,7 @@ from app.config.settings import Settings
 from tests.kit.loaded_command import LoadedCommand
 from tests.kit.mcp_sdk_server import serving_mcp
 from tests.kit.process import ROOT, WAIT_SECONDS, environment, program
-from tests.kit.servers import serving
+from tests.kit.servers import serving, with_a_database
 
 pytestmark = pytest.mark.anyio
 
@@ -79,7 +79,7 @@ def listening(
     folder: Path, *server: str, options: tuple[str, ...] = (), **more: str
 ) -> Iterator[Listening]:
     """Run a proxy that listens on a free port of loopback."""
-    data = folder / "data"
+    data = with_a_database(folder / "data")
     given = ["--session", "demo", "--data-dir", str(data), "--listen", "127.0.0.1:0", *options]
     with subprocess.Popen(  # noqa: S603 - our own command
         [*program(), "proxy", *given, *server],

@@ -18,7 +18,7 @@ from app.config.settings import Settings
 from tests.contract.session_requests import listed
 from tests.kit.mcp_sdk_server import serving_mcp
 from tests.kit.process import ROOT, WAIT_SECONDS, environment, program, run_command
-from tests.kit.servers import LiveService, serving
+from tests.kit.servers import LiveService, serving, with_a_database
 
 pytestmark = [pytest.mark.anyio, pytest.mark.engines("embedded")]
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -50,7 +50,8 @@ def started(data_dir: Path, service: LiveService, *options: str) -> StdioServerP
         command=python,
         args=[
             *forked,
-            *("proxy", "--session", "near", "--data-dir", str(data_dir), "--upstream", url),
+            *("proxy", "--session", "near", "--data-dir", str(with_a_database(data_dir))),
+            *("--upstream", url),
             *options,
         ],
         env=environment(),
@@ -132,7 +133,7 @@ def in_front_of(url: str | None, data_dir: Path, *options: str) -> StdioServerPa
         command=python,
         args=[
             *forked,
-            *("proxy", "--session", "near", "--data-dir", str(data_dir), *options),
+            *("proxy", "--session", "near", "--data-dir", str(with_a_database(data_dir)), *options),
             *server,
         ],
         cwd=ROOT,

@@ -1,7 +1,9 @@
 """The service under test as its users meet it: a live server over real stores."""
 
 import asyncio
+import atexit
 import contextlib
+import functools
 import os
 import secrets
 import shutil
@@ -164,11 +166,10 @@ def _started(folder: Path) -> PostgresServer:
 
 @dataclass(frozen=True)
 class Backends:
-    """The servers behind the service in a test run, and a migrated data directory to copy."""
+    """The servers behind the service in a test run."""
 
     postgres: Postgres
     object_store: ObjectStoreServer
-    first_data_dir: Path | None = None
 
     def settings(
         self,
@@ -185,8 +186,8 @@ class Backends:
         if engine == "embedded":
             # To migrate from nothing takes four times as long as all else a service does to start.
             is_fresh = not (data_dir.is_dir() and any(data_dir.iterdir()))
-            if self.first_data_dir and is_migrated and is_fresh:
-                shutil.copytree(self.first_data_dir, data_dir, dirs_exist_ok=True)
+            if is_migrated and is_fresh:
+                shutil.copytree(migrated_data_dir(), data_dir, dirs_exist_ok=True)
             return base
         database = self.postgres.new_database(migrated=is_migrated)
         return base.model_copy(
@@ -215,6 +216,25 @@ class Backends:
         ) as connection:
             connection.execute("BEGIN IMMEDIATE")
             yield
+
+
+@functools.cache
+def migrated_data_dir() -> Path:
+    """A data directory at the newest revision, to be copied; gone with this process."""
+    folder = Path(tempfile.mkdtemp(prefix="pagefault-migrated-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    # In a thread of its own, since the loop of an asynchronous test runs in this one.
+    with ThreadPoolExecutor(1) as beside:
+        settings = Settings(data_dir=folder / "data")
+        beside.submit(anyio.run, migrate_database, settings).result()
+    return folder / "data"
+
+
+def with_a_database(data_dir: Path) -> Path:
+    """A data directory in which there is a migrated database, made now unless it is there."""
+    if not data_dir.exists():
+        shutil.copytree(migrated_data_dir(), data_dir)
+    return data_dir
 
 
 class _AnnouncingServer(uvicorn.Server):
