@@ -19,7 +19,6 @@ from collections.abc import (
     Mapping,
 )
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import anyio
@@ -27,6 +26,7 @@ import anyio.abc
 import httpx
 
 from app.mcp.answers import failure
+from app.mcp.asked import CANCELLED, Asked, asked_in, cancelled_id
 from app.mcp.calls import is_id
 from app.mcp.event_streams import ServerEvent, read_events
 from app.mcp.mirrored_headers import (
@@ -62,20 +62,6 @@ _WAITING = 64
 _TAKEN_SECONDS = 30.0
 
 
-@dataclass(slots=True)
-class _Asked:
-    """Messages that are sent at once: the ids of the requests among them that are not answered."""
-
-    line: bytes
-    message: dict[str, Any]
-    waiting: set[object] = field(default_factory=set)
-
-    @property
-    def method(self) -> object:
-        """The method of the message, if it is one alone."""
-        return self.message.get("method")
-
-
 class HttpUpstream:
     """Takes the bytes of a host's lines, and gives those of the server's.
 
@@ -100,7 +86,7 @@ class HttpUpstream:
         self._line = bytearray()
         self._session_headers: dict[str, str] = {}
         self._mirrored: dict[str, Mapping[tuple[str, ...], str]] = {}
-        self._cancelling: dict[object, anyio.CancelScope] = {}
+        self._open: dict[object, Asked] = {}
         self._sent, self._received = anyio.create_memory_object_stream[bytes](_WAITING)
         self._giving = anyio.Lock()
         self._sse: SseSession | None = None
@@ -111,7 +97,7 @@ class HttpUpstream:
     async def running(self) -> AsyncIterator[None]:
         """Send and receive for the length of the block; then end the server's session.
 
-        What is still to be answered then has five seconds.
+        What is still to be answered then has five seconds; what was cancelled has none.
         """
         try:
             async with anyio.create_task_group() as listening:
@@ -119,6 +105,9 @@ class HttpUpstream:
                 async with anyio.create_task_group() as self._answers:
                     yield
                     self._answers.cancel_scope.deadline = anyio.current_time() + _LAST_SECONDS
+                    for each in [*self._open.values()]:
+                        if not each.waiting:
+                            each.scope.cancel()
                 if self._sse is not None:
                     await self._sse.settled(_LAST_SECONDS)
                 await self._sent.aclose()
@@ -147,7 +136,7 @@ class HttpUpstream:
 
     async def _begin(self, line: bytes) -> None:
         assert self._answers is not None  # noqa: S101 - written to while it is running
-        asked = _asked(line)
+        asked = asked_in(line)
         if self._transport == "sse" and self._sse is None:
             await self._open_sse()
         if self._sse is not None:
@@ -157,21 +146,23 @@ class HttpUpstream:
             await self._send(asked)
             if self._sse is None:
                 self._listening.start_soon(self._listen)
-        elif asked.method == "notifications/cancelled" and self._cancels(asked.message):
+        elif asked.method == CANCELLED and self._cancels(asked.message):
             return
         elif asked.waiting or not asked.message:
             self._answers.start_soon(self._send, asked)
         else:
             await self._told(self._send, asked)
 
-    async def _begin_by_sse(self, asked: _Asked) -> None:
+    async def _begin_by_sse(self, asked: Asked) -> None:
         assert self._answers is not None  # noqa: S101 - written to while it is running
+        if asked.method == CANCELLED and self._sse is not None:
+            self._sse.forget(cancelled_id(asked.message))
         if asked.waiting and asked.method != "initialize":
             self._answers.start_soon(self._send_by_sse, asked)
         else:
             await self._told(self._send_by_sse, asked)
 
-    async def _told(self, send: Callable[[_Asked], Awaitable[None]], asked: _Asked) -> None:
+    async def _told(self, send: Callable[[Asked], Awaitable[None]], asked: Asked) -> None:
         """Send what has its place before all that follows, and wait no longer than a while."""
         with anyio.move_on_after(_TAKEN_SECONDS) as taking:
             await send(asked)
@@ -180,19 +171,22 @@ class HttpUpstream:
             await self._fail(asked, "the server did not take it")
 
     def _cancels(self, message: Mapping[str, Any]) -> bool:
-        """Cancel a request by ending its stream, if it is of a revision that has no other way."""
-        params = message.get("params")
-        scope = self._cancelling.get(params.get("requestId")) if isinstance(params, dict) else None
-        if scope is not None:
-            scope.cancel()
-        return scope is not None
+        """Wait no longer for a request; return whether the end of its stream cancels it."""
+        request_id = cancelled_id(message)
+        asked = self._open.get(request_id)
+        if asked is None:
+            return False
+        asked.waiting.discard(request_id)
+        if asked.is_cancelled_by_its_end:
+            asked.scope.cancel()
+        return asked.is_cancelled_by_its_end
 
-    async def _send(self, asked: _Asked) -> None:
+    async def _send(self, asked: Asked) -> None:
         mirrored = self._headers_of(asked.message)
-        request_id = asked.message.get("id")
-        with anyio.CancelScope() as scope:
-            if mirrored and asked.waiting:
-                self._cancelling[request_id] = scope
+        asked.is_cancelled_by_its_end = bool(mirrored)
+        ids = [*asked.waiting]
+        self._open |= dict.fromkeys(ids, asked)
+        with asked.scope:
             try:
                 await self._exchange(asked, {**_ACCEPTED, **self._session_headers, **mirrored})
             except (httpx.HTTPError, httpx.InvalidURL, ValueError, TypeError) as exc:
@@ -201,9 +195,10 @@ class HttpUpstream:
                 self._warn(said)
                 await self._fail(asked, said)
             finally:
-                self._cancelling.pop(request_id, None)
+                for request_id in ids:
+                    self._open.pop(request_id, None)
 
-    async def _exchange(self, asked: _Asked, headers: Mapping[str, str]) -> None:
+    async def _exchange(self, asked: Asked, headers: Mapping[str, str]) -> None:
         async with self._client.stream(
             "POST", self._url, content=asked.line, headers=headers
         ) as answer:
@@ -217,7 +212,7 @@ class HttpUpstream:
             await self._take(answer, asked)
         await self._fail(asked, "the server's answer ended too early")
 
-    async def _refused(self, answer: httpx.Response, asked: _Asked) -> None:
+    async def _refused(self, answer: httpx.Response, asked: Asked) -> None:
         """Give the error that a server refuses a request with, or one of our own."""
         text = bytearray()
         async for piece in answer.aiter_bytes():
@@ -238,7 +233,7 @@ class HttpUpstream:
             self._warn(f"{words}, to a message")
         await self._fail(asked, words)
 
-    async def _take(self, answer: httpx.Response, asked: _Asked) -> None:
+    async def _take(self, answer: httpx.Response, asked: Asked) -> None:
         """Give the messages in an answer."""
         if asked.method == "initialize" and _SESSION in answer.headers:
             self._session_headers[_SESSION] = answer.headers[_SESSION]
@@ -256,7 +251,7 @@ class HttpUpstream:
                 await self._sent.send(b"\n")
             asked.waiting.clear()
 
-    async def _take_stream(self, answer: httpx.Response, asked: _Asked) -> None:
+    async def _take_stream(self, answer: httpx.Response, asked: Asked) -> None:
         """Give the events of a stream; one that breaks off is resumed, if it says by what."""
         last = await self._take_events(answer, asked)
         for _ in range(_MOST_RESUMED):
@@ -274,7 +269,7 @@ class HttpUpstream:
                     return
                 last = await self._take_events(resumed, asked) or last
 
-    async def _take_events(self, answer: httpx.Response, asked: _Asked) -> ServerEvent | None:
+    async def _take_events(self, answer: httpx.Response, asked: Asked) -> ServerEvent | None:
         last: ServerEvent | None = None
         try:
             async with aclosing(read_events(answer.aiter_bytes())) as events:
@@ -289,7 +284,7 @@ class HttpUpstream:
                 raise
         return last
 
-    async def _give(self, pieces: Iterable[bytes], asked: _Asked | None = None) -> None:
+    async def _give(self, pieces: Iterable[bytes], asked: Asked | None = None) -> None:
         if asked is not None and asked.method in _NOTED:
             text = b"".join(pieces)
             self._note(text, asked.method)
@@ -330,7 +325,7 @@ class HttpUpstream:
             headers |= parameter_headers(mirrored, arguments)
         return headers
 
-    async def _fail(self, asked: _Asked, said: str) -> None:
+    async def _fail(self, asked: Asked, said: str) -> None:
         """Tell the host of each request that has no answer why there is none."""
         for request_id in list(asked.waiting):
             await self._give([failure(request_id, said)])
@@ -367,7 +362,7 @@ class HttpUpstream:
         self._sse = session
         return True
 
-    async def _send_by_sse(self, asked: _Asked) -> None:
+    async def _send_by_sse(self, asked: Asked) -> None:
         assert self._sse is not None  # noqa: S101 - as the callers have seen
         said = await self._sse.send(asked.line, asked.waiting)
         if said is not None:
@@ -375,20 +370,6 @@ class HttpUpstream:
             await self._fail(asked, said)
         # What is answered comes over the stream.
         asked.waiting.clear()
-
-
-def _asked(line: bytes) -> _Asked:
-    try:
-        said = json.loads(line)
-    except (ValueError, RecursionError):
-        said = {}
-    messages = said if isinstance(said, list) else [said]
-    ids = {
-        each["id"]
-        for each in messages
-        if isinstance(each, dict) and "method" in each and isinstance(each.get("id"), str | int)
-    }
-    return _Asked(line, said if isinstance(said, dict) else {}, ids)
 
 
 def _on_a_line(text: bytes) -> bytes:

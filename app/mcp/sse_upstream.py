@@ -98,6 +98,11 @@ class SseSession:
         asked.intersection_update(unanswered)
         return said
 
+    def forget(self, request_id: object) -> None:
+        """Wait no longer for the answer to a request, which was cancelled."""
+        self._waiting.discard(request_id)
+        self._answered.set()
+
     async def settled(self, seconds: float) -> None:
         """Wait until all is answered that was asked, or for so long."""
         with anyio.move_on_after(seconds):
