@@ -20,12 +20,27 @@ SECRET_ACCESS_KEY = "testing-secret"  # noqa: S105 - the server accepts any
 
 _START_TIMEOUT_SECONDS = 60.0
 
+# Moto's application for S3 alone: the one for all services looks through its folders for the right
+# one at every request, which takes longer than the request.
 _CHILD = """
 import sys
-from moto.server import ThreadedMotoServer
-server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-server.start()
-print(server.get_host_and_port()[1], flush=True)
+from threading import Thread
+
+from moto.moto_server.werkzeug_app import MotoRequestHandler, create_backend_app
+from werkzeug.serving import make_server
+
+
+class Handler(MotoRequestHandler):
+    protocol_version = "HTTP/1.1"  # A connection is for more than one request.
+
+    def log_request(self, *_):
+        pass
+
+
+application = create_backend_app("s3")
+server = make_server("127.0.0.1", 0, application, threaded=True, request_handler=Handler)
+Thread(target=server.serve_forever, daemon=True).start()
+print(server.port, flush=True)
 sys.stdin.read()
 """
 
