@@ -15,7 +15,7 @@ from app.http.api_route import RouteShapes
 from app.http.browser_guard import BrowserGuard
 from app.http.content_host import ContentHost
 from app.http.docs_page import get_api_page
-from app.http.openapi import install_openapi, operation_id
+from app.http.openapi import install_openapi
 from app.http.problems import install_problem_handlers
 from app.http.request_context import RequestContextMiddleware
 from app.mcp.endpoint import PATH as MCP_PATH
@@ -113,7 +113,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         description="Takes in whatever a tool returned, keeps every medium once, and gives back "
         "one clean, typed, small record, today and after a restart, byte for byte the same.",
         lifespan=lifespan,
-        generate_unique_id_function=operation_id,
         # What is told of a request is told by `app.telemetry.logs`, and nothing else: FastAPI's own
         # would send paths and tracebacks wherever the environment says.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
@@ -129,7 +128,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     routers.append(viewer.viewer_router(settings.viewer_dir, settings.content_url))
     routers.append(page_levels.odd_ids_router)
     for router in routers:
-        app.include_router(router)
+        # Included, they would be made anew for each application, while its first request waits.
+        app.router.routes.extend(router.routes)
     app.router.routes.append(Route(MCP_PATH, mcp, methods=["POST"]))
     routes = (route for module in _MODULES for route in module.router.routes)
     app.router.middleware_stack = RouteShapes(routes, app.router.middleware_stack)

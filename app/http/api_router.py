@@ -29,6 +29,7 @@ from app.http.openapi import (
     PLAIN_TEXT,
     RANGE_HEADERS,
     json_body,
+    operation_id,
 )
 from app.http.parameters import Parameters
 from app.http.problem_types import problem_responses
@@ -58,7 +59,12 @@ class ApiRouter(APIRouter):
     """
 
     def __init__(self, prefix: str, tag: str) -> None:
-        super().__init__(prefix=prefix, tags=[tag], route_class=ApiRoute)
+        super().__init__(
+            prefix=prefix,
+            tags=[tag],
+            route_class=ApiRoute,
+            generate_unique_id_function=operation_id,
+        )
 
     def reads(
         self,

@@ -1,6 +1,6 @@
 """`/api/sessions/{id}/bundle` and `/api/sessions/import`: whole sessions out and in."""
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from fastapi.responses import StreamingResponse
 
 from app.errors import (
@@ -13,7 +13,7 @@ from app.errors import (
     SlowBodyError,
     UnsupportedMediaError,
 )
-from app.http.api_route import ApiRoute
+from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.content_headers import content_disposition, safe_headers
 from app.http.openapi import LOCATION, file_body
@@ -24,7 +24,7 @@ from app.http.response_memory import CountedResponse
 from app.services.bundles.exporting import EXPORT_BYTES
 from app.wire.sessions import SessionRecord, session_record
 
-router = APIRouter(prefix="/api/sessions", tags=["sessions"], route_class=ApiRoute)
+router = ApiRouter("/api/sessions", "sessions")
 
 _FILE = {"schema": {"type": "string", "format": "binary"}}
 _TAKEN_TYPES = frozenset({"application/zip", "application/octet-stream"})

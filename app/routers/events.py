@@ -14,12 +14,13 @@ from typing import Annotated, Any
 
 import anyio
 import msgspec
-from fastapi import APIRouter, Depends, Path, Request, Response, WebSocket, WebSocketDisconnect
+from fastapi import Depends, Path, Request, Response, WebSocket, WebSocketDisconnect
 from fastapi.sse import format_sse_event
 from msgspec import Meta, MsgspecError, Struct
 
 from app.errors import InvalidPayloadError, NotFoundError, OverloadedError, StreamLimitError
-from app.http.api_route import ApiRoute, QueryNames, judge
+from app.http.api_route import QueryNames, judge
+from app.http.api_router import ApiRouter
 from app.http.authenticate import BearerDep, caller_by_key
 from app.http.dependencies import ContainerDep
 from app.http.event_streams import (
@@ -41,7 +42,7 @@ from app.services.events.streams import EventStreams
 from app.services.events.subscriptions import EventItem
 from app.wire.events import EventTicket
 
-router = APIRouter(prefix="/api", tags=["events"], route_class=ApiRoute)
+router = ApiRouter("/api", "events")
 
 _RETRY_MILLISECONDS = 1_000
 _TICKET_SECONDS = 60

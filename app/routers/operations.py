@@ -6,12 +6,12 @@ from app.errors import StoreFullError, StoreMisconfiguredError, StoreUnavailable
 from app.http.api_route import ApiRoute
 from app.http.authenticate import get_project
 from app.http.dependencies import ContainerDep
-from app.http.openapi import PLAIN_TEXT
+from app.http.openapi import PLAIN_TEXT, operation_id
 from app.http.problem_types import problem_responses
 from app.version import VERSION
 from app.wire.health import Health, Readiness, Version
 
-router = APIRouter(tags=["operations"])
+router = APIRouter(tags=["operations"], generate_unique_id_function=operation_id)
 
 
 @router.get("/healthz")

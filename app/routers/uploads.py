@@ -17,7 +17,7 @@ from app.errors import (
     UnsupportedMediaError,
 )
 from app.http.calls import CallDep
-from app.http.openapi import answer_headers, file_body, header
+from app.http.openapi import answer_headers, file_body, header, operation_id
 from app.http.openapi_schemas import reference
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_record, read_responses
@@ -36,7 +36,7 @@ from app.http.tus import (
 )
 from app.wire.resources import UploadRecord, upload_record
 
-router = APIRouter(prefix=PATH, tags=["uploads"])
+router = APIRouter(prefix=PATH, tags=["uploads"], generate_unique_id_function=operation_id)
 
 UploadPath = Annotated[str, Path(description="The upload's id, the end of its `Location`.")]
 
