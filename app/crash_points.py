@@ -1,14 +1,15 @@
 """Places where a write or a sweep can be made to die, so that tests see what it leaves behind.
 
 `PAGEFAULT_CRASH_AT=file-renamed:3` makes the process end itself with SIGKILL when it comes to that
-place for the third time. It is read once, when this module is loaded; without it `reached` is an
-empty function. It is no setting: nobody but the tests of `tests/faults` has a use for it.
+place for the third time. It is read once, when the process comes to the first of them. It is no
+setting: nobody but the tests of `tests/faults` has a use for it.
 """
 
 import os
 import signal
 from collections.abc import Callable
 from enum import StrEnum
+from functools import cache
 from itertools import count
 from typing import Final
 
@@ -74,5 +75,11 @@ def _armed(given: str | None) -> Callable[[CrashPoint], None]:
     return counted
 
 
-reached: Final = _armed(os.environ.get(VARIABLE))
-"""Tells that the process has come to a crash point; returns, unless it is to die there."""
+@cache
+def _of_this_process() -> Callable[[CrashPoint], None]:
+    return _armed(os.environ.get(VARIABLE))
+
+
+def reached(point: CrashPoint) -> None:
+    """Tell that the process has come to a crash point; return, unless it is to die there."""
+    _of_this_process()(point)

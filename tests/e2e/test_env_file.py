@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.process import ROOT, WAIT_SECONDS, PagefaultProcess, environment, run_command
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.process import ROOT, WAIT_SECONDS, PagefaultProcess, environment
 
 FOREIGN = "PAGEFAULT_AUTH=api-key\nPAGEFAULT_NO_SUCH_SETTING=1\nPAGEFAULT_DATA_DIR=/nowhere\n"
 
@@ -31,7 +32,7 @@ def migrate(
     folder: Path, *options: str, env: Mapping[str, str] | None = None
 ) -> tuple[int, str, str]:
     """The status, the first word and the errors of a command that is started in a folder."""
-    done = run_command("migrate", *options, folder=folder, env=env)
+    done = LoadedCommand().run("migrate", *options, folder=folder, env=env)
     return done.returncode, done.stdout.partition(" ")[0], done.stderr.strip()
 
 

@@ -30,8 +30,9 @@ from app.wiring import open_blob_store, open_database
 from tests.e2e.stored_state import EmbeddedState, ResourceRow, ServerState, StoredState
 from tests.faults.lengths import LONG, TIMEOUT_SECONDS, tell, times
 from tests.faults.writers import WRITERS, Call, Kind, Round
+from tests.kit.loaded_command import LoadedCommand
 from tests.kit.object_store import ACCESS_KEY_ID, SECRET_ACCESS_KEY
-from tests.kit.process import PagefaultProcess, run_command
+from tests.kit.process import PagefaultProcess
 from tests.kit.servers import Backends, Engine
 
 TIMES = range(1, times(1, 20) + 1) if LONG else (3,)
@@ -95,9 +96,10 @@ class Torture:
     def process(self, **env: str) -> Iterator[PagefaultProcess]:
         """A process that serves until the end of the block, if it does not die before."""
         began = time.monotonic()
-        with PagefaultProcess(self.data_dir, env={**self.state.env, **env}) as process:
-            # What is told where to die is started as its users start it, and not forked.
-            if self.deaths and env:
+        env = {**self.state.env, **env}
+        # The long form tells how long the command takes, which a fork does not show.
+        with PagefaultProcess(self.data_dir, env=env, is_installed=LONG) as process:
+            if self.deaths:
                 self.slowest_start = max(self.slowest_start, time.monotonic() - began)
             yield process
 
@@ -347,7 +349,7 @@ def test_sweep_that_dies_anywhere_takes_nothing_that_is_needed(
 
 def sweep(torture: Torture, env: Mapping[str, str], *, ends: int) -> None:
     """Run a sweep of its own beside the server, and see how it ends."""
-    done = run_command(
+    done = LoadedCommand().run(
         *("gc", "--grace", "0", "--data-dir", str(torture.data_dir)),
         env={**torture.state.env, **env},
     )

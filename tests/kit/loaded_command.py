@@ -9,17 +9,22 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
+from pathlib import Path
 
-from tests.kit.process import WAIT_SECONDS, environment, preloaded
+from tests.kit.process import ROOT, WAIT_SECONDS, environment, preloaded
 
 
 class LoadedCommand:
     """The command, which is there to be run."""
 
     def run(
-        self, *arguments: str, env: Mapping[str, str] | None = None, given: str = ""
+        self,
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        given: str = "",
+        folder: Path = ROOT,
     ) -> subprocess.CompletedProcess[str]:
-        """Run `pagefault` with arguments to its end, `given` on its standard input.
+        """Run `pagefault` with arguments in a folder to its end, `given` on its standard input.
 
         `env` are settings. Tables are 200 columns wide, which is decided when it is loaded.
         """
@@ -28,7 +33,7 @@ class LoadedCommand:
             files[0].write(given.encode(errors="surrogateescape"))
             files[0].seek(0)
             streams = [file.fileno() for file in files]
-            process = preloaded().start(arguments, environment(env), streams)
+            process = preloaded().start(arguments, environment(env), streams, folder)
             try:
                 status = process.wait(WAIT_SECONDS)
             except BaseException:

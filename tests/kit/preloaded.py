@@ -103,10 +103,15 @@ class Preloaded:
         assert self._socket.recv(_MESSAGE_BYTES) == _LOADED, "pagefault does not load"
 
     def start(
-        self, arguments: Sequence[str], env: Mapping[str, str], streams: Sequence[int]
+        self,
+        arguments: Sequence[str],
+        env: Mapping[str, str],
+        streams: Sequence[int],
+        folder: Path = _ROOT,
     ) -> Started:
-        """Start `pagefault` with arguments; `streams` are its three standard streams."""
-        return Started(self, self._ask({"arguments": arguments, "env": env}, streams))
+        """Start `pagefault` with arguments in a folder; `streams` are its three standard ones."""
+        asked = {"arguments": arguments, "env": env, "folder": str(folder)}
+        return Started(self, self._ask(asked, streams))
 
     def program(self, name: str = "pagefault") -> list[str]:
         """Return the command line of a program that is a fork; `mcp_sdk_server` is another."""
@@ -160,7 +165,7 @@ class _Forks:
         asked = json.loads(message)
         if streams:
             argv = ["pagefault", *asked["arguments"]]
-            answer = self._fork(argv, asked["env"], str(_ROOT), streams)
+            answer = self._fork(argv, asked["env"], asked["folder"], streams)
         else:
             answer = os.waitstatus_to_exitcode(os.waitpid(asked["pid"], 0)[1])
         self._requests.send(str(answer).encode())

@@ -27,8 +27,8 @@ WAIT_SECONDS = 60.0
 
 # Two threads may be the first to start a process.
 _loading = threading.Lock()
-# What is read before the command line is: by the loader, the interpreter, `app.crash_points`.
-_READ_AT_START = re.compile("LD_.*|PYTHON.*|PAGEFAULT_CRASH_AT")
+# What is read before the command line is, by the loader and the interpreter.
+_READ_AT_START = re.compile("LD_.*|PYTHON.*")
 _URL = re.compile(r"Pagefault is at (http://\S+)")
 # What would change settings, colour the output or have each start compile all modules anew, were it
 # to come from whoever runs the tests.
@@ -106,7 +106,7 @@ class PagefaultProcess:
         within: What stands before the command on its command line and becomes it, such as
             `nsenter` with its options; it is the installed command then.
         command: Another installation of it.
-        folder: Where it is started; it is an installed command then.
+        folder: Where it is started.
     """
 
     def __init__(
@@ -123,11 +123,10 @@ class PagefaultProcess:
         self._within = within
         self._command = command
         self._folder = folder
-        is_elsewhere = (command, folder) != (COMMAND, ROOT)
         self._arguments = ["serve", "--port", "0", "--data-dir", str(data_dir), *options]
         self._env = environment(env)
         read_at_start = any(map(_READ_AT_START.fullmatch, env or ()))
-        self._is_installed = bool(is_installed or within or read_at_start or is_elsewhere)
+        self._is_installed = bool(is_installed or within or read_at_start or command != COMMAND)
         self._process: subprocess.Popen[bytes] | Started | None = None
         self._lines: list[str] = []
         self._ended = False
@@ -236,7 +235,7 @@ class PagefaultProcess:
         with Path(os.devnull).open("r+b") as nothing:
             if not self._is_installed:
                 streams = (nothing.fileno(), nothing.fileno(), logs)
-                return preloaded().start(self._arguments, self._env, streams)
+                return preloaded().start(self._arguments, self._env, streams, self._folder)
             return subprocess.Popen(  # noqa: S603 - our own command
                 [*self._within, self._command, *self._arguments],
                 cwd=self._folder,
