@@ -91,7 +91,9 @@ def _answer(request: dict[str, object]) -> bytes:
     if method == "tasks/result":
         return _result(number, {"content": [{"type": "text", "text": "done at last"}]})
     if method != "tools/call":
-        return json.dumps({"jsonrpc": "2.0", "id": number, "error": {"code": -32601}}).encode()
+        # Without a message it is no error to a client, which would wait for another answer.
+        error = {"code": -32601, "message": "no such method"}
+        return json.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode()
     params = request["params"]
     assert isinstance(params, dict)
     if params["name"] == "hold":
