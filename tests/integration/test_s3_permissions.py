@@ -77,7 +77,7 @@ class StrictStore:
 
 @pytest.fixture(scope="module")
 def strict() -> Iterator[StrictStore]:
-    with ObjectStoreServer() as server:
+    with ObjectStoreServer(with_users=True) as server:
         connect = partial(
             boto3.client,
             endpoint_url=server.endpoint_url,

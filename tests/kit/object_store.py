@@ -20,13 +20,17 @@ SECRET_ACCESS_KEY = "testing-secret"  # noqa: S105 - the server accepts any
 
 _START_TIMEOUT_SECONDS = 60.0
 
-# Moto's application for S3 alone: the one for all services looks through its folders for the right
-# one at every request, which takes longer than the request.
+# Moto's application for all services looks through their folders for the right one at every
+# request, which takes longer than the request, so that for S3 alone serves most tests.
 _CHILD = """
 import sys
 from threading import Thread
 
-from moto.moto_server.werkzeug_app import MotoRequestHandler, create_backend_app
+from moto.moto_server.werkzeug_app import (
+    DomainDispatcherApplication,
+    MotoRequestHandler,
+    create_backend_app,
+)
 from werkzeug.serving import make_server
 
 
@@ -37,7 +41,10 @@ class Handler(MotoRequestHandler):
         pass
 
 
-application = create_backend_app("s3")
+if "with-users" in sys.argv:
+    application = DomainDispatcherApplication(create_backend_app)
+else:
+    application = create_backend_app("s3")
 server = make_server("127.0.0.1", 0, application, threaded=True, request_handler=Handler)
 Thread(target=server.serve_forever, daemon=True).start()
 print(server.port, flush=True)
@@ -46,9 +53,14 @@ sys.stdin.read()
 
 
 class ObjectStoreServer:
-    """A server on a free loopback port; start it once per test run, take a bucket per test."""
+    """A server on a free loopback port; start it once per test run, take a bucket per test.
 
-    def __init__(self) -> None:
+    Args:
+        with_users: Whether it has users too, with keys and policies of theirs. It is slower.
+    """
+
+    def __init__(self, *, with_users: bool = False) -> None:
+        self._options = ["with-users"] if with_users else []
         self._process: subprocess.Popen[str] | None = None
         self._port = 0
         self._bucket_numbers = count(1)
@@ -73,7 +85,7 @@ class ObjectStoreServer:
     def start(self) -> None:
         """Start the process and return once it answers."""
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and text
-            [sys.executable, "-c", _CHILD],
+            [sys.executable, "-c", _CHILD, *self._options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
