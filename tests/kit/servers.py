@@ -98,6 +98,10 @@ class Postgres:
 
     def start_again(self) -> None:
         """Start it after a crash; returns when it answers."""
+        # On a busy machine, what the crash has left may not be gone yet.
+        with contextlib.suppress(subprocess.SubprocessError):
+            self._server.ensure_postgres_running()
+            return
         self._server.ensure_postgres_running()
 
     @contextlib.contextmanager
