@@ -28,6 +28,7 @@ from app.models.message import (
 from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
 from app.stores.records import Records
+from app.stores.records.resources import NamedResource
 from tests.kit.units import OpenUnit, reading, writing
 
 pytestmark = pytest.mark.anyio
@@ -394,3 +395,18 @@ async def test_session_entered_while_it_is_deleted_is_a_new_one(records: Records
         assert entered == []
         await unit.sessions.remove("s")
     assert entered == [Session("s", LATER, LATER, 0)]
+
+
+ODD_NAMES = ("a'b", 'a"b', "a\\b", "{a,b}", "[1]", "NULL", "?", "%s", ":a", "\u2028", "é🐑", "a\nb")
+
+
+async def test_rows_are_found_by_any_of_many_texts_whatever_they_hold(records: Records) -> None:
+    first, second = resource(1), resource(2)
+    given = {name: NamedResource(first.resource_id, NOW) for name in ODD_NAMES}
+    taken = {name: NamedResource(second.resource_id, NOW) for name in (*ODD_NAMES, "free")}
+    async with writing(records, PROJECT) as unit:
+        for each in (first, second):
+            await unit.resources.ensure(each)
+        assert await unit.aliases.add_all(given) == []
+    async with writing(records, PROJECT) as unit:
+        assert sorted(await unit.aliases.add_all(taken)) == sorted(ODD_NAMES)

@@ -4,6 +4,7 @@ Executing a statement through SQLAlchemy takes longer than the database takes to
 that is kept, and whose values are all parameters, is compiled once and then run by the driver.
 """
 
+import json
 import sqlite3
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
@@ -11,22 +12,28 @@ from functools import cache, lru_cache, partial
 from typing import Any, TypeAlias, cast
 
 from sqlalchemy import (
+    Boolean,
     ColumnElement,
     Executable,
     Insert,
     Row,
     Select,
+    String,
     Table,
     TypeDecorator,
+    bindparam,
     case,
     func,
     literal_column,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Dialect
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
+from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlalchemy.sql.elements import KeyedColumnElement
+from sqlalchemy.types import TypeEngine
 
 # There are some 60 of them, some with different columns given.
 _MOST_KEPT = 512
@@ -39,6 +46,53 @@ _Process: TypeAlias = Callable[[Any], Any]
 Values: TypeAlias = dict[str, str | int]
 """The parameters of a lookup, by name."""
 _LARGEST_BYTES = 65_536
+
+
+class _Texts(TypeDecorator[Sequence[str]]):
+    """Texts that are one parameter: an array, or JSON in SQLite, which has no arrays."""
+
+    impl = String
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return the type that a database has for it."""
+        kind = postgresql.ARRAY(String()) if dialect.name == "postgresql" else String()
+        return dialect.type_descriptor(kind)
+
+    def process_bind_param(self, value: Sequence[str] | None, dialect: Dialect) -> Any:  # noqa: ANN401
+        """Return what the driver is given."""
+        given = list(value or ())
+        return given if dialect.name == "postgresql" else json.dumps(given)
+
+
+class IsAmong(ColumnElement[bool]):
+    """Whether a column has one of the texts of a parameter, for statements that are kept.
+
+    An `IN` has a parameter for each of its values, and so another text for each number of them.
+
+    Args:
+        column: The column.
+        name: The parameter's name; its value is a sequence of texts.
+    """
+
+    inherit_cache = False
+    type = Boolean()
+
+    def __init__(self, column: ColumnElement[str], name: str) -> None:
+        self.column = column
+        self.values = bindparam(name, type_=_Texts())
+
+
+@compiles(IsAmong, "sqlite")
+def _among_json(among: IsAmong, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401
+    column, values = (compiler.process(each, **options) for each in (among.column, among.values))
+    return f"{column} IN (SELECT value FROM json_each({values}))"  # noqa: S608 - both compiled
+
+
+@compiles(IsAmong, "postgresql")
+def _among_array(among: IsAmong, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401
+    column, values = (compiler.process(each, **options) for each in (among.column, among.values))
+    return f"{column} = ANY ({values})"
 
 
 class Prepared:

@@ -46,6 +46,7 @@ from sqlalchemy.sql.dml import ReturningUpdate
 from app.models.identity import utc_now
 from app.stores.records.connections import StatementConnection
 from app.stores.records.prepared_statements import (
+    IsAmong,
     Lookup,
     Merge,
     absent_returning,
@@ -91,6 +92,12 @@ def in_batches(values: Collection[_Key], most: int = 500) -> Iterator[list[_Key]
 
 
 @cache
+def _with_any(column: Column[Any]) -> Select[Any]:
+    """Select all columns of the rows whose column has one of some texts."""
+    return scoped_select(column.table, *column.table.c).where(IsAmong(column, "values"))
+
+
+@cache
 def _names(kind: Hashable) -> tuple[str, ...]:
     return tuple(field.name for field in fields(cast(Any, kind)))
 
@@ -98,6 +105,11 @@ def _names(kind: Hashable) -> tuple[str, ...]:
 def scoped_select(table: Table, *columns: ColumnElement[Any]) -> Select[Any]:
     """Select columns of a project's rows of a table, for a `Lookup`: a scope says which project."""
     return select(*columns).where(table.c.project_id == bindparam("project_id"))
+
+
+def scoped_from(scoped: Subquery, *columns: ColumnElement[Any]) -> Select[Any]:
+    """Select columns over rows that a `scoped_select`, or a scope, has selected."""
+    return select(*columns).select_from(scoped)
 
 
 def scoped_update(table: Table) -> Update:
@@ -174,9 +186,13 @@ class ProjectScope:
 
         Of `statement`, if it is given, which was made by this scope; else all columns.
         """
-        asked = self.select(column.table) if statement is None else statement
         for batch in in_batches(values):
-            yield from self.all(asked.where(column.in_(batch)))
+            if statement is not None:
+                yield from self.all(statement.where(column.in_(batch)))
+            elif isinstance(column.type, String):
+                yield from self.kept(_with_any(column), values=batch)
+            else:
+                yield from self.all(self.select(column.table, column.in_(batch)))
 
     def column(self, column: Column[_Value], *conditions: ColumnElement[bool]) -> set[_Value]:
         """Return the values of a column among the project's rows that meet conditions."""
@@ -184,10 +200,6 @@ class ProjectScope:
         return set(
             self._connection.execute(select(column).where(of_project, *conditions)).scalars()
         )
-
-    def select_from(self, scoped: Subquery, *columns: ColumnElement[Any]) -> Select[Any]:
-        """Select columns over rows that a statement made by this scope has selected."""
-        return select(*columns).select_from(scoped)
 
     def update(self, table: Table) -> Update:
         """Return an update of the project's rows of a table."""
@@ -306,6 +318,10 @@ class ProjectScope:
         """Return the one row that a statement made of `scoped_update` has changed, or `None`."""
         rows = self._connection.rows(statement, {"in_project": self.project_id, **values})
         return rows[0] if rows else None
+
+    def kept(self, statement: Select[Any], **values: object) -> Sequence[Row[Any]]:
+        """Return all rows of a statement that is kept, made of `scoped_select`."""
+        return self._connection.rows(statement, {"project_id": self.project_id, **values})
 
     def all(self, statement: Executable) -> Sequence[Row[Any]]:
         """Return all rows of a statement made by this scope."""

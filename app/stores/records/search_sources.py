@@ -4,11 +4,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, LargeBinary, and_, func, null
+from sqlalchemy import Column, ColumnElement, LargeBinary, Select, and_, func, null
 
 from app.models.message import PAGE_FAULT
 from app.models.search_entry import MOST_READ_BYTES, EntrySource, IndexedKind
-from app.stores.records.scope import ProjectScope
+from app.stores.records.prepared_statements import IsAmong
+from app.stores.records.scope import ProjectScope, in_batches, scoped_select
 from app.stores.records.tables import (
     history_entries,
     interactions,
@@ -70,6 +71,19 @@ _OF_MESSAGE = and_(
 )
 
 
+def _selecting(kind: IndexedKind) -> Select[Any]:
+    """Select what is read of records by their ids."""
+    record = _RECORDS[kind]
+    statement = scoped_select(record.identity.table, *record.columns())
+    if kind == "message":
+        of_history = history_entries.c.kind.label("in_history")
+        statement = statement.add_columns(of_history).outerjoin(history_entries, _OF_MESSAGE)
+    return statement.where(IsAmong(record.identity, "ids"))
+
+
+_SELECTED: Mapping[IndexedKind, Select[Any]] = {kind: _selecting(kind) for kind in _RECORDS}
+
+
 def read_sources(
     scope: ProjectScope, kind: IndexedKind, ids: Collection[str]
 ) -> Iterator[EntrySource]:
@@ -79,13 +93,9 @@ def read_sources(
 
 def _records(scope: ProjectScope, kind: IndexedKind, ids: Collection[str]) -> Iterator[EntrySource]:
     record = _RECORDS[kind]
-    table = record.identity.table
-    statement = scope.select(table, columns=record.columns())
-    if kind == "message":
-        of_history = history_entries.c.kind.label("in_history")
-        statement = statement.add_columns(of_history).outerjoin(history_entries, _OF_MESSAGE)
-    for row in scope.rows_with(record.identity, ids, statement):
-        starts = [row._mapping[f"text_{place}"] for place in range(len(record.texts))]
+    batches = in_batches(ids)
+    for row in (row for batch in batches for row in scope.kept(_SELECTED[kind], ids=batch)):
+        starts = [getattr(row, f"text_{place}") for place in range(len(record.texts))]
         yield EntrySource(
             kind,
             row.entry_id,
@@ -95,7 +105,7 @@ def _records(scope: ProjectScope, kind: IndexedKind, ids: Collection[str]) -> It
             name=row.name,
             call_id=row.call_id,
             contents=tuple(bytes(each) for each in starts if each is not None),
-            is_cut=any(row._mapping[f"is_cut_{place}"] for place in range(len(record.texts))),
+            is_cut=any(getattr(row, f"is_cut_{place}") for place in range(len(record.texts))),
             is_found=kind != "message" or row.in_history != PAGE_FAULT,
         )
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, ScalarSelect, Select, case, func, or_
+from sqlalchemy import ColumnElement, Row, Select, case, func, or_
 
 from app.models.message import (
     INTERACTION,
@@ -15,8 +15,9 @@ from app.models.message import (
 from app.models.resource import Resource, ResourceKind
 from app.models.search_entry import EntrySource, IndexedKind
 from app.stores.records.derived_images import DerivedImageRecords
+from app.stores.records.prepared_statements import IsAmong
 from app.stores.records.resources import stored_resource
-from app.stores.records.scope import AnyTable, ProjectScope
+from app.stores.records.scope import AnyTable, ProjectScope, scoped_from, scoped_select
 from app.stores.records.search_sources import read_sources
 from app.stores.records.tables import (
     history_entries,
@@ -46,6 +47,58 @@ _IDS_AT_ONCE = 1_000
 _OPENINGS = 3
 
 
+def _counting(table: AnyTable, *conditions: ColumnElement[bool]) -> Select[Any]:
+    """Select how many rows of a table some sessions have that meet conditions."""
+    session_id, rows = table.c.session_id, func.count().label("rows")
+    among = IsAmong(session_id, "session_ids")
+    return scoped_select(table, session_id, rows).where(among, *conditions).group_by(session_id)
+
+
+def _opening(place: int) -> ColumnElement[Any]:
+    """Select the id of a session's message or interaction by its place among them."""
+    entries = history_entries.c
+    is_opening = or_(entries.kind == MESSAGE, entries.kind == INTERACTION)
+    in_session = entries.session_id == sessions.c.session_id
+    openings = scoped_select(history_entries, entries.entry_id).where(in_session, is_opening)
+    found = openings.order_by(entries.seq).limit(1).offset(place)
+    return found.scalar_subquery().label(f"opening_{place}")
+
+
+def _using() -> Select[Any]:
+    """Select sums over links of sessions, which are walked along once: there may be many."""
+    links = resource_links.c
+    # Base64 makes four characters of three bytes, and every record would have a copy.
+    inline = func.sum((resources.c.size_bytes + 2) // 3 * 4).label("inline")
+    image = case((resources.c.kind == "image", links.resource_id))
+    columns = (
+        links.session_id,
+        resources.c.digest,
+        func.max(resources.c.size_bytes).label("size_bytes"),
+        func.count(links.resource_id.distinct()).label("resources"),
+        func.count(image.distinct()).label("images"),
+        inline,
+    )
+    linked = scoped_select(resource_links, *columns).join_from(resource_links, resources)
+    among = IsAmong(links.session_id, "session_ids")
+    blobs = linked.where(among).group_by(links.session_id, resources.c.digest).subquery()
+    return scoped_from(
+        blobs,
+        blobs.c.session_id,
+        func.sum(blobs.c.resources).label("resources"),
+        func.sum(blobs.c.images).label("images"),
+        func.sum(blobs.c.size_bytes).label("referenced"),
+        func.sum(blobs.c.inline).label("inline"),
+    ).group_by(blobs.c.session_id)
+
+
+_COUNT_PAGES = _counting(pages)
+_COUNT_FAILURES = _counting(tool_results, tool_results.c.success.is_(False))
+_USED = _using()
+_FIND_OPENINGS = scoped_select(
+    sessions, sessions.c.session_id, *map(_opening, range(_OPENINGS))
+).where(IsAmong(sessions.c.session_id, "session_ids"))
+
+
 class SessionResourceRecords:
     """The resources of one project's sessions."""
 
@@ -55,22 +108,23 @@ class SessionResourceRecords:
 
     def use_of(self, session_ids: Collection[str]) -> dict[str, SessionUse]:
         """Return what each of these sessions, at most 1,000, takes of the store."""
-        counts = self._counts(pages, session_ids)
-        failures = self._counts(tool_results, session_ids, tool_results.c.success.is_(False))
-        used = {row.session_id: row for row in self._scope.all(self._used(session_ids))}
+        counts = self._counts(_COUNT_PAGES, session_ids)
+        failures = self._counts(_COUNT_FAILURES, session_ids)
+        sums = self._scope.kept(_USED, session_ids=session_ids)
+        used = {row.session_id: row for row in sums}
         return {
             each: _use(counts.get(each, 0), failures.get(each, 0), used.get(each))
             for each in session_ids
         }
 
+    def _counts(self, counting: Select[Any], session_ids: Collection[str]) -> dict[str, int]:
+        rows = self._scope.kept(counting, session_ids=session_ids)
+        return {row.session_id: int(row.rows) for row in rows}
+
     def openings(self, session_ids: Collection[str]) -> dict[str, list[EntrySource]]:
         """Return what the first messages and interactions of some sessions say, in order."""
-        firsts = [self._opening(place).label(f"opening_{place}") for place in range(_OPENINGS)]
-        wanted_sessions = sessions.c.session_id.in_(session_ids)
-        columns = [sessions.c.session_id, *firsts]
-        rows = self._scope.all(self._scope.select(sessions, wanted_sessions, columns=columns))
         ids: dict[str, list[str]] = {}
-        for row in rows:
+        for row in self._scope.kept(_FIND_OPENINGS, session_ids=session_ids):
             openings: Sequence[Any] = row[1:]
             ids[row.session_id] = [str(each) for each in openings if each is not None]
         wanted = {entry_id for named in ids.values() for entry_id in named}
@@ -82,26 +136,6 @@ class SessionResourceRecords:
             session_id: [found[each] for each in named if each in found]
             for session_id, named in ids.items()
         }
-
-    def _opening(self, place: int) -> ScalarSelect[Any]:
-        entries = history_entries.c
-        is_opening = or_(entries.kind == MESSAGE, entries.kind == INTERACTION)
-        in_session = entries.session_id == sessions.c.session_id
-        openings = self._scope.select(
-            history_entries, in_session, is_opening, columns=[entries.entry_id]
-        )
-        return openings.order_by(entries.seq).limit(1).offset(place).scalar_subquery()
-
-    def _counts(
-        self, table: AnyTable, session_ids: Collection[str], *conditions: ColumnElement[bool]
-    ) -> dict[str, int]:
-        """Count the rows of each session in a table that meet conditions."""
-        session_id, rows = table.c.session_id, func.count().label("rows")
-        of_sessions = session_id.in_(session_ids)
-        counted = self._scope.select(
-            table, of_sessions, *conditions, columns=[session_id, rows]
-        ).group_by(session_id)
-        return {row.session_id: int(row.rows) for row in self._scope.all(counted)}
 
     def all_of(self, session_id: str) -> Sequence[Resource]:
         """Return every resource that something of a session refers to, in order of their id."""
@@ -175,28 +209,3 @@ class SessionResourceRecords:
         of_sessions = resource_links.c.session_id.in_(session_ids)
         linked = self._scope.select(resource_links, of_sessions, columns=[*columns])
         return linked.join_from(resource_links, resources)
-
-    def _used(self, session_ids: Collection[str]) -> Select[Any]:
-        """Select sums over links of sessions, which are walked along once: there may be many."""
-        links = resource_links.c
-        # Base64 makes four characters of three bytes, and every record would have a copy.
-        inline = func.sum((resources.c.size_bytes + 2) // 3 * 4).label("inline")
-        image = case((resources.c.kind == "image", links.resource_id))
-        columns = (
-            links.session_id,
-            resources.c.digest,
-            func.max(resources.c.size_bytes).label("size_bytes"),
-            func.count(links.resource_id.distinct()).label("resources"),
-            func.count(image.distinct()).label("images"),
-            inline,
-        )
-        linked = self._linked(session_ids, columns)
-        blobs = linked.group_by(links.session_id, resources.c.digest).subquery()
-        return self._scope.select_from(
-            blobs,
-            blobs.c.session_id,
-            func.sum(blobs.c.resources).label("resources"),
-            func.sum(blobs.c.images).label("images"),
-            func.sum(blobs.c.size_bytes).label("referenced"),
-            func.sum(blobs.c.inline).label("inline"),
-        ).group_by(blobs.c.session_id)

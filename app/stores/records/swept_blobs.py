@@ -23,7 +23,13 @@ from sqlalchemy import Row, bindparam, func, or_
 
 from app.errors import BlobSweptError
 from app.stores.records.prepared_statements import Lookup, touch
-from app.stores.records.scope import ProjectScope, Repository, in_batches, scoped_select
+from app.stores.records.scope import (
+    ProjectScope,
+    Repository,
+    in_batches,
+    scoped_from,
+    scoped_select,
+)
 from app.stores.records.stored_blobs import Entered, StoredBlobRecords
 from app.stores.records.tables import resources, swept_blobs, upload_segments
 
@@ -95,7 +101,7 @@ class BlobReferenceRecords(Repository):
             columns = [table.c.digest, table.c.size_bytes]
             blobs = self._scope.select(table, columns=columns).distinct().subquery()
             size_bytes = func.sum(blobs.c.size_bytes).label("size_bytes")
-            (row,) = self._scope.all(self._scope.select_from(blobs, size_bytes))
+            (row,) = self._scope.all(scoped_from(blobs, size_bytes))
             total += int(row.size_bytes or 0)
         return total
 

@@ -30,7 +30,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, TSQUERY
 
 from app.models.ranking import needle
 from app.models.search import TEXT_BREAK, SearchTerm, SearchWords, is_pair
-from app.stores.records.scope import AnyTable
+from app.stores.records.scope import AnyTable, scoped_from
 from app.stores.records.word_index import (
     MARK,
     MOST_FOUND,
@@ -76,11 +76,7 @@ class PostgresWordIndex(WordIndex):
                 most = MOST_HELD - len(found[place])
                 matching = self._matching([terms[place]], [*_operands_of(marks), narrow], most)
                 numbers = matching.subquery(f"term_{place}")
-                parts.append(
-                    self._scope.select_from(
-                        numbers, literal(place).label("place"), numbers.c.number
-                    )
-                )
+                parts.append(scoped_from(numbers, literal(place).label("place"), numbers.c.number))
             for row in self._scope.all(union_all(*parts)):
                 found[row.place].append(row.number)
 
@@ -128,7 +124,7 @@ class PostgresWordIndex(WordIndex):
             openings = self._scope.select(
                 texts, texts.c.number == newest.c.number, columns=[opening_of(texts)]
             ).scalar_subquery()
-            statement = self._scope.select_from(newest, newest.c.number, openings.label("opening"))
+            statement = scoped_from(newest, newest.c.number, openings.label("opening"))
             found += [(row.number, row.opening) for row in self._scope.all(statement)]
         return found
 
