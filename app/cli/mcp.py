@@ -4,14 +4,13 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import anyio
-import typer
 from mcp.server import NotificationOptions
 from mcp.server.stdio import stdio_server
 
+from app.cli.terminal import check_session
 from app.config.settings import Settings
 from app.mcp.memory import McpCaller, MemoryServer
 from app.mcp.page_changes import HostSubscriptions
-from app.models.identity import CLIENT_ID
 from app.services.access.callers import Caller
 from app.wiring import Container, open_container
 
@@ -24,8 +23,7 @@ def run_mcp(settings: Settings, project_id: str, session_id: str | None) -> None
         project_id: Whose memory it is.
         session_id: Where calls are kept; `None` where each call names it.
     """
-    if session_id is not None and not CLIENT_ID.match(session_id):
-        raise typer.BadParameter("is not the id of a session", param_hint="--session")
+    check_session(session_id)
     anyio.run(_served, settings, McpCaller(Caller(project_id, is_operator=True), session_id))
 
 

@@ -1,6 +1,8 @@
 """The commands that hosts of MCP start: `pagefault proxy` and `pagefault mcp`."""
 
 import os
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,6 +33,7 @@ from app.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from app.cli.proxy import Host, Server
     from app.models.rendering import HostLimits, RenderOptions
 
 hosts = typer.Typer()
@@ -58,6 +61,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     tools: OwnToolsOption = True,
     prefix: PrefixOption = "",
     files: FilesOption = None,
+    url: ServiceUrlOption = None,
     project: ProjectOption = None,
     data_dir: HostDataDirOption = None,
     env_file: EnvFileOption = None,
@@ -66,23 +70,18 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
 
     Write it before the server's command: pagefault proxy --session demo -- npx -y some-server
     """
-    from app.cli.proxy import Host, run_proxy
-    from app.cli.terminal import project_settings
-    from app.mcp.connections import Upstream
     from app.models.rendering import HostLimits, RenderOptions
 
-    settings, project_id = project_settings(_of_a_host(data_dir), env_file, project)
     options = RenderOptions(
         max_bytes=max_bytes, max_images=max_images, max_tokens=max_tokens, handles=True
     )
     limits = HostLimits(most_side=max_image_pixels, most_text_chars=max_text)
-    shown_prefix = prefix if tools else None
+    memory = _Memory(session, url, project, data_dir, env_file)
+    if url is not None:
+        memory.check_url({**_limits_given(RenderOptions(), limits), "--listen": listen})
     if config is not None:
-        given: dict[str, object] = {
-            "--session": session,
-            "--project": project,
-            "--data-dir": data_dir and data_dir.resolve(),
-            "--env-file": env_file and env_file.resolve(),
+        given = {
+            **memory.options(),
             "--files": files and files.resolve(),
             "--prefix": prefix or None,
             **_limits_given(options, limits),
@@ -91,12 +90,75 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
         raise typer.Exit(_rewrite_config(config, given, words, undo=undo, dry_run=dry_run))
     if (upstream is None) == (not command):
         raise typer.BadParameter("name a server: its COMMAND behind `--`, or its --upstream URL")
+    from app.cli.proxy import Host
+    from app.mcp.connections import Upstream
+    from app.mcp.store import HandedFiles
+
     headers = [named_header(each) for each in header or ()]
-    address = None if listen is None else address_of(listen)
     server = command or Upstream(str(upstream), headers, transport)
-    run_proxy(
-        settings, project_id, session, server, Host(options, limits, shown_prefix, files, address)
-    )
+    files_of_tools = None if files is None else HandedFiles(files)
+    host = Host(options, limits, prefix if tools else None, files_of_tools)
+    memory.run_proxy(server, host, None if listen is None else address_of(listen))
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """Where a proxy keeps results: the session, and a service that runs or stores."""
+
+    session: str
+    url: str | None
+    project: str | None
+    data_dir: Path | None
+    env_file: Path | None
+
+    def check_url(self, others: dict[str, object]) -> None:
+        """Refuse options that say nothing to a service at `--url`."""
+        stores = {
+            "--project": self.project,
+            "--data-dir": self.data_dir,
+            "--env-file": self.env_file,
+        }
+        for name, given in {**stores, **others}.items():
+            if given is not None:
+                raise typer.BadParameter(
+                    "is for a memory in --data-dir: leave it, or --url, out", param_hint=name
+                )
+
+    def options(self) -> dict[str, object]:
+        """Return the options that say so, as any folder may be the current one."""
+        return {
+            "--session": self.session,
+            "--url": self.url,
+            "--project": self.project,
+            "--data-dir": self.data_dir and self.data_dir.resolve(),
+            "--env-file": self.env_file and self.env_file.resolve(),
+        }
+
+    def run_proxy(self, server: "Server", host: "Host", address: tuple[str, int] | None) -> None:
+        """Run the proxy until the host leaves, or at an address until told to end."""
+        from app.cli.proxy import run_proxy
+        from app.cli.terminal import check_session, project_settings
+
+        check_session(self.session)
+        if self.url is not None:
+            from app.cli.proxy_url import asked_service, base_address
+            from app.cli.running_service import with_key
+
+            asked = asked_service(base_address(self.url), with_key(), self.session, host)
+            run_proxy(asked, server, host)
+            return
+        from app.cli.proxy_stores import opened_stores
+
+        settings, project_id = project_settings(
+            _of_a_host(self.data_dir), self.env_file, self.project
+        )
+        opened = opened_stores(settings, project_id, self.session, host)
+        if address is None:
+            run_proxy(opened, server, host)
+            return
+        from app.cli.proxy_service import serve_hosts
+
+        run_proxy(opened, server, host, partial(serve_hosts, settings, address))
 
 
 def _limits_given(options: "RenderOptions", limits: "HostLimits") -> dict[str, object]:
@@ -146,7 +208,7 @@ def serve_mcp(
                 param_hint="--url",
             )
         headers = [named_header(each) for each in header or ()]
-        return run_bridge(url, session, headers, os.environ.get("PAGEFAULT_API_KEY"))
+        return run_bridge(url, session, headers)
     if header:
         raise typer.BadParameter("is for a service at --url", param_hint="--header")
     from app.cli.mcp import run_mcp

@@ -2,42 +2,41 @@
 
 import signal
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import anyio
 import uvicorn
 
+from app.cli.proxy import ProxyOf
 from app.cli.terminal import CANNOT, ERR, complain, say
 from app.config.settings import Settings, is_loopback
 from app.http.browser_guard import BrowserGuard
 from app.mcp.connections import Connect, Write
 from app.mcp.host_access import KeyGuard
 from app.mcp.host_endpoint import PATH, HostEndpoint
+from app.mcp.opened_store import OpenedStore
 from app.mcp.proxy import AwaitedStore, Proxy
-from app.mcp.result_store import ResultStore
 
 _GRACEFUL_SHUTDOWN_SECONDS = 10
 _MOST_CONNECTIONS = 512
-
-ProxyWith = Callable[[Write, Write, AwaitedStore], Proxy]
 
 
 def serve_hosts(
     settings: Settings,
     address: tuple[str, int],
-    opened: AbstractAsyncContextManager[ResultStore],
+    store: AwaitedStore[OpenedStore],
     connect: Connect,
-    proxy_with: ProxyWith,
+    proxy_of: ProxyOf,
 ) -> int:
     """Serve hosts until told to end; return the exit status.
 
     Args:
         settings: Whether keys are asked for, and which names the service is called by.
         address: Where, as host and port.
-        opened: The store.
+        store: The store.
         connect: Connects to a server.
-        proxy_with: Makes a proxy between two writers.
+        proxy_of: Makes a proxy between two writers.
     """
     host, port = address
     shown = f"[{host}]" if ":" in host else host
@@ -58,22 +57,22 @@ def serve_hosts(
         return CANNOT
     url = f"http://{shown}:{listening.getsockname()[1]}{PATH}"
     say(f"The MCP server is at {url}", to=ERR)
-    return anyio.run(_served, settings, listening, opened, connect, proxy_with)
+    return anyio.run(_served, settings, listening, store, connect, proxy_of)
 
 
 async def _served(
     settings: Settings,
     listening: socket.socket,
-    opened: AbstractAsyncContextManager[ResultStore],
+    store: AwaitedStore[OpenedStore],
     connect: Connect,
-    proxy_with: ProxyWith,
+    proxy_of: ProxyOf,
 ) -> int:
-    store, is_over = AwaitedStore(complain), anyio.Event()
+    is_over = anyio.Event()
 
-    def proxy_of(write_to_host: Write, write_to_server: Write) -> Proxy:
-        return proxy_with(write_to_host, write_to_server, store)
+    def proxy(write_to_host: Write, write_to_server: Write) -> Proxy:
+        return proxy_of(write_to_host, write_to_server, store)
 
-    endpoint = HostEndpoint(connect, proxy_of, complain)
+    endpoint = HostEndpoint(connect, proxy, complain)
     guarded = BrowserGuard(
         endpoint if settings.auth == "none" else KeyGuard(endpoint, store),
         is_open=settings.auth == "none",
@@ -94,7 +93,7 @@ async def _served(
     )
     server = _Server(config, endpoint)
     async with anyio.create_task_group() as group:
-        group.start_soon(store.hold, opened, is_over)
+        group.start_soon(store.hold, is_over)
         async with endpoint.running():
             group.start_soon(_end_on_signals, server)
             await server.serve(sockets=[listening])

@@ -8,12 +8,11 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import anyio
-import typer
 from rich.filesize import decimal
 
-from app.cli.terminal import ERR, counted, one_line, say, shortened
+from app.cli.terminal import ERR, check_session, counted, one_line, say, shortened
 from app.config.settings import Settings
-from app.models.identity import CLIENT_ID, utc_now
+from app.models.identity import utc_now
 from app.services.access.callers import Caller, LinkGrant, link_expiry
 from app.services.events.subscriptions import EventItem
 from app.wiring.event_streams import Listening, open_listening
@@ -34,8 +33,7 @@ def tail_events(
     as_json: bool,
 ) -> None:
     """Print events as they are written, until interrupted."""
-    if session is not None and not CLIENT_ID.match(session):
-        raise typer.BadParameter("is not the id of a session", param_hint="--session")
+    check_session(session)
     try:
         anyio.run(_follow, settings, project_id, session, after, as_json)
     except KeyboardInterrupt:

@@ -4,6 +4,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.errors import ServiceError, StoreUnavailableError, UnauthorizedError
 from app.http.problem_responses import problem_response
+from app.mcp.opened_store import OpenedStore
 from app.mcp.proxy import AwaitedStore
 
 
@@ -15,7 +16,7 @@ class KeyGuard:
         store: Knows the keys.
     """
 
-    def __init__(self, app: ASGIApp, store: AwaitedStore) -> None:
+    def __init__(self, app: ASGIApp, store: AwaitedStore[OpenedStore]) -> None:
         self._app = app
         self._store = store
 

@@ -16,6 +16,7 @@ from collections.abc import (
 )
 from contextlib import AbstractAsyncContextManager
 from types import MappingProxyType
+from typing import Generic, TypeVar
 
 import anyio
 import anyio.abc
@@ -33,7 +34,7 @@ from app.mcp.calls import Answered, PassingRequests, ToolCall
 from app.mcp.connections import Write
 from app.mcp.lines import Line, Message, read_lines
 from app.mcp.members import Span
-from app.mcp.result_store import ResultStore
+from app.mcp.store import ResultStore
 from app.models.json_value import JsonValue, json_text
 from app.models.tool import ToolDefinition
 from app.rendering.targets.tools import write_tools
@@ -42,24 +43,29 @@ from app.rendering.targets.tools import write_tools
 _MOST_ANSWERS = 64
 
 
-class AwaitedStore:
+_Store_co = TypeVar("_Store_co", bound=ResultStore, covariant=True)
+
+
+class AwaitedStore(Generic[_Store_co]):
     """A store that is being opened, for all who wait until it is open, or cannot be opened.
 
     Args:
+        opened: The store, open for as long as it is entered.
         warn: Says a sentence to the person who runs it.
     """
 
-    def __init__(self, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self, opened: AbstractAsyncContextManager[_Store_co], warn: Callable[[str], None]
+    ) -> None:
+        self._opened = opened
         self._warn = warn
-        self._store: ResultStore | None = None
+        self._store: _Store_co | None = None
         self._is_settled = anyio.Event()
 
-    async def hold(
-        self, opened: AbstractAsyncContextManager[ResultStore], until: anyio.Event
-    ) -> None:
+    async def hold(self, until: anyio.Event) -> None:
         """Hold the store open until an event."""
         try:
-            async with opened as self._store:
+            async with self._opened as self._store:
                 self._is_settled.set()
                 await until.wait()
         except Exception as exc:
@@ -69,7 +75,7 @@ class AwaitedStore:
         finally:
             self._is_settled.set()
 
-    async def get(self) -> ResultStore | None:
+    async def get(self) -> _Store_co | None:
         """Return the store; `None` if it cannot be opened."""
         await self._is_settled.wait()
         return self._store
@@ -91,7 +97,7 @@ class Proxy:
         self,
         write_to_host: Write,
         write_to_server: Write,
-        store: AwaitedStore,
+        store: AwaitedStore[ResultStore],
         warn: Callable[[str], None],
         *,
         own_tools: Mapping[str, ToolDefinition] = MappingProxyType({}),
@@ -234,9 +240,10 @@ class Proxy:
             if result is None:
                 await store.keep(call, line, line.members["error"], success=False)
                 return None
-            if not await store.keep(call, line, result, success=True):
+            kept = await store.keep(call, line, result, success=True)
+            if kept is None:
                 return None
-            rendering = await store.rendering(call, self._requests.revision)
+            rendering = await store.rendering(kept, self._requests.revision)
             return with_content(
                 line, result, rendering, is_typed=call.name in self._requests.typed_tools
             )

@@ -5,7 +5,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -58,14 +58,16 @@ class Conversation:
 
 
 @contextmanager
-def talking(*command: str | Path, stderr: Path) -> Iterator[Conversation]:
-    """Run a command between two pipes."""
+def talking(
+    *command: str | Path, stderr: Path, env: Mapping[str, str] | None = None
+) -> Iterator[Conversation]:
+    """Run a command between two pipes; `env` is all of its environment."""
     with (
         stderr.open("wb") as errors,
         subprocess.Popen(  # noqa: S603 - our own command
             command,
             cwd=ROOT,
-            env=environment(),
+            env=env or environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,

@@ -101,11 +101,16 @@ class Renders:
             stored = await self.records.read(
                 project_id, lambda unit: unit.tool_results.find(tool_result_id)
             )
-        sanitized = require_found(stored, "tool result").sanitized
+        found = require_found(stored, "tool result")
+        sanitized = found.sanitized
+        # A text has no name but that of its entry.
+        seq = found.seq if wish.options.handles else None
         apart = await read_apart(self.blobs, project_id, [sanitized])
         origin, audience = f"/api/tool-results/{tool_result_id}", wish.options.audience
         turn = await self.settling.worked(
-            lambda: tool_result_turn(sanitized, origin=origin, audience=audience, apart=apart)
+            lambda: tool_result_turn(
+                sanitized, origin=origin, audience=audience, seq=seq, apart=apart
+            )
         )
         return await self._rendered(project_id, [turn], profile, wish)
 

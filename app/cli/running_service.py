@@ -1,0 +1,69 @@
+"""A service that runs, as a command is told where it is: its address, its key, and a first word."""
+
+import os
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import httpx
+import typer
+
+from app.mcp.service_store import detail_of
+
+Headers: TypeAlias = Sequence[tuple[str, str]]
+
+FIRST_SECONDS = 30.0
+"""How long the first answer may take."""
+CONNECT_SECONDS = 10.0
+_KEY_VARIABLE = "PAGEFAULT_API_KEY"
+
+
+def service_address(url: str) -> httpx.URL:
+    """Return the address of a service; refuse one that is none."""
+    try:
+        address = httpx.URL(url)
+    except httpx.InvalidURL:
+        address = httpx.URL()
+    if address.scheme not in ("http", "https") or not address.host:
+        raise typer.BadParameter("has to be as in http://127.0.0.1:8000", param_hint="--url")
+    return address
+
+
+def with_key(headers: Headers = ()) -> httpx.Headers:
+    """Return headers with the key of the environment, unless they have an `Authorization`.
+
+    It is taken out of the environment: no program that is started from here is to have it.
+    """
+    sent = httpx.Headers(list(headers))
+    if key := os.environ.pop(_KEY_VARIABLE, None):
+        sent.setdefault("Authorization", f"Bearer {key}")
+    return sent
+
+
+async def problem_of(
+    client: httpx.AsyncClient, request: httpx.Request, *, takes_headers: bool
+) -> str | None:
+    """Send a first request; return why the service cannot be used, `None` if it can.
+
+    Args:
+        client: Sends it.
+        request: A request that every service answers.
+        takes_headers: Whether the command has `--header` for requests to the service.
+    """
+    # Where it is, without what may be secret in an address.
+    place = request.url.copy_with(userinfo=b"", query=None)
+    try:
+        answer = await client.send(request)
+    except httpx.HTTPError as exc:
+        return f"{place} cannot be reached: {str(exc) or type(exc).__name__}"
+    if answer.status_code in (401, 403):
+        has_key = "authorization" in client.headers
+        header = ", or give --header 'Authorization: Bearer pf_…'" if takes_headers else ""
+        return (
+            f"{place} {'refuses the key' if has_key else 'asks for a key'}. Set {_KEY_VARIABLE}"
+            f"{header}; `pagefault keys create` makes one."
+        )
+    if not answer.is_success:
+        detail = detail_of(answer)
+        said = "" if detail is None else f": {detail}".rstrip(".")
+        return f"{place} answered {answer.status_code}{said}. Is it a Pagefault?"
+    return None

@@ -1,0 +1,166 @@
+"""Where the proxy keeps the results that pass it, as the proxy knows it.
+
+There are two: `app.mcp.opened_store` opens the stores itself, and `app.mcp.service_store` asks a
+service that runs. Nothing here loads more than either needs.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from app.mcp.calls import ToolCall
+from app.mcp.handles import Place
+from app.mcp.lines import Message
+from app.mcp.members import Span
+from app.models.json_value import JsonValue, json_text
+from app.models.rendering import HostLimits, McpRevision, RenderOptions
+from app.rendering.names.file_names import extension_for, safe_file_name
+from app.rendering.texts.cuts import PREVIEW_LIMIT_CHARS
+
+
+class ResultStore(Protocol):
+    """Stores calls and their results in a session, and renders them for hosts."""
+
+    async def run(self, call: ToolCall, revision: McpRevision) -> dict[str, JsonValue]:
+        """Run a call of one of our tools; return its result.
+
+        Raises:
+            ServiceError, NoAnswerError: It cannot be run.
+        """
+
+    async def resolve(self, arguments: JsonValue, places: Sequence[Place]) -> JsonValue | None:
+        """Return arguments with files in the places of handles; `None` if there are none to put in.
+
+        Handles of other sessions stay where they are.
+
+        Raises:
+            ServiceError, NoAnswerError: A file cannot be read.
+            OSError: A file cannot be written.
+        """
+
+    async def note_call(self, call: ToolCall) -> None:
+        """Append a call to the session's history, as the message of an assistant.
+
+        Raises:
+            ServiceError, NoAnswerError: It cannot be stored.
+        """
+
+    async def keep(
+        self, call: ToolCall, line: Message, answer: Span, *, success: bool
+    ) -> str | None:
+        """Store what a call was answered with; return its id if it is more than a short text.
+
+        Args:
+            call: The call.
+            line: The message that answers it.
+            answer: Where on the line the result, or the error, is.
+            success: False for an error.
+
+        Raises:
+            ServiceError, NoAnswerError: It cannot be stored, or read; nothing of it is stored.
+        """
+
+    async def rendering(self, tool_result_id: str, revision: McpRevision) -> dict[str, JsonValue]:
+        """Return a result that has been kept, as a host is to get it.
+
+        Raises:
+            ServiceError, NoAnswerError: It cannot be rendered.
+        """
+
+
+class HandedFiles:
+    """A folder with the files that tools are given; to be removed when the server has ended.
+
+    Args:
+        folder: Where they are written. It is made, and stays if it was there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._written: set[Path] = set()
+        self._is_made = False
+
+    def write(
+        self, resource_id: str, filename: str | None, mime_type: str | None, data: bytes
+    ) -> str:
+        """Write a file under a safe name of its own; return its absolute path."""
+        if not self._folder.exists():
+            self._folder.mkdir(parents=True)
+            self._is_made = True
+        name = safe_file_name(filename) or f"file{extension_for(mime_type) or ''}"
+        path = (self._folder / f"{resource_id[:8]}-{name}").resolve()
+        # What somebody else has put there under this name is not followed.
+        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(opened, "wb") as file:
+            file.write(data)
+        self._written.add(path)
+        return str(path)
+
+    def clean_up(self) -> None:
+        """Remove what was written, and the folder if it was made for that."""
+        for path in self._written:
+            path.unlink(missing_ok=True)
+        if self._is_made:
+            with suppress(OSError):
+                self._folder.rmdir()
+
+
+def message_of(call: ToolCall) -> dict[str, JsonValue]:
+    """Return a call as the message of an assistant."""
+    function: dict[str, JsonValue] = {
+        "name": call.name,
+        "arguments": json_text(call.arguments),
+    }
+    calls: list[JsonValue] = [{"id": call.call_id, "type": "function", "function": function}]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def asked_of_us(call: ToolCall, revision: McpRevision) -> dict[str, JsonValue]:
+    """Return a call of one of our tools, as it is asked to be run."""
+    return {
+        "target": "mcp",
+        "id": call.call_id,
+        "name": call.own_name,
+        "arguments": call.arguments,
+        "protocolVersion": revision,
+    }
+
+
+def head_of_result(call: ToolCall, session_id: str, *, success: bool) -> bytes:
+    """Return the beginning of the body that stores the result of a call; the result follows."""
+    head = {
+        "toolName": call.name,
+        "toolCallId": call.call_id,
+        "sessionId": session_id,
+        "success": success,
+    }
+    return json_text(head)[:-1].encode("utf-8", "backslashreplace") + b',"result":'
+
+
+def is_changed(record: dict[str, Any], options: RenderOptions, limits: HostLimits) -> bool:
+    """Tell whether a host gets anything else than the server's own answer.
+
+    Args:
+        record: The normalized result.
+        options: What the host takes.
+        limits: How large it takes images and texts.
+    """
+    if options.max_tokens is not None or record["resources"]:
+        return True
+    of_images = (options.max_images, options.max_bytes, limits.most_side)
+    # Images of a few bytes are part of the record, and may be many, or have many pixels.
+    has_limited_images = any(limit is not None for limit in of_images)
+    return any(
+        (has_limited_images and part["type"] == "image")
+        or len(part.get("text", "")) > (limits.most_text_chars or PREVIEW_LIMIT_CHARS)
+        for part in record["parts"]
+    )
+
+
+def first_message(rendering: bytes) -> dict[str, JsonValue]:
+    """Return the one message of a rendering."""
+    message: dict[str, JsonValue] = json.loads(rendering)["messages"][0]
+    return message

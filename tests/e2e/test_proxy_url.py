@@ -1,0 +1,238 @@
+"""`pagefault proxy --url`: a service that runs keeps what passes, and shows it the same."""
+
+import json
+import re
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.config.settings import Settings
+from tests.e2e.test_proxy import HANDLE, SERVER, Conversation, history, proxied, talking
+from tests.e2e.test_proxy_memory import LARGE_BYTES, MIB, peak_bytes
+from tests.kit import mcp_server
+from tests.kit.loaded_command import LoadedCommand
+from tests.kit.media import b64
+from tests.kit.process import COMMAND, PagefaultProcess, environment, program
+from tests.kit.servers import LiveService, serving
+
+Json = dict[str, Any]
+# Measured: 56 MiB after a small result, 58 MiB after one of 300 MB.
+MOST_BYTES = 64 * MIB
+CALL_IDS = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[LiveService]:
+    """A service that asks nobody for a key."""
+    with serving(Settings(data_dir=tmp_path / "served", auth="none", log_level="error")) as live:
+        yield live
+
+
+@contextmanager
+def kept_by(url: str, folder: Path, *given: str, key: str | None = None) -> Iterator[Conversation]:
+    """Run the scripted server behind a proxy that keeps results in a service."""
+    options = ("--session", "demo", "--url", url, *given)
+    env = environment({"PAGEFAULT_API_KEY": key} if key else {})
+    with talking(
+        *program(), "proxy", *options, "--", *SERVER, stderr=folder / "stderr", env=env
+    ) as host:
+        yield host
+
+
+CALLS: list[tuple[str, Json]] = [
+    *((name, {}) for name in mcp_server.ANSWERS if name != "later"),
+    ("picture", {}),
+    ("long", {"characters": 5_000}),
+    ("long", {"characters": 3_000_000}),
+    ("upload", {"image": HANDLE, "note": HANDLE, "file_path": HANDLE}),
+]
+
+OWN_CALLS: list[tuple[str, Json]] = [
+    ("list_media", {}),
+    ("read_text", {"ref": "@entry:12", "lines": None}),
+    ("view_media", {"ref": HANDLE}),
+    ("page_fault", {"page_id": "none"}),
+]
+
+
+def heard(host: Conversation, calls: list[tuple[str, Json]]) -> list[str]:
+    """All that a host hears when it makes calls."""
+    lines = [host.ask(0, "initialize", protocolVersion="2025-06-18", capabilities={})]
+    lines.append(host.ask(1, "tools/list"))
+    lines.append(host.ask(2, "tools/list", cursor="more"))
+    for number, (tool, arguments) in enumerate(calls, start=3):
+        lines.append(host.call(number, tool, **arguments))
+        while b'"id"' not in lines[-1]:
+            lines.append(host.hear())
+    assert host.leave() == 0
+    return [CALL_IDS.sub("<id>", line.decode("utf-8", "backslashreplace")) for line in lines]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [(), ("--max-images", "0"), ("--max-tokens", "200"), ("--max-bytes", "1000", "--no-tools")],
+    ids=" ".join,
+)
+def test_host_hears_the_same_and_the_history_is_the_same(
+    service: LiveService, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    calls = CALLS if "--no-tools" in options else CALLS + OWN_CALLS
+    with kept_by(service.base_url, tmp_path, *options) as host:
+        by_service = heard(host, calls)
+    with proxied(tmp_path, *options) as host:
+        by_stores = heard(host, calls)
+    assert by_service == by_stores
+    entries = httpx.get(f"{service.base_url}/api/sessions/demo/messages").json()["items"]
+    assert list(map(_nameless, entries)) == list(map(_nameless, history(tmp_path / "data")))
+
+
+def _nameless(entry: Json) -> str:
+    """An entry without what is another in each run."""
+    for name in ("id", "created_at", "createdAt"):
+        entry.pop(name, None)
+    return CALL_IDS.sub("<id>", json.dumps(entry))
+
+
+def said(folder: Path) -> str:
+    """What the proxy has said to the person who runs it."""
+    return (folder / "stderr").read_text()
+
+
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "A proxy that keeps results in a service takes less than 64 MiB, whatever passes",
+    kept_by="app/mcp/service_store.py",
+    tried="a result of 20 KB, and a line of 100 MiB",
+)
+def test_large_medium_is_kept_by_a_service_within_64_mib(
+    service: LiveService, tmp_path: Path
+) -> None:
+    options = ("proxy", "--session", "demo", "--url", service.base_url)
+    with talking(COMMAND, *options, "--", *SERVER, stderr=tmp_path / "stderr") as host:
+        host.ask(0, "initialize", protocolVersion="2025-06-18", capabilities={})
+        host.ask(1, "tools/list")
+        host.call(2, "long", characters=20_000)
+        before = peak_bytes(host)
+        content = json.loads(host.call(3, "large", bytes=LARGE_BYTES))["result"]["content"]
+        after = peak_bytes(host)
+        assert host.leave() == 0, said(tmp_path)
+    print(f"{before // MIB} MiB, then {after // MIB} MiB")  # noqa: T201 - the measure
+    *_, entry = httpx.get(f"{service.base_url}/api/sessions/demo/messages").json()["items"]
+    (resource,) = entry["sanitized"]["resources"]
+    assert resource["size"] == LARGE_BYTES
+    assert resource["uri"] in content[-1]["text"]
+    assert after < MOST_BYTES
+
+
+def test_results_pass_while_the_service_is_away_and_are_kept_when_it_is_back(
+    tmp_path: Path,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    word = mcp_server.ANSWERS["word"]
+    with kept_by(url, tmp_path) as host:
+        assert host.call(1, "word") == word % 1
+        with PagefaultProcess(tmp_path / "served", options=["--port", str(port)]) as process:
+            assert host.call(2, "word") == word % 2
+            with process.client() as client:
+                entries = client.get("/api/sessions/demo/messages").json()["items"]
+        assert host.call(3, "word") == word % 3
+        assert host.leave() == 0
+    assert [each["role"] for each in entries] == ["assistant", "tool"]
+    told = said(tmp_path).replace("\n", " ")
+    assert f"{url}/api/sessions cannot be reached: All connection attempts failed" in told
+    assert "Results are passed on and not stored until it takes them." in told
+    assert told.count("a result of word is passed on and not stored: ") == 2
+
+
+def test_key_is_that_of_the_environment(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "served", auth="api-key", log_level="error")
+    with serving(settings) as service:
+        key = service.new_key()
+        with kept_by(service.base_url, tmp_path, key=key) as host:
+            host.call(1, "word")
+            assert host.leave() == 0
+        assert said(tmp_path) == ""
+        with service.client(key) as client:
+            assert len(client.get("/api/sessions/demo/messages").json()["items"]) == 2
+        with kept_by(service.base_url, tmp_path, key="pf_unknown") as host:
+            assert host.call(1, "word") == mcp_server.ANSWERS["word"] % 1
+            assert host.leave() == 0
+        assert (
+            "refuses the key. Set PAGEFAULT_API_KEY; `pagefault keys create` makes one. Results "
+            "are passed on and not stored until it takes them." in said(tmp_path)
+        )
+        assert "pf_unknown" not in said(tmp_path)
+
+
+def test_server_behind_the_proxy_does_not_get_the_key(service: LiveService, tmp_path: Path) -> None:
+    tells = "import os; print(os.environ.get('PAGEFAULT_API_KEY'), os.environ['OTHER'])"
+    env = environment({"PAGEFAULT_API_KEY": "pf_secret", "OTHER": "passed"})
+    line = ("proxy", "--session", "demo", "--url", service.base_url, "--", sys.executable, "-c")
+    with talking(*program(), *line, tells, stderr=tmp_path / "stderr", env=env) as host:
+        assert host.hear() == b"None passed"
+
+
+def test_tools_are_given_files_of_the_service(service: LiveService, tmp_path: Path) -> None:
+    files = tmp_path / "files"
+    # No entry of the session has it.
+    foreign = httpx.post(f"{service.base_url}/api/resources", content=b"nobody's").json()["uri"]
+    given = {"image": HANDLE, "images": [HANDLE, f"@{foreign}"], "url": HANDLE, "file_path": HANDLE}
+    with kept_by(service.base_url, tmp_path, "--files", str(files)) as host:
+        host.ask(1, "tools/list", cursor="more")
+        host.call(2, "picture")
+        host.hear()
+        echoed = json.loads(host.call(3, "upload", **given))["result"]["content"][0]["text"]
+        path = Path(json.loads(echoed)["file_path"])
+        assert (path.parent, path.read_bytes()) == (files, mcp_server.PNG)
+        assert host.leave() == 0
+    base64 = b64(mcp_server.PNG)
+    expected = {
+        "image": base64,
+        "images": [base64, f"@{foreign}"],
+        "url": f"data:image/png;base64,{base64}",
+        "file_path": str(path),
+    }
+    assert echoed == mcp_server.told(expected)
+    assert not files.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--data-dir", "data"), "--data-dir: is for a memory in --data-dir"),
+        (("--project", "p"), "--project: is for a memory in --data-dir"),
+        (("--max-text", "1000"), "--max-text: is for a memory in --data-dir"),
+        (("--max-image-pixels", "100"), "--max-image-pixels: is for a memory in --data-dir"),
+        (("--listen", "8010"), "--listen: is for a memory in --data-dir"),
+        (("--url", "ftp://somewhere"), "--url: has to be as in http://127.0.0.1:8000"),
+        (("--session", "no/such"), "--session: is not the id of a session"),
+    ],
+    ids=lambda each: each[0] if isinstance(each, tuple) else "",
+)
+def test_option_that_says_nothing_to_a_service_is_refused(
+    pagefault: LoadedCommand, options: tuple[str, ...], complaint: str
+) -> None:
+    line = ("proxy", "--session", "demo", "--url", "http://127.0.0.1:9", *options, "--", *SERVER)
+    done = pagefault.run(*line)
+    assert done.returncode == 2
+    assert complaint in done.stderr
+
+
+def test_url_is_written_into_the_configuration_of_a_host(
+    pagefault: LoadedCommand, tmp_path: Path
+) -> None:
+    config = tmp_path / "hosts.json"
+    config.write_text(json.dumps({"mcpServers": {"a": {"command": "a-server", "args": ["-x"]}}}))
+    url = "http://127.0.0.1:8000"
+    done = pagefault.run("proxy", "--session", "demo", "--url", url, "--config", str(config))
+    assert done.returncode == 0, done.stderr
+    written = json.loads(config.read_text())["mcpServers"]["a"]
+    assert written["args"][-7:] == ["--session", "demo", "--url", url, "--", "a-server", "-x"]
