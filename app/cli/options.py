@@ -60,6 +60,15 @@ ServiceUrlOption = Annotated[
         show_default="the memory in --data-dir",
     ),
 ]
+KeepingUrlOption = Annotated[
+    str | None,
+    typer.Option(
+        "--url",
+        metavar="URL",
+        help="A running Pagefault that stores results; its key is in PAGEFAULT_API_KEY.",
+        show_default="the stores in --data-dir",
+    ),
+]
 HostConfigOption = Annotated[
     Path | None,
     typer.Option(
