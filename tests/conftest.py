@@ -1,7 +1,9 @@
 """Fixtures: real servers once per test process, fresh stores or a fresh project per test."""
 
 import gc
+import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,11 +18,13 @@ from tests.kit.loaded_command import LoadedCommand
 from tests.kit.object_store import ObjectStoreServer
 from tests.kit.servers import (
     ENGINES,
+    MEMORY,
     Backends,
     Engine,
     LiveService,
     Postgres,
     folder_in_memory,
+    has_memory_for,
     serving,
 )
 
@@ -48,6 +52,9 @@ pytest.register_assert_rewrite(
     "tests.kit.listening_sockets",
 )
 
+# Of all tests together; most is never there at the same time.
+_FOLDERS_BYTES = 4 << 30
+
 # Every run tries the same examples, so that a failure is the fault of a change. To look further:
 # `pytest --hypothesis-profile=search`.
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
@@ -58,6 +65,20 @@ hypothesis.settings.load_profile("same")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--write-documents` writes the pages that print what a test has found."""
     parser.addoption("--write-documents", action="store_true")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the folders of tests in memory if there is room: whatever a service writes is synced.
+
+    They are gone with the run. Name a folder by `--basetemp` to look into them.
+    """
+    is_worker = hasattr(config, "workerinput")
+    if is_worker or config.option.basetemp is not None or not has_memory_for(_FOLDERS_BYTES):
+        return
+    folder = tempfile.mkdtemp(prefix="pagefault-tests-", dir=MEMORY)
+    config.option.basetemp = f"{folder}/run"
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 class _ByFile(LoadGroupScheduling):

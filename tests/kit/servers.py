@@ -47,8 +47,8 @@ _MOST_KEYS_AT_ONCE = 32
 _ENDING_SECONDS = 60.0
 # What a database promises should it crash, or the machine lose its power.
 _FOR_LOST_POWER = ("fsync", "full_page_writes", "synchronous_commit")
+MEMORY = Path("/dev/shm")  # noqa: S108 - the folders made in it are nobody else's
 # A database is 800 files, which a disk takes a hundred milliseconds and more to make.
-_MEMORY = Path("/dev/shm")  # noqa: S108 - the folder made in it is nobody else's
 _MEMORY_NEEDED = 1 << 30
 
 
@@ -152,12 +152,17 @@ class Postgres:
 @contextlib.contextmanager
 def folder_in_memory(otherwise: Path) -> Iterator[Path]:
     """A folder in memory that is gone after the block, or where there is no room, `otherwise`."""
-    is_ours = _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK)
-    if not is_ours or shutil.disk_usage(_MEMORY).free < _MEMORY_NEEDED:
+    if not has_memory_for(_MEMORY_NEEDED):
         yield otherwise
         return
-    with tempfile.TemporaryDirectory(prefix="pagefault-tests-", dir=_MEMORY) as folder:
+    with tempfile.TemporaryDirectory(prefix="pagefault-tests-", dir=MEMORY) as folder:
         yield Path(folder)
+
+
+def has_memory_for(size_bytes: int) -> bool:
+    """Whether files of so many bytes can be kept in memory."""
+    is_ours = MEMORY.is_dir() and os.access(MEMORY, os.W_OK)
+    return is_ours and shutil.disk_usage(MEMORY).free >= size_bytes
 
 
 def _started(folder: Path) -> PostgresServer:
