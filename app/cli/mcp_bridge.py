@@ -11,6 +11,7 @@ from app.cli.running_service import (
     CONNECT_SECONDS,
     FIRST_SECONDS,
     Headers,
+    is_near,
     problem_of,
     service_address,
     with_key,
@@ -51,7 +52,8 @@ def _endpoint(url: str, session_id: str | None) -> httpx.URL:
 async def _bridged(endpoint: httpx.URL, headers: httpx.Headers) -> str | None:
     """Pass on what both sides say; return why that cannot begin, if it cannot."""
     timeout = httpx.Timeout(None, connect=CONNECT_SECONDS)
-    async with httpx.AsyncClient(headers=headers, timeout=timeout) as client:
+    near = is_near(endpoint)
+    async with httpx.AsyncClient(headers=headers, timeout=timeout, trust_env=not near) as client:
         ping = client.build_request(
             "POST", endpoint, json=_PING, headers=_ACCEPTED, timeout=FIRST_SECONDS
         )

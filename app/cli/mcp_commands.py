@@ -78,8 +78,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     )
     limits = HostLimits(most_side=max_image_pixels, most_text_chars=max_text)
     memory = _Memory(session, url, project, data_dir, env_file)
-    if url is not None:
-        memory.check_url({**_limits_given(RenderOptions(), limits), "--listen": listen})
+    memory.check({**_limits_given(RenderOptions(), limits), "--listen": listen})
     if config is not None:
         given = {
             **memory.options(),
@@ -112,8 +111,16 @@ class _Memory:
     data_dir: Path | None
     env_file: Path | None
 
-    def check_url(self, others: dict[str, object]) -> None:
-        """Refuse options that say nothing to a service at `--url`."""
+    def check(self, others: dict[str, object]) -> None:
+        """Refuse what cannot be, and options that say nothing to a service at `--url`."""
+        from app.cli.terminal import check_session
+
+        check_session(self.session)
+        if self.url is None:
+            return
+        from app.cli.running_service import service_address
+
+        service_address(self.url)
         stores = {
             "--project": self.project,
             "--data-dir": self.data_dir,
@@ -138,9 +145,7 @@ class _Memory:
     def run_proxy(self, server: "Server", host: "Host", address: tuple[str, int] | None) -> None:
         """Run the proxy until the host leaves, or at an address until told to end."""
         from app.cli.proxy import run_proxy
-        from app.cli.terminal import check_session, project_settings
 
-        check_session(self.session)
         if self.url is not None:
             from app.cli.proxy_url import asked_service, base_address
             from app.cli.running_service import with_key
@@ -149,6 +154,7 @@ class _Memory:
             run_proxy(asked, server, host)
             return
         from app.cli.proxy_stores import opened_stores
+        from app.cli.terminal import project_settings
 
         settings, project_id = project_settings(
             _of_a_host(self.data_dir), self.env_file, self.project

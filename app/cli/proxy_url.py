@@ -3,15 +3,23 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+import anyio
 import httpx
 
 from app.cli.proxy import Host
-from app.cli.running_service import CONNECT_SECONDS, problem_of, service_address
+from app.cli.running_service import (
+    CONNECT_SECONDS,
+    FIRST_SECONDS,
+    is_near,
+    problem_of,
+    service_address,
+)
 from app.cli.terminal import complain
 from app.mcp.service_store import ServiceStore
 
 # A result of hundreds of megabytes is synced before it is answered.
 _ANSWER_SECONDS = 60.0
+_IDLE_SECONDS = 2.0
 _LIST = "/api/sessions"
 
 
@@ -23,17 +31,29 @@ async def asked_service(
 
     One that does not answer yet is asked again with every result.
     """
-    async with httpx.AsyncClient(
-        base_url=url,
-        headers=headers,
-        timeout=httpx.Timeout(_ANSWER_SECONDS, connect=CONNECT_SECONDS),
-        # Certificates take longer to load than all else, and are for one of the two.
-        verify=url.scheme == "https",
-    ) as client:
-        first = client.build_request("GET", _LIST, params={"limit": 1})
-        if (problem := await problem_of(client, first, takes_headers=False)) is not None:
-            complain(f"{problem} Results are passed on and not stored until it takes them.")
+    async with (
+        httpx.AsyncClient(
+            base_url=url,
+            headers=headers,
+            timeout=httpx.Timeout(_ANSWER_SECONDS, connect=CONNECT_SECONDS),
+            # A service closes a connection that nothing is asked on for five seconds.
+            limits=httpx.Limits(keepalive_expiry=_IDLE_SECONDS),
+            trust_env=not is_near(url),
+            # Certificates take longer to load than all else, and are for one of the two.
+            verify=url.scheme == "https",
+        ) as client,
+        anyio.create_task_group() as group,
+    ):
+        # Nothing waits for it: the host is answered meanwhile.
+        group.start_soon(_tell_problem, client)
         yield ServiceStore(client, session_id, host.options, host.files)
+        group.cancel_scope.cancel()
+
+
+async def _tell_problem(client: httpx.AsyncClient) -> None:
+    first = client.build_request("GET", _LIST, params={"limit": 1}, timeout=FIRST_SECONDS)
+    if (problem := await problem_of(client, first, takes_headers=False)) is not None:
+        complain(f"{problem} Results are passed on and not stored until it takes them.")
 
 
 def base_address(url: str) -> httpx.URL:

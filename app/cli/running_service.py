@@ -7,7 +7,8 @@ from typing import TypeAlias
 import httpx
 import typer
 
-from app.mcp.service_store import detail_of
+from app.config.settings import is_loopback
+from app.mcp.service_store import NoAnswerError, detail_of, object_of, reason_of
 
 Headers: TypeAlias = Sequence[tuple[str, str]]
 
@@ -28,13 +29,20 @@ def service_address(url: str) -> httpx.URL:
     return address
 
 
+def is_near(address: httpx.URL) -> bool:
+    """Tell whether a service is on this machine, to which no proxy of the environment leads."""
+    return is_loopback(address.host)
+
+
 def with_key(headers: Headers = ()) -> httpx.Headers:
     """Return headers with the key of the environment, unless they have an `Authorization`.
 
     It is taken out of the environment: no program that is started from here is to have it.
     """
     sent = httpx.Headers(list(headers))
-    if key := os.environ.pop(_KEY_VARIABLE, None):
+    if key := os.environ.pop(_KEY_VARIABLE, "").strip():
+        if not (key.isascii() and key.isprintable()):
+            raise typer.BadParameter("has characters that no key has", param_hint=_KEY_VARIABLE)
         sent.setdefault("Authorization", f"Bearer {key}")
     return sent
 
@@ -54,7 +62,7 @@ async def problem_of(
     try:
         answer = await client.send(request)
     except httpx.HTTPError as exc:
-        return f"{place} cannot be reached: {str(exc) or type(exc).__name__}"
+        return f"{place} cannot be reached: {reason_of(exc)}"
     if answer.status_code in (401, 403):
         has_key = "authorization" in client.headers
         header = ", or give --header 'Authorization: Bearer pf_…'" if takes_headers else ""
@@ -66,4 +74,8 @@ async def problem_of(
         detail = detail_of(answer)
         said = "" if detail is None else f": {detail}".rstrip(".")
         return f"{place} answered {answer.status_code}{said}. Is it a Pagefault?"
+    try:
+        object_of(answer)
+    except NoAnswerError as exc:
+        return f"{place}: {exc}"
     return None

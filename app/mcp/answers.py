@@ -19,7 +19,7 @@ def with_content(
 ) -> list[bytes | Span] | None:
     """Return a message whose result has other content, as bytes and pieces of the line.
 
-    `None` if the result is no object.
+    `None` if the result is no object, or the rendering has no content.
 
     Everything around the content stays as the server wrote it: the envelope, `_meta`, `isError`,
     and members that nobody here knows.
@@ -33,13 +33,13 @@ def with_content(
     """
     pieces: list[bytes | Span] = [Span(line.whole.start, result.start), b"{"]
     members = list(members_in(line, result))
-    if not members:
+    if not members or "content" not in rendering:
         return None
     for key, value in members:
         name = parsed(line, key)
         is_short = value.end - value.start <= _MOST_KEPT_BYTES
         if name == "content":
-            written: bytes | Span = json_text(rendering.get("content", [])).encode()
+            written: bytes | Span = json_text(rendering["content"]).encode()
         elif is_short or (is_typed and name == "structuredContent"):
             written = value
         elif name == "structuredContent" and name in rendering:

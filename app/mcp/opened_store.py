@@ -13,9 +13,9 @@ from app.mcp.handles import Form, Place, mentions_in
 from app.mcp.lines import Message
 from app.mcp.members import Span
 from app.mcp.store import (
+    MOST_HANDED_BYTES,
     HandedFiles,
     asked_of_us,
-    first_message,
     head_of_result,
     is_changed,
     message_of,
@@ -27,8 +27,6 @@ from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.queries import RenderQuery
 from app.stores.blobs import read_whole
 from app.wiring.memory_services import MemoryServices
-
-_MOST_HANDED_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +68,7 @@ class OpenedStore:
         )
         for mention in mentions:
             resource = found.get(mention.resource_id)
-            if resource is not None and resource.size_bytes <= _MOST_HANDED_BYTES:
+            if resource is not None and resource.size_bytes <= MOST_HANDED_BYTES:
                 mention.replace(await self._handed(resource, mention.form))
         return copy if found else None
 
@@ -131,4 +129,6 @@ async def _body(value: JsonValue) -> AsyncIterator[bytes]:
 
 async def _message(rendered: RenderedBody) -> dict[str, JsonValue]:
     async with aclosing(rendered.chunks()) as chunks:
-        return first_message(b"".join([chunk async for chunk in chunks]))
+        text = b"".join([chunk async for chunk in chunks])
+    message: dict[str, JsonValue] = json.loads(text)["messages"][0]
+    return message

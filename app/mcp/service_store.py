@@ -5,21 +5,22 @@ The proxy itself then loads no stores. A result goes to the service in the piece
 
 import base64
 import json
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from itertools import islice
+from typing import Any, NoReturn, TypeAlias
 
 import anyio.to_thread
 import httpx
 
 from app.mcp.calls import ToolCall
-from app.mcp.handles import Mention, Place, mentions_in
+from app.mcp.handles import Form, Mention, Place, mentions_in
 from app.mcp.lines import Message
 from app.mcp.members import Span
 from app.mcp.store import (
+    MOST_HANDED_BYTES,
     HandedFiles,
     asked_of_us,
-    first_message,
     head_of_result,
     is_changed,
     message_of,
@@ -29,6 +30,10 @@ from app.models.rendering import NO_LIMITS, McpRevision, RenderOptions
 
 _JSON = {"Content-Type": "application/json"}
 _MOST_SAID_CHARS = 1_000
+_MOST_MENTIONS = 100
+# How long nothing is asked of a service that let a request wait: each would wait for it anew.
+_AWAY_SECONDS = 5.0
+_NO_JSON = "the service answered something else than JSON objects. Is it a Pagefault?"
 
 Content: TypeAlias = AsyncIterator[bytes] | bytes
 
@@ -37,51 +42,71 @@ class NoAnswerError(Exception):
     """The service cannot be reached, or refuses what it is asked; the words say which, and why."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class ServiceStore:
-    """Stores calls and results in a service, and has it render them; see `ResultStore`."""
+    """Stores calls and results in a service, and has it render them; see `ResultStore`.
 
-    client: httpx.AsyncClient
-    """Asks the service; carries its address and the key."""
-    session_id: str
-    """The session that all calls of the proxy are part of."""
-    options: RenderOptions
-    """What the host takes."""
-    files: HandedFiles | None = None
-    """Where tools are given files by their paths, if they are."""
+    Args:
+        client: Asks the service; carries its address and the key.
+        session_id: The session that all calls of the proxy are part of.
+        options: What the host takes.
+        files: Where tools are given files by their paths, if they are.
+    """
+
+    def __init__(
+        self,
+        client: httpx.AsyncClient,
+        session_id: str,
+        options: RenderOptions,
+        files: HandedFiles | None = None,
+    ) -> None:
+        self._client = client
+        self._session_id = session_id
+        self._session = f"/api/sessions/{session_id}"
+        self._options = options
+        self._files = files
+        self._away: tuple[float, str] = (0.0, "")
 
     async def run(self, call: ToolCall, revision: McpRevision) -> dict[str, JsonValue]:
         """Run a call of one of our tools; return its result."""
         asked = _written(asked_of_us(call, revision))
-        return first_message(await self._post(f"{self._session}/tool-calls", asked))
+        return _message(await self._post(f"{self._session}/tool-calls", asked))
 
     async def resolve(self, arguments: JsonValue, places: Sequence[Place]) -> JsonValue | None:
         """Return arguments with files in the places of handles; `None` if there are none."""
         copy: JsonValue = json.loads(json_text(arguments))
-        given = [await self._give(each) for each in list(mentions_in(copy, places))]
-        return copy if any(given) else None
+        mentions = list(islice(mentions_in(copy, places), _MOST_MENTIONS))
+        given: dict[tuple[str, Form], str | None] = {}
+        for each in mentions:
+            key = (each.resource_id, each.form)
+            if key not in given:
+                given[key] = await self._handed(each)
+            if (text := given[key]) is not None:
+                each.replace(text)
+        return copy if any(text is not None for text in given.values()) else None
 
-    async def _give(self, mention: Mention) -> bool:
-        """Put a file in the place of its handle; return whether it is one of the session."""
+    async def _handed(self, mention: Mention) -> str | None:
+        """Return what stands for a handle: a file of the session that is not too large."""
         as_path = mention.form == "path"
         asked: dict[str, JsonValue] = {
-            "sessionId": self.session_id,
+            "sessionId": self._session_id,
             "as": "base64" if as_path else mention.form,
             "arguments": f"@blob:{mention.resource_id}",
         }
-        answer = json.loads(await self._post("/api/resolve", _written(asked)))
-        if not answer["resolved"]:
-            return False
-        content: str = answer["arguments"]
-        mention.replace(await self._file(mention.resource_id, content) if as_path else content)
-        return True
-
-    async def _file(self, resource_id: str, content: str) -> str:
-        assert self.files is not None  # noqa: S101 - else no place takes a path
-        about = json.loads(await self._ask("GET", f"/api/resources/blob:{resource_id}"))
-        named = (resource_id, about.get("filename"), about.get("mimeType"))
+        try:
+            about = await self._ask("GET", f"/api/resources/blob:{mention.resource_id}")
+            if about.get("size", 0) > MOST_HANDED_BYTES:
+                return None
+            answer = await self._post("/api/resolve", _written(asked))
+        except NoAnswerError:
+            return None
+        content = answer.get("arguments")
+        if not answer.get("resolved") or not isinstance(content, str):
+            return None
+        if not as_path or self._files is None:
+            return content
+        named = (mention.resource_id, about.get("filename"), about.get("mimeType"))
         data = base64.b64decode(content)
-        return await anyio.to_thread.run_sync(self.files.write, *named, data)
+        return await anyio.to_thread.run_sync(self._files.write, *named, data)
 
     async def note_call(self, call: ToolCall) -> None:
         """Append a call to the session's history, as the message of an assistant."""
@@ -93,19 +118,20 @@ class ServiceStore:
         """Store what a call was answered with; return its id if it is more than a short text."""
 
         async def body() -> AsyncIterator[bytes]:
-            yield head_of_result(call, self.session_id, success=success)
+            yield head_of_result(call, self._session_id, success=success)
             for piece in line.pieces(answer):
                 yield piece
             yield b"}"
 
-        stored = json.loads(await self._post("/api/tool-results", body()))
-        tool_result_id: str = stored["id"]
-        changed = is_changed(stored["sanitized"], self.options, NO_LIMITS)
-        return tool_result_id if changed else None
+        stored = await self._post("/api/tool-results", body())
+        tool_result_id, record = stored.get("id"), stored.get("sanitized")
+        if not isinstance(tool_result_id, str) or not isinstance(record, dict):
+            raise NoAnswerError(_NO_JSON)
+        return tool_result_id if is_changed(record, self._options, NO_LIMITS) else None
 
     async def rendering(self, tool_result_id: str, revision: McpRevision) -> dict[str, JsonValue]:
         """Return a result that has been kept, as a host is to get it."""
-        options = self.options
+        options = self._options
         asked = {
             "target": "mcp",
             "protocolVersion": revision,
@@ -116,13 +142,9 @@ class ServiceStore:
         }
         given = {name: value for name, value in asked.items() if value is not None}
         path = f"/api/tool-results/{tool_result_id}/render"
-        return first_message(await self._ask("GET", path, params=given))
+        return _message(await self._ask("GET", path, params=given))
 
-    @property
-    def _session(self) -> str:
-        return f"/api/sessions/{self.session_id}"
-
-    async def _post(self, path: str, content: Content) -> bytes:
+    async def _post(self, path: str, content: Content) -> dict[str, Any]:
         return await self._ask("POST", path, content=content)
 
     async def _ask(
@@ -132,33 +154,73 @@ class ServiceStore:
         *,
         content: Content | None = None,
         params: Mapping[str, Any] | None = None,
-    ) -> bytes:
-        """Return what the service answers.
+    ) -> dict[str, Any]:
+        """Return the object that the service answers.
 
         Raises:
-            NoAnswerError: It refuses, or cannot be reached.
+            NoAnswerError: It refuses, answers something else, or cannot be reached.
         """
+        until, why = self._away
+        if time.monotonic() < until:
+            raise NoAnswerError(why)
         headers = None if content is None else _JSON
         try:
-            answer = await self.client.request(
+            answer = await self._client.request(
                 method, path, content=content, params=params, headers=headers
             )
         except httpx.HTTPError as exc:
             # Where it is, without what may be secret in an address.
-            place = self.client.base_url.copy_with(userinfo=b"")
-            why = str(exc) or type(exc).__name__
-            raise NoAnswerError(f"{place} cannot be reached: {why}") from exc
+            place = self._client.base_url.copy_with(userinfo=b"")
+            why = f"{place} cannot be reached: {reason_of(exc)}"
+            if isinstance(exc, httpx.TimeoutException):
+                self._away = (time.monotonic() + _AWAY_SECONDS, why)
+            raise NoAnswerError(why) from exc
         if not answer.is_success:
             raise NoAnswerError(detail_of(answer) or f"the service answered {answer.status_code}")
-        return answer.content
+        return object_of(answer)
+
+
+def object_of(answer: httpx.Response) -> dict[str, Any]:
+    """Return the JSON object that an answer is.
+
+    Raises:
+        NoAnswerError: It is something else.
+    """
+    try:
+        value = json.loads(answer.content, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise NoAnswerError(_NO_JSON)
+    return value
+
+
+def reason_of(error: httpx.HTTPError) -> str:
+    """Return why a service did not answer, without what was sent to it."""
+    # That a header cannot be sent is said with its value, which may be the key.
+    said = "" if isinstance(error, httpx.LocalProtocolError) else str(error)
+    return said or type(error).__name__
 
 
 def detail_of(answer: httpx.Response) -> str | None:
-    """Return what a problem says of itself; `None` if it is none."""
+    """Return what a problem says of itself, in a line; `None` if it is none."""
     try:
-        return str(answer.json()["detail"])[:_MOST_SAID_CHARS]
+        detail = str(answer.json()["detail"])[:_MOST_SAID_CHARS]
     except (ValueError, KeyError, TypeError):
         return None
+    return "".join(each if each.isprintable() else " " for each in detail)
+
+
+def _message(rendering: dict[str, Any]) -> dict[str, JsonValue]:
+    messages = rendering.get("messages")
+    first = messages[0] if isinstance(messages, list) and messages else None
+    if not isinstance(first, dict) or not isinstance(first.get("content"), list):
+        raise NoAnswerError(_NO_JSON)
+    return first
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
 
 
 def _written(value: JsonValue) -> bytes:

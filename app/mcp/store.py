@@ -4,7 +4,6 @@ There are two: `app.mcp.opened_store` opens the stores itself, and `app.mcp.serv
 service that runs. Nothing here loads more than either needs.
 """
 
-import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -19,6 +18,9 @@ from app.models.json_value import JsonValue, json_text
 from app.models.rendering import HostLimits, McpRevision, RenderOptions
 from app.rendering.names.file_names import extension_for, safe_file_name
 from app.rendering.texts.cuts import PREVIEW_LIMIT_CHARS
+
+MOST_HANDED_BYTES = 64 * 1024 * 1024
+"""The largest file that a tool is given in the place of a handle."""
 
 
 class ResultStore(Protocol):
@@ -91,7 +93,7 @@ class HandedFiles:
             self._folder.mkdir(parents=True)
             self._is_made = True
         name = safe_file_name(filename) or f"file{extension_for(mime_type) or ''}"
-        path = (self._folder / f"{resource_id[:8]}-{name}").resolve()
+        path = self._folder.resolve() / f"{resource_id[:8]}-{name}"
         # What somebody else has put there under this name is not followed.
         opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         with os.fdopen(opened, "wb") as file:
@@ -158,9 +160,3 @@ def is_changed(record: dict[str, Any], options: RenderOptions, limits: HostLimit
         or len(part.get("text", "")) > (limits.most_text_chars or PREVIEW_LIMIT_CHARS)
         for part in record["parts"]
     )
-
-
-def first_message(rendering: bytes) -> dict[str, JsonValue]:
-    """Return the one message of a rendering."""
-    message: dict[str, JsonValue] = json.loads(rendering)["messages"][0]
-    return message

@@ -6,7 +6,9 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import httpx
@@ -106,7 +108,7 @@ def said(folder: Path) -> str:
 
 @pytest.mark.promise(
     "security.md#memory-and-processor",
-    "A proxy that keeps results in a service takes less than 64 MiB, whatever passes",
+    "A proxy that keeps results in a service takes less than 64 MiB, unless the host is given more",
     kept_by="app/mcp/service_store.py",
     tried="a result of 20 KB, and a line of 100 MiB",
 )
@@ -170,6 +172,58 @@ def test_key_is_that_of_the_environment(tmp_path: Path) -> None:
             "are passed on and not stored until it takes them." in said(tmp_path)
         )
         assert "pf_unknown" not in said(tmp_path)
+
+
+@pytest.mark.parametrize("key", ["pf_secret\tmore", "pf_secr\u00e9t", "pf_\x07"])
+def test_key_that_cannot_be_one_is_refused_and_not_repeated(
+    pagefault: LoadedCommand, key: str
+) -> None:
+    line = ("proxy", "--session", "demo", "--url", "http://127.0.0.1:9", "--", *SERVER)
+    done = pagefault.run(*line, env={"PAGEFAULT_API_KEY": key})
+    assert done.returncode == 2
+    assert "PAGEFAULT_API_KEY: has characters that no key has" in done.stderr
+    assert "pf_" not in done.stdout + done.stderr
+
+
+def test_key_may_have_blanks_around_it(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "served", auth="api-key", log_level="error")
+    with serving(settings) as service:
+        with kept_by(service.base_url, tmp_path, key=f" {service.new_key()}\r\n") as host:
+            host.call(1, "word")
+            assert host.leave() == 0
+        assert said(tmp_path) == ""
+
+
+@pytest.mark.parametrize("answer", [b"<html>", b"[]", b'{"messages": [{"x": NaN}]}', b"{}"])
+def test_what_is_no_pagefault_is_told_and_results_pass(tmp_path: Path, answer: bytes) -> None:
+    class Other(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def do_POST(self) -> None:
+            if length := self.headers["content-length"]:
+                self.rfile.read(int(length))
+            else:
+                while size := int(self.rfile.readline(), 16):
+                    self.rfile.read(size + 2)
+                self.rfile.readline()
+            self.do_GET()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Other) as other:
+        Thread(target=other.serve_forever, daemon=True).start()
+        with kept_by(f"http://127.0.0.1:{other.server_port}", tmp_path) as host:
+            assert host.call(1, "word") == mcp_server.ANSWERS["word"] % 1
+            told = json.loads(host.call(2, "list_media"))["result"]
+            assert host.leave() == 0
+        other.shutdown()
+    assert told["isError"]
+    assert "Is it a Pagefault?" in said(tmp_path)
+    assert "Is it a Pagefault?" in told["content"][0]["text"]
 
 
 def test_server_behind_the_proxy_does_not_get_the_key(service: LiveService, tmp_path: Path) -> None:

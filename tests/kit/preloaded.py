@@ -43,7 +43,8 @@ _PROGRAMS = {"pagefault": "app.cli.main", "mcp_sdk_server": "tests.kit.mcp_sdk_s
 _LOADED_LATER = (
     "app.main",
     *(f"app.cli.{name}" for name in ("ingest", "keys", "pages", "serve", "stores", "tail")),
-    *(f"app.cli.{name}" for name in ("mcp", "mcp_bridge", "proxy", "proxy_service", "proxy_stores")),
+    *(f"app.cli.{name}" for name in ("mcp", "mcp_bridge", "proxy", "proxy_service")),
+    *(f"app.cli.{name}" for name in ("proxy_stores", "proxy_url", "running_service")),
     *("alembic.autogenerate", "alembic.command", "anyio._backends._asyncio"),
 )
 

@@ -82,6 +82,11 @@ class IsAmong(ColumnElement[bool]):
         self.column = column
         self.values = bindparam(name, type_=_Texts())
 
+    def self_group(self, against: object = None) -> "IsAmong":
+        """Return itself: beside other conditions, ` = 1` behind it would hide it from indexes."""
+        del against
+        return self
+
 
 @compiles(IsAmong, "sqlite")
 def _among_json(among: IsAmong, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401
