@@ -103,7 +103,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """Where a proxy keeps results: the session, and a service that runs or stores."""
+    """Where a proxy keeps results: a session, at a service that runs or in stores of its own."""
 
     session: str
     url: str | None
@@ -112,7 +112,7 @@ class _Memory:
     env_file: Path | None
 
     def check(self, others: dict[str, object]) -> None:
-        """Refuse what cannot be, and options that say nothing to a service at `--url`."""
+        """Refuse a wrong session or URL, and options that `--url` does not take."""
         from app.cli.terminal import check_session
 
         check_session(self.session)
@@ -129,11 +129,11 @@ class _Memory:
         for name, given in {**stores, **others}.items():
             if given is not None:
                 raise typer.BadParameter(
-                    "is for a memory in --data-dir: leave it, or --url, out", param_hint=name
+                    "cannot be combined with --url: leave one of them out", param_hint=name
                 )
 
     def options(self) -> dict[str, object]:
-        """Return the options that say so, as any folder may be the current one."""
+        """Return the options to start a proxy with the same memory from any folder."""
         return {
             "--session": self.session,
             "--url": self.url,

@@ -16,9 +16,9 @@ from app.mcp.store import (
     MOST_HANDED_BYTES,
     HandedFiles,
     asked_of_us,
-    head_of_result,
     is_changed,
     message_of,
+    result_body,
 )
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import NO_LIMITS, HostLimits, McpRevision, RenderOptions
@@ -94,15 +94,9 @@ class OpenedStore:
         self, call: ToolCall, line: Message, answer: Span, *, success: bool
     ) -> str | None:
         """Store what a call was answered with; return its id if it is more than a short text."""
-
-        async def body() -> AsyncIterator[bytes]:
-            yield head_of_result(call, self.session_id, success=success)
-            for piece in line.pieces(answer):
-                yield piece
-            yield b"}"
-
+        body = result_body(call, self.session_id, line, answer, success=success)
         ingested = await self.services.tool_results.ingest(
-            self.project_id, body(), idempotency_key=None
+            self.project_id, body, idempotency_key=None
         )
         record = json.loads(ingested.result.sanitized)
         changed = is_changed(record, self.options, self.limits)

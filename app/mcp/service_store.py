@@ -21,9 +21,9 @@ from app.mcp.store import (
     MOST_HANDED_BYTES,
     HandedFiles,
     asked_of_us,
-    head_of_result,
     is_changed,
     message_of,
+    result_body,
 )
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import NO_LIMITS, McpRevision, RenderOptions
@@ -116,14 +116,8 @@ class ServiceStore:
         self, call: ToolCall, line: Message, answer: Span, *, success: bool
     ) -> str | None:
         """Store what a call was answered with; return its id if it is more than a short text."""
-
-        async def body() -> AsyncIterator[bytes]:
-            yield head_of_result(call, self._session_id, success=success)
-            for piece in line.pieces(answer):
-                yield piece
-            yield b"}"
-
-        stored = await self._post("/api/tool-results", body())
+        body = result_body(call, self._session_id, line, answer, success=success)
+        stored = await self._post("/api/tool-results", body)
         tool_result_id, record = stored.get("id"), stored.get("sanitized")
         if not isinstance(tool_result_id, str) or not isinstance(record, dict):
             raise NoAnswerError(_NO_JSON)

@@ -5,7 +5,7 @@ service that runs. Nothing here loads more than either needs.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -131,15 +131,23 @@ def asked_of_us(call: ToolCall, revision: McpRevision) -> dict[str, JsonValue]:
     }
 
 
-def head_of_result(call: ToolCall, session_id: str, *, success: bool) -> bytes:
-    """Return the beginning of the body that stores the result of a call; the result follows."""
+async def result_body(
+    call: ToolCall, session_id: str, line: Message, answer: Span, *, success: bool
+) -> AsyncIterator[bytes]:
+    """Yield the body of the request that stores what a call was answered with.
+
+    The arguments are those of `ResultStore.keep`, and the session.
+    """
     head = {
         "toolName": call.name,
         "toolCallId": call.call_id,
         "sessionId": session_id,
         "success": success,
     }
-    return json_text(head)[:-1].encode("utf-8", "backslashreplace") + b',"result":'
+    yield json_text(head)[:-1].encode("utf-8", "backslashreplace") + b',"result":'
+    for piece in line.pieces(answer):
+        yield piece
+    yield b"}"
 
 
 def is_changed(record: dict[str, Any], options: RenderOptions, limits: HostLimits) -> bool:

@@ -261,17 +261,17 @@ def test_tools_are_given_files_of_the_service(service: LiveService, tmp_path: Pa
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (("--data-dir", "data"), "--data-dir: is for a memory in --data-dir"),
-        (("--project", "p"), "--project: is for a memory in --data-dir"),
-        (("--max-text", "1000"), "--max-text: is for a memory in --data-dir"),
-        (("--max-image-pixels", "100"), "--max-image-pixels: is for a memory in --data-dir"),
-        (("--listen", "8010"), "--listen: is for a memory in --data-dir"),
+        (("--data-dir", "data"), "--data-dir: cannot be combined with --url"),
+        (("--project", "p"), "--project: cannot be combined with --url"),
+        (("--max-text", "1000"), "--max-text: cannot be combined with --url"),
+        (("--max-image-pixels", "100"), "--max-image-pixels: cannot be combined with --url"),
+        (("--listen", "8010"), "--listen: cannot be combined with --url"),
         (("--url", "ftp://somewhere"), "--url: has to be as in http://127.0.0.1:8000"),
         (("--session", "no/such"), "--session: is not the id of a session"),
     ],
     ids=lambda each: each[0] if isinstance(each, tuple) else "",
 )
-def test_option_that_says_nothing_to_a_service_is_refused(
+def test_option_that_a_service_cannot_take_is_refused(
     pagefault: LoadedCommand, options: tuple[str, ...], complaint: str
 ) -> None:
     line = ("proxy", "--session", "demo", "--url", "http://127.0.0.1:9", *options, "--", *SERVER)
