@@ -27,9 +27,9 @@ _LIST = "/api/sessions"
 async def asked_service(
     url: httpx.URL, headers: httpx.Headers, session_id: str, host: Host
 ) -> AsyncGenerator[ServiceStore, None]:
-    """Ask a service for whatever is kept and shown, for the length of the block.
+    """Open a client of a service that stores and renders results, for the length of the block.
 
-    One that does not answer yet is asked again with every result.
+    Whether the service answers is found out beside, and told; every result is tried anew.
     """
     async with (
         httpx.AsyncClient(

@@ -1,4 +1,4 @@
-"""A service that runs, as a command is told where it is: its address, its key, and a first word."""
+"""The running service that `--url` names: its address, the key for it, and whether it answers."""
 
 import os
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def service_address(url: str) -> httpx.URL:
 
 
 def is_near(address: httpx.URL) -> bool:
-    """Tell whether a service is on this machine, to which no proxy of the environment leads."""
+    """Tell whether a service is on this machine, where `HTTP_PROXY` is not to be asked for it."""
     return is_loopback(address.host)
 
 
