@@ -8,7 +8,8 @@ import httpx
 import typer
 
 from app.config.settings import is_loopback
-from app.mcp.service_store import NoAnswerError, detail_of, object_of, reason_of
+from app.mcp.service_store import detail_of, object_of, reason_of
+from app.mcp.store import NoAnswerError
 
 Headers: TypeAlias = Sequence[tuple[str, str]]
 

@@ -3,11 +3,15 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from app.mcp.calls import parsed
-from app.mcp.lines import Line, Message
+from app.mcp.lines import Excerpt, Line, Message
 from app.mcp.members import MemberScanner, Span
 from app.models.json_value import JsonValue, json_text
+
+Piece: TypeAlias = bytes | Span | Excerpt
+"""Of a message that is sent: bytes, a piece of the line that came, or a piece of another."""
 
 _INTERNAL_ERROR = -32603
 _MOST_KEPT_BYTES = 1024 * 1024
@@ -15,8 +19,8 @@ _MOST_KEPT_BYTES = 1024 * 1024
 
 
 def with_content(
-    line: Message, result: Span, rendering: dict[str, JsonValue], *, is_typed: bool
-) -> list[bytes | Span] | None:
+    line: Message, result: Span, rendering: Excerpt, *, is_typed: bool
+) -> list[Piece] | None:
     """Return a message whose result has other content, as bytes and pieces of the line.
 
     `None` if the result is no object, or the rendering has no content.
@@ -31,28 +35,26 @@ def with_content(
         is_typed: Whether the tool promises a schema of `structuredContent`, which then stays as
             it is, whatever its length.
     """
-    pieces: list[bytes | Span] = [Span(line.whole.start, result.start), b"{"]
+    pieces: list[Piece] = [Span(line.whole.start, result.start), b"{"]
     members = list(members_in(line, result))
-    if not members or "content" not in rendering:
+    if not members or "content" not in rendering.members:
         return None
     for key, value in members:
         name = parsed(line, key)
         is_short = value.end - value.start <= _MOST_KEPT_BYTES
         if name == "content":
-            written: bytes | Span = json_text(rendering["content"]).encode()
+            written: Piece = Excerpt(rendering.line, rendering.members[name])
         elif is_short or (is_typed and name == "structuredContent"):
             written = value
-        elif name == "structuredContent" and name in rendering:
-            written = json_text(rendering[name]).encode()
+        elif name == "structuredContent" and name in rendering.members:
+            written = Excerpt(rendering.line, rendering.members[name])
         else:
             continue
         pieces += [b"," if len(pieces) > 2 else b"", key, b":", written]
     return [*pieces, b"}", Span(result.end, line.whole.end)]
 
 
-def with_tools(
-    line: Message, result: Span, tools: Sequence[JsonValue]
-) -> list[bytes | Span] | None:
+def with_tools(line: Message, result: Span, tools: Sequence[JsonValue]) -> list[Piece] | None:
     """Return a list of tools with more of them at its end; `None` if the list goes on, or is none.
 
     Args:
@@ -97,7 +99,7 @@ def deferral(line: Message, result: Span) -> Deferral | None:
     return Deferral(task_id) if isinstance(task_id, str) else None
 
 
-def with_arguments(line: Message, arguments: JsonValue) -> list[bytes | Span]:
+def with_arguments(line: Message, arguments: JsonValue) -> list[Piece]:
     """Return the call of a tool with other arguments."""
     params = line.members["params"]
     places = {parsed(line, key): value for key, value in members_in(line, params)}
@@ -106,12 +108,12 @@ def with_arguments(line: Message, arguments: JsonValue) -> list[bytes | Span]:
     return [Span(line.whole.start, held.start), written, Span(held.end, line.whole.end)]
 
 
-def with_items(line: Line, items: Sequence[list[bytes | Span] | None]) -> list[bytes | Span]:
+def with_items(line: Line, items: Sequence[list[Piece] | None]) -> list[Piece]:
     """Return a batch that has other items, those that are `None` as they came.
 
     An item that is an empty list is left out.
     """
-    pieces: list[bytes | Span] = [b"["]
+    pieces: list[Piece] = [b"["]
     for came, item in zip(line.batch, items, strict=True):
         written = [came.whole] if item is None else item
         if written:
@@ -125,13 +127,25 @@ def failure(request_id: object, said: str) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": request_id, "error": error}).encode() + b"\n"
 
 
-def written_pieces(line: Line, pieces: Iterable[bytes | Span]) -> Iterator[bytes]:
+def result_of(request_id: object, result: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the line that answers a request.
+
+    Args:
+        request_id: The id of the request.
+        result: The result as JSON, in pieces.
+    """
+    yield b'{"jsonrpc":"2.0","id":' + json.dumps(request_id).encode() + b',"result":'
+    yield from result
+    yield b"}\n"
+
+
+def written_pieces(line: Line, pieces: Iterable[Piece]) -> Iterator[bytes]:
     """Yield a line that is made of bytes and pieces of one."""
     for piece in pieces:
-        if isinstance(piece, Span):
-            yield from line.pieces(piece)
-        else:
+        if isinstance(piece, bytes):
             yield piece
+        else:
+            yield from piece.pieces() if isinstance(piece, Excerpt) else line.pieces(piece)
 
 
 def members_in(line: Message, held: Span) -> Iterator[tuple[Span, Span]]:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, aclosing, suppress
 from dataclasses import dataclass, field
 
 from app.mcp.calls import is_id, parsed
-from app.mcp.lines import BatchItem, Line, read_lines
+from app.mcp.lines import Excerpt, Line, read_lines
 from app.mcp.members import Span
 
 _LONGEST_FIELD_BYTES = 8192
@@ -24,7 +24,7 @@ class ServerEvent:
     name: str = "message"
     event_id: str | None = None
     retry_seconds: float | None = None
-    data: list[BatchItem] = field(default_factory=list)
+    data: list[Excerpt] = field(default_factory=list)
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the data as one line of JSON, in pieces that fit into memory."""
@@ -82,7 +82,7 @@ def _read_field(event: ServerEvent, line: Line) -> None:
         if line.size_bytes <= _LONGEST_BLANK and not line.read()[len(_DATA) :].strip():
             # The first event of a stream may be one that has nothing but an id.
             return
-        event.data.append(BatchItem(line, Span(len(_DATA), line.size_bytes - 1)))
+        event.data.append(Excerpt(line, Span(len(_DATA), line.size_bytes - 1)))
         return
     name, _, value = line.read(Span(0, _LONGEST_FIELD_BYTES)).partition(b":")
     said = value.strip().decode("utf-8", "replace")

@@ -72,11 +72,11 @@ class Line:
         return _named_members(self, self._scanner, 0)
 
     @cached_property
-    def batch(self) -> Sequence["BatchItem"]:
+    def batch(self) -> Sequence["Excerpt"]:
         """The messages on the line, if it is a batch of them; else none."""
         if not self._scanner.is_whole_list:
             return ()
-        items = [BatchItem(self, span) for span in self._scanner.items]
+        items = [Excerpt(self, span) for span in self._scanner.items]
         return [item for item in items if item.members] and items
 
     @property
@@ -97,12 +97,14 @@ class Line:
             yield self.read(Span(at, min(end, at + _PIECE_BYTES)))
 
 
-class BatchItem:
-    """A message in a batch. What is said of where things are is said of the line.
+class Excerpt:
+    """A piece of a line that is JSON: a message of a batch, or a value.
+
+    What is said of where things are is said of the line.
 
     Args:
-        line: The line of the batch.
-        whole: Where on it the message is.
+        line: The line.
+        whole: Where on it the piece is.
     """
 
     def __init__(self, line: Line, whole: Span) -> None:
@@ -111,22 +113,36 @@ class BatchItem:
 
     @cached_property
     def members(self) -> dict[str, Span]:
-        """Where the value of each member of the object is; empty if the item is not one object."""
+        """Where the value of each member of the object is; empty if it is not one object."""
+        return _named_members(self, self._scanned(), self.whole.start)
+
+    @property
+    def items(self) -> Sequence["Excerpt"]:
+        """The items of the list; empty if it is not one list."""
+        scanner = self._scanned()
+        start = self.whole.start
+        found = scanner.items if scanner.is_whole_list else ()
+        items = [Excerpt(self.line, Span(start + each.start, start + each.end)) for each in found]
+        # Nothing stands between the brackets of an empty list.
+        is_empty = len(items) == 1 and not any(map(bytes.strip, items[0].pieces()))
+        return [] if is_empty else items
+
+    def _scanned(self) -> MemberScanner:
         scanner = MemberScanner()
         for piece in self.pieces():
             scanner.feed(piece)
-        return _named_members(self, scanner, self.whole.start)
+        return scanner
 
     def read(self, span: Span | None = None) -> bytes:
-        """Return a piece of the line, or all of the message."""
+        """Return a piece of the line, or all of this one."""
         return self.line.read(span or self.whole)
 
     def pieces(self, span: Span | None = None) -> Iterator[bytes]:
-        """Yield a piece of the line, or all of the message, in pieces that fit into memory."""
+        """Yield a piece of the line, or all of this one, in pieces that fit into memory."""
         return self.line.pieces(span or self.whole)
 
 
-Message: TypeAlias = Line | BatchItem
+Message: TypeAlias = Line | Excerpt
 
 
 def _named_members(message: Message, scanner: MemberScanner, offset: int) -> dict[str, Span]:
@@ -163,6 +179,19 @@ async def read_lines(pieces: AsyncIterator[bytes]) -> AsyncGenerator[Line, None]
             yield taken
     finally:
         line.close()
+
+
+async def read_text(pieces: AsyncIterator[bytes]) -> Line:
+    """Return one JSON text, however many lines it has, as one; whoever takes it closes it."""
+    line = Line()
+    try:
+        async for piece in pieces:
+            # Between the tokens of JSON a line end is a blank, and within them there is none.
+            await _add(line, piece.replace(b"\n", b" ").replace(b"\r", b" "))
+    except BaseException:
+        line.close()
+        raise
+    return line
 
 
 async def _add(line: Line, piece: bytes) -> None:

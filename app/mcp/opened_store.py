@@ -10,7 +10,7 @@ import anyio.to_thread
 
 from app.mcp.calls import ToolCall
 from app.mcp.handles import Form, Place, mentions_in
-from app.mcp.lines import Message
+from app.mcp.lines import Excerpt, Message
 from app.mcp.members import Span
 from app.mcp.store import (
     MOST_HANDED_BYTES,
@@ -18,6 +18,7 @@ from app.mcp.store import (
     asked_of_us,
     is_changed,
     message_of,
+    rendered_message,
     result_body,
 )
 from app.models.json_value import JsonValue, json_text
@@ -46,7 +47,7 @@ class OpenedStore:
     files: HandedFiles | None = None
     """Where tools are given files by their paths, if they are."""
 
-    async def run(self, call: ToolCall, revision: McpRevision) -> dict[str, JsonValue]:
+    async def run(self, call: ToolCall, revision: McpRevision) -> Excerpt:
         """Run a call of one of our tools; return its result."""
         # What reads a long text in pieces would otherwise give previews of them.
         limits = replace(self.limits, most_text_chars=None)
@@ -102,13 +103,13 @@ class OpenedStore:
         changed = is_changed(record, self.options, self.limits)
         return ingested.result.tool_result_id if changed else None
 
-    async def rendering(self, tool_result_id: str, revision: McpRevision) -> dict[str, JsonValue]:
-        """Return a result that has been kept, as a host is to get it."""
+    async def rendering(self, tool_result_id: str, revision: McpRevision) -> Excerpt | None:
+        """Return a result that has been kept, as a host is to get it; `None` if it is gone."""
         stored = await self.services.records.read(
             self.project_id, lambda unit: unit.tool_results.find(tool_result_id)
         )
         if stored is None or stored.seq is None:
-            return {}
+            return None
         options = replace(self.options, protocol_version=revision)
         query = RenderQuery("mcp", options, self.limits, is_counted=False)
         body = await self.services.renders.answer(
@@ -121,8 +122,6 @@ async def _body(value: JsonValue) -> AsyncIterator[bytes]:
     yield json_text(value).encode("utf-8", "backslashreplace")
 
 
-async def _message(rendered: RenderedBody) -> dict[str, JsonValue]:
+async def _message(rendered: RenderedBody) -> Excerpt:
     async with aclosing(rendered.chunks()) as chunks:
-        text = b"".join([chunk async for chunk in chunks])
-    message: dict[str, JsonValue] = json.loads(text)["messages"][0]
-    return message
+        return await rendered_message(chunks)

@@ -14,7 +14,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, ExitStack
 from types import MappingProxyType
 from typing import Generic, TypeVar
 
@@ -23,7 +23,9 @@ import anyio.abc
 
 from app.errors import ServiceError, StoreUnavailableError
 from app.mcp.answers import (
+    Piece,
     deferral,
+    result_of,
     with_arguments,
     with_content,
     with_items,
@@ -33,7 +35,6 @@ from app.mcp.answers import (
 from app.mcp.calls import Answered, PassingRequests, ToolCall
 from app.mcp.connections import Write
 from app.mcp.lines import Line, Message, read_lines
-from app.mcp.members import Span
 from app.mcp.store import ResultStore
 from app.models.json_value import JsonValue, json_text
 from app.models.tool import ToolDefinition
@@ -123,9 +124,7 @@ class Proxy:
                     for piece in _written(line, changed):
                         await self._write_to_server(piece)
 
-    async def _asked(
-        self, message: Message, group: anyio.abc.TaskGroup
-    ) -> list[bytes | Span] | None:
+    async def _asked(self, message: Message, group: anyio.abc.TaskGroup) -> list[Piece] | None:
         """Take a message of the host; return what the server gets, `None` for itself."""
         call = self._requests.note(message)
         if call is None:
@@ -146,22 +145,28 @@ class Proxy:
                     await self._answers.acquire()
                     group.start_soon(self._answer, answered, line)
                     continue
-                with line:
-                    await self._pass_on(_written(line, await self._told(answered, line)))
+                await self._tell(answered, line)
+
+    async def _tell(self, answered: Sequence[Answered | None], line: Line) -> None:
+        """Pass on the messages on a line, those that the host gets something else for changed."""
+        with ExitStack() as held:
+            held.enter_context(line)
+            changed = await self._told(answered, line, held)
+            await self._pass_on(_written(line, changed))
 
     async def _told(
-        self, answered: Sequence[Answered | None], line: Line
-    ) -> list[list[bytes | Span] | None]:
+        self, answered: Sequence[Answered | None], line: Line, held: ExitStack
+    ) -> list[list[Piece] | None]:
         """Return what the host gets of the messages on a line, `None` for each that stays."""
-        changed: list[list[bytes | Span] | None] = []
+        changed: list[list[Piece] | None] = []
         for message, asked in zip(line.messages, answered, strict=True):
             if isinstance(asked, ToolCall):
-                changed.append(await self._shown(asked, message))
+                changed.append(await self._shown(asked, message, held))
             else:
                 changed.append(None if asked is None else await self._listed(message))
         return changed
 
-    async def _listed(self, line: Message) -> list[bytes | Span] | None:
+    async def _listed(self, line: Message) -> list[Piece] | None:
         """Return a list of the server's tools with ours at its end; `None` without a store."""
         store = await self._store.get()
         ours = {
@@ -178,7 +183,7 @@ class Proxy:
         ]
         return with_tools(line, line.members["result"], written)
 
-    async def _given(self, call: ToolCall, line: Message) -> list[bytes | Span] | None:
+    async def _given(self, call: ToolCall, line: Message) -> list[Piece] | None:
         """Return a call with files in the places of handles; `None` if it has none of them."""
         places = self._requests.places.get(call.name)
         if not places or "@blob:" not in json_text(call.arguments):
@@ -201,10 +206,14 @@ class Proxy:
                 raise StoreUnavailableError("memory")
             result = await store.run(call, self._requests.revision)
         except Exception as exc:  # noqa: BLE001 - the model is told
-            text: JsonValue = {"type": "text", "text": f"The memory did not answer: {_reason(exc)}"}
-            result = {"content": [text], "isError": True}
-        answer: JsonValue = {"jsonrpc": "2.0", "id": call.request_id, "result": result}
-        await self._pass_on(iter([json_text(answer).encode("utf-8", "backslashreplace") + b"\n"]))
+            said = f"The memory did not answer: {_reason(exc)}"
+            text: JsonValue = {"type": "text", "text": said}
+            failed = json_text({"content": [text], "isError": True})
+            told = failed.encode("utf-8", "backslashreplace")
+            await self._pass_on(result_of(call.request_id, [told]))
+        else:
+            with result.line:
+                await self._pass_on(result_of(call.request_id, result.pieces()))
 
     async def _note(self, call: ToolCall, noted: anyio.Event) -> None:
         try:
@@ -218,12 +227,11 @@ class Proxy:
 
     async def _answer(self, answered: Sequence[Answered | None], line: Line) -> None:
         try:
-            with line:
-                await self._pass_on(_written(line, await self._told(answered, line)))
+            await self._tell(answered, line)
         finally:
             self._answers.release()
 
-    async def _shown(self, call: ToolCall, line: Message) -> list[bytes | Span] | None:
+    async def _shown(self, call: ToolCall, line: Message, held: ExitStack) -> list[Piece] | None:
         """Store an answer; return what the host gets in its place, or `None` for itself."""
         noted = self._noted.pop(call.call_id, None)
         if noted is not None:
@@ -236,19 +244,25 @@ class Proxy:
         store = await self._store.get()
         if store is None:
             return None
+        kept: str | None = None
         try:
             if result is None:
                 await store.keep(call, line, line.members["error"], success=False)
                 return None
             kept = await store.keep(call, line, result, success=True)
-            if kept is None:
+            revision = self._requests.revision
+            rendering = None if kept is None else await store.rendering(kept, revision)
+            if rendering is None:
                 return None
-            rendering = await store.rendering(kept, self._requests.revision)
+            held.enter_context(rendering.line)
             return with_content(
                 line, result, rendering, is_typed=call.name in self._requests.typed_tools
             )
         except Exception as exc:  # noqa: BLE001 - a host gets its result, whatever fails here
-            self._warn(f"a result of {call.name} is passed on and not stored: {_reason(exc)}")
+            done = (
+                "passed on and not stored" if kept is None else "stored, and passed on as it came"
+            )
+            self._warn(f"a result of {call.name} is {done}: {_reason(exc)}")
             return None
 
     async def _pass_on(self, pieces: Iterator[bytes]) -> None:
@@ -257,7 +271,7 @@ class Proxy:
                 await self._write_to_host(piece)
 
 
-def _written(line: Line, changed: Sequence[list[bytes | Span] | None]) -> Iterator[bytes]:
+def _written(line: Line, changed: Sequence[list[Piece] | None]) -> Iterator[bytes]:
     """Yield a line with what has been changed of the messages on it; nothing if none is left."""
     if all(each is None for each in changed):
         return line.pieces()

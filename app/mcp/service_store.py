@@ -7,6 +7,7 @@ import base64
 import json
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from itertools import islice
 from typing import Any, NoReturn, TypeAlias
 
@@ -15,14 +16,17 @@ import httpx
 
 from app.mcp.calls import ToolCall
 from app.mcp.handles import Form, Mention, Place, mentions_in
-from app.mcp.lines import Message
+from app.mcp.lines import Excerpt, Message
 from app.mcp.members import Span
 from app.mcp.store import (
     MOST_HANDED_BYTES,
+    NO_JSON,
     HandedFiles,
+    NoAnswerError,
     asked_of_us,
     is_changed,
     message_of,
+    rendered_message,
     result_body,
 )
 from app.models.json_value import JsonValue, json_text
@@ -33,13 +37,8 @@ _MOST_SAID_CHARS = 1_000
 _MOST_MENTIONS = 100
 # How long nothing is asked of a service that let a request wait: each would wait for it anew.
 _AWAY_SECONDS = 5.0
-_NO_JSON = "the service answered something else than JSON objects. Is it a Pagefault?"
 
 Content: TypeAlias = AsyncIterator[bytes] | bytes
-
-
-class NoAnswerError(Exception):
-    """The service cannot be reached, or refuses what it is asked; the words say which, and why."""
 
 
 class ServiceStore:
@@ -66,10 +65,10 @@ class ServiceStore:
         self._files = files
         self._away: tuple[float, str] = (0.0, "")
 
-    async def run(self, call: ToolCall, revision: McpRevision) -> dict[str, JsonValue]:
+    async def run(self, call: ToolCall, revision: McpRevision) -> Excerpt:
         """Run a call of one of our tools; return its result."""
         asked = _written(asked_of_us(call, revision))
-        return _message(await self._post(f"{self._session}/tool-calls", asked))
+        return await self._message("POST", f"{self._session}/tool-calls", content=asked)
 
     async def resolve(self, arguments: JsonValue, places: Sequence[Place]) -> JsonValue | None:
         """Return arguments with files in the places of handles; `None` if there are none."""
@@ -120,11 +119,11 @@ class ServiceStore:
         stored = await self._post("/api/tool-results", body)
         tool_result_id, record = stored.get("id"), stored.get("sanitized")
         if not isinstance(tool_result_id, str) or not isinstance(record, dict):
-            raise NoAnswerError(_NO_JSON)
+            raise NoAnswerError(NO_JSON)
         return tool_result_id if is_changed(record, self._options, NO_LIMITS) else None
 
-    async def rendering(self, tool_result_id: str, revision: McpRevision) -> dict[str, JsonValue]:
-        """Return a result that has been kept, as a host is to get it."""
+    async def rendering(self, tool_result_id: str, revision: McpRevision) -> Excerpt | None:
+        """Return a result that has been kept, as a host is to get it; `None` if it is gone."""
         options = self._options
         asked = {
             "target": "mcp",
@@ -136,20 +135,41 @@ class ServiceStore:
         }
         given = {name: value for name, value in asked.items() if value is not None}
         path = f"/api/tool-results/{tool_result_id}/render"
-        return _message(await self._ask("GET", path, params=given))
+        return await self._message("GET", path, params=given)
 
     async def _post(self, path: str, content: Content) -> dict[str, Any]:
         return await self._ask("POST", path, content=content)
 
     async def _ask(
+        self, method: str, path: str, *, content: Content | None = None
+    ) -> dict[str, Any]:
+        """Return the object that the service answers; see `_answer` for what it raises."""
+        async with self._answer(method, path, content=content) as answer:
+            await answer.aread()
+            return object_of(answer)
+
+    async def _message(
         self,
         method: str,
         path: str,
         *,
         content: Content | None = None,
         params: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        """Return the object that the service answers.
+    ) -> Excerpt:
+        """Return the message of a rendering; see `_answer` for what it raises."""
+        async with self._answer(method, path, content=content, params=params) as answer:
+            return await rendered_message(answer.aiter_bytes())
+
+    @asynccontextmanager
+    async def _answer(
+        self,
+        method: str,
+        path: str,
+        *,
+        content: Content | None = None,
+        params: Mapping[str, Any] | None = None,
+    ) -> AsyncIterator[httpx.Response]:
+        """Ask the service, for as long as its answer is read.
 
         Raises:
             NoAnswerError: It refuses, answers something else, or cannot be reached.
@@ -158,10 +178,14 @@ class ServiceStore:
         if time.monotonic() < until:
             raise NoAnswerError(why)
         headers = None if content is None else _JSON
+        asked = self._client.stream(method, path, content=content, params=params, headers=headers)
         try:
-            answer = await self._client.request(
-                method, path, content=content, params=params, headers=headers
-            )
+            async with asked as answer:
+                if not answer.is_success:
+                    await answer.aread()
+                    said = detail_of(answer) or f"the service answered {answer.status_code}"
+                    raise NoAnswerError(said)
+                yield answer
         except httpx.HTTPError as exc:
             # Where it is, without what may be secret in an address.
             place = self._client.base_url.copy_with(userinfo=b"")
@@ -169,9 +193,6 @@ class ServiceStore:
             if isinstance(exc, httpx.TimeoutException):
                 self._away = (time.monotonic() + _AWAY_SECONDS, why)
             raise NoAnswerError(why) from exc
-        if not answer.is_success:
-            raise NoAnswerError(detail_of(answer) or f"the service answered {answer.status_code}")
-        return object_of(answer)
 
 
 def object_of(answer: httpx.Response) -> dict[str, Any]:
@@ -185,7 +206,7 @@ def object_of(answer: httpx.Response) -> dict[str, Any]:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise NoAnswerError(_NO_JSON)
+        raise NoAnswerError(NO_JSON)
     return value
 
 
@@ -203,14 +224,6 @@ def detail_of(answer: httpx.Response) -> str | None:
     except (ValueError, KeyError, TypeError):
         return None
     return "".join(each if each.isprintable() else " " for each in detail)
-
-
-def _message(rendering: dict[str, Any]) -> dict[str, JsonValue]:
-    messages = rendering.get("messages")
-    first = messages[0] if isinstance(messages, list) and messages else None
-    if not isinstance(first, dict) or not isinstance(first.get("content"), list):
-        raise NoAnswerError(_NO_JSON)
-    return first
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -7,12 +7,13 @@ service that runs. Nothing here loads more than either needs.
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
-from app.mcp.calls import ToolCall
+from app.mcp.calls import ToolCall, parsed
 from app.mcp.handles import Place
-from app.mcp.lines import Message
+from app.mcp.lines import Excerpt, Line, Message, read_text
 from app.mcp.members import Span
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import HostLimits, McpRevision, RenderOptions
@@ -23,11 +24,18 @@ MOST_HANDED_BYTES = 64 * 1024 * 1024
 """The largest file that a tool is given in the place of a handle."""
 
 
+NO_JSON = "the service answered something else than JSON objects. Is it a Pagefault?"
+
+
+class NoAnswerError(Exception):
+    """A service cannot be reached, or refuses what it is asked; the words say which, and why."""
+
+
 class ResultStore(Protocol):
     """Stores calls and their results in a session, and renders them for hosts."""
 
-    async def run(self, call: ToolCall, revision: McpRevision) -> dict[str, JsonValue]:
-        """Run a call of one of our tools; return its result.
+    async def run(self, call: ToolCall, revision: McpRevision) -> Excerpt:
+        """Run a call of one of our tools; return its result. Whoever takes it closes its line.
 
         Raises:
             ServiceError, NoAnswerError: It cannot be run.
@@ -65,8 +73,10 @@ class ResultStore(Protocol):
             ServiceError, NoAnswerError: It cannot be stored, or read; nothing of it is stored.
         """
 
-    async def rendering(self, tool_result_id: str, revision: McpRevision) -> dict[str, JsonValue]:
-        """Return a result that has been kept, as a host is to get it.
+    async def rendering(self, tool_result_id: str, revision: McpRevision) -> Excerpt | None:
+        """Return a result that has been kept, as a host is to get it; `None` if it is gone.
+
+        Whoever takes it closes its line.
 
         Raises:
             ServiceError, NoAnswerError: It cannot be rendered.
@@ -148,6 +158,35 @@ async def result_body(
     for piece in line.pieces(answer):
         yield piece
     yield b"}"
+
+
+async def rendered_message(rendering: AsyncIterator[bytes]) -> Excerpt:
+    """Return the message of a rendering, unparsed; whoever takes it closes its line.
+
+    Args:
+        rendering: The rendering, in pieces.
+
+    Raises:
+        NoAnswerError: There is no message, or its content is no list.
+    """
+    text = await read_text(rendering)
+    message = _first_message(text)
+    if message is None:
+        text.close()
+        raise NoAnswerError(NO_JSON)
+    return message
+
+
+def _first_message(text: Line) -> Excerpt | None:
+    listed = text.members.get("messages")
+    messages = () if listed is None else Excerpt(text, listed).items
+    content = messages[0].members.get("content") if messages else None
+    # A short one costs little to look at as a whole.
+    is_json = text.is_long or parsed(text, text.whole) is not None
+    is_list = content is not None and any(
+        piece.lstrip()[:1] == b"[" for piece in islice(text.pieces(content), 1)
+    )
+    return messages[0] if is_json and is_list else None
 
 
 def is_changed(record: dict[str, Any], options: RenderOptions, limits: HostLimits) -> bool:

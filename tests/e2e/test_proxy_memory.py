@@ -3,11 +3,13 @@
 import json
 import re
 import sys
+from base64 import b64decode
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.test_proxy import Conversation, history, talking
+from tests.kit.media import wav
 from tests.kit.process import COMMAND
 
 pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(300)]
@@ -18,6 +20,8 @@ LARGE_BYTES = 75 * MIB
 # Measured: 82 MiB after a small result, 88 MiB after one of 300 MB.
 MOST_BYTES = 100 * MIB
 MOST_GROWTH_BYTES = 12 * MIB
+SOUND_SECONDS = 100
+"""Of a sound of 20 MB, which a host is given whole."""
 SERVER = [sys.executable, "-m", "tests.kit.mcp_server"]
 
 
@@ -29,11 +33,18 @@ def peak_bytes(host: Conversation) -> int:
     return int(found[1]) * 1024
 
 
+def sound_in(answer: bytes) -> bytes:
+    """The sound that a host is given by an answer."""
+    content = json.loads(answer)["result"]["content"]
+    (sound,) = [each for each in content if each["type"] == "audio"]
+    return b64decode(sound["data"])
+
+
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A result of any size that is mostly a medium passes a proxy in constant memory",
     kept_by="app/mcp/lines.py",
-    tried="a line of 100 MiB: below 12 MiB more, and 100 MiB for the whole process",
+    tried="a line of 100 MiB, and a sound of 20 MB that the host is given: below 12 MiB more",
 )
 def test_large_medium_is_stored_and_rendered_in_constant_memory(tmp_path: Path) -> None:
     data = tmp_path / "data"
@@ -44,11 +55,13 @@ def test_large_medium_is_stored_and_rendered_in_constant_memory(tmp_path: Path) 
         host.call(2, "long", characters=20_000)
         before = peak_bytes(host)
         answer = json.loads(host.call(3, "large", bytes=LARGE_BYTES))
+        whole = sound_in(host.call(4, "sound", seconds=SOUND_SECONDS))
         after = peak_bytes(host)
         assert host.leave() == 0, (tmp_path / "stderr").read_text()
     print(f"{before // MIB} MiB, then {after // MIB} MiB")  # noqa: T201 - the measure
     content = answer["result"]["content"]
-    *_, entry = history(data)
+    assert whole == wav(SOUND_SECONDS, 100_000)
+    *_, entry, _, _ = history(data)
     (resource,) = entry["sanitized"]["resources"]
     assert resource["size"] == LARGE_BYTES
     # It is damaged, so that no model is shown it.

@@ -4,11 +4,12 @@ import json
 import re
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -16,10 +17,10 @@ import pytest
 
 from app.config.settings import Settings
 from tests.e2e.test_proxy import HANDLE, SERVER, Conversation, history, proxied, talking
-from tests.e2e.test_proxy_memory import LARGE_BYTES, MIB, peak_bytes
+from tests.e2e.test_proxy_memory import LARGE_BYTES, MIB, SOUND_SECONDS, peak_bytes, sound_in
 from tests.kit import mcp_server
 from tests.kit.loaded_command import LoadedCommand
-from tests.kit.media import b64
+from tests.kit.media import b64, wav
 from tests.kit.process import COMMAND, PagefaultProcess, environment, program
 from tests.kit.servers import LiveService, serving
 
@@ -50,6 +51,8 @@ def kept_by(url: str, folder: Path, *given: str, key: str | None = None) -> Iter
 CALLS: list[tuple[str, Json]] = [
     *((name, {}) for name in mcp_server.ANSWERS if name != "later"),
     ("picture", {}),
+    ("sound", {"seconds": 1}),
+    ("sound", {"seconds": 10}),
     ("long", {"characters": 5_000}),
     ("long", {"characters": 3_000_000}),
     ("upload", {"image": HANDLE, "note": HANDLE, "file_path": HANDLE}),
@@ -108,9 +111,9 @@ def said(folder: Path) -> str:
 
 @pytest.mark.promise(
     "security.md#memory-and-processor",
-    "A proxy that keeps results in a service takes less than 64 MiB, unless the host is given more",
+    "A proxy that keeps results in a service takes less than 64 MiB",
     kept_by="app/mcp/service_store.py",
-    tried="a result of 20 KB, and a line of 100 MiB",
+    tried="a result of 20 KB, a line of 100 MiB, and a sound of 20 MB that the host is given twice",
 )
 def test_large_medium_is_kept_by_a_service_within_64_mib(
     service: LiveService, tmp_path: Path
@@ -122,14 +125,22 @@ def test_large_medium_is_kept_by_a_service_within_64_mib(
         host.call(2, "long", characters=20_000)
         before = peak_bytes(host)
         content = json.loads(host.call(3, "large", bytes=LARGE_BYTES))["result"]["content"]
+        whole = sound_in(host.call(4, "sound", seconds=SOUND_SECONDS))
+        session = httpx.get(f"{service.base_url}/api/sessions/demo/messages").json()
+        kept = [each for entry in session["items"] for each in _resources(entry)]
+        viewed = sound_in(host.call(5, "view_media", ref=f"@{kept[-1]['uri']}"))
         after = peak_bytes(host)
         assert host.leave() == 0, said(tmp_path)
     print(f"{before // MIB} MiB, then {after // MIB} MiB")  # noqa: T201 - the measure
-    *_, entry = httpx.get(f"{service.base_url}/api/sessions/demo/messages").json()["items"]
-    (resource,) = entry["sanitized"]["resources"]
-    assert resource["size"] == LARGE_BYTES
-    assert resource["uri"] in content[-1]["text"]
+    assert whole == viewed == wav(SOUND_SECONDS, 100_000)
+    assert [each["size"] for each in kept] == [20_000, LARGE_BYTES, len(whole)]
+    assert kept[1]["uri"] in content[-1]["text"]
     assert after < MOST_BYTES
+
+
+def _resources(entry: Json) -> list[Json]:
+    resources: list[Json] = entry.get("sanitized", {}).get("resources", [])
+    return resources
 
 
 def test_results_pass_while_the_service_is_away_and_are_kept_when_it_is_back(
@@ -194,13 +205,18 @@ def test_key_may_have_blanks_around_it(tmp_path: Path) -> None:
         assert said(tmp_path) == ""
 
 
-@pytest.mark.parametrize("answer", [b"<html>", b"[]", b'{"messages": [{"x": NaN}]}', b"{}"])
-def test_what_is_no_pagefault_is_told_and_results_pass(tmp_path: Path, answer: bytes) -> None:
+@contextmanager
+def answering(answer: bytes, cut: Mapping[str, bytes] = MappingProxyType({})) -> Iterator[str]:
+    """Serve one answer, and for some paths another, of which more is announced than comes."""
+
     class Other(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            part = cut.get(self.path.partition("?")[0])
             self.send_response(200)
+            if part is not None:
+                self.send_header("Content-Length", str(len(part) + 1))
             self.end_headers()
-            self.wfile.write(answer)
+            self.wfile.write(answer if part is None else part)
 
         def do_POST(self) -> None:
             if length := self.headers["content-length"]:
@@ -216,14 +232,53 @@ def test_what_is_no_pagefault_is_told_and_results_pass(tmp_path: Path, answer: b
 
     with HTTPServer(("127.0.0.1", 0), Other) as other:
         Thread(target=other.serve_forever, daemon=True).start()
-        with kept_by(f"http://127.0.0.1:{other.server_port}", tmp_path) as host:
-            assert host.call(1, "word") == mcp_server.ANSWERS["word"] % 1
-            told = json.loads(host.call(2, "list_media"))["result"]
-            assert host.leave() == 0
+        yield f"http://127.0.0.1:{other.server_port}"
         other.shutdown()
+
+
+NO_LIST = b'{"messages": [{"content": {}, "more": "%s"}]}'
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(b"<html>", b"[]", b"{}", b'{"messages": []}', b'{"messages": [{"content": [}]}'),
+        *(NO_LIST % b"", NO_LIST % (b"x" * MIB)),
+    ],
+    ids=lambda answer: answer[:40],
+)
+def test_what_is_no_pagefault_is_told_and_results_pass(tmp_path: Path, answer: bytes) -> None:
+    with answering(answer) as url, kept_by(url, tmp_path) as host:
+        assert host.call(1, "word") == mcp_server.ANSWERS["word"] % 1
+        told = json.loads(host.call(2, "list_media"))["result"]
+        assert host.leave() == 0
     assert told["isError"]
     assert "Is it a Pagefault?" in said(tmp_path)
     assert "Is it a Pagefault?" in told["content"][0]["text"]
+
+
+def test_answer_of_many_lines_is_one_line_to_the_host(tmp_path: Path) -> None:
+    content = [{"type": "text", "text": "x" * MIB}]
+    answer = json.dumps({"messages": [{"content": content, "isError": False}]}, indent=2).encode()
+    with answering(answer) as url, kept_by(url, tmp_path) as host:
+        told = json.loads(host.call(1, "list_media"))
+        assert host.leave() == 0
+    result = {"content": content, "isError": False}
+    assert told == {"jsonrpc": "2.0", "id": 1, "result": result}
+
+
+def test_result_passes_as_it_came_if_what_the_host_is_to_get_is_cut_off(tmp_path: Path) -> None:
+    record = b'{"id": "a", "sanitized": {"resources": [{}], "parts": []}}'
+    part = b'{"messages": [{"content": [{"type": "text", "text": "' + b"x" * MIB
+    cut = {f"/api/{path}": part for path in ("tool-results/a/render", "sessions/demo/tool-calls")}
+    with answering(record, cut) as url, kept_by(url, tmp_path) as host:
+        whole = host.call(1, "long", characters=2 * MIB)
+        told = json.loads(host.call(2, "list_media"))["result"]
+        assert host.leave() == 0
+    assert json.loads(whole)["result"]["content"][0]["text"] == "x" * 2 * MIB
+    assert told["isError"]
+    assert "cannot be reached: peer closed connection" in told["content"][0]["text"]
+    assert "a result of long is stored, and passed on as it came: " in said(tmp_path)
 
 
 def test_server_behind_the_proxy_does_not_get_the_key(service: LiveService, tmp_path: Path) -> None:

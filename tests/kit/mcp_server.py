@@ -3,7 +3,6 @@
 Run as a program. What a tool of it returns is in `ANSWERS`; `%d` in one is the id of the request.
 """
 
-import base64
 import hashlib
 import json
 import os
@@ -108,27 +107,35 @@ def _called(number: object, name: str, given: dict[str, int]) -> bytes:
     if name == "let_go":
         _let_go(**given)
         name = "word"
-    if name == "upload":
-        return _result(number, {"content": [{"type": "text", "text": told(given)}]})
     if name == "changes":
         _say(_CHANGED)
-        return ANSWERS["word"] % number
+        name = "word"
     if name == "picture":
         _say(b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}')
-        picture = {"type": "image", "data": media.b64(PNG), "mimeType": "image/png"}
-        content = [{"type": "text", "text": "a picture"}, picture]
+        content = [{"type": "text", "text": "a picture"}, _medium("image/png", PNG)]
         return _result(number, {"content": content, "_meta": {"a": [1]}})
+    if name in ANSWERS:
+        return ANSWERS[name] % number
+    return _result(number, {"content": [_block(name, given)]})
+
+
+def _block(name: str, given: dict[str, int]) -> dict[str, str]:
+    """What a tool answers with that does as it is told."""
+    if name == "upload":
+        return {"type": "text", "text": told(given)}
     if name == "long":
-        text = {"type": "text", "text": "x" * given["characters"]}
-        return _result(number, {"content": [text]})
-    if name == "large":
-        # As a PNG it has a header and nothing else that is one.
-        damaged = PNG[:33] + media.noise_bytes(MIB) * (given["bytes"] // MIB)
-        data = base64.b64encode(damaged[: given["bytes"]]).decode()
-        return _result(
-            number, {"content": [{"type": "image", "data": data, "mimeType": "image/png"}]}
-        )
-    return ANSWERS[name] % number
+        return {"type": "text", "text": "x" * given["characters"]}
+    if name == "sound":
+        return _medium("audio/wav", media.wav(given["seconds"], 100_000))
+    assert name == "large"
+    # As a PNG it has a header and nothing else that is one.
+    damaged = PNG[:33] + media.noise_bytes(MIB) * (given["bytes"] // MIB)
+    return _medium("image/png", damaged[: given["bytes"]])
+
+
+def _medium(mime_type: str, data: bytes) -> dict[str, str]:
+    kind = mime_type.partition("/")[0]
+    return {"type": kind, "data": media.b64(data), "mimeType": mime_type}
 
 
 def _hold(number: object, token: object) -> bytes:
@@ -146,8 +153,7 @@ def _let_go(steps: int, side: int = 0) -> None:
         content = [{"type": "text", "text": "held"}]
         if side:
             picture = media.image("PNG", side, side, noise=True)
-            shown = {"type": "image", "data": media.b64(picture), "mimeType": "image/png"}
-            content.append(shown)
+            content.append(_medium("image/png", picture))
         _say(_result(number, {"content": content}))
     held.clear()
 

@@ -5,21 +5,22 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from app.mcp.lines import IN_MEMORY_BYTES, read_lines
+from app.mcp.lines import IN_MEMORY_BYTES, Excerpt, read_lines, read_text
 from app.mcp.members import Span
 
 pytestmark = pytest.mark.anyio
 
 
+async def pipe(pieces: Sequence[bytes]) -> AsyncIterator[bytes]:
+    """A pipe that gives some pieces."""
+    for piece in pieces:
+        yield piece
+
+
 async def lines_of(pieces: Sequence[bytes]) -> list[bytes]:
     """Return the lines that come out of a pipe's pieces."""
-
-    async def pipe() -> AsyncIterator[bytes]:
-        for piece in pieces:
-            yield piece
-
     read = []
-    async for line in read_lines(pipe()):
+    async for line in read_lines(pipe(pieces)):
         with line:
             read.append(b"".join(line.pieces()))
     return read
@@ -43,15 +44,26 @@ async def test_lines_come_out_as_they_went_in(pieces: list[bytes], lines: list[b
 async def test_long_line_is_kept_whole_and_its_members_are_found() -> None:
     text = "x" * (3 * IN_MEMORY_BYTES)
     whole = json.dumps({"id": 7, "result": {"text": text}}).encode() + b"\n"
-
-    async def pipe() -> AsyncIterator[bytes]:
-        for start in range(0, len(whole), 100_000):
-            yield whole[start : start + 100_000]
-
-    async for line in read_lines(pipe()):
+    pieces = [whole[start : start + 100_000] for start in range(0, len(whole), 100_000)]
+    async for line in read_lines(pipe(pieces)):
         with line:
             members = {name: json.loads(line.read(span)) for name, span in line.members.items()}
             assert (line.is_long, line.size_bytes) == (True, len(whole))
             assert members == {"id": 7, "result": {"text": text}}
             assert max(map(len, line.pieces())) < IN_MEMORY_BYTES
             assert line.read(Span(0, 9)) == b'{"id": 7,'
+
+
+async def test_text_of_many_lines_becomes_one_line_that_says_the_same() -> None:
+    value = {"a": ["b\nc", {}], "d": "e" * IN_MEMORY_BYTES}
+    shown = json.dumps(value, indent=2).replace("\n", "\r\n").encode()
+    with await read_text(pipe([shown[:9], shown[9:]])) as text:
+        whole = text.read()
+    assert (whole.count(b"\n"), whole.count(b"\r"), json.loads(whole)) == (0, 0, value)
+
+
+@pytest.mark.parametrize("text", ["[]", " [ ] ", "[1]", '[ {"a": [2]} , [],"]" ]', "{}", "1", ""])
+async def test_items_of_a_list_are_found_where_they_are(text: str) -> None:
+    with await read_text(pipe([text.encode()])) as line:
+        items = [json.loads(each.read()) for each in Excerpt(line, line.whole).items]
+    assert items == (json.loads(text) if text.strip().startswith("[") else [])
