@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -190,10 +191,12 @@ def test_reader_that_takes_nothing_is_cut_off_and_one_that_does_gets_it_all(
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
-    """Return once something is so."""
+    """Return once something is so; meanwhile the service, another thread, has the processor."""
     until = monotonic() + WAIT_SECONDS
+    nothing = threading.Event()
     while not is_so():
         assert monotonic() < until
+        nothing.wait(0.002)
 
 
 def send_answered(service: LiveService, connection: socket.socket, request: bytes) -> None:

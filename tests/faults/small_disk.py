@@ -1,7 +1,7 @@
 """A real file system of a few MiB: a tmpfs that only the processes of a namespace of their own see.
 
     outside: <directory>/            empty, whatever is written inside
-    inside:  <directory>/            the small file system, for whoever is started by `enter`
+    inside:  <directory>/            the small file system, for whoever is in its `namespaces`
 
 Whoever runs the tests need not be root: the mount then belongs to a user namespace as well. It
 lasts as long as the block, so that a service can be ended and started again on the same disk, as
@@ -16,7 +16,8 @@ from types import TracebackType
 
 MIB = 1024 * 1024
 # Root has no need of the second, in which the files of other users would be closed to it.
-_NAMESPACES = ("--mount",) if os.geteuid() == 0 else ("--mount", "--user")
+_NAMESPACES = ("--mount",) if os.geteuid() == 0 else ("--user", "--mount")
+_FILES = {"--mount": "mnt", "--user": "user"}
 _MOUNT = 'mount -t tmpfs -o "size=$1,mode=700" none "$2" && echo mounted && exec cat'
 
 
@@ -57,10 +58,9 @@ class SmallDisk:
         self._held.communicate()
 
     @property
-    def enter(self) -> Sequence[str]:
-        """What a command begins with that is to see it."""
-        target = str(self._held.pid)
-        return ("nsenter", "--preserve-credentials", *_NAMESPACES, "--target", target)
+    def namespaces(self) -> Sequence[Path]:
+        """The namespaces of whoever is to see it, in the order in which they are entered."""
+        return [Path(f"/proc/{self._held.pid}/ns/{_FILES[each]}") for each in _NAMESPACES]
 
     @property
     def seen(self) -> Path:

@@ -16,8 +16,9 @@ from app.config.groups import BlobSettings
 from tests.contract.upload_requests import ROUTE, TUS, offset_of, send
 from tests.faults.small_disk import MIB, SmallDisk
 from tests.integration.sweep_stores import environment_of
+from tests.kit.loaded_command import LoadedCommand
 from tests.kit.media import noise_bytes, png
-from tests.kit.process import PagefaultProcess, run_command
+from tests.kit.process import PagefaultProcess
 from tests.kit.servers import Backends, Engine
 
 DISK_BYTES = 12 * MIB
@@ -166,7 +167,8 @@ class Full:
 
     def said(self, *arguments: str) -> tuple[int, str]:
         """What a command on the same disk ends with, and prints."""
-        done = run_command(*arguments, env=self.env, within=self.disk.enter)
+        spaces = self.disk.namespaces
+        done = LoadedCommand().run(*arguments, env=self.env, namespaces=spaces)
         return done.returncode, done.stdout + done.stderr
 
     @property
@@ -243,7 +245,7 @@ def full(request: pytest.FixtureRequest, backends: Backends, tmp_path: Path) -> 
     kept = Kept()
     with (
         SmallDisk(settings.data_dir, size_bytes=DISK_BYTES) as disk,
-        PagefaultProcess(settings.data_dir, env=env, within=disk.enter) as server,
+        PagefaultProcess(settings.data_dir, env=env, namespaces=disk.namespaces) as server,
     ):
         (disk.seen / BALLAST).write_bytes(bytes(MIB))
         with server.client() as client:

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -23,17 +23,19 @@ class LoadedCommand:
         env: Mapping[str, str] | None = None,
         given: str = "",
         folder: Path = ROOT,
+        namespaces: Sequence[Path] = (),
     ) -> subprocess.CompletedProcess[str]:
         """Run `pagefault` with arguments in a folder to its end, `given` on its standard input.
 
-        `env` are settings. Tables are 200 columns wide, which is decided when it is loaded.
+        `env` are settings, and `namespaces` the files of Linux namespaces that it is in.
+        Tables are 200 columns wide, which is decided when it is loaded.
         """
         with ExitStack() as stack:
             files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
             files[0].write(given.encode(errors="surrogateescape"))
             files[0].seek(0)
             streams = [file.fileno() for file in files]
-            process = preloaded().start(arguments, environment(env), streams, folder)
+            process = preloaded().start(arguments, environment(env), streams, folder, namespaces)
             try:
                 status = process.wait(WAIT_SECONDS)
             except BaseException:

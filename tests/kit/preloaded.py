@@ -9,6 +9,7 @@ Whoever can only start programs, such as the client of an SDK, is given a `progr
 that stands for a fork. The server of MCP made with the official SDK is loaded for it as well.
 """
 
+import ctypes
 import gc
 import importlib
 import json
@@ -34,6 +35,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 _LOADED = b"loaded"
 _FAILED = 70
 _STREAMS = 3
+_LIBC = ctypes.CDLL(None, use_errno=True)
 # A command line and an environment fit; the socket refuses what is longer.
 _MESSAGE_BYTES = 128 * 1024
 _FORKED = Path(__file__).with_name("forked.py")
@@ -109,9 +111,14 @@ class Preloaded:
         env: Mapping[str, str],
         streams: Sequence[int],
         folder: Path = _ROOT,
+        namespaces: Sequence[Path] = (),
     ) -> Started:
-        """Start `pagefault` with arguments in a folder; `streams` are its three standard ones."""
-        asked = {"arguments": arguments, "env": env, "folder": str(folder)}
+        """Start `pagefault` with arguments in a folder; `streams` are its three standard ones.
+
+        It is in the Linux namespaces whose files are given, beside those of this process.
+        """
+        spaces = [str(each) for each in namespaces]
+        asked = {"arguments": arguments, "env": env, "folder": str(folder), "namespaces": spaces}
         return Started(self, self._ask(asked, streams))
 
     def program(self, name: str = "pagefault") -> list[str]:
@@ -166,7 +173,7 @@ class _Forks:
         asked = json.loads(message)
         if streams:
             argv = ["pagefault", *asked["arguments"]]
-            answer = self._fork(argv, asked["env"], asked["folder"], streams)
+            answer = self._fork(argv, asked["env"], asked["folder"], streams, asked["namespaces"])
         else:
             answer = os.waitstatus_to_exitcode(os.waitpid(asked["pid"], 0)[1])
         self._requests.send(str(answer).encode())
@@ -199,13 +206,20 @@ class _Forks:
         self._watched.unregister(program)
         os.kill(fork, signal.SIGKILL)
 
-    def _fork(self, argv: list[str], env: dict[str, str], folder: str, streams: list[int]) -> int:
+    def _fork(
+        self,
+        argv: list[str],
+        env: dict[str, str],
+        folder: str,
+        streams: list[int],
+        namespaces: Sequence[str] = (),
+    ) -> int:
         child = os.fork()
         if child == 0:
             # All that is watched is the parent's, forks of others among it.
             for watched in self._watched.get_map().values():
                 os.close(watched.fd)
-            _run(argv, env, folder, streams)
+            _run(argv, env, folder, streams, namespaces)
         # Both do it, so that it is done when either goes on.
         with suppress(OSError):
             os.setpgid(child, child)
@@ -227,7 +241,13 @@ def _serve(requests: socket.socket, programs: socket.socket) -> None:
     _Forks(requests, programs).serve()
 
 
-def _run(argv: list[str], env: dict[str, str], folder: str, streams: list[int]) -> NoReturn:
+def _run(
+    argv: list[str],
+    env: dict[str, str],
+    folder: str,
+    streams: list[int],
+    namespaces: Sequence[str],
+) -> NoReturn:
     status = _FAILED
     try:
         with suppress(OSError):
@@ -235,6 +255,8 @@ def _run(argv: list[str], env: dict[str, str], folder: str, streams: list[int]) 
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
             os.close(stream)
+        for namespace in namespaces:
+            _enter(namespace)
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(env)
@@ -246,6 +268,14 @@ def _run(argv: list[str], env: dict[str, str], folder: str, streams: list[int]) 
         traceback.print_exc()
     finally:
         os._exit(status)
+
+
+def _enter(namespace: str) -> None:
+    # `os.setns` is there from Python 3.12 on.
+    with open(namespace, "rb") as file:
+        if _LIBC.setns(file.fileno(), 0):
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), namespace)
 
 
 if __name__ == "__main__":

@@ -49,17 +49,15 @@ def run_command(
     *arguments: str,
     env: Mapping[str, str] | None = None,
     given: bytes = b"",
-    within: Sequence[str] = (),
     command: Path = COMMAND,
     folder: Path = ROOT,
 ) -> subprocess.CompletedProcess[str]:
     """Run `pagefault` with arguments to its end, `given` on its standard input.
 
-    What `within` says stands before it on its command line. `command` is another installation of
-    it, and `folder` where it is started.
+    `command` is another installation of it, and `folder` where it is started.
     """
     done = subprocess.run(  # noqa: S603 - our own command
-        [*within, command, *arguments],
+        [command, *arguments],
         cwd=folder,
         env=environment(env),
         input=given,
@@ -103,8 +101,7 @@ class PagefaultProcess:
         is_installed: Whether it is the installed command from its first line on, with hashes of
             its own, and not a fork of one that is loaded. Variables which are read that early
             make it so by themselves.
-        within: What stands before the command on its command line and becomes it, such as
-            `nsenter` with its options; it is the installed command then.
+        namespaces: The files of Linux namespaces that it is in; it is a fork then.
         command: Another installation of it.
         folder: Where it is started.
     """
@@ -116,17 +113,18 @@ class PagefaultProcess:
         options: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
         is_installed: bool = False,
-        within: Sequence[str] = (),
+        namespaces: Sequence[Path] = (),
         command: Path = COMMAND,
         folder: Path = ROOT,
     ) -> None:
-        self._within = within
+        self._namespaces = namespaces
         self._command = command
         self._folder = folder
         self._arguments = ["serve", "--port", "0", "--data-dir", str(data_dir), *options]
         self._env = environment(env)
         read_at_start = any(map(_READ_AT_START.fullmatch, env or ()))
-        self._is_installed = bool(is_installed or within or read_at_start or command != COMMAND)
+        self._is_installed = is_installed or read_at_start or command != COMMAND
+        assert not (namespaces and self._is_installed)
         self._process: subprocess.Popen[bytes] | Started | None = None
         self._lines: list[str] = []
         self._ended = False
@@ -235,9 +233,11 @@ class PagefaultProcess:
         with Path(os.devnull).open("r+b") as nothing:
             if not self._is_installed:
                 streams = (nothing.fileno(), nothing.fileno(), logs)
-                return preloaded().start(self._arguments, self._env, streams, self._folder)
+                return preloaded().start(
+                    self._arguments, self._env, streams, self._folder, self._namespaces
+                )
             return subprocess.Popen(  # noqa: S603 - our own command
-                [*self._within, self._command, *self._arguments],
+                [self._command, *self._arguments],
                 cwd=self._folder,
                 env=self._env,
                 stdin=nothing,
