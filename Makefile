@@ -40,7 +40,7 @@ bench-smoke: ## Check that every benchmark runs, without judging times
 peers-check: ## Call real MCP servers, and check what is made of their results
 site: ## Build the documentation site into build/site; a broken link ends it
 release-check: ## Build all packages, install them, list licenses and an SBOM in build/release
-clients-check: ## Check the client packages, and what five generators make of the OpenAPI document
+clients-check: ## Check the client packages, the examples, and what five generators make of the OpenAPI document
 openapi-diff: ## Show how the OpenAPI document differs from the last version; AGAINST=v0.1.0 for another
 
 ##@ To write generated documents
@@ -234,8 +234,9 @@ website/node_modules/.stamp: website/package.json website/package-lock.json $(VE
 site: $(VENV)/website-tools.stamp website/node_modules/.stamp
 	$(VENV)/website/bin/python -m website.build
 
-release-check: $(VENV)/release-tools.stamp $(CLIENTS_TS)/node_modules/.stamp web
+release-check: $(VENV)/dev.stamp $(VENV)/release-tools.stamp $(CLIENTS_TS)/node_modules/.stamp web
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(VENV)/release/bin/python -m release.check
+	$(BIN)/python -m pytest release
 
 $(VENV)/clients-check.stamp: clients/check/requirements.lock | $(VENV)/runtime.stamp
 	@echo "Installing generators of clients …"

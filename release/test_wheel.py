@@ -31,7 +31,7 @@ BUILD_SECONDS = 240.0
 def build(source: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     """Build both packages with the tools of the lock."""
     arguments = ("-m", "build", "--no-isolation", "--outdir", str(folder), str(source))
-    return subprocess.run(  # noqa: S603 - our own source
+    return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
         env=environment(),
@@ -67,7 +67,7 @@ class Installed:
 
     def says(self, expression: str) -> str:
         """What Python prints for an expression, after `import app`."""
-        return subprocess.run(  # noqa: S603 - the interpreter of the environment
+        return subprocess.run(
             [self.python, "-c", f"import app, sys; print({expression})"],
             cwd=self.folder,
             env=environment(),
@@ -96,7 +96,7 @@ def installed(packages: Packages, tmp_path_factory: pytest.TempPathFactory) -> I
     python = root / "venv" / "bin" / "python"
     venv.create(root / "venv", symlinks=True)
     install = ("install", "--no-deps", "--no-index", "--no-input", "--quiet", str(packages.wheel))
-    subprocess.run(  # noqa: S603 - the wheel that was built above
+    subprocess.run(
         [sys.executable, "-m", "pip", "--python", python, *install],
         env=environment(),
         timeout=WAIT_SECONDS,

@@ -9,18 +9,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 
 from app.config.settings import Settings
+from app.wiring import migrate_database
 from tests.kit.mcp_server import PNG
 from tests.kit.media import b64
 from tests.kit.node import NODE, installed
 from tests.kit.process import COMMAND, ROOT, environment
 from tests.kit.servers import LiveService, serving
 from tests.kit.stub_models import Json, stub_model
-
-pytestmark = pytest.mark.engines("embedded")
 
 EXAMPLES = ROOT / "examples"
 AI = ROOT / "tests" / "e2e" / "ai"
@@ -74,9 +74,11 @@ def claude(*blocks: Json) -> Json:
 
 
 @pytest.fixture
-def demo(settings: Settings) -> Iterator[LiveService]:
+def demo(tmp_path: Path) -> Iterator[LiveService]:
     """A service without keys, with a page in the session of the examples."""
-    with serving(settings.model_copy(update={"auth": "none"})) as service:
+    settings = Settings(data_dir=tmp_path / "data", auth="none", log_level="error")
+    anyio.run(migrate_database, settings)
+    with serving(settings) as service:
         page = {"modality": "text", "content": "Ten sheep.", "session_id": "demo"}
         httpx.put(f"{service.base_url}/api/pages/notes", json=page)
         yield service
