@@ -161,8 +161,10 @@ class _Forks:
         """Serve until nobody can ask any more."""
         while self._is_asked:
             for key, _ in self._watched.select():
-                answer: Callable[[], None] = key.data
-                answer()
+                # What came before it may have ended it: a program is killed as its fork ends.
+                if any(each is key for each in self._watched.get_map().values()):
+                    answer: Callable[[], None] = key.data
+                    answer()
 
     def _answer(self) -> None:
         """Answer one request of the tests: a fork to be made, or the status of one."""
@@ -182,10 +184,16 @@ class _Forks:
         """Fork for a program that stands for it, and watch them both."""
         program, _ = self._programs.accept()
         message, streams, _, _ = socket.recv_fds(program, _MESSAGE_BYTES, _STREAMS)
+        if not message:
+            # It was killed before it said anything.
+            program.close()
+            return
         name, arguments, env, folder = marshal.loads(message)  # noqa: S302 - from our own program
         fork = self._fork([name, *arguments], env, folder, streams)
         ended = os.pidfd_open(fork)
-        program.send(str(fork).encode())
+        # If it has been killed meanwhile, that is seen next.
+        with suppress(OSError):
+            program.send(str(fork).encode())
         self._watched.register(
             ended, selectors.EVENT_READ, partial(self._tell, fork, ended, program)
         )
