@@ -3,12 +3,13 @@
 A line holds a message, or a batch of them, whose items are messages as well.
 """
 
+import codecs
 import json
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from functools import cached_property
 from types import TracebackType
-from typing import IO, TypeAlias
+from typing import IO, TypeAlias, TypeVar
 
 import anyio.to_thread
 
@@ -18,6 +19,8 @@ IN_MEMORY_BYTES = 1024 * 1024
 """A longer line is kept in a file until it has been passed on."""
 
 _PIECE_BYTES = 256 * 1024
+
+Looked = TypeVar("Looked")
 
 
 class Line:
@@ -127,6 +130,21 @@ class Excerpt:
         is_empty = len(items) == 1 and not any(map(bytes.strip, items[0].pieces()))
         return [] if is_empty else items
 
+    def each_item(self) -> Iterator["Excerpt"]:
+        """Yield the items of a list of any length, while it is read.
+
+        Raises:
+            ValueError: It is not one list, which may be found out last.
+        """
+        scanner = MemberScanner()
+        start = self.whole.start
+        for piece in self.pieces():
+            scanner.feed(piece)
+            for item in scanner.take_items():
+                yield Excerpt(self.line, Span(start + item.start, start + item.end))
+        if not scanner.is_whole_list:
+            raise ValueError
+
     def _scanned(self) -> MemberScanner:
         scanner = MemberScanner()
         for piece in self.pieces():
@@ -182,16 +200,33 @@ async def read_lines(pieces: AsyncIterator[bytes]) -> AsyncGenerator[Line, None]
 
 
 async def read_text(pieces: AsyncIterator[bytes]) -> Line:
-    """Return one JSON text, however many lines it has, as one; whoever takes it closes it."""
+    """Return one JSON text, however many lines it has, as one; whoever takes it closes it.
+
+    Raises:
+        UnicodeDecodeError: It is not UTF-8.
+    """
     line = Line()
+    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         async for piece in pieces:
+            decoder.decode(piece)
             # Between the tokens of JSON a line end is a blank, and within them there is none.
             await _add(line, piece.replace(b"\n", b" ").replace(b"\r", b" "))
+        decoder.decode(b"", final=True)
     except BaseException:
         line.close()
         raise
     return line
+
+
+async def look_into(text: Line, look: Callable[[Line], Looked]) -> Looked:
+    """Return what is found in a text: in a thread if it is long, since all of it is read.
+
+    Args:
+        text: The text.
+        look: Looks into it.
+    """
+    return await anyio.to_thread.run_sync(look, text) if text.is_long else look(text)
 
 
 async def _add(line: Line, piece: bytes) -> None:

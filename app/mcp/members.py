@@ -29,8 +29,9 @@ class MemberScanner:
     """Finds the members of an object, or the items of a list, whose text arrives in pieces.
 
     It holds no text. Strings are crossed at the speed of a search for their end, so that base64 of
-    any length costs little. Text that is not one object has no members; nothing is checked beyond
-    that, because whoever reads the members parses them. More than 10,000 are not looked into.
+    any length costs little. Text that is not one object has no members, and text that is not one
+    list no items; nothing is checked beyond that. Of more than 10,000 nothing is known, unless
+    `take_items` takes them as they are found.
     """
 
     def __init__(self) -> None:
@@ -56,6 +57,11 @@ class MemberScanner:
     def is_whole_list(self) -> bool:
         """Whether the text so far is a list that has ended."""
         return self._is_list and self._depth == 0 and not self._is_too_long
+
+    def take_items(self) -> list[Span]:
+        """Return the items that were found since they were last taken."""
+        taken, self.items = self.items, []
+        return taken
 
     def feed(self, piece: bytes) -> None:
         """Take the next piece of the text."""

@@ -10,7 +10,7 @@ import anyio.to_thread
 
 from app.mcp.calls import ToolCall
 from app.mcp.handles import Form, Place, mentions_in
-from app.mcp.lines import Excerpt, Message
+from app.mcp.lines import Excerpt, Line, Message, look_into, read_text
 from app.mcp.members import Span
 from app.mcp.store import (
     MOST_HANDED_BYTES,
@@ -99,9 +99,12 @@ class OpenedStore:
         ingested = await self.services.tool_results.ingest(
             self.project_id, body, idempotency_key=None
         )
-        record = json.loads(ingested.result.sanitized)
-        changed = is_changed(record, self.options, self.limits)
+        with await read_text(_pieces(ingested.result.sanitized)) as text:
+            changed = await look_into(text, self._is_changed)
         return ingested.result.tool_result_id if changed else None
+
+    def _is_changed(self, record: Line) -> bool:
+        return is_changed(Excerpt(record, record.whole), self.options, self.limits)
 
     async def rendering(self, tool_result_id: str, revision: McpRevision) -> Excerpt | None:
         """Return a result that has been kept, as a host is to get it; `None` if it is gone."""
@@ -118,8 +121,12 @@ class OpenedStore:
         return await _message(body)
 
 
-async def _body(value: JsonValue) -> AsyncIterator[bytes]:
-    yield json_text(value).encode("utf-8", "backslashreplace")
+def _body(value: JsonValue) -> AsyncIterator[bytes]:
+    return _pieces(json_text(value).encode("utf-8", "backslashreplace"))
+
+
+async def _pieces(text: bytes) -> AsyncIterator[bytes]:
+    yield text
 
 
 async def _message(rendered: RenderedBody) -> Excerpt:

@@ -16,7 +16,7 @@ import httpx
 
 from app.mcp.calls import ToolCall
 from app.mcp.handles import Form, Mention, Place, mentions_in
-from app.mcp.lines import Excerpt, Message
+from app.mcp.lines import Excerpt, Line, Message, look_into
 from app.mcp.members import Span
 from app.mcp.store import (
     MOST_HANDED_BYTES,
@@ -26,6 +26,7 @@ from app.mcp.store import (
     asked_of_us,
     is_changed,
     message_of,
+    read_answer,
     rendered_message,
     result_body,
 )
@@ -33,6 +34,8 @@ from app.models.json_value import JsonValue, json_text
 from app.models.rendering import NO_LIMITS, McpRevision, RenderOptions
 
 _JSON = {"Content-Type": "application/json"}
+# A piece of what is packed may be of any length when it is unpacked.
+_AS_IT_IS = {"Accept-Encoding": "identity"}
 _MOST_SAID_CHARS = 1_000
 _MOST_MENTIONS = 100
 # How long nothing is asked of a service that let a request wait: each would wait for it anew.
@@ -116,14 +119,24 @@ class ServiceStore:
     ) -> str | None:
         """Store what a call was answered with; return its id if it is more than a short text."""
         body = result_body(call, self._session_id, line, answer, success=success)
-        stored = await self._post("/api/tool-results", body)
-        tool_result_id, record = stored.get("id"), stored.get("sanitized")
-        if not isinstance(tool_result_id, str) or not isinstance(record, dict):
-            raise NoAnswerError(NO_JSON)
+        async with self._answer("POST", "/api/tool-results", content=body) as told:
+            stored = await read_answer(told.aiter_bytes())
+        with stored:
+            try:
+                return await look_into(stored, self._id_if_changed)
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as exc:
+                raise NoAnswerError(NO_JSON) from exc
+
+    def _id_if_changed(self, stored: Line) -> str | None:
+        """Return the id of what was stored, if a host gets something else than the answer."""
+        tool_result_id = json.loads(stored.read(stored.members["id"]))
+        if not isinstance(tool_result_id, str):
+            raise TypeError
+        record = Excerpt(stored, stored.members["sanitized"])
         return tool_result_id if is_changed(record, self._options, NO_LIMITS) else None
 
-    async def rendering(self, tool_result_id: str, revision: McpRevision) -> Excerpt | None:
-        """Return a result that has been kept, as a host is to get it; `None` if it is gone."""
+    async def rendering(self, tool_result_id: str, revision: McpRevision) -> Excerpt:
+        """Return a result that has been kept, as a host is to get it."""
         options = self._options
         asked = {
             "target": "mcp",
@@ -177,7 +190,7 @@ class ServiceStore:
         until, why = self._away
         if time.monotonic() < until:
             raise NoAnswerError(why)
-        headers = None if content is None else _JSON
+        headers = _AS_IT_IS if content is None else {**_AS_IT_IS, **_JSON}
         asked = self._client.stream(method, path, content=content, params=params, headers=headers)
         try:
             async with asked as answer:

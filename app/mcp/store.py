@@ -4,16 +4,17 @@ There are two: `app.mcp.opened_store` opens the stores itself, and `app.mcp.serv
 service that runs. Nothing here loads more than either needs.
 """
 
+import json
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import NoReturn, Protocol
 
-from app.mcp.calls import ToolCall, parsed
+from app.mcp.calls import ToolCall
 from app.mcp.handles import Place
-from app.mcp.lines import Excerpt, Line, Message, read_text
+from app.mcp.lines import Excerpt, Line, Message, look_into, read_text
 from app.mcp.members import Span
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import HostLimits, McpRevision, RenderOptions
@@ -70,7 +71,7 @@ class ResultStore(Protocol):
             success: False for an error.
 
         Raises:
-            ServiceError, NoAnswerError: It cannot be stored, or read; nothing of it is stored.
+            ServiceError, NoAnswerError: It cannot be read or stored, or nobody says that it was.
         """
 
     async def rendering(self, tool_result_id: str, revision: McpRevision) -> Excerpt | None:
@@ -160,8 +161,23 @@ async def result_body(
     yield b"}"
 
 
+async def read_answer(pieces: AsyncIterator[bytes]) -> Line:
+    """Return the JSON text that answers a request; whoever takes it closes it.
+
+    Raises:
+        NoAnswerError: It is not UTF-8.
+    """
+    try:
+        return await read_text(pieces)
+    except UnicodeDecodeError as exc:
+        raise NoAnswerError(NO_JSON) from exc
+
+
 async def rendered_message(rendering: AsyncIterator[bytes]) -> Excerpt:
-    """Return the message of a rendering, unparsed; whoever takes it closes its line.
+    """Return the message of a rendering; whoever takes it closes its line.
+
+    A short one is JSON. Of a long one no more is known than where its members are: whoever is asked
+    for it is trusted to write nothing else.
 
     Args:
         rendering: The rendering, in pieces.
@@ -169,41 +185,58 @@ async def rendered_message(rendering: AsyncIterator[bytes]) -> Excerpt:
     Raises:
         NoAnswerError: There is no message, or its content is no list.
     """
-    text = await read_text(rendering)
-    message = _first_message(text)
-    if message is None:
+    text = await read_answer(rendering)
+    try:
+        return await look_into(text, _first_message)
+    except BaseException as exc:
         text.close()
-        raise NoAnswerError(NO_JSON)
-    return message
+        if isinstance(exc, ValueError | RecursionError):
+            raise NoAnswerError(NO_JSON) from exc
+        raise
 
 
-def _first_message(text: Line) -> Excerpt | None:
+def _first_message(text: Line) -> Excerpt:
+    if not text.is_long:
+        json.loads(text.read(), parse_constant=_refuse)
     listed = text.members.get("messages")
     messages = () if listed is None else Excerpt(text, listed).items
     content = messages[0].members.get("content") if messages else None
-    # A short one costs little to look at as a whole.
-    is_json = text.is_long or parsed(text, text.whole) is not None
-    is_list = content is not None and any(
-        piece.lstrip()[:1] == b"[" for piece in islice(text.pieces(content), 1)
-    )
-    return messages[0] if is_json and is_list else None
+    begins = () if content is None else islice(text.pieces(content), 1)
+    if not any(piece.lstrip()[:1] == b"[" for piece in begins):
+        raise ValueError
+    return messages[0]
 
 
-def is_changed(record: dict[str, Any], options: RenderOptions, limits: HostLimits) -> bool:
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+def is_changed(record: Excerpt, options: RenderOptions, limits: HostLimits) -> bool:
     """Tell whether a host gets anything else than the server's own answer.
 
     Args:
-        record: The normalized result.
+        record: The normalized result, of which one part at a time is held.
         options: What the host takes.
         limits: How large it takes images and texts.
+
+    Raises:
+        ValueError: It is no record.
     """
-    if options.max_tokens is not None or record["resources"]:
+    members = record.members
+    if not {"resources", "parts"} <= set(members):
+        raise ValueError
+    resources, parts = (
+        filter(None, (item.read().strip() for item in Excerpt(record.line, held).each_item()))
+        for held in (members["resources"], members["parts"])
+    )
+    if options.max_tokens is not None or next(resources, None) is not None:
         return True
     of_images = (options.max_images, options.max_bytes, limits.most_side)
     # Images of a few bytes are part of the record, and may be many, or have many pixels.
     has_limited_images = any(limit is not None for limit in of_images)
+    most_chars = limits.most_text_chars or PREVIEW_LIMIT_CHARS
+    # Numbers may have more digits than Python makes integers of.
     return any(
-        (has_limited_images and part["type"] == "image")
-        or len(part.get("text", "")) > (limits.most_text_chars or PREVIEW_LIMIT_CHARS)
-        for part in record["parts"]
+        (has_limited_images and part["type"] == "image") or len(part.get("text", "")) > most_chars
+        for part in (json.loads(each, parse_int=str) for each in parts)
     )

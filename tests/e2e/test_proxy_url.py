@@ -51,6 +51,7 @@ def kept_by(url: str, folder: Path, *given: str, key: str | None = None) -> Iter
 CALLS: list[tuple[str, Json]] = [
     *((name, {}) for name in mcp_server.ANSWERS if name != "later"),
     ("picture", {}),
+    ("many", {"texts": 30}),
     ("sound", {"seconds": 1}),
     ("sound", {"seconds": 10}),
     ("long", {"characters": 5_000}),
@@ -113,7 +114,7 @@ def said(folder: Path) -> str:
     "security.md#memory-and-processor",
     "A proxy that keeps results in a service takes less than 64 MiB",
     kept_by="app/mcp/service_store.py",
-    tried="a result of 20 KB, a line of 100 MiB, and a sound of 20 MB that the host is given twice",
+    tried="a line of 100 MiB, 8,000 texts, and a sound of 20 MB that the host is given twice",
 )
 def test_large_medium_is_kept_by_a_service_within_64_mib(
     service: LiveService, tmp_path: Path
@@ -128,6 +129,7 @@ def test_large_medium_is_kept_by_a_service_within_64_mib(
         whole = sound_in(host.call(4, "sound", seconds=SOUND_SECONDS))
         session = httpx.get(f"{service.base_url}/api/sessions/demo/messages").json()
         kept = [each for entry in session["items"] for each in _resources(entry)]
+        many = json.loads(host.call(6, "many", texts=8_000))["result"]["content"]
         viewed = sound_in(host.call(5, "view_media", ref=f"@{kept[-1]['uri']}"))
         after = peak_bytes(host)
         assert host.leave() == 0, said(tmp_path)
@@ -135,6 +137,7 @@ def test_large_medium_is_kept_by_a_service_within_64_mib(
     assert whole == viewed == wav(SOUND_SECONDS, 100_000)
     assert [each["size"] for each in kept] == [20_000, LARGE_BYTES, len(whole)]
     assert kept[1]["uri"] in content[-1]["text"]
+    assert len(many) == 8_000
     assert after < MOST_BYTES
 
 
@@ -243,7 +246,8 @@ NO_LIST = b'{"messages": [{"content": {}, "more": "%s"}]}'
     "answer",
     [
         *(b"<html>", b"[]", b"{}", b'{"messages": []}', b'{"messages": [{"content": [}]}'),
-        *(NO_LIST % b"", NO_LIST % (b"x" * MIB)),
+        *(b'{"messages": [{"content": [NaN]}]}', b'{"messages": [{"content": ["\xed\xa0\x80"]}]}'),
+        *(NO_LIST % b"", NO_LIST % (b"x" * MIB), NO_LIST % (b"x" * MIB + b"\xff")),
     ],
     ids=lambda answer: answer[:40],
 )

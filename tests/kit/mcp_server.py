@@ -114,6 +114,9 @@ def _called(number: object, name: str, given: dict[str, int]) -> bytes:
         _say(b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}')
         content = [{"type": "text", "text": "a picture"}, _medium("image/png", PNG)]
         return _result(number, {"content": content, "_meta": {"a": [1]}})
+    if name == "many":
+        texts = [{"type": "text", "text": f"{n:8}" + "x" * 1_400} for n in range(given["texts"])]
+        return _result(number, {"content": texts})
     if name in ANSWERS:
         return ANSWERS[name] % number
     return _result(number, {"content": [_block(name, given)]})
