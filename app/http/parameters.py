@@ -286,7 +286,11 @@ async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter
         Query(alias="maxImages", description="The most images; the newest stay."),
     ] = None,
     audience: Annotated[
-        Audience, Query(description="For whom; what MCP annotations keep for others is left out.")
+        Audience,
+        Query(
+            description="For whom; what MCP annotations keep for others is left out. `everyone` "
+            "leaves nothing out."
+        ),
     ] = "assistant",
     protocol_version: Annotated[
         McpRevision,

@@ -141,6 +141,7 @@ class ServiceStore:
         asked = {
             "target": "mcp",
             "protocolVersion": revision,
+            "audience": options.audience,
             "handles": options.handles,
             "maxBytes": options.max_bytes,
             "maxImages": options.max_images,

@@ -5,7 +5,8 @@ turns in which each medium is an `Attachment`, or words in its place, and nothin
 decide.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from app.models.json_value import JsonValue
@@ -103,6 +104,10 @@ class Attachment:
         return None if self.is_reference else self.address
 
 
+Annotations: TypeAlias = Mapping[str, JsonValue]
+"""`audience`, `priority` and `lastModified` of MCP, as far as they are there."""
+
+
 @dataclass(frozen=True, slots=True)
 class TextItem:
     """Text that stands at a pointer of the record, or that was written about what stands there."""
@@ -187,6 +192,8 @@ class Turn(Generic[_Item]):
     structured: tuple[JsonValue] | None = None
     """`structuredContent` as the record has it, in a tuple of one, since null is a value it may
     have. It is among the items as well, unless a text there says the same."""
+    annotations: Mapping[str, Annotations] = field(default_factory=dict)
+    """What MCP says of items, by their pointers: for whom they are, how much they matter."""
 
 
 ComposedTurn: TypeAlias = Turn[Item]

@@ -15,7 +15,7 @@ from app.models.page import Level
 
 MediaWish = TypeAliasType("MediaWish", Literal["inline", "signed-url", "reference"])
 ImageDetail = TypeAliasType("ImageDetail", Literal["low", "high", "auto"])
-Audience = TypeAliasType("Audience", Literal["assistant", "user"])
+Audience = TypeAliasType("Audience", Literal["assistant", "user", "everyone"])
 MemoryPart = TypeAliasType("MemoryPart", Literal["instructions", "manifest"])
 McpRevision = TypeAliasType(
     "McpRevision",

@@ -157,8 +157,9 @@ def test_image_that_is_not_accepted_becomes_one_that_is(client: httpx.Client) ->
 @pytest.mark.parametrize(
     ("audience", "said", "seen", "left_out"),
     [
-        ("assistant", True, False, ("/sanitized/parts/1", "image", "nothing", "other-audience")),
-        ("user", False, True, ("/sanitized/parts/5", "text", "nothing", "other-audience")),
+        ("assistant", True, False, [("/sanitized/parts/1", "image", "nothing", "other-audience")]),
+        ("user", False, True, [("/sanitized/parts/5", "text", "nothing", "other-audience")]),
+        ("everyone", True, True, []),
     ],
 )
 def test_annotations_say_who_sees_what(
@@ -167,12 +168,41 @@ def test_annotations_say_who_sees_what(
     audience: str,
     said: bool,
     seen: bool,
-    left_out: tuple[str, ...],
+    left_out: list[tuple[str, ...]],
 ) -> None:
     for target in ("langchain", "vercel", "mcp"):
         record = rendering(shared_client, path, target, audience=audience)
         assert ("For you." in all_words(record), shows(record, PNG)) == (said, seen)
-        assert steps(record) == [left_out]
+        assert steps(record) == left_out
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ({"audience": ["user"], "priority": 0.50}, {"audience": ["user"], "priority": 0.5}),
+        ({"audience": ["user", "assistant"], "priority": 1}, ...),
+        ({"lastModified": "2026-01-01T00:00:00Z"}, ...),
+        ({"audience": ["user", "nobody", 3], "priority": 2, "x": 1}, {"audience": ["user"]}),
+        ({"audience": [], "priority": True, "lastModified": 5}, None),
+    ],
+)
+def test_mcp_has_the_annotations_of_each_block_that_are_of_its_types(
+    client: httpx.Client, given: object, shown: object
+) -> None:
+    said = {"type": "text", "text": "said", "annotations": given}
+    content = [said, {"type": "text", "text": "plain"}, image_block(PNG, annotations=given)]
+    record = rendering(client, stored(client, {"content": content}), "mcp", audience="everyone")
+    blocks = record["messages"][0]["content"]
+    expected = given if shown is ... else shown
+    assert [each.get("annotations") for each in blocks] == [expected, None, expected]
+
+
+def test_mcp_before_annotations_had_a_date_has_none(client: httpx.Client) -> None:
+    annotations = {"priority": 0.5, "lastModified": "2026-01-01"}
+    path = stored(client, {"content": [image_block(PNG, annotations=annotations)]})
+    record = rendering(client, path, "mcp", protocolVersion="2025-03-26")
+    [block] = record["messages"][0]["content"]
+    assert block["annotations"] == {"priority": 0.5}
 
 
 @pytest.mark.parametrize("detail", ["low", "high", "auto"])

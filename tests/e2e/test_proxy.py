@@ -437,6 +437,20 @@ def test_our_tools_are_run_here_and_the_server_never_sees_their_calls(tmp_path: 
     assert len(history(tmp_path / "data")) == 6
 
 
+def test_host_is_given_what_is_for_its_user_and_is_told_so(tmp_path: Path) -> None:
+    with proxied(tmp_path) as host:
+        image, line = json.loads(host.call(1, "for_user"))["result"]["content"]
+        assert host.leave() == 0
+    told = {"annotations": {"audience": ["user"]}}
+    assert image == {
+        "type": "image",
+        "data": media.b64(mcp_server.PNG),
+        "mimeType": "image/png",
+        **told,
+    }
+    assert line == {"type": "text", "text": HANDLE, **told}
+
+
 def test_handles_become_files_where_the_schema_takes_them(tmp_path: Path) -> None:
     handle = HANDLE.split()[1]
     files = tmp_path / "files"

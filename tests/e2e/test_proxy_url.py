@@ -52,6 +52,7 @@ CALLS: list[tuple[str, Json]] = [
     *((name, {}) for name in mcp_server.ANSWERS if name != "later"),
     ("picture", {}),
     ("many", {"texts": 30}),
+    ("for_user", {}),
     ("sound", {"seconds": 1}),
     ("sound", {"seconds": 10}),
     ("long", {"characters": 5_000}),

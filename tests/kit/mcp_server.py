@@ -122,7 +122,7 @@ def _called(number: object, name: str, given: dict[str, int]) -> bytes:
     return _result(number, {"content": [_block(name, given)]})
 
 
-def _block(name: str, given: dict[str, int]) -> dict[str, str]:
+def _block(name: str, given: dict[str, int]) -> dict[str, object]:
     """What a tool answers with that does as it is told."""
     if name == "upload":
         return {"type": "text", "text": told(given)}
@@ -130,13 +130,15 @@ def _block(name: str, given: dict[str, int]) -> dict[str, str]:
         return {"type": "text", "text": "x" * given["characters"]}
     if name == "sound":
         return _medium("audio/wav", media.wav(given["seconds"], 100_000))
+    if name == "for_user":
+        return {**_medium("image/png", PNG), "annotations": {"audience": ["user"]}}
     assert name == "large"
     # As a PNG it has a header and nothing else that is one.
     damaged = PNG[:33] + media.noise_bytes(MIB) * (given["bytes"] // MIB)
     return _medium("image/png", damaged[: given["bytes"]])
 
 
-def _medium(mime_type: str, data: bytes) -> dict[str, str]:
+def _medium(mime_type: str, data: bytes) -> dict[str, object]:
     kind = mime_type.partition("/")[0]
     return {"type": kind, "data": media.b64(data), "mimeType": mime_type}
 
@@ -153,7 +155,7 @@ def _let_go(steps: int, side: int = 0) -> None:
     for number, token in held:
         for step in range(2, steps + 2):
             _report(token, step)
-        content = [{"type": "text", "text": "held"}]
+        content: list[dict[str, object]] = [{"type": "text", "text": "held"}]
         if side:
             picture = media.image("PNG", side, side, noise=True)
             content.append(_medium("image/png", picture))

@@ -69,11 +69,10 @@ def _result(turn: SettledTurn, profile: Profile) -> Node:
         turn = replace(turn, structured=None)
     # What stands in `structuredContent` is said in words only where there is nothing else: clients
     # that know no other place read `content`.
-    medium = partial(_medium, profile.revision)
-    content = blocks_of((item for item in turn.items if not _is_structured(item, turn)), medium)
+    apart = [item for item in turn.items if not _is_structured(item, turn)]
     result: dict[str, Node] = {
         "resultType": "complete",
-        "content": content or blocks_of(turn.items, medium),
+        "content": _content(turn, apart, profile) or _content(turn, turn.items, profile),
     }
     if turn.structured is not None:
         result["structuredContent"] = JsonLeaf(turn.structured[0])
@@ -84,6 +83,28 @@ def _result(turn: SettledTurn, profile: Profile) -> Node:
             "pagefault/toolName": profile.tool_name.fit(turn.tool_name),
         },
     }
+
+
+def _content(turn: SettledTurn, items: Sequence[SettledItem], profile: Profile) -> list[Node]:
+    """Return items as blocks, each with the annotations of what it is, or tells of."""
+    medium = partial(_medium, profile.revision)
+    content: list[Node] = []
+    for item in items:
+        about = item.medium if isinstance(item, Attachment) else item
+        annotations = _annotations(turn, about.pointer, profile.revision)
+        content += (
+            {**block, **annotations} if isinstance(block, dict) else block
+            for block in blocks_of((item,), medium)
+        )
+    return content
+
+
+def _annotations(turn: SettledTurn, pointer: str, revision: McpRevision) -> dict[str, Node]:
+    """Return the member of a block that has its annotations, if it has any."""
+    annotations = dict(turn.annotations.get(pointer, {}))
+    if revision < _LINKS_AND_STRUCTURED_OBJECTS:
+        annotations.pop("lastModified", None)
+    return {"annotations": JsonLeaf(annotations)} if annotations else {}
 
 
 def takes_structured(value: JsonValue, *, revision: McpRevision = _ANY_STRUCTURED_VALUE) -> bool:

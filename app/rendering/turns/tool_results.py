@@ -5,6 +5,7 @@ Source: spec 002, "Canonical Types"; MCP annotations are honoured.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
@@ -12,6 +13,7 @@ import pybase64
 
 from app.models.conversation import (
     Address,
+    Annotations,
     ComposedTurn,
     DataItem,
     InlineBytes,
@@ -34,6 +36,7 @@ from app.rendering.turns.mirrored_structures import Said, is_told
 
 _WORDS_OF_META = ("caption", "transcript", "alt", "description")
 _LONGEST_NAMED = 200
+_ROLES = frozenset({"assistant", "user"})
 _STRUCTURED = "/sanitized/meta/structuredContent"
 _STRUCTURED_REFERENCE = b'"structuredContent":"@blob:'
 _NONE_READ: Mapping[str, JsonValue] = MappingProxyType({})
@@ -92,13 +95,32 @@ def tool_result_turn(
         tool_name=meta["toolName"],
         is_error=not meta["success"],
         structured=structured,
+        annotations={
+            f"/sanitized/parts/{index}": known
+            for index, part in enumerate(record["parts"])
+            if (known := _known(part.get("annotations")))
+        },
     )
 
 
 def is_for(annotations: object, audience: Audience) -> bool:
     """Return whether MCP annotations let something be shown to somebody; without any, to all."""
     named = _audiences(annotations)
-    return not named or audience in (name.casefold() for name in named)
+    return not named or audience == "everyone" or audience in (name.casefold() for name in named)
+
+
+def _known(annotations: object) -> Annotations:
+    """Return those of MCP that are of its types: hosts refuse a result for any other."""
+    given = annotations if isinstance(annotations, Mapping) else {}
+    known: dict[str, JsonValue] = {}
+    if named := [name for name in _audiences(given) if name in _ROLES]:
+        known["audience"] = named
+    priority = given.get("priority")
+    if isinstance(priority, int | float | Decimal) and not isinstance(priority, bool):
+        known |= {"priority": priority} if 0 <= priority <= 1 else {}
+    if isinstance(modified := given.get("lastModified"), str):
+        known["lastModified"] = modified
+    return known
 
 
 def left_out_for(pointer: str, what: str, annotations: object) -> LeftOut:

@@ -116,7 +116,7 @@ class Attachment(TypedDict):
     resource: NotRequired[ResourceDescriptor | None]
 
 
-Audience: TypeAlias = Literal["assistant", "user"]
+Audience: TypeAlias = Literal["assistant", "user", "everyone"]
 
 
 class AudioContent(TypedDict):
