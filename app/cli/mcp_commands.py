@@ -1,7 +1,7 @@
 """The commands that hosts of MCP start: `pagefault proxy` and `pagefault mcp`."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -73,14 +73,9 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     """
     from app.models.rendering import HostLimits, RenderOptions
 
-    options = RenderOptions(
-        max_bytes=max_bytes,
-        max_images=max_images,
-        max_tokens=max_tokens,
-        # What is for a user only the host shows to one; it is told so by the annotations.
-        audience="everyone",
-        handles=True,
-    )
+    options = RenderOptions(max_bytes=max_bytes, max_images=max_images, max_tokens=max_tokens)
+    # What is for a user only the host shows to one; it is told so by the annotations.
+    options = replace(options, audience="everyone", handles=True)
     limits = HostLimits(most_side=max_image_pixels, most_text_chars=max_text)
     memory = _Memory(session, url, project, data_dir, env_file)
     memory.check({**_limits_given(RenderOptions(), limits), "--listen": listen})
