@@ -182,7 +182,8 @@ def test_annotations_say_who_sees_what(
         ({"audience": ["user"], "priority": 0.50}, {"audience": ["user"], "priority": 0.5}),
         ({"audience": ["user", "assistant"], "priority": 1}, ...),
         ({"lastModified": "2026-01-01T00:00:00Z"}, ...),
-        ({"audience": ["user", "nobody", 3], "priority": 2, "x": 1}, {"audience": ["user"]}),
+        ({"audience": ["User", "nobody", 3], "priority": 2, "x": 1}, {"audience": ["user"]}),
+        ({"audience": ["user"] * 1_000, "priority": None}, {"audience": ["user"]}),
         ({"audience": [], "priority": True, "lastModified": 5}, None),
     ],
 )

@@ -110,11 +110,12 @@ def is_for(annotations: object, audience: Audience) -> bool:
 
 
 def _known(annotations: object) -> Annotations:
-    """Return those of MCP that are of its types: hosts refuse a result for any other."""
+    """Return what MCP's own types allow of annotations: for anything else hosts refuse a result."""
     given = annotations if isinstance(annotations, Mapping) else {}
     known: dict[str, JsonValue] = {}
-    if named := [name for name in _audiences(given) if name in _ROLES]:
-        known["audience"] = named
+    named = dict.fromkeys(name.casefold() for name in _audiences(given))
+    if roles := [name for name in named if name in _ROLES]:
+        known["audience"] = roles
     priority = given.get("priority")
     if isinstance(priority, int | float | Decimal) and not isinstance(priority, bool):
         known |= {"priority": priority} if 0 <= priority <= 1 else {}
