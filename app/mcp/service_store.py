@@ -71,7 +71,8 @@ class ServiceStore:
     async def run(self, call: ToolCall, revision: McpRevision) -> Excerpt:
         """Run a call of one of our tools; return its result."""
         asked = _written(asked_of_us(call, revision))
-        return await self._message("POST", f"{self._session}/tool-calls", content=asked)
+        async with self._answer("POST", f"{self._session}/tool-calls", content=asked) as answer:
+            return await rendered_message(answer.aiter_bytes())
 
     async def resolve(self, arguments: JsonValue, places: Sequence[Place]) -> JsonValue | None:
         """Return arguments with files in the places of handles; `None` if there are none."""
@@ -149,7 +150,8 @@ class ServiceStore:
         }
         given = {name: value for name, value in asked.items() if value is not None}
         path = f"/api/tool-results/{tool_result_id}/render"
-        return await self._message("GET", path, params=given)
+        async with self._answer("GET", path, params=given) as answer:
+            return await rendered_message(answer.aiter_bytes())
 
     async def _post(self, path: str, content: Content) -> dict[str, Any]:
         return await self._ask("POST", path, content=content)
@@ -161,18 +163,6 @@ class ServiceStore:
         async with self._answer(method, path, content=content) as answer:
             await answer.aread()
             return object_of(answer)
-
-    async def _message(
-        self,
-        method: str,
-        path: str,
-        *,
-        content: Content | None = None,
-        params: Mapping[str, Any] | None = None,
-    ) -> Excerpt:
-        """Return the message of a rendering; see `_answer` for what it raises."""
-        async with self._answer(method, path, content=content, params=params) as answer:
-            return await rendered_message(answer.aiter_bytes())
 
     @asynccontextmanager
     async def _answer(
