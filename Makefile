@@ -19,14 +19,14 @@ HASTY := npm_config_fetch_retries=1 npm_config_fetch_retry_mintimeout=1000 npm_c
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 # The viewer is built along with the packages that it is made of.
-WEB_SOURCES := $(shell find web $(CLIENTS_TS)/client/src $(CLIENTS_TS)/react/src -name node_modules -prune -o -name dist -prune -o -name generated -prune -o -type f -print 2>/dev/null)
+WEB_SOURCES := $(shell find web $(CLIENTS_TS)/client/src $(CLIENTS_TS)/react/src -name node_modules -prune -o -name dist -prune -o -name generated -prune -o -name check -prune -o -type f -print 2>/dev/null)
 
 .PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript-check golang openapi-diff site release-check check lock clean
 
 # What `make help` lists, in this order; the rules are below.
 ##@ To start with
 run: ## Serve on 127.0.0.1:8000 with SQLite and a local directory; PORT=8001 for another port
-test: ## Run all tests, PostgreSQL, S3 and a browser included
+test: ## Run all tests of the service, PostgreSQL, S3 and a browser included
 check: ## Run everything that CI runs: the next eleven, and test
 fmt: ## Format the code
 
@@ -35,7 +35,7 @@ lint: ## Check style
 types: ## Check types
 imports: ## Check that imports go one way
 openapi-check: ## Fail if a document that `make openapi` writes is out of date
-web-check: ## Check the viewer's types
+web-check: ## Check the viewer: its types, and all that it shows, in a browser
 bench-smoke: ## Check that every benchmark runs, without judging times
 peers-check: ## Call real MCP servers, and check what is made of their results
 site: ## Build the documentation site into build/site; a broken link ends it
@@ -104,8 +104,12 @@ run: install
 
 web: web/dist/index.html
 
-web-check: web/node_modules/.stamp
+# The fixtures that tests of the service have.
+WEB_TESTS := -p tests.conftest web/check
+
+web-check: $(VENV)/dev.stamp web chromium
 	$(NPM) run --silent check
+	$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder $(WEB_TESTS)
 
 $(CLIENTS_TS)/node_modules/.stamp: $(CLIENTS_TS)/package.json $(CLIENTS_TS)/package-lock.json $(VENV)/web.stamp
 	@$(NPM_CLIENTS_TS) ci --ignore-scripts --no-audit --no-fund --loglevel=error
@@ -145,7 +149,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 
 types: $(VENV)/dev.stamp
-	$(BIN)/mypy app tests benchmarks peers website release clients/check clients/python
+	$(BIN)/mypy app tests benchmarks peers website release web/check clients/check clients/python
 
 imports: $(VENV)/dev.stamp
 	$(BIN)/lint-imports
@@ -154,7 +158,7 @@ openapi: install
 	$(BIN)/python -m app.cli.documents
 
 pictures: $(VENV)/dev.stamp web chromium
-	$(BIN)/python -m pytest -q tests/browser/test_pictures.py --write-documents
+	$(BIN)/python -m pytest -q $(WEB_TESTS)/test_pictures.py --write-documents
 
 targets: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -q tests/contract/test_targets_document.py --write-documents

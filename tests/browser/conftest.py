@@ -1,4 +1,7 @@
-"""The viewer as it was built, in Debian's Chromium.
+"""What is served to a browser, and the viewer as it was built, in Debian's Chromium.
+
+Here is what the service has to see to: keys, policies, foreign pages, live events. What the viewer
+shows is tried in `web/check`, with these fixtures.
 
 Playwright runs a loop of its own in the thread of the tests, where no other may run then: what
 needs one is done in a thread beside.
@@ -41,8 +44,12 @@ _open = ExitStack()
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests of a file together: each worker that has one of them starts a browser."""
     for item in items:
-        if item.path.parent == Path(__file__).parent:
+        if _has_browser(item):
             item.add_marker(pytest.mark.xdist_group(f"browser: {item.path.name}"))
+
+
+def _has_browser(item: pytest.Item) -> bool:
+    return "browser" in getattr(item, "fixturenames", ())
 
 
 class OpenTab(Protocol):
@@ -53,7 +60,7 @@ class OpenTab(Protocol):
 
 @pytest.fixture
 def browser() -> Browser:
-    """A browser for all tests of this folder that a worker runs one after the other."""
+    """A browser for all tests that a worker runs one after the other."""
     return _launched()
 
 
@@ -70,8 +77,8 @@ def _launched() -> Browser:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
-    """Close the browser, and end its loop, before any test of another folder runs."""
-    if nextitem is None or nextitem.path.parent != Path(__file__).parent:
+    """Close the browser, and end its loop, before any test without one runs."""
+    if nextitem is None or not _has_browser(nextitem):
         _launched.cache_clear()
         _open.close()
 

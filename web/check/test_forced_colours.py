@@ -9,10 +9,10 @@ from playwright.sync_api import Locator, expect
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
-from tests.browser.test_sessions_view import assert_accessible, watched
 from tests.contract.render_cases import audio_block, image_block
 from tests.kit import media
 from tests.kit.servers import LiveService
+from web.check.accessible import assert_accessible, watched
 
 OTHER = "other"
 # WCAG 1.4.11: what is needed to understand a graphic.

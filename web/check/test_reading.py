@@ -7,10 +7,10 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser import shop
-from tests.browser.accessibility import axe_script, violations
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
 from tests.kit.servers import LiveService
+from web.check.accessible import assert_accessible, watched
 
 MARKDOWN = """# Report
 
@@ -39,17 +39,10 @@ DATA = (
 
 def opened(service: LiveService, open_tab: OpenTab, writer: httpx.Client, text: str) -> Tab:
     shop.written(writer, [shop.message("assistant", text)])
-    tab = open_tab(service, permissions=["clipboard-read", "clipboard-write"])
-    tab.page.context.add_init_script(path=axe_script())
+    tab = watched(open_tab(service, permissions=["clipboard-read", "clipboard-write"]))
     tab.open(f"/sessions/{shop.SESSION}")
     expect(tab.entries).to_have_count(1)
     return tab
-
-
-def assert_accessible(tab: Tab) -> None:
-    for scheme in ("light", "dark"):
-        tab.page.emulate_media(color_scheme=scheme)
-        assert violations(tab.page) == [], scheme
 
 
 def test_markdown_is_laid_out_without_html_and_loads_nothing(
@@ -111,8 +104,7 @@ def test_long_text_is_searched_by_the_service(
 ) -> None:
     log = "\n".join(f"{line} {'ERROR' if line % 1_000 == 0 else 'ok'}" for line in range(1, 40_001))
     shop.written(writer, [shop.tool_result("logs", "c", shop.content(shop.text(log)))])
-    tab = open_tab(open_service)
-    tab.page.context.add_init_script(path=axe_script())
+    tab = watched(open_tab(open_service))
     tab.open(f"/sessions/{shop.SESSION}")
     tab.page.get_by_role("button", name="Load all").click()
     field = tab.page.get_by_label("Find in the text")

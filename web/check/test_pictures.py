@@ -1,6 +1,6 @@
 """The pictures of the documentation, taken from the viewer that is tested.
 
-`pytest tests/browser/test_pictures.py --write-documents` writes them into `docs/images`. They are
+`make pictures` writes them into `docs/images`. They are
 taken in every run, so that what they show can be shown; times in them differ from run to run.
 """
 

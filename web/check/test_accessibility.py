@@ -8,10 +8,11 @@ import httpx
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from tests.browser import drawings, shop
-from tests.browser.accessibility import axe_script, violations
+from tests.browser.accessibility import violations
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
 from tests.kit.servers import LiveService
+from web.check.accessible import watched
 
 WIDE, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=360, height=740)
 Look = tuple[ViewportSize, Literal["light", "dark"]]
@@ -19,12 +20,6 @@ TWO_LOOKS: Sequence[Look] = ((WIDE, "light"), (PHONE, "dark"))
 ALL_LOOKS: Sequence[Look] = (*TWO_LOOKS, (WIDE, "dark"), (PHONE, "light"))
 SOURCE = re.compile(".")
 UNFINISHED = "[role=status]:has-text('Loading')"
-
-
-def watched(tab: Tab) -> Tab:
-    """The same tab, with the means to look for violations."""
-    tab.page.context.add_init_script(path=axe_script())
-    return tab
 
 
 def assert_usable(tab: Tab, shown: Locator, looks: Sequence[Look] = TWO_LOOKS) -> None:

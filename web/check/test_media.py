@@ -12,11 +12,11 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
-from tests.browser.test_sessions_view import assert_accessible, watched
 from tests.contract.page_requests import data_uri, put
 from tests.contract.render_cases import audio_block, file_block, image_block
 from tests.kit import media
 from tests.kit.servers import LiveService
+from web.check.accessible import assert_accessible, watched
 
 _DRAWN = """canvas => {
   const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);

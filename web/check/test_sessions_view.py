@@ -7,23 +7,11 @@ import httpx
 from playwright.sync_api import expect
 
 from tests.browser import shop
-from tests.browser.accessibility import axe_script, violations
 from tests.browser.conftest import OpenTab
-from tests.browser.tabs import Tab
 from tests.kit.servers import LiveService
+from web.check.accessible import assert_accessible, watched
 
 OTHER = "second-try"
-
-
-def watched(tab: Tab) -> Tab:
-    tab.page.context.add_init_script(path=axe_script())
-    return tab
-
-
-def assert_accessible(tab: Tab) -> None:
-    for scheme in ("light", "dark"):
-        tab.page.emulate_media(color_scheme=scheme)
-        assert violations(tab.page) == [], (tab.page.url, scheme)
 
 
 def test_session_is_listed_with_its_title_and_what_it_holds(

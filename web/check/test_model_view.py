@@ -11,9 +11,9 @@ from playwright.sync_api import Locator, expect
 from tests.browser import drawings, shop
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
-from tests.browser.test_sessions_view import assert_accessible, watched
 from tests.contract.render_cases import image_block
 from tests.kit.servers import LiveService
+from web.check.accessible import assert_accessible, watched
 
 
 def opened(service: LiveService, open_tab: OpenTab, query: str = "") -> Tab:

@@ -13,8 +13,8 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab
-from tests.browser.test_sessions_view import assert_accessible, watched
 from tests.kit.servers import LiveService
+from web.check.accessible import assert_accessible, watched
 
 _QUESTION: ChatCompletionUserMessageParam = {"role": "user", "content": "Which orders failed?"}
 _ASKED = ChatCompletionMessage.model_validate(
