@@ -1,89 +1,14 @@
-"""`/docs`: the API is found, understood and called in a browser, also on a phone."""
+"""`/docs` keeps no key; how it is used is tried in `web/check`."""
 
 import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Locator, Page, ViewportSize, expect
+from playwright.sync_api import expect
 
-from tests.browser.accessibility import axe_script, serious_violations
 from tests.browser.conftest import OpenTab
-from tests.browser.tabs import Tab
+from tests.browser.explorer import explorer, operation, pardon
 from tests.kit.servers import LiveService
-
-_TRANSITIONS_OVER = """() => Promise.allSettled(document.getAnimations()
-    .filter(each => each instanceof CSSTransition).map(each => each.finished))"""
-WIDE, PHONE = ViewportSize(width=1280, height=900), ViewportSize(width=390, height=844)
-EXCEPTIONS = {
-    # Swagger UI puts the link to an operation inside of the button that opens it. Both are reached
-    # with the keyboard, and both lead to the same place.
-    "nested-interactive",
-}
-
-
-def explorer(open_tab: OpenTab, service: LiveService, place: str = "") -> Tab:
-    """A tab with the explorer, at an operation if one is named."""
-    tab = open_tab(service)
-    tab.page.context.add_init_script(path=axe_script())
-    tab.open(f"/docs{place}")
-    expect(tab.page.locator(".opblock-tag").first).to_be_visible()
-    return tab
-
-
-def pardon(tab: Tab) -> None:
-    """Take out what Swagger UI says of every link to an operation whose id has a `_`."""
-    tab.faults[:] = [fault for fault in tab.faults if "escaping deep link" not in fault]
-
-
-def operation(page: Page, name: str) -> Locator:
-    return page.locator(f"[id$='-{name}']")
-
-
-def assert_usable(page: Page, part: Locator | None = None) -> None:
-    """Nothing of a page, or a part, is in the way of anybody or wider than the screen."""
-    for size in (PHONE, WIDE):
-        page.set_viewport_size(size)
-        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
-        # A button that changes its colour has too little contrast on the way.
-        page.evaluate(_TRANSITIONS_OVER)
-        assert serious_violations(page, EXCEPTIONS, part=part) == []
-
-
-def test_every_tag_leads_to_operations_with_the_types_of_their_parameters(
-    open_tab: OpenTab, shared_service: LiveService
-) -> None:
-    tab = explorer(open_tab, shared_service)
-    page = tab.page
-    assert_usable(page)
-    page.get_by_placeholder("Filter by tag").fill("events")
-    expect(page.locator(".opblock-tag")).to_have_count(1)
-    page.locator(".opblock-tag").click()
-    operation(page, "stream_session_events").locator(".opblock-summary-control").click()
-    assert re.search(r"/docs#/events/stream_session_events$", page.url)
-    shown = operation(page, "stream_session_events")
-    parameter = shown.locator("tr[data-param-name=after]")
-    expect(parameter.locator(".parameter__type")).to_have_text("integer($int64)")
-    expect(shown.get_by_text("StreamEvent").first).to_be_visible()
-    assert_usable(page, shown)
-    pardon(tab)
-
-
-def test_operation_is_called_from_a_phone(open_tab: OpenTab, shared_service: LiveService) -> None:
-    tab = explorer(open_tab, shared_service, "#/tool%20results/create_tool_result")
-    page = tab.page
-    page.set_viewport_size(PHONE)
-    shown = operation(page, "create_tool_result")
-    shown.get_by_role("button", name="Try it out").click()
-    body = shown.get_by_label("Body", exact=True)
-    body.fill('{"toolName": "clock", "toolCallId": "call_1", "result": "It is ten."}')
-    assert_usable(page, shown)
-    page.set_viewport_size(PHONE)
-    shown.get_by_role("button", name="Execute").click()
-    answer = shown.locator(".live-responses-table")
-    expect(answer).to_contain_text("201")
-    expect(answer).to_contain_text("It is ten.")
-    assert_usable(page, shown)
-    pardon(tab)
 
 
 @pytest.mark.promise(
@@ -100,7 +25,6 @@ def test_key_is_sent_and_not_kept(
     page.get_by_role("button", name="Authorize").first.click()
     dialog = page.locator(".dialog-ux")
     dialog.get_by_label("API key").fill(new_key(keyed_service))
-    assert_usable(page, dialog)
     dialog.get_by_role("button", name="Authorize").click()
     dialog.get_by_role("button", name="Close").last.click()
     shown = operation(page, "get_version")

@@ -1,5 +1,6 @@
 """What the AI SDK takes: its own schema and prompt, asked in Node.js, and the rules beside them."""
 
+import atexit
 import json
 import re
 import subprocess
@@ -47,13 +48,15 @@ def _check(messages: list[Json], package: str) -> None:
 
 @cache
 def _node(package: str) -> subprocess.Popen[bytes]:
-    # It ends with the tests, when nobody holds its input any more.
-    return subprocess.Popen(  # noqa: S603 - our own script
+    process = subprocess.Popen(  # noqa: S603 - our own script
         [NODE, installed(_CLIENT) / "check.mjs", package],
         env=environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
+    # Its input is closed, which ends it.
+    atexit.register(process.__exit__, None, None, None)
+    return process
 
 
 def _ascii(messages: list[Json]) -> bytes:
