@@ -10,11 +10,13 @@ from app.config.settings import Settings
 from app.services.agents.turns import Turns
 from app.services.bundles.exporting import BundleExports
 from app.services.bundles.importing import BundleImports
+from app.services.concurrency.background import run_beside
 from app.services.doctor.doctor import Doctor
 from app.services.fetching import Fetcher
 from app.services.images.posters import Posters
 from app.services.maintenance.fsck import StoreCheck
 from app.services.maintenance.scrub import ReadingPace, Scrub, SlicedPeriod
+from app.services.memory_budget.freed_memory import trim_freed_memory
 from app.services.memory_budget.request_bodies import BodyBudget
 from app.services.memory_budget.responses import ResponseBudget
 from app.services.pages.changes import PageChanges
@@ -70,6 +72,7 @@ async def open_container(settings: Settings) -> AsyncIterator["Container"]:
             )
         )
         await stack.enter_async_context(scrub.running())
+        _ = await stack.enter_async_context(run_beside(trim_freed_memory(container.memory)))
         yield container
 
 

@@ -53,9 +53,16 @@ class Process(PagefaultProcess):
 
     def peak_bytes(self) -> int:
         """The most it has had resident at once, since its last start."""
+        return self._told_bytes("VmHWM")
+
+    def resident_bytes(self) -> int:
+        """What it has resident now."""
+        return self._told_bytes("VmRSS")
+
+    def _told_bytes(self, name: str) -> int:
         assert self._process is not None
         status = Path(f"/proc/{self._process.pid}/status").read_text()
-        found = re.search(r"VmHWM:\s+(\d+) kB", status)
+        found = re.search(rf"{name}:\s+(\d+) kB", status)
         assert found
         return int(found[1]) * 1024
 

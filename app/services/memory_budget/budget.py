@@ -18,6 +18,8 @@ from app.errors import MemoryExhaustedError
 
 WAIT_SECONDS = 1.0
 """How long a request that holds nothing waits for room."""
+MUCH_BYTES = 64 * 1024 * 1024
+"""What leaves memory behind that is worth to be given back to the system."""
 
 
 _Queue: TypeAlias = "deque[tuple[int, asyncio.Future[None]]]"
@@ -72,6 +74,8 @@ class MemoryBudget:
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self.held_bytes = 0
+        self._most_bytes = 0
+        self._has_fallen = asyncio.Event()
         self._waiting: _Queue = deque()
         self._later: _Queue = deque()
 
@@ -107,12 +111,27 @@ class MemoryBudget:
         """Take bytes for a request that holds some; see `HeldMemory.grow`."""
         if not self._fits(size_bytes):
             raise MemoryExhaustedError
-        self.held_bytes += size_bytes
+        self._count(size_bytes)
 
     def give_back(self, size_bytes: int) -> None:
         """Give bytes back, and let those who wait have them."""
-        self.held_bytes -= size_bytes
+        self._count(-size_bytes)
         self._serve()
+
+    async def fallen(self) -> None:
+        """Wait until three quarters of much that was held at once are given back.
+
+        What has happened since the last wait counts. For one who waits.
+        """
+        await self._has_fallen.wait()
+        self._has_fallen.clear()
+
+    def _count(self, more_bytes: int) -> None:
+        self.held_bytes += more_bytes
+        self._most_bytes = max(self._most_bytes, self.held_bytes)
+        if self._most_bytes >= MUCH_BYTES and self.held_bytes <= self._most_bytes // 4:
+            self._most_bytes = self.held_bytes
+            self._has_fallen.set()
 
     def _fits(self, size_bytes: int) -> bool:
         return self.held_bytes + size_bytes <= self.limit_bytes
@@ -122,7 +141,7 @@ class MemoryBudget:
         if queue or self._waiting or not self._fits(size_bytes):
             await self._wait(queue, size_bytes, wait_seconds)
         else:
-            self.held_bytes += size_bytes
+            self._count(size_bytes)
         return HeldMemory(self, size_bytes)
 
     async def _wait(self, queue: _Queue, size_bytes: int, wait_seconds: float) -> None:
@@ -140,7 +159,7 @@ class MemoryBudget:
     def _give_up(self, queue: _Queue, size_bytes: int, served: "asyncio.Future[None]") -> None:
         """Leave the queue; bytes that were given at the last moment go back."""
         if served.done() and not served.cancelled():
-            self.held_bytes -= size_bytes
+            self._count(-size_bytes)
         if (size_bytes, served) in queue:
             queue.remove((size_bytes, served))
         # Those behind may fit where this one did not.
@@ -157,6 +176,6 @@ class MemoryBudget:
             if not served.done():
                 if not self._fits(size_bytes):
                     return
-                self.held_bytes += size_bytes
+                self._count(size_bytes)
                 served.set_result(None)
             queue.popleft()

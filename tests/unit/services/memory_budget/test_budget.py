@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import MemoryExhaustedError
-from app.services.memory_budget.budget import HeldMemory, MemoryBudget
+from app.services.memory_budget.budget import MUCH_BYTES, HeldMemory, MemoryBudget
 
 pytestmark = pytest.mark.anyio
 
@@ -122,3 +122,40 @@ def test_budget_is_the_sum_of_what_is_held_and_never_exceeded(
             assert budget.held_bytes == sum(each.size_bytes for each in held) <= 100
 
     asyncio.run(run())
+
+
+async def test_fall_is_told_once_when_three_quarters_of_much_are_given_back() -> None:
+    budget = MemoryBudget(4 * MUCH_BYTES)
+    told: list[int] = []
+
+    async def listen() -> None:
+        while True:
+            await budget.fallen()
+            told.append(budget.held_bytes)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(listen)
+        little = await budget.hold(MUCH_BYTES - 1)
+        little.release()
+        much, rest = await budget.hold(3 * MUCH_BYTES), await budget.hold(MUCH_BYTES)
+        rest.release()
+        much.resize(MUCH_BYTES + 1)
+        await anyio.wait_all_tasks_blocked()
+        assert told == []
+        much.resize(MUCH_BYTES)
+        await anyio.wait_all_tasks_blocked()
+        # What is held goes on counting, and was much by itself.
+        much.release()
+        await anyio.wait_all_tasks_blocked()
+        assert told == [MUCH_BYTES, 0]
+        (await budget.hold(MUCH_BYTES - 1)).release()
+        await anyio.wait_all_tasks_blocked()
+        assert told == [MUCH_BYTES, 0]
+        tasks.cancel_scope.cancel()
+
+
+async def test_fall_before_anybody_waits_is_told() -> None:
+    budget = MemoryBudget(2 * MUCH_BYTES)
+    (await budget.hold(MUCH_BYTES)).release()
+    with anyio.fail_after(10):
+        await budget.fallen()
