@@ -74,7 +74,8 @@ $(VENV)/runtime.stamp: requirements/runtime.lock pyproject.toml
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/dev.stamp: $(VENV)/runtime.stamp requirements/dev.lock clients/python/pyproject.toml
+# Node.js is in both locks. It is there when this begins, as the viewer may be built with it meanwhile.
+$(VENV)/dev.stamp: $(VENV)/web.stamp requirements/dev.lock clients/python/pyproject.toml
 	@echo "Installing the tools for development …"
 	@$(PIP) --no-deps --require-hashes -r requirements/dev.lock
 	@$(PIP) --no-deps --no-build-isolation --editable clients/python
@@ -135,7 +136,9 @@ nginx:
 migrate: install
 	@$(BIN)/pagefault migrate $(DATA_DIR_OPTION)
 
-test: $(VENV)/dev.stamp web chromium nginx
+# The tools are installed while the viewer is built.
+test: chromium nginx
+	@$(MAKE) -s --no-print-directory -j 2 $(VENV)/dev.stamp web
 	$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder tests
 
 test-all: test
