@@ -23,6 +23,11 @@ WEB_SOURCES := $(shell find web $(CLIENTS_TS)/client/src $(CLIENTS_TS)/react/src
 
 .PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript-check golang openapi-diff site release-check check lock clean
 
+# What a make within make builds must not be built beside it as well, whatever `-j` says.
+ifndef SIDE_BY_SIDE
+.NOTPARALLEL:
+endif
+
 # What `make help` lists, in this order; the rules are below.
 ##@ To start with
 run: ## Serve on 127.0.0.1:8000 with SQLite and a local directory; PORT=8001 for another port
@@ -35,7 +40,7 @@ lint: ## Check style
 types: ## Check types
 imports: ## Check that imports go one way
 openapi-check: ## Fail if a document that `make openapi` writes is out of date
-web-check: ## Check the viewer: its types, and all that it shows, in a browser
+web-check: ## Check the viewer: its types, and what it shows, in a browser
 bench-smoke: ## Check that every benchmark runs, without judging times
 peers-check: ## Call real MCP servers, and check what is made of their results
 site: ## Build the documentation site into build/site; a broken link ends it
@@ -84,6 +89,7 @@ $(VENV)/dev.stamp: $(VENV)/web.stamp requirements/dev.lock clients/python/pyproj
 install: $(VENV)/runtime.stamp
 
 $(VENV)/web.stamp: $(VENV)/runtime.stamp requirements/web.lock
+	@echo "Installing Node.js into $(VENV) …"
 	@$(PIP) --no-deps --require-hashes -r requirements/web.lock
 	@touch $@
 
@@ -105,12 +111,9 @@ run: install
 
 web: web/dist/index.html
 
-# The fixtures that tests of the service have.
-WEB_TESTS := -p tests.conftest web/check
-
 web-check: $(VENV)/dev.stamp web chromium
 	$(NPM) run --silent check
-	$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder $(WEB_TESTS)
+	$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder web/check
 
 $(CLIENTS_TS)/node_modules/.stamp: $(CLIENTS_TS)/package.json $(CLIENTS_TS)/package-lock.json $(VENV)/web.stamp
 	@$(NPM_CLIENTS_TS) ci --ignore-scripts --no-audit --no-fund --loglevel=error
@@ -137,8 +140,8 @@ migrate: install
 	@$(BIN)/pagefault migrate $(DATA_DIR_OPTION)
 
 # The tools are installed while the viewer is built.
-test: chromium nginx
-	@$(MAKE) -s --no-print-directory -j 2 $(VENV)/dev.stamp web
+test: $(VENV)/runtime.stamp chromium nginx
+	@$(MAKE) -s --no-print-directory -j 2 SIDE_BY_SIDE=1 $(VENV)/dev.stamp web
 	$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder tests
 
 test-all: test
@@ -161,7 +164,7 @@ openapi: install
 	$(BIN)/python -m app.cli.documents
 
 pictures: $(VENV)/dev.stamp web chromium
-	$(BIN)/python -m pytest -q $(WEB_TESTS)/test_pictures.py --write-documents
+	$(BIN)/python -m pytest -q web/check/test_pictures.py --write-documents
 
 targets: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -q tests/contract/test_targets_document.py --write-documents

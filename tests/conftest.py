@@ -5,6 +5,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -50,6 +51,7 @@ pytest.register_assert_rewrite(
     "tests.kit.event_crowds",
     "tests.kit.event_streams",
     "tests.kit.listening_sockets",
+    "web.check.accessible",
 )
 
 # Of all tests together; most is never there at the same time.
@@ -64,7 +66,9 @@ hypothesis.settings.load_profile("same")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--write-documents` writes the pages that print what a test has found."""
-    parser.addoption("--write-documents", action="store_true")
+    # `web/check` has all of this as well, and both may be named.
+    with suppress(ValueError):
+        parser.addoption("--write-documents", action="store_true")
 
 
 @pytest.hookimpl(tryfirst=True)

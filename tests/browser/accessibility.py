@@ -4,12 +4,12 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Page
 
 from tests.kit.node import installed
 
 _FOLDER = Path(__file__).with_name("axe")
-_RUN = "part => axe.run(part ?? document, { resultTypes: ['violations'] })"
+_RUN = "() => axe.run(document, { resultTypes: ['violations'] })"
 
 
 def axe_script() -> Path:
@@ -17,15 +17,9 @@ def axe_script() -> Path:
     return installed(_FOLDER) / "node_modules" / "axe-core" / "axe.min.js"
 
 
-def serious_violations(
-    page: Page, exceptions: Collection[str], *, part: Locator | None = None
-) -> list[str]:
-    """The same of what others have made: what is serious or critical, and no exception.
-
-    A large page is looked through once, and then the `part` of it that has changed.
-    """
-    handle = None if part is None else part.element_handle()
-    found: dict[str, Any] = page.evaluate(_RUN, handle)
+def serious_violations(page: Page, exceptions: Collection[str]) -> list[str]:
+    """The same of what others have made: what is serious or critical, and no exception."""
+    found: dict[str, Any] = page.evaluate(_RUN)
     return [
         f"{rule['id']}: {node['target']} {node['failureSummary']}"
         for rule in found["violations"]

@@ -55,7 +55,7 @@ def _node(package: str) -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
     )
     # Its input is closed, which ends it.
-    atexit.register(process.__exit__, None, None, None)
+    atexit.register(process.communicate, timeout=10)
     return process
 
 

@@ -1,4 +1,4 @@
-"""The fixtures of `tests/browser`, and those of `tests/conftest.py`, which the command names."""
+"""What `tests` has: its options, fixtures and scheduler, and the browser of `tests/browser`."""
 
 from tests.browser.conftest import (
     browser,
@@ -11,15 +11,43 @@ from tests.browser.conftest import (
     shared_service,
     writer,
 )
+from tests.conftest import (
+    anyio_backend,
+    backends,
+    client,
+    databases_of_one_test,
+    engine,
+    pagefault,
+    pytest_addoption,
+    pytest_configure,
+    pytest_generate_tests,
+    pytest_runtestloop,
+    pytest_xdist_make_scheduler,
+    service,
+    settings,
+)
 
 __all__ = [
+    "anyio_backend",
+    "backends",
     "browser",
+    "client",
+    "databases_of_one_test",
+    "engine",
     "keyed_service",
     "new_key",
     "open_service",
     "open_tab",
+    "pagefault",
+    "pytest_addoption",
     "pytest_collection_modifyitems",
+    "pytest_configure",
+    "pytest_generate_tests",
     "pytest_runtest_teardown",
+    "pytest_runtestloop",
+    "pytest_xdist_make_scheduler",
+    "service",
+    "settings",
     "shared_service",
     "writer",
 ]

@@ -18,8 +18,8 @@ from app.errors import MemoryExhaustedError
 
 WAIT_SECONDS = 1.0
 """How long a request that holds nothing waits for room."""
-MUCH_BYTES = 64 * 1024 * 1024
-"""What leaves memory behind that is worth to be given back to the system."""
+_MOST_FALL_BYTES = 48 * 1024 * 1024
+"""How far what is held has to fall for `MemoryBudget.fallen`, or a quarter of a small budget."""
 
 
 _Queue: TypeAlias = "deque[tuple[int, asyncio.Future[None]]]"
@@ -74,7 +74,8 @@ class MemoryBudget:
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self.held_bytes = 0
-        self._most_bytes = 0
+        self._fall_bytes = min(_MOST_FALL_BYTES, limit_bytes // 4)
+        self._peak_bytes = 0
         self._has_fallen = asyncio.Event()
         self._waiting: _Queue = deque()
         self._later: _Queue = deque()
@@ -115,22 +116,26 @@ class MemoryBudget:
 
     def give_back(self, size_bytes: int) -> None:
         """Give bytes back, and let those who wait have them."""
-        self._count(-size_bytes)
+        self.held_bytes -= size_bytes
         self._serve()
+        self._note_fall()
 
     async def fallen(self) -> None:
-        """Wait until three quarters of much that was held at once are given back.
+        """Wait until what is held has fallen far below its last peak.
 
-        What has happened since the last wait counts. For one who waits.
+        A fall since the last wait counts. Only one task may wait.
         """
         await self._has_fallen.wait()
         self._has_fallen.clear()
 
     def _count(self, more_bytes: int) -> None:
         self.held_bytes += more_bytes
-        self._most_bytes = max(self._most_bytes, self.held_bytes)
-        if self._most_bytes >= MUCH_BYTES and self.held_bytes <= self._most_bytes // 4:
-            self._most_bytes = self.held_bytes
+        self._peak_bytes = max(self._peak_bytes, self.held_bytes)
+
+    def _note_fall(self) -> None:
+        """Tell of a fall; those who had waited have their bytes by now."""
+        if self._peak_bytes - self.held_bytes >= self._fall_bytes:
+            self._peak_bytes = self.held_bytes
             self._has_fallen.set()
 
     def _fits(self, size_bytes: int) -> bool:
@@ -159,7 +164,7 @@ class MemoryBudget:
     def _give_up(self, queue: _Queue, size_bytes: int, served: "asyncio.Future[None]") -> None:
         """Leave the queue; bytes that were given at the last moment go back."""
         if served.done() and not served.cancelled():
-            self._count(-size_bytes)
+            self.held_bytes -= size_bytes
         if (size_bytes, served) in queue:
             queue.remove((size_bytes, served))
         # Those behind may fit where this one did not.

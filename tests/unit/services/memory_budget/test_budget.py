@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import MemoryExhaustedError
-from app.services.memory_budget.budget import MUCH_BYTES, HeldMemory, MemoryBudget
+from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 
 pytestmark = pytest.mark.anyio
 
@@ -124,8 +124,14 @@ def test_budget_is_the_sum_of_what_is_held_and_never_exceeded(
     asyncio.run(run())
 
 
-async def test_fall_is_told_once_when_three_quarters_of_much_are_given_back() -> None:
-    budget = MemoryBudget(4 * MUCH_BYTES)
+MIB = 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("limit_bytes", "fall_bytes"), [(256 * MIB, 48 * MIB), (64 * MIB, 16 * MIB)]
+)
+async def test_fall_is_told_once_wherever_it_begins(limit_bytes: int, fall_bytes: int) -> None:
+    budget = MemoryBudget(limit_bytes)
     told: list[int] = []
 
     async def listen() -> None:
@@ -135,27 +141,45 @@ async def test_fall_is_told_once_when_three_quarters_of_much_are_given_back() ->
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(listen)
-        little = await budget.hold(MUCH_BYTES - 1)
-        little.release()
-        much, rest = await budget.hold(3 * MUCH_BYTES), await budget.hold(MUCH_BYTES)
-        rest.release()
-        much.resize(MUCH_BYTES + 1)
+        (await budget.hold(fall_bytes - 1)).release()
+        kept, falls = await budget.hold(1000), await budget.hold(2 * fall_bytes)
+        falls.resize(fall_bytes + 1)
         await anyio.wait_all_tasks_blocked()
         assert told == []
-        much.resize(MUCH_BYTES)
+        falls.resize(fall_bytes)
         await anyio.wait_all_tasks_blocked()
-        # What is held goes on counting, and was much by itself.
-        much.release()
+        falls.release()
         await anyio.wait_all_tasks_blocked()
-        assert told == [MUCH_BYTES, 0]
-        (await budget.hold(MUCH_BYTES - 1)).release()
+        assert told == [1000 + fall_bytes, 1000]
+        (await budget.hold(fall_bytes - 1)).release()
         await anyio.wait_all_tasks_blocked()
-        assert told == [MUCH_BYTES, 0]
+        assert told == [1000 + fall_bytes, 1000]
+        kept.release()
+        await anyio.wait_all_tasks_blocked()
+        assert told == [1000 + fall_bytes, 1000, 0]
         tasks.cancel_scope.cancel()
 
 
+async def test_what_goes_on_to_whoever_waited_is_no_fall() -> None:
+    budget = MemoryBudget(100)
+    first = await budget.hold(80)
+    async with anyio.create_task_group() as tasks:
+
+        async def wait() -> None:
+            async with budget.holding(80):
+                with anyio.move_on_after(0):
+                    await budget.fallen()
+                    pytest.fail("told of a fall")
+
+        tasks.start_soon(wait)
+        await anyio.wait_all_tasks_blocked()
+        first.release()
+    with anyio.fail_after(10):
+        await budget.fallen()
+
+
 async def test_fall_before_anybody_waits_is_told() -> None:
-    budget = MemoryBudget(2 * MUCH_BYTES)
-    (await budget.hold(MUCH_BYTES)).release()
+    budget = MemoryBudget(100)
+    (await budget.hold(25)).release()
     with anyio.fail_after(10):
         await budget.fallen()
