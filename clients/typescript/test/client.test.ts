@@ -12,6 +12,7 @@ import {
   ServerError,
   TimedOutError,
   UnauthorizedError,
+  type TurnStep,
 } from "../client/src/index.ts";
 import { badLine } from "./kit/badLine.ts";
 import { startService } from "./kit/service.ts";
@@ -303,7 +304,107 @@ test("a conversation keeps its beginning, whoever writes meanwhile", async () =>
     ["user", "assistant", "tool", "user", "assistant", "user"],
   );
   assert.equal(conversation.seq, 6);
-  assert.throws(() => session.conversation({ target: "anthropic", frontier: "main" }), TypeError);
+  assert.throws(() => session.conversation({ target: "anthropic", since: 3 }), TypeError);
+});
+
+const TARGETS = [
+  "anthropic",
+  "bedrock",
+  "gemini",
+  "langchain",
+  "mcp",
+  "openai-chat",
+  "openai-compat",
+  "openai-responses",
+  "text",
+  "vercel",
+  "vercel-6",
+] as const;
+
+for (const target of TARGETS) {
+  test(`a conversation for ${target} has what a whole rendering has`, async () => {
+    const session = pf.session(`whole-${target}`);
+    const wish = { target, maxImages: 1 };
+    const conversation = session.conversation(wish);
+    const call = (id: string) => ({
+      id,
+      type: "function",
+      function: { name: "look", arguments: "{}" },
+    });
+    const result = (toolCallId: string, value: unknown) => ({
+      toolResult: { toolName: "look", toolCallId, result: value },
+    });
+    const said = (role: "system" | "user" | "assistant", content: string) => ({
+      message: { role, content },
+    });
+    const calls = (...ids: string[]) => ({
+      message: { role: "assistant" as const, content: null, tool_calls: ids.map(call) },
+    });
+    const image = `data:image/png;base64,${PIXEL}`;
+    const steps: TurnStep[][] = [
+      [said("system", "Be brief."), said("user", "What do you see?")],
+      // Another one of the same side: for some targets that is one message.
+      [said("user", "And now?")],
+      // Parallel calls that are answered in two turns.
+      [calls("c1", "c2"), result("c1", { image })],
+      [result("c2", "A dot.")],
+      // The image before has to give way to this one.
+      [calls("c3")],
+      [result("c3", { image, note: "The same." })],
+      [said("assistant", "A dot.")],
+    ];
+    assert.deepEqual(await conversation.render(), []);
+    for (const step of steps) {
+      const messages = await conversation.turn(step);
+      const whole = await session.render({ ...wish, handles: true });
+      assert.deepEqual(messages, whole.messages);
+      assert.equal(conversation.system, whole.system ?? undefined);
+    }
+    await session.append({ role: "user", content: "Somebody else." });
+    const messages = await conversation.turn([said("assistant", "Who?")]);
+    assert.deepEqual(messages, (await session.render({ ...wish, handles: true })).messages);
+    // Who joins an existing session is shown the same.
+    assert.deepEqual(await session.conversation(wish).render(), messages);
+  });
+}
+
+test("a conversation asks once for each step, also where nobody has spoken yet", async () => {
+  const asked: string[] = [];
+  const counting = new Pagefault(service.url, {
+    fetch: (input, init) => {
+      asked.push(new URL(input as string).pathname.split("/").at(-1)!);
+      return fetch(input, init);
+    },
+  });
+  const conversation = counting.session("steps").conversation({ target: "anthropic" });
+  await conversation.turn([{ message: { role: "user", content: "Hi." } }]);
+  await conversation.turn([{ message: { role: "assistant", content: "Hello." } }]);
+  assert.deepEqual(asked, ["turns", "turns"]);
+  // Two steps at once: whichever answer comes last, the messages are those of the session.
+  await Promise.all(
+    ["One.", "Two."].map((content) => conversation.turn([{ message: { role: "user", content } }])),
+  );
+  const whole = await pf.session("steps").render({ target: "anthropic", handles: true });
+  assert.deepEqual(await conversation.render(), whole.messages);
+});
+
+test("a conversation keeps a budget with a frontier", async () => {
+  const session = pf.session("budget");
+  const wish = { target: "openai-chat", maxTokens: 900, frontier: "main" } as const;
+  const conversation = session.conversation(wish);
+  for (let step = 0; step < 6; step += 1) {
+    const id = `c${step}`;
+    const call = { id, type: "function", function: { name: "log", arguments: "{}" } };
+    await conversation.turn([
+      { message: { role: "user", content: `Question ${step}` } },
+      { message: { role: "assistant", content: null, tool_calls: [call] } },
+      { toolResult: { toolName: "log", toolCallId: id, result: "line\n".repeat(200) } },
+      { message: { role: "assistant", content: "I see." } },
+    ]);
+  }
+  assert.deepEqual([...new Set(conversation.loss.map(({ code }) => code))], ["evicted"]);
+  const whole = await session.render({ ...wish, handles: true });
+  assert.deepEqual(conversation.messages, whole.messages);
 });
 
 test("a key is sent, asked for each time, and reported when it is refused", async () => {

@@ -1,15 +1,21 @@
 /**
  * The messages of a session for one target, kept here: each step asks only for what is new.
  *
- * Every step says which entry it knows last. If another program has written to the session
- * meanwhile, the whole is read again, and the step is repeated behind that.
+ * The messages that are here stay as they are, so that a provider's cache knows them. Each answer
+ * says by a hash what its messages stand behind. If that is something else, because somebody else
+ * has written, a budget has evicted old messages or a result belongs into a message that is here,
+ * all are read anew.
  */
-import { ConflictError, PagefaultError, problemError } from "./errors.ts";
+import { NotFoundError, problemError } from "./errors.ts";
 import type { LossEntry, RenderedRecord, TurnRender } from "./generated/types.gen.ts";
 import type { Session, TurnStep } from "./sessions.ts";
 import type { RequestOptions } from "./transport.ts";
 
-const MOST_READINGS = 5;
+/** Where all that one side says is one message, and where that has its blocks. */
+const ONE_MESSAGE: Readonly<Record<string, "content" | "parts" | undefined>> = {
+  bedrock: "content",
+  gemini: "parts",
+};
 
 /** A message as the provider takes it. */
 export type ProviderMessage = Record<string, unknown>;
@@ -20,16 +26,14 @@ export class Conversation {
   private kept: ProviderMessage[] = [];
   private losses: LossEntry[] = [];
   private told: string | null | undefined;
-  private lastSeq: number | undefined;
+  private lastSeq = 0;
+  private hash: string | null | undefined;
 
   constructor(session: Session, wish: TurnRender) {
-    if (wish.frontier != null || wish.since) {
-      throw new TypeError(
-        "A conversation keeps its own beginning: it takes no frontier and no since",
-      );
-    }
+    if (wish.since) throw new TypeError("A conversation keeps its own beginning: it takes no since");
     this.session = session;
-    this.wish = wish;
+    // As in turns, where that is the default.
+    this.wish = { ...wish, handles: wish.handles ?? true };
   }
 
   /** All messages, for the next request to the provider. */
@@ -49,7 +53,7 @@ export class Conversation {
 
   /** The number of the last entry that the messages have. */
   get seq(): number {
-    return this.lastSeq ?? 0;
+    return this.lastSeq;
   }
 
   /** Append what a step says; gives all messages, with what it added. */
@@ -57,75 +61,70 @@ export class Conversation {
     entries: readonly TurnStep[],
     options: RequestOptions = {},
   ): Promise<readonly ProviderMessage[]> {
-    if (this.lastSeq === undefined) await this.reload(options);
-    for (let reading = 1; ; reading += 1) {
-      const expectedSeq = this.seq;
-      try {
-        const render = { ...this.wish, since: expectedSeq };
-        const receipt = await this.session.turn(entries, { ...options, render, expectedSeq });
-        if (receipt.rendering === null || receipt.rendering === undefined) {
-          // All is stored: the next step, or `render`, reads it.
-          this.lastSeq = undefined;
-          throw problemError(unrendered(receipt.problem));
-        }
-        return await this.extend(receipt.rendering, Math.max(...receipt.seqs), options);
-      } catch (failure) {
-        const hasMoved = failure instanceof ConflictError && failure.code === "session-moved-on";
-        if (!hasMoved || reading >= MOST_READINGS) throw failure;
-        await this.reload(options);
-      }
-    }
+    const since = this.since();
+    const render = { ...this.wish, ...since };
+    const { rendering, problem } = await this.session.turn(entries, { ...options, render });
+    // All is stored: the next step, or `render`, reads it.
+    if (!rendering) throw problemError(unrendered(problem));
+    return this.take(rendering, since, options);
   }
 
   /** Ask for what others have written, too; gives all messages. */
   async render(options: RequestOptions = {}): Promise<readonly ProviderMessage[]> {
-    if (this.lastSeq === undefined) return this.reload(options);
-    const { lastSeq } = await this.session.get(options);
-    if (lastSeq === this.lastSeq) return this.kept;
-    const rendering = await this.session.render({ ...this.wish, since: this.lastSeq }, options);
-    // Between the two answers somebody may have written: then the number is not that of the messages.
-    if ((await this.session.get(options)).lastSeq !== lastSeq) return this.reload(options);
-    return this.extend(rendering, lastSeq, options);
-  }
-
-  private async reload(options: RequestOptions): Promise<readonly ProviderMessage[]> {
-    for (let reading = 0; reading < MOST_READINGS; reading += 1) {
-      const lastSeq = await this.known(options);
-      const rendering = lastSeq === 0 ? undefined : await this.session.render(this.wish, options);
-      if ((await this.known(options)) !== lastSeq) continue;
-      this.kept = [...(rendering?.messages ?? [])];
-      this.losses = [...(rendering?.loss ?? [])];
-      this.told = rendering?.system;
-      this.lastSeq = lastSeq;
-      return this.kept;
-    }
-    throw new PagefaultError(`Session ${this.session.id} is written to faster than it can be read`);
-  }
-
-  private async extend(
-    rendering: RenderedRecord,
-    lastSeq: number,
-    options: RequestOptions,
-  ): Promise<readonly ProviderMessage[]> {
-    // What the system says stands before everything, so it changes the whole.
-    if (rendering.system != null && this.lastSeq !== 0) return this.reload(options);
-    this.told ??= rendering.system;
-    this.kept = [...this.kept, ...rendering.messages];
-    this.losses = [...this.losses, ...rendering.loss];
-    this.lastSeq = lastSeq;
-    return this.kept;
-  }
-
-  private async known(options: RequestOptions): Promise<number> {
+    const since = this.since();
     try {
-      return (await this.session.get(options)).lastSeq;
+      const rendering = await this.session.render({ ...this.wish, ...since }, options);
+      return await this.take(rendering, since, options);
     } catch (failure) {
       // Nothing was written to it yet.
-      if (failure instanceof PagefaultError && "status" in failure && failure.status === 404)
-        return 0;
+      if (failure instanceof NotFoundError && failure.code === "not-found" && !this.lastSeq)
+        return this.kept;
       throw failure;
     }
   }
+
+  /** Up to where the messages are here, if they are. Marks for a cache are in all or in none. */
+  private since(): { since?: number } {
+    return this.hash && !this.wish.cacheMarkers ? { since: this.lastSeq } : {};
+  }
+
+  /** All messages, once those of an answer are behind what is here. */
+  private async take(
+    rendering: RenderedRecord,
+    { since }: { since?: number },
+    options: RequestOptions,
+  ): Promise<readonly ProviderMessage[]> {
+    // Meanwhile another step may have taken its answer.
+    const isBehind = since === this.lastSeq && rendering.sinceHash === this.hash;
+    if (since !== undefined && !isBehind) {
+      this.hash = undefined;
+      return this.take(await this.session.render(this.wish, options), {}, options);
+    }
+    const { messages, loss, system, prefixHash, sinceHash, lastSeq } = rendering;
+    this.kept = since === undefined ? messages : this.joined(messages);
+    this.losses = since === undefined ? loss : [...this.losses, ...loss];
+    if (since === undefined || system) this.told = system;
+    this.lastSeq = lastSeq ?? 0;
+    // A service that does not say how far a session has come is asked for all of it.
+    this.hash = lastSeq ? (prefixHash?.at(-1) ?? sinceHash) : undefined;
+    return this.kept;
+  }
+
+  private joined(added: readonly ProviderMessage[]): ProviderMessage[] {
+    const { kept } = this;
+    const blocks = ONE_MESSAGE[this.wish.target];
+    const last = kept.at(-1);
+    const [first, ...rest] = added;
+    if (!blocks || !last || !first || last["role"] !== first["role"]) return [...kept, ...added];
+    if (answers(last) !== answers(first)) return [...kept, ...added];
+    const both = [last, first].flatMap((message) => message[blocks] as unknown[]);
+    return [...kept.slice(0, -1), { ...last, [blocks]: both }, ...rest];
+  }
+}
+
+/** Whether a message of Gemini answers calls: such a one stands by itself. */
+function answers({ parts = [] }: { parts?: unknown }): boolean {
+  return (parts as object[]).some((part) => "functionResponse" in part);
 }
 
 function unrendered(detail: string | null | undefined) {
