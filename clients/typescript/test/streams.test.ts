@@ -85,6 +85,56 @@ test("a reader asks again for what did not come", async () => {
   assert.deepEqual(await reader.read(0, 100), NOISE.subarray(0, 100));
 });
 
+test("what a reader reads in order to the end is verified, however it is cut", async () => {
+  const reader = await shaky.resources.open(uri);
+  line.break("/content", "corrupt");
+  await assert.rejects(new Response(reader.stream()).arrayBuffer(), DigestMismatchError);
+  line.break("/content", "corrupt");
+  await assert.rejects(reader.read(0, reader.size), DigestMismatchError);
+  line.break("/content", "corrupt");
+  const cut = async () => {
+    for (let at = 0; at < reader.size; at += 70_000) await reader.read(at, 70_000);
+  };
+  await assert.rejects(cut(), DigestMismatchError);
+  // What was damaged is not kept, and a way that turns back is no reading in order.
+  await cut();
+  await reader.read(0, 10);
+  await cut();
+  const whole = new Uint8Array(await new Response(reader.stream()).arrayBuffer());
+  assert.deepEqual(whole, NOISE);
+});
+
+test("an upload that arrives otherwise than it was sent is an error", async () => {
+  const options = { filename: "sent.bin", pieceBytes: PIECE };
+  const bytes = NOISE.slice(2);
+  line.break("PATCH", "corrupt-request");
+  await assert.rejects(shaky.resources.upload(bytes, options), DigestMismatchError);
+  line.break("POST /api/resources", "corrupt-request");
+  const stream = new Blob([bytes]).stream();
+  await assert.rejects(shaky.resources.upload(stream, options), DigestMismatchError);
+});
+
+test("an upload is not gone on with by another file", async () => {
+  const given = new AbortController();
+  let uploadId = "";
+  const begun = pf.resources.upload(NOISE.slice(3), {
+    pieceBytes: PIECE,
+    signal: given.signal,
+    onStart: (id) => (uploadId = id),
+    onProgress: ({ sent }) => sent > 0 && given.abort(),
+  });
+  await assert.rejects(begun, { name: "AbortError" });
+  const wish = { pieceBytes: PIECE, uploadId };
+  await assert.rejects(pf.resources.upload(NOISE, wish), /is of a file of 1499997 bytes/);
+  const other = NOISE.slice(3);
+  other[0]! ^= 1;
+  await assert.rejects(pf.resources.upload(other, wish), DigestMismatchError);
+  // All has arrived, of which only the first byte was this file's; a stream is read over for it.
+  const own = new Blob([NOISE.slice(3)]).stream();
+  const record = await pf.resources.upload(own, { ...wish, size: NOISE.length - 3 });
+  assert.equal(record.size, NOISE.length - 3);
+});
+
 test("an upload in pieces goes on after each break, and tells how far it is", async () => {
   const file = new File([NOISE.slice(1)], "talk.bin", { type: "application/x-noise" });
   const told: number[] = [];

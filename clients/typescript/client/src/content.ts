@@ -4,8 +4,8 @@
  * After a break the rest is asked for, if the content is still the same. The whole of a content is
  * verified; of a part there is no digest.
  */
-import { ConnectionError, DigestMismatchError, PagefaultError } from "./errors.ts";
-import { Sha256 } from "./sha256.ts";
+import { ConnectionError, PagefaultError } from "./errors.ts";
+import { expectDigest, Sha256 } from "./sha256.ts";
 import { backoffMs, pause, type Query, type RequestOptions, type Transport } from "./transport.ts";
 
 /** Bytes from `start` on, up to `end` (not included) if it is given. */
@@ -21,7 +21,7 @@ export interface ContentOptions extends RequestOptions {
 interface Source extends ContentOptions {
   readonly path: string;
   readonly query?: Query;
-  /** The SHA-256 in hex, asked for only where the response does not tell it. */
+  /** As descriptors spell it, asked for only where the response does not tell it. */
   readonly digest?: () => Promise<string | undefined>;
 }
 
@@ -102,11 +102,7 @@ function steady(
           controller.enqueue(bytes);
           return;
         }
-        const found = hash?.hex();
-        if (found !== digest)
-          throw new DigestMismatchError(
-            `The content has the digest ${found}, and should have ${digest}`,
-          );
+        if (hash && digest) expectDigest(hash, digest, "The content that came");
         controller.close();
       },
       cancel: (reason) => reader.cancel(reason),
@@ -127,11 +123,10 @@ function startOf(response: Response): number {
   return Number(/^bytes (\d+)-/.exec(response.headers.get("Content-Range") ?? "")?.[1] ?? 0);
 }
 
-/** The SHA-256 in `Repr-Digest` (RFC 9530), as hex. */
+/** The SHA-256 in `Repr-Digest` (RFC 9530), as descriptors spell it. */
 function digestOf(response: Response): string | undefined {
   const base64 = /sha-256=:([A-Za-z0-9+/=]+):/.exec(response.headers.get("Repr-Digest") ?? "")?.[1];
   if (base64 === undefined) return undefined;
-  return Array.from(atob(base64), (byte) => byte.charCodeAt(0).toString(16).padStart(2, "0")).join(
-    "",
-  );
+  const pairs = Array.from(atob(base64), (byte) => byte.charCodeAt(0).toString(16).padStart(2, "0"));
+  return `sha-256:${pairs.join("")}`;
 }

@@ -1,9 +1,13 @@
 /**
  * Content read at any position: blocks are kept, and read ahead while the reading goes on in order.
+ *
+ * The digest is of the whole. So what is read in order from the beginning to the end is compared with
+ * it, in one stream, in one piece or in many; of other reading nothing can be said.
  */
 import { ConnectionError } from "./errors.ts";
 import type { ResourceDescriptor } from "./generated/types.gen.ts";
 import type { ByteRange } from "./content.ts";
+import { Expected } from "./sha256.ts";
 
 const BLOCK_BYTES = 256 * 1024;
 const MOST_AHEAD = 16;
@@ -14,6 +18,7 @@ export class ResourceReader {
   private readonly fetchRange: (range: ByteRange) => Promise<Uint8Array>;
   /** By number, the one that was used last at the end. */
   private readonly blocks = new Map<number, Promise<Uint8Array>>();
+  private readonly inOrder: Expected;
   private ahead = 1;
   private next = 0;
 
@@ -23,14 +28,42 @@ export class ResourceReader {
   ) {
     this.descriptor = descriptor;
     this.fetchRange = fetchRange;
+    this.inOrder = this.expected();
   }
 
   get size(): number {
     return this.descriptor.size;
   }
 
-  /** Up to `length` bytes from `position` on; fewer only where the content ends. */
-  async read(position: number, length: number): Promise<Uint8Array> {
+  /**
+   * Up to `length` bytes from `position` on; fewer only where the content ends. Rejects with a
+   * `DigestMismatchError` if all was read in order up to here, and is not the content.
+   */
+  read(position: number, length: number): Promise<Uint8Array> {
+    return this.compared(this.inOrder, position, length);
+  }
+
+  private expected(): Expected {
+    return new Expected(this.size, this.descriptor.digest);
+  }
+
+  private async compared(
+    expected: Expected,
+    position: number,
+    length: number,
+  ): Promise<Uint8Array> {
+    const bytes = await this.bytes(position, length);
+    try {
+      expected.note(position, bytes);
+    } catch (failure) {
+      // One of them is damaged; the next reading asks for all.
+      this.blocks.clear();
+      throw failure;
+    }
+    return bytes;
+  }
+
+  private async bytes(position: number, length: number): Promise<Uint8Array> {
     const end = Math.min(position + length, this.size);
     if (!(position >= 0)) throw new RangeError(`There is no position ${position}`);
     if (end <= position) return new Uint8Array();
@@ -49,13 +82,15 @@ export class ResourceReader {
     return bytes;
   }
 
-  /** The content from a position on, as a stream. */
+  /** The content from a position on, as a stream; that from the beginning is compared at its end. */
   stream(position = 0): ReadableStream<Uint8Array> {
+    const expected = this.expected();
     let at = position;
     return new ReadableStream(
       {
         pull: async (controller) => {
-          const bytes = await this.read(at, BLOCK_BYTES - (at % BLOCK_BYTES));
+          const length = BLOCK_BYTES - (at % BLOCK_BYTES);
+          const bytes = await this.compared(expected, at, length);
           at += bytes.length;
           if (bytes.length === 0) controller.close();
           else controller.enqueue(bytes);

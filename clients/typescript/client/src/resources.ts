@@ -70,7 +70,7 @@ export class Resources {
    * `DigestMismatchError` if it is not what is stored.
    */
   content(uri: string, options: ContentOptions = {}): Promise<Response> {
-    const digest = async () => (await this.get(uri, options)).digest.replace(/^sha-256:/, "");
+    const digest = async () => (await this.get(uri, options)).digest;
     return openContent(this.transport, { ...options, path: `${pathOf(uri)}/content`, digest });
   }
 

@@ -3,6 +3,8 @@
  *
  * Source: FIPS 180-4, sections 4.1.2, 5.3.3 and 6.2.
  */
+import { DigestMismatchError } from "./errors.ts";
+
 const PRIMES = primes(64);
 const ROUND_CONSTANTS = Int32Array.from(PRIMES, (prime) => fraction(Math.cbrt(prime)));
 const BLOCK_BYTES = 64;
@@ -81,6 +83,39 @@ export class Sha256 {
     const added = [a, b, c, d, e, f, g, h];
     for (let index = 0; index < 8; index += 1) state[index]! += added[index]!;
   }
+}
+
+/** Content that is to have a digest; what is read of it in order, from its beginning, is compared. */
+export class Expected {
+  private readonly size: number;
+  private readonly digest: string;
+  private hash = new Sha256();
+  private end = 0;
+
+  /** @param digest As descriptors spell it: `sha-256:` and hex. */
+  constructor(size: number, digest: string) {
+    this.size = size;
+    this.digest = digest;
+  }
+
+  /** Note bytes that were read; throws with the last ones if all of them are not the content. */
+  note(position: number, bytes: Uint8Array): void {
+    if (position === 0) {
+      this.hash = new Sha256();
+      this.end = 0;
+    }
+    if (position !== this.end || bytes.length === 0) return;
+    this.hash.update(bytes);
+    this.end += bytes.length;
+    if (this.end === this.size) expectDigest(this.hash, this.digest, "The content that came");
+  }
+}
+
+/** Compare the digest of bytes with one as descriptors spell it. */
+export function expectDigest(hash: Sha256, digest: string, subject: string): void {
+  const found = `sha-256:${hash.hex()}`;
+  if (found !== digest)
+    throw new DigestMismatchError(`${subject} has the digest ${found}, and not ${digest}`);
 }
 
 function right(word: number, bits: number): number {

@@ -2,13 +2,14 @@
  * Uploads: a small file in one request, a larger one in pieces that survive a broken connection.
  *
  * The pieces follow tus 1.0.0. After a break the service is asked how far it is, and the upload goes
- * on from there; a stream has to be read once only, since the piece under way is kept.
+ * on from there; a stream has to be read once only, since the piece under way is kept. What has
+ * arrived is compared with the digest of what was sent.
  */
 import { PagefaultError, ProblemError } from "./errors.ts";
 import type { ResourceRecord } from "./generated/types.gen.ts";
 import { fetchWithProgress } from "./progress.ts";
 import { resourceId } from "./references.ts";
-import { Sha256 } from "./sha256.ts";
+import { expectDigest, Sha256 } from "./sha256.ts";
 import {
   at,
   backoffMs,
@@ -41,7 +42,10 @@ export interface UploadOptions extends RequestOptions {
   readonly pieceBytes?: number | undefined;
   /** Called with the id of an upload in pieces, by which it can be taken up later. */
   readonly onStart?: ((uploadId: string) => void) | undefined;
-  /** The id of an upload of the same file that was begun before, also by another program. */
+  /**
+   * The id of an upload of the same file that was begun before, also by another program. Another
+   * file is refused: at once if its size is another, else at the end, by its digest.
+   */
   readonly uploadId?: string | undefined;
 }
 
@@ -77,7 +81,10 @@ export async function upload(
     return new PiecewiseUpload(transport, pieces, pieces.size, pieceBytes, named).send();
   const beginning = await pieces.take(0, pieceBytes);
   if (beginning.size < pieceBytes) return sendWhole(transport, beginning, named);
-  return sendWhole(transport, streamOf(pieces, pieceBytes, named), named);
+  const hash = new Sha256();
+  const record = await sendWhole(transport, streamOf(pieces, pieceBytes, hash, named), named);
+  expectArrived(record, hash);
+  return record;
 }
 
 async function sendWhole(
@@ -114,8 +121,10 @@ class PiecewiseUpload {
   private readonly size: number;
   private readonly pieceBytes: number;
   private readonly options: UploadOptions;
+  private readonly hash = new Sha256();
   private path = "";
   private offset = 0;
+  private hashed = 0;
   private resource: string | undefined;
 
   constructor(
@@ -153,14 +162,39 @@ class PiecewiseUpload {
       this.tell(this.offset);
     }
     const path = at`/api/resources/${resourceId(this.resource) ?? this.resource}`;
-    return this.transport.json<ResourceRecord>({ path, signal });
+    const record = await this.transport.json<ResourceRecord>({ path, signal });
+    // An upload that was begun before may have been complete.
+    await this.hashUntil(this.size);
+    expectArrived(record, this.hash);
+    return record;
+  }
+
+  /** Bring the digest forward, also over what another program has sent. */
+  private async hashUntil(end: number): Promise<void> {
+    while (this.hashed < end) {
+      const until = Math.min(this.hashed + this.pieceBytes, end);
+      await this.hashPiece(this.hashed, await this.pieces.take(this.hashed, until));
+    }
+  }
+
+  /** Of a piece that arrived in part, the beginning comes once more. */
+  private async hashPiece(start: number, piece: Blob): Promise<void> {
+    if (piece.size === 0 && start < this.size)
+      throw new PagefaultError(`The source ended at ${start} of ${this.size} bytes`);
+    const bytes = new Uint8Array(await piece.arrayBuffer()).subarray(this.hashed - start);
+    this.hash.update(bytes);
+    this.hashed += bytes.length;
   }
 
   private async begin(): Promise<void> {
     const { uploadId, filename, mimeType, alias, onStart, signal } = this.options;
     if (uploadId !== undefined) {
       this.path = at`/api/uploads/${uploadId}`;
-      await this.askOffset();
+      const length = (await this.askOffset()).get("Upload-Length");
+      if (length !== null && Number(length) !== this.size)
+        throw new PagefaultError(
+          `Upload ${uploadId} is of a file of ${length} bytes, and this one has ${this.size}`,
+        );
       return;
     }
     const metadata = Object.entries({ filename, filetype: mimeType, alias }).flatMap(
@@ -193,9 +227,10 @@ class PiecewiseUpload {
 
   private async sendPiece(): Promise<void> {
     const start = this.offset;
-    const piece = await this.pieces.take(start, Math.min(start + this.pieceBytes, this.size));
-    if (piece.size === 0 && start < this.size)
-      throw new PagefaultError(`The source ended at ${start} of ${this.size} bytes`);
+    const end = Math.min(start + this.pieceBytes, this.size);
+    await this.hashUntil(start);
+    const piece = await this.pieces.take(start, end);
+    await this.hashPiece(start, piece);
     const headers = {
       ...TUS,
       "Upload-Offset": `${start}`,
@@ -215,9 +250,12 @@ class PiecewiseUpload {
     this.note(answered);
   }
 
-  private async askOffset(): Promise<void> {
+  private async askOffset(): Promise<Headers> {
     const { signal } = this.options;
-    this.note(await this.headersOf({ method: "HEAD", path: this.path, headers: TUS, signal }));
+    const call: Call = { method: "HEAD", path: this.path, headers: TUS, signal };
+    const headers = await this.headersOf(call);
+    this.note(headers);
+    return headers;
   }
 
   private note(headers: Headers): void {
@@ -319,6 +357,7 @@ function chunksOf(
 function streamOf(
   pieces: Pieces,
   pieceBytes: number,
+  hash: Sha256,
   { onProgress }: UploadOptions,
 ): ReadableStream<Uint8Array> {
   let sent = 0;
@@ -327,13 +366,20 @@ function streamOf(
       async pull(controller) {
         const piece = await pieces.take(sent, sent + pieceBytes);
         sent += piece.size;
-        if (piece.size > 0) controller.enqueue(new Uint8Array(await piece.arrayBuffer()));
+        const bytes = new Uint8Array(await piece.arrayBuffer());
+        hash.update(bytes);
+        if (bytes.length > 0) controller.enqueue(bytes);
         else controller.close();
         onProgress?.({ sent, total: undefined });
       },
     },
     { highWaterMark: 0 },
   );
+}
+
+/** It is stored, whatever it is: only the caller knows whether somebody needs it. */
+function expectArrived({ uri, digest }: ResourceRecord, sent: Sha256): void {
+  expectDigest(sent, digest, `What was sent for ${uri}`);
 }
 
 async function digestOf(body: Blob): Promise<string> {

@@ -16,6 +16,8 @@ export type Fault =
   | { cutRequestAfter: number }
   /** The first byte of the answer's body is another one. */
   | "corrupt"
+  /** The first byte of the request's body is another one. */
+  | "corrupt-request"
   /** Nothing ever comes. */
   | "hang";
 
@@ -88,7 +90,10 @@ function carry(
   answer.on("close", () => onward.destroy());
   let room =
     typeof fault === "object" && "cutRequestAfter" in fault ? fault.cutRequestAfter : Infinity;
+  let isFirst = true;
   asked.on("data", (chunk: Buffer) => {
+    if (fault === "corrupt-request" && isFirst) chunk[0]! ^= 1;
+    isFirst = false;
     const sent = chunk.subarray(0, room);
     room -= sent.length;
     // What has been sent has to arrive before the line breaks.
