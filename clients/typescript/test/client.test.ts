@@ -278,10 +278,68 @@ test("a tool works although nothing can be stored", async () => {
     away.wrap(() => "ten", { ...options, target: "anthropic" })(),
     PagefaultError,
   );
-  const circular: unknown[] = [];
-  circular.push(circular);
-  await assert.rejects(pf.wrap(() => circular, options)(), TypeError);
-  assert.equal(told.length, 5);
+  assert.equal(told.length, 4);
+});
+
+test("a tool works although what it returns is no JSON, which is not sent at all", async () => {
+  const told: unknown[] = [];
+  const seen = line.requests.length;
+  const options = { onStoreError: (failure: unknown) => told.push(failure) };
+  const circular: Record<string, unknown> = { same: [1], also: 1 };
+  circular["itself"] = [circular];
+  const text = '{"same":[1],"also":1,"itself":["[circular]"]}';
+  assert.equal(await shaky.wrap(() => circular, options)(), text);
+  assert.equal(await shaky.wrap(() => ({ count: 10n }), options)(), '{"count":"10"}');
+  const turns = new Map<string, unknown>();
+  turns.set("turns", turns);
+  assert.equal(await shaky.wrap(() => turns, options)(), "{}");
+  assert.equal(line.requests.length, seen);
+  assert.ok(told.slice(0, 2).every((failure) => failure instanceof TypeError));
+  assert.equal(told.length, 3);
+});
+
+test("a tool may return bytes, files, maps and sets", async () => {
+  // Larger than what stays in the record.
+  const png = Buffer.concat([Buffer.from(PIXEL, "base64"), Buffer.alloc(2_000)]);
+  const bytes = new Uint8Array(png);
+  const media = [
+    png,
+    bytes,
+    bytes.buffer,
+    new DataView(bytes.buffer),
+    new Blob([bytes], { type: "image/png" }),
+    new File([bytes], "dot.png", { type: "image/png" }),
+    [new Map([["shot", new Blob([bytes], { type: "image/png" })]])],
+  ];
+  for (const [index, medium] of media.entries()) {
+    const draft = { toolName: "look", toolCallId: `c${index}`, sessionId: "bytes", result: medium };
+    const { sanitized } = await pf.toolResults.create(draft);
+    assert.deepEqual(
+      sanitized.resources.map(({ mimeType, size }) => [mimeType, size]),
+      [["image/png", png.length]],
+    );
+  }
+  const counted = pf.wrap(() => ({
+    of: new Map([["sheep", 10]]),
+    names: new Set(["Ada", "Bo"]),
+    weights: new Float64Array([1.5, 2]),
+    at: new Date(0),
+  }));
+  assert.deepEqual(JSON.parse(await counted()), {
+    of: { sheep: 10 },
+    names: ["Ada", "Bo"],
+    weights: [1.5, 2],
+    at: "1970-01-01T00:00:00.000Z",
+  });
+});
+
+test("a model is told where a tool returned nothing", async () => {
+  for (const nothing of [undefined, null, ""]) {
+    assert.equal(await pf.wrap(() => nothing)(), "The tool returned nothing.");
+    const away = new Pagefault("http://127.0.0.1:9", { retries: 0 });
+    const unstored = away.wrap(() => nothing, { onStoreError: () => undefined });
+    assert.equal(await unstored(), "The tool returned nothing.");
+  }
 });
 
 test("a conversation keeps its beginning, whoever writes meanwhile", async () => {

@@ -26,6 +26,7 @@ import {
   type QueryOf,
   type RequestOptions,
 } from "./transport.ts";
+import { textOf } from "./values.ts";
 import {
   isInputRequired,
   isToolCaller,
@@ -200,13 +201,16 @@ export class Pagefault {
   }
 }
 
+/** What a model is told where there is nothing to show, so that it does not wait for more. */
+const NOTHING = "The tool returned nothing.";
+
 /** What the tool returned; messages of a provider only the service can write. */
 function shownAnyway(
   target: Target | undefined,
   outcome: Outcome,
   { toolName }: { toolName: string },
 ): string {
-  if (target === undefined) return textOf(passOn(outcome));
+  if (target === undefined) return textOf(passOn(outcome)) || NOTHING;
   throw new PagefaultError(
     `The result of ${toolName} could not be stored, so there are no messages for ${target}`,
   );
@@ -215,12 +219,9 @@ function shownAnyway(
 /** The text without the line that says which tool it is of: who called it knows. */
 function textShown({ record, messages }: StoredOutcome): string {
   const text = String(messages[0]?.["content"]);
-  const line = `Tool ${record.toolName} (call ${record.toolCallId}):\n`;
-  return text.startsWith(line) ? text.slice(line.length) : text;
-}
-
-function textOf(result: unknown): string {
-  return typeof result === "string" ? result : (JSON.stringify(result) ?? "");
+  const line = `Tool ${record.toolName} (call ${record.toolCallId}):`;
+  const rest = text.startsWith(line) ? text.slice(line.length).replace(/^\n/, "") : text;
+  return rest || NOTHING;
 }
 
 /** The memory's own tools, which a model can call. */

@@ -6,6 +6,7 @@
  * answered that it did nothing and says when it can be asked again.
  */
 import { ConnectionError, errorOf, PagefaultError, ProblemError, TimedOutError } from "./errors.ts";
+import { jsonOf } from "./values.ts";
 
 /** A value, or what gives one each time that it is asked for. */
 export type Provided<Value> = Value | (() => Value | Promise<Value>);
@@ -50,7 +51,7 @@ export interface Call extends RequestOptions, Conditions {
   readonly method?: string;
   readonly path: string;
   readonly query?: Query | undefined;
-  /** Sent as JSON. */
+  /** Sent as JSON; it may have bytes, files, maps and sets. */
   readonly json?: unknown;
   readonly body?: BodyInit | undefined;
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
@@ -113,9 +114,12 @@ export class Transport {
     read: (response: Response) => Promise<Value>,
   ): Promise<Value> {
     const { retries = this.options.retries ?? 3 } = call;
+    // Once: what cannot be written is no failure of the line, and is the same each time.
+    const content =
+      call.json === undefined ? call : { ...call, body: await jsonOf(call.json) };
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await this.attempt(call, read);
+        return await this.attempt(content, read);
       } catch (failure) {
         // It is gone: an earlier attempt has arrived, and its answer has not.
         if (attempt > 0 && isGone(call, failure)) return undefined as Value;
@@ -254,7 +258,6 @@ function headersOf(call: Call, key: string | null): Headers {
 }
 
 function bodyOf(call: Call): RequestInit & { duplex?: "half" } {
-  if (call.json !== undefined) return { body: JSON.stringify(call.json) };
   if (call.body === undefined) return {};
   return call.body instanceof ReadableStream
     ? { body: call.body, duplex: "half" }

@@ -19,6 +19,7 @@ import {
   type RequestOptions,
   type Transport,
 } from "./transport.ts";
+import { base64Of } from "./values.ts";
 
 export type UploadSource =
   | Blob
@@ -386,8 +387,4 @@ async function digestOf(body: Blob): Promise<string> {
   const bytes = new Uint8Array(await body.arrayBuffer());
   const hex = new Sha256().update(bytes).hex();
   return base64Of(Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16)));
-}
-
-function base64Of(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes));
 }

@@ -11,6 +11,7 @@ import { jsonSchema, tool, type Tool, type ToolSet } from "ai";
 
 import type { ToolResultRecord } from "./generated/types.gen.ts";
 import type { Pagefault } from "./pagefault.ts";
+import { textOf } from "./values.ts";
 import { outcomeOf, passOn, storeOutcome, type StoreOptions } from "./wrap.ts";
 
 type ModelOutput = Awaited<ReturnType<NonNullable<Tool["toModelOutput"]>>>;
@@ -141,6 +142,12 @@ function isRecord(output: unknown): output is ToolResultRecord {
 }
 
 function plain(output: unknown): ModelOutput {
+  try {
+    JSON.stringify(output);
+  } catch {
+    // A provider could not be sent it.
+    return { type: "text", value: textOf(output) };
+  }
   return typeof output === "string"
     ? { type: "text", value: output }
     : ({ type: "json", value: output ?? null } as ModelOutput);
