@@ -142,7 +142,7 @@ test("interactions, aliases, links, references and bundles do their round trip",
   await pf.aliases.delete("doc-1");
   const bundle = new Uint8Array(await (await session.bundle()).arrayBuffer());
   const receipt = await session.delete();
-  assert.equal(receipt.deleted.interactions, 1);
+  assert.equal(receipt?.deleted.interactions, 1);
   assert.equal((await pf.sessions.importBundle(bundle)).id, "asked");
   assert.equal((await pf.sessions.list({ q: "aske" }).all()).length, 1);
 });
@@ -186,6 +186,25 @@ test("a write whose answer was lost is sent again, and stored once", async () =>
   await shaky.pages.delete("short");
 });
 
+test("a deletion whose answer was lost has happened where nothing is left, and only there", async () => {
+  const ten = { role: "user", content: "Ten." } as const;
+  await pf.session("gone").append(ten);
+  assert.equal((await shaky.session("gone").delete())?.deleted.messages, 1);
+  await pf.session("gone").append(ten);
+  line.break("DELETE /api/sessions/gone", "lose-answer");
+  assert.equal(await shaky.session("gone").delete(), undefined);
+  await assert.rejects(pf.session("gone").get(), NotFoundError);
+  // With a 503 nothing was done.
+  const busy = { answer: 503, headers: { "Retry-After": "0" } };
+  for (const path of ["/api/pages/never", "/api/sessions/never"])
+    line.break(`DELETE ${path}`, busy);
+  await assert.rejects(shaky.pages.delete("never"), NotFoundError);
+  await assert.rejects(shaky.session("never").delete(), NotFoundError);
+  // A proxy does not know whether it was done.
+  line.break("DELETE /api/pages/never", { answer: 504 });
+  await shaky.pages.delete("never");
+});
+
 test("what the service does not recognise again is not repeated, unless nothing was done", async () => {
   line.break("/pages/bulk", "lose-answer");
   await assert.rejects(shaky.pages.createMany([{ content: "x" }]), ConnectionError);
@@ -195,6 +214,11 @@ test("what the service does not recognise again is not repeated, unless nothing 
   };
   line.break("/pages/bulk", busy);
   assert.equal((await shaky.pages.createMany([{ content: "x" }])).items.length, 1);
+  line.break("/pages/bulk", { ...busy, answer: 504 });
+  await assert.rejects(shaky.pages.createMany([{ content: "x" }]), ServerError);
+  line.break("/api/pages/by-hand", "lose-answer");
+  const page = { method: "PUT", json: { content: "x" }, headers: { "if-none-match": "*" } };
+  await assert.rejects(shaky.request("/api/pages/by-hand", page), ConnectionError);
   const problem = {
     type: "x",
     title: "Away",

@@ -52,10 +52,18 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
       dialog.current?.showModal();
     });
 
+  function leave() {
+    dialog.current?.close();
+    void navigate("/sessions");
+  }
+
   const remove = () =>
     trying(async () => {
-      setReceipt(await pagefault().session(sessionId).delete());
+      const told = await pagefault().session(sessionId).delete();
+      setReceipt(told);
       await queries.invalidateQueries({ queryKey: ["sessions"] });
+      // The answer with the receipt was lost, and all that is left to do is to go.
+      if (told === undefined) leave();
     });
 
   return (
@@ -86,13 +94,7 @@ export function SessionActions({ sessionId }: { sessionId: string }) {
       {failure !== null && <Failure failure={failure} />}
       <dialog ref={dialog} className="ask-dialog" aria-labelledby="delete-title">
         {receipt !== undefined ? (
-          <Receipt
-            receipt={receipt}
-            onClose={() => {
-              dialog.current?.close();
-              void navigate("/sessions");
-            }}
-          />
+          <Receipt receipt={receipt} onClose={leave} />
         ) : (
           session !== undefined && (
             <div className="ask">

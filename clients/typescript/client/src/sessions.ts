@@ -112,14 +112,12 @@ export class Session {
     return this.transport.json({ ...options, method: "PUT", path: this.path });
   }
 
-  /** Delete the session with its history and pages. It is not repeated, since it has a receipt. */
-  delete(options: RequestOptions = {}): Promise<DeletionReceipt> {
-    return this.transport.json({
-      ...options,
-      method: "DELETE",
-      path: this.path,
-      isRepeatable: false,
-    });
+  /**
+   * Delete the session with its history and pages. Gives the receipt, or undefined if that was lost
+   * with an answer, and the session is gone.
+   */
+  delete(options: RequestOptions = {}): Promise<DeletionReceipt | undefined> {
+    return this.transport.json({ ...options, method: "DELETE", path: this.path });
   }
 
   /** The history, from the beginning or behind a `seq`. */

@@ -117,14 +117,16 @@ export class Transport {
     // Once: what cannot be written is no failure of the line, and is the same each time.
     const content =
       call.json === undefined ? call : { ...call, body: await jsonOf(call.json) };
+    let mayHaveHappened = false;
     for (let attempt = 0; ; attempt += 1) {
       try {
         return await this.attempt(content, read);
       } catch (failure) {
         // It is gone: an earlier attempt has arrived, and its answer has not.
-        if (attempt > 0 && isGone(call, failure)) return undefined as Value;
+        if (mayHaveHappened && isGone(call, failure)) return undefined as Value;
+        mayHaveHappened ||= mayHaveActed(failure);
         const waitMs =
-          attempt < retries ? waitBefore(failure, attempt, isRepeatable(call)) : undefined;
+          attempt < retries ? waitBefore(failure, attempt, call) : undefined;
         if (waitMs === undefined) throw failure;
         await pause(waitMs, call.signal);
       }
@@ -216,12 +218,21 @@ export function isPassing(failure: unknown): boolean {
   );
 }
 
-function waitBefore(failure: unknown, attempt: number, isRepeatable: boolean): number | undefined {
-  if (!isPassing(failure)) return undefined;
-  const told = failure instanceof ProblemError ? failure.retryAfter : undefined;
-  if (!isRepeatable && told === undefined) return undefined;
+function waitBefore(failure: unknown, attempt: number, call: Call): number | undefined {
+  // A stream has been read by now.
+  if (!isPassing(failure) || call.body instanceof ReadableStream) return undefined;
+  const { status, retryAfter: told } = failure as Partial<ProblemError>;
+  const isUndone = told !== undefined && (status === 429 || status === 503);
+  if (!isRepeatable(call) && !isUndone) return undefined;
   const waitMs = told === undefined ? backoffMs(attempt) : told * 1000;
   return waitMs > LONGEST_WAIT_MS ? undefined : waitMs;
+}
+
+/** Whether the service may have done what was asked although the answer does not say so. */
+function mayHaveActed(failure: unknown): boolean {
+  // A proxy that has lost the answer says 502 or 504; with a 503 nothing was done.
+  if (failure instanceof ProblemError) return failure.status === 502 || failure.status === 504;
+  return failure instanceof ConnectionError || failure instanceof TimedOutError;
 }
 
 function isGone(call: Call, failure: unknown): boolean {
@@ -236,10 +247,10 @@ function isGone(call: Call, failure: unknown): boolean {
 function isRepeatable(call: Call): boolean {
   const { method = "GET" } = call;
   const isRead = method === "GET" || method === "HEAD";
+  const headers = headersOf(call, null);
   // What has arrived has changed what the condition is about.
-  if (!isRead && (call.ifMatch !== undefined || call.ifNoneMatch !== undefined)) return false;
-  if (call.body instanceof ReadableStream) return false;
-  return call.isRepeatable ?? (call.idempotencyKey !== undefined || REPEATABLE_METHODS.has(method));
+  if (!isRead && (headers.has("If-Match") || headers.has("If-None-Match"))) return false;
+  return call.isRepeatable ?? (headers.has("Idempotency-Key") || REPEATABLE_METHODS.has(method));
 }
 
 function headersOf(call: Call, key: string | null): Headers {
