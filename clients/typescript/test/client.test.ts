@@ -95,6 +95,29 @@ test("pages are written, read at each level, found, faulted and removed", async 
   await assert.rejects(pf.pages.get("notes"), NotFoundError);
 });
 
+test("a page fault that fails has a message for the model", async () => {
+  const request = { session_id: "farm", tool_call_id: "c10" };
+  const failure = await pf.pages.fault("nobody", request).catch((error: unknown) => error);
+  assert.ok(failure instanceof NotFoundError);
+  assert.deepEqual([failure.toolMessage?.role, failure.toolMessage?.tool_call_id], ["tool", "c10"]);
+  assert.match(failure.toolMessage!.content, /nobody/);
+  const other = await pf.pages.get("nobody").catch((error: unknown) => error);
+  assert.ok(other instanceof NotFoundError && other.toolMessage === undefined);
+});
+
+test("all kinds are searched, part by part", async () => {
+  await pf.pages.put("barn", { content: "Wool of the barn.", session_id: "shed" });
+  await pf.session("shed").append({ role: "user", content: "Where is the wool?" });
+  await pf.session("elsewhere").append({ role: "user", content: "More wool." });
+  const found = await pf.search("wool", { sessionId: "shed", limit: 1 }).all();
+  assert.deepEqual(found.map(({ kind }) => kind).sort(), ["message", "page"]);
+  const pages = await pf.search("wool", { kinds: ["page", "file"] }).slice();
+  assert.deepEqual(
+    pages.items.map(({ pageId }) => pageId),
+    ["barn"],
+  );
+});
+
 test("a list is read part by part", async () => {
   const session = pf.session("long");
   for (let turn = 1; turn <= 5; turn += 1)

@@ -18,7 +18,7 @@
  *
  * A request that was given up through its `AbortSignal` rejects with the reason of that signal.
  */
-import type { Problem } from "./generated/types.gen.ts";
+import type { PageFaultProblem, Problem } from "./generated/types.gen.ts";
 
 /** What every error of this client is. */
 export class PagefaultError extends Error {
@@ -54,6 +54,12 @@ export class ProblemError extends PagefaultError {
   /** The name of the request in the service's log. */
   get requestId(): string {
     return this.problem.requestId;
+  }
+
+  /** The message for the model whose page fault failed, if that is what failed. */
+  get toolMessage(): Pick<PageFaultProblem, "role" | "tool_call_id" | "content"> | undefined {
+    const { role, tool_call_id = null, content } = this.problem as Partial<PageFaultProblem>;
+    return role && content !== undefined ? { role, tool_call_id, content } : undefined;
   }
 
   /** What is wrong in the request, each with a JSON pointer. */

@@ -11,10 +11,14 @@ import type {
   RenderRequest,
   ResolvedArguments,
   ResolveRequest,
+  SearchData,
+  SearchResult,
+  SearchResults,
   StreamEvent,
   ToolDefinitions,
   Version,
 } from "./generated/types.gen.ts";
+import { listAt, type List } from "./lists.ts";
 import { Pages } from "./pages.ts";
 import { Aliases, Resources } from "./resources.ts";
 import { Session, Sessions } from "./sessions.ts";
@@ -99,6 +103,25 @@ export class Pagefault {
       path: "/api/events/ticket",
       isRepeatable: true,
     });
+  }
+
+  /**
+   * Pages, results, messages, interactions and files that words find, the best first; a word may be
+   * a `"phrase"`, `begin*`, an id or a name.
+   */
+  search(
+    words: string,
+    {
+      kinds,
+      sessionId,
+      limit,
+      ...options
+    }: Omit<QueryOf<SearchData>, "q" | "kinds" | "cursor"> & {
+      readonly kinds?: readonly SearchResult["kind"][] | undefined;
+    } & RequestOptions = {},
+  ): List<SearchResult, SearchResults> {
+    const query = { q: words, kinds: kinds?.join(), sessionId, limit };
+    return listAt(this.transport, "/api/search", { ...options, query });
   }
 
   /** Put files in place of the references in arguments. */
