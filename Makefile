@@ -21,7 +21,7 @@ APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-instal
 # The viewer is built along with the packages that it is made of.
 WEB_SOURCES := $(shell find web $(CLIENTS_TS)/client/src $(CLIENTS_TS)/react/src -name node_modules -prune -o -name dist -prune -o -name generated -prune -o -name check -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript-check golang openapi-diff site release-check check lock clean
+.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript clients-typescript-check golang openapi-diff site release-check check lock clean
 
 # What a make within make builds must not be built beside it as well, whatever `-j` says.
 ifndef SIDE_BY_SIDE
@@ -58,6 +58,7 @@ clients-python: ## Write the generated parts of clients/python
 ##@ The rest
 install: ## Install .venv/bin/pagefault and nothing else
 web: ## Build the viewer into web/dist
+clients-typescript: ## Build the packages of clients/typescript, as its examples need them
 migrate: ## Bring the configured database up to date
 bench: ## Measure everything and write benchmarks/results.md; ONLY=lookups for a part
 torture: ## Run the long forms of the tests, an hour or more; TORTURE_PERCENT=10 for a part
@@ -118,6 +119,10 @@ web-check: $(VENV)/dev.stamp web chromium
 $(CLIENTS_TS)/node_modules/.stamp: $(CLIENTS_TS)/package.json $(CLIENTS_TS)/package-lock.json $(VENV)/web.stamp
 	@$(NPM_CLIENTS_TS) ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
+
+clients-typescript: $(CLIENTS_TS)/node_modules/.stamp
+	$(NPM_CLIENTS_TS) run --silent generate
+	$(NPM_CLIENTS_TS) run --silent build
 
 clients-typescript-check: $(CLIENTS_TS)/node_modules/.stamp chromium
 	$(NPM_CLIENTS_TS) run --silent check

@@ -2,6 +2,11 @@
 //
 //     OPENAI_API_KEY=… node agent.ts "What is in the notes?"
 //
+// It needs Node.js 22.18 or later, and @pagefault/client beside it; from a clone of Pagefault:
+//
+//     make clients-typescript
+//     OPENAI_API_KEY=… .venv/bin/node clients/typescript/examples/agent.ts "What is in the notes?"
+//
 // The model is offered the tools of the memory, and `clock`. The conversation is kept by the client,
 // which asks the service only for what is new.
 

@@ -2,6 +2,11 @@
 //
 //     node follow.ts demo
 //
+// It needs Node.js 22.18 or later, and @pagefault/client beside it; from a clone of Pagefault:
+//
+//     make clients-typescript
+//     .venv/bin/node clients/typescript/examples/follow.ts demo
+//
 // It goes on after broken connections and restarts of the service, and misses nothing.
 
 import process from "node:process";

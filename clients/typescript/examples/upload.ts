@@ -2,6 +2,11 @@
 //
 //     node upload.ts talk.mp4
 //
+// It needs Node.js 22.18 or later, and @pagefault/client beside it; from a clone of Pagefault:
+//
+//     make clients-typescript
+//     .venv/bin/node clients/typescript/examples/upload.ts talk.mp4
+//
 // Started again after it was stopped, it goes on where it was.
 
 import { openAsBlob } from "node:fs";

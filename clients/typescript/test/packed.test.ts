@@ -208,6 +208,10 @@ test("the examples run as they are", async () => {
   assert.equal((await pf.resources.get(uri!)).size, 9_000_000);
   assert.equal((await (await fetch(url!)).arrayBuffer()).byteLength, 9_000_000);
 
+  // In a checkout they find the client that was built there.
+  const inPlace = join(CLIENTS, "examples", "upload.ts");
+  assert.match(await started(inPlace, ["consumer.ts"], env), /^blob:\w+\nhttp/);
+
   const followed = await started("follow.ts", ["demo"], env, /Ten sheep\."\n$/);
   assert.match(followed, /user: "What is in the notes\?"/);
 });
