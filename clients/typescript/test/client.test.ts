@@ -371,12 +371,14 @@ test("a tool may return bytes, files, maps and sets", async () => {
     names: new Set(["Ada", "Bo"]),
     weights: new Float64Array([1.5, 2]),
     at: new Date(0),
+    own: { toJSON: () => new Set([1]) },
   }));
   assert.deepEqual(JSON.parse(await counted()), {
     of: { sheep: 10 },
     names: ["Ada", "Bo"],
     weights: [1.5, 2],
     at: "1970-01-01T00:00:00.000Z",
+    own: [1],
   });
 });
 

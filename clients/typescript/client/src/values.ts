@@ -11,15 +11,15 @@ export async function jsonOf(value: unknown): Promise<string> {
   const unread = new Set<Blob>();
   const written = () =>
     JSON.stringify(value, function (this: Record<string, unknown>, name, given: unknown) {
-      // Not `given`: a `Buffer` has a JSON of its own, of numbers.
-      const member = this[name];
-      if (member instanceof Blob) {
-        if (!uris.has(member)) unread.add(member);
-        return uris.get(member);
+      if (given instanceof Blob) {
+        if (!uris.has(given)) unread.add(given);
+        return uris.get(given);
       }
-      if (member instanceof Map) return Object.fromEntries(member) as unknown;
-      if (member instanceof Set) return [...member] as unknown;
-      if (member instanceof ArrayBuffer) return dataUri(new Uint8Array(member));
+      if (given instanceof Map) return Object.fromEntries(given) as unknown;
+      if (given instanceof Set) return [...given] as unknown;
+      if (given instanceof ArrayBuffer) return dataUri(new Uint8Array(given));
+      // Not what is given: a `Buffer` has a JSON of its own, of numbers.
+      const member = this[name];
       if (!ArrayBuffer.isView(member)) return given;
       const { BYTES_PER_ELEMENT: width = 1 } = member as Partial<Float32Array>;
       if (width > 1) return Array.from(member as Float32Array);
