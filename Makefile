@@ -67,7 +67,7 @@ clean: ## Remove what was installed and built
 
 help:
 	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} \
-	  /^[a-z-]+: ## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	  /^[a-z-]+: ## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # A lock names everything: without --no-deps, pip would look at newer versions as well, and refuse them.
 # A half-made environment leaves no stamp, so an interrupted install starts over.
