@@ -99,9 +99,22 @@ class CuttingProxy:
                 client.close()
                 continue
             self._open += [client, service]
-            ways = [(client, service, cut or 0), (service, client, -(cut or 0))]
-            for way in ways:
-                threading.Thread(target=_pass_on, args=way, daemon=True).start()
+            args = (client, service, cut or 0)
+            threading.Thread(target=_connect, args=args, daemon=True).start()
+
+
+def _connect(client: socket.socket, service: socket.socket, cut: int) -> None:
+    """Pass bytes on both ways until one ends, then close both.
+
+    Shut down alone, a socket still takes what its peer sends: a client would write until the
+    buffers are full, and wait.
+    """
+    back = threading.Thread(target=_pass_on, args=(service, client, -cut), daemon=True)
+    back.start()
+    _pass_on(client, service, cut)
+    back.join()
+    client.close()
+    service.close()
 
 
 def _pass_on(source: socket.socket, target: socket.socket, most: int) -> None:

@@ -2,13 +2,16 @@
 
 import io
 from collections.abc import AsyncIterator, Callable, Iterator
+from hashlib import sha256
 from pathlib import Path
 
+import httpx
 import pytest
 
 from clients.python.tests.servers import CuttingProxy, Reply, ScriptedService
 from pagefault_client import (
     AsyncPagefault,
+    ConflictError,
     ConnectionFailedError,
     DigestMismatchError,
     Pagefault,
@@ -65,10 +68,53 @@ def test_streams_need_no_length(pf: Pagefault, big: bytes) -> None:
 
 def test_a_cut_costs_only_what_was_not_stored(proxy: CuttingProxy, big: bytes) -> None:
     proxy.cuts = [3_000_000, 4_000_000, 1_000_000]
-    with Pagefault(proxy.url) as client:
+    # The pauses are short here, and the service may need a while to write down what came.
+    with Pagefault(proxy.url, retries=12) as client:
         stored = client.resources.upload(pieces(big), filename="cut.bin", length=len(big))
         assert client.resources.bytes(stored["uri"]) == big
     assert (stored["size"], proxy.cuts) == (len(big), [])
+
+
+def late_service(told: list[int | None], requests: list[str]) -> httpx.Client:
+    """A service that tells these offsets in turn; None refuses the piece, or cuts it at first."""
+    size = PIECE + 1
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        requests.append(f"{request.method} {request.headers.get('Upload-Offset', '')}".strip())
+        if request.method == "POST":
+            return httpx.Response(201, headers={"Location": "/api/uploads/u1"})
+        if request.method == "GET":
+            resource = {"uri": "blob:1", "digest": f"sha-256:{sha256(b'x' * size).hexdigest()}"}
+            return httpx.Response(200, json={"resource": resource})
+        offset = told.pop(0)
+        if request.method == "HEAD":
+            return httpx.Response(200, headers={"Upload-Offset": str(offset)})
+        if offset is None and requests.count("PATCH 0") == 1:
+            raise httpx.WriteError("cut", request=request)
+        if offset is None:
+            return httpx.Response(409, json={"code": "upload-offset"})
+        return httpx.Response(204, headers={"Upload-Offset": str(offset)})
+
+    return httpx.Client(transport=httpx.MockTransport(answer))
+
+
+def test_an_offset_that_is_told_too_early_is_asked_for_again() -> None:
+    requests: list[str] = []
+    told = [None, 0, None, 0, None, 3_448_267, PIECE, PIECE + 1]
+    http = late_service(told, requests)
+    Pagefault("http://x", http_client=http).resources.upload(b"x" * (PIECE + 1))
+    assert requests == [
+        *("POST", "PATCH 0", "HEAD", "PATCH 0", "HEAD", "PATCH 0", "HEAD"),
+        *("PATCH 3448267", f"PATCH {PIECE}", "GET", "GET"),
+    ]
+
+
+def test_an_offset_that_never_fits_is_an_error_in_the_end() -> None:
+    requests: list[str] = []
+    http = late_service([None, 0] * 9, requests)
+    with pytest.raises(ConflictError) as refused:
+        Pagefault("http://x", http_client=http).resources.upload(b"x" * (PIECE + 1))
+    assert (refused.value.code, requests.count("PATCH 0")) == ("upload-offset", 4)
 
 
 def test_another_process_goes_on_where_one_ended(
@@ -93,7 +139,7 @@ def test_another_process_goes_on_where_one_ended(
 @pytest.mark.anyio
 async def test_awaited_uploads_take_awaited_streams(proxy: CuttingProxy, big: bytes) -> None:
     proxy.cuts = [9_000_000]
-    async with AsyncPagefault(proxy.url) as client:
+    async with AsyncPagefault(proxy.url, retries=12) as client:
         stored = await client.resources.upload(awaited_pieces(big), length=len(big))
         assert await client.resources.upload(awaited_pieces(big)) == stored
         assert b"".join([piece async for piece in client.resources.content(stored["uri"])]) == big

@@ -12,7 +12,8 @@ LONGEST_PAUSE_SECONDS = 8.0
 # A service that asks for more patience than this gets none: the caller decides.
 LONGEST_WAIT_SECONDS = 60.0
 AGAIN = {408, 429, 502, 503, 504}
-AGAIN_CODES = {"request-in-flight", "request-superseded"}
+# An upload's next attempt goes on at the offset that was asked for in between.
+AGAIN_CODES = {"request-in-flight", "request-superseded", "upload-offset"}
 # They last until an operator acts.
 LASTING_CODES = {"store-misconfigured", "blob-missing"}
 # The service says so before it has done anything.

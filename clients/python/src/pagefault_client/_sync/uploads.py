@@ -143,9 +143,11 @@ class Upload:
                 answer = self._transport.once(call, stream=False)
                 stored = int(answer.headers["Upload-Offset"])
             except (ConnectionFailedError, ProblemError) as error:
+                # An offset asked for after a cut may be old by now, if the service was still writing
+                # down what had come: then it refuses, and the offset is asked for again.
                 is_elsewhere = isinstance(error, ProblemError) and error.code == "upload-offset"
-                pause = 0.0 if is_elsewhere and not attempts.made else attempts.pause_after(error)
-                attempts.made += is_elsewhere
+                pause = attempts.pause_after(error) if attempts.made or not is_elsewhere else 0.0
+                attempts.made = max(attempts.made, 1)
                 if pause is None:
                     raise
                 blocking.sleep(pause)
