@@ -3,6 +3,8 @@
 import pickle
 import socket
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import httpx
 import pytest
@@ -119,6 +121,31 @@ def test_the_pause_is_at_least_what_the_service_asks_for() -> None:
     pause = attempts.pause_after(refused)
     assert pause is not None
     assert 7 <= pause < 8
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "Sun, 06 Nov 1994 08:49:44 GMT"}, 7),
+        ({"Retry-After": "Sunday, 06-Nov-94 08:49:44 GMT"}, 7),
+        ({"Retry-After": "Sun Nov  6 08:49:44 1994"}, 7),
+        ({"Retry-After": "Sun, 06 Nov 1994 08:49:30 GMT"}, 0),
+        ({"Retry-After": "Sun, 06 Nov 1994 08:49:44 GMT", "Date": "today"}, 0),
+        ({"Retry-After": "1.5"}, 1.5),
+        ({"Retry-After": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_retry_after_may_be_a_date(headers: dict[str, str], seconds: float | None) -> None:
+    sent = {"Date": "Sun, 06 Nov 1994 08:49:37 GMT", **headers}
+    assert ServerError(503, {}, httpx.Headers(sent)).retry_after == seconds
+
+
+def test_a_date_without_that_of_the_answer_is_compared_with_the_clock() -> None:
+    late = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    asked = ServerError(503, {}, httpx.Headers({"Retry-After": late})).retry_after
+    assert asked is not None
+    assert 3590 < asked <= 3600
 
 
 def test_silence_is_an_error_of_its_own() -> None:

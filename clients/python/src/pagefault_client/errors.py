@@ -20,6 +20,8 @@
 """
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx
@@ -63,7 +65,7 @@ class ProblemError(PagefaultError):
         self.detail = str(problem.get("detail") or problem.get("title") or "")
         self.errors: list[ProblemFault] = list(problem.get("errors") or ())
         self.request_id: str | None = problem.get("requestId") or headers.get("X-Request-ID")
-        self.retry_after = _seconds(headers.get("Retry-After"))
+        self.retry_after = _seconds(headers)
         super().__init__(self._told())
 
     def _told(self) -> str:
@@ -162,9 +164,24 @@ def connection_error(error: httpx.RequestError, what: str) -> ConnectionFailedEr
     return ConnectionFailedError(f"{what}: {told}")
 
 
-def _seconds(value: str | None) -> float | None:
-    try:
-        return max(0.0, float(value)) if value is not None else None
-    except ValueError:
-        # A date: the service sends seconds, and a proxy's clock is not ours.
+def _seconds(headers: httpx.Headers) -> float | None:
+    """Return how long `Retry-After` asks to wait; None if it is missing or says nothing."""
+    asked = headers.get("Retry-After")
+    if asked is None:
         return None
+    try:
+        return max(0.0, float(asked))
+    except ValueError:
+        until = _moment(asked)
+    # A proxy's clock is not ours: what counts is how long after its own answer.
+    since = _moment(headers.get("Date", "")) or datetime.now(UTC)
+    return None if until is None else max(0.0, (until - since).total_seconds())
+
+
+def _moment(date: str) -> datetime | None:
+    """Return an HTTP date in any of its three forms (RFC 9110, 5.6.7), or None if it is none."""
+    try:
+        moment = parsedate_to_datetime(date)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
