@@ -13,13 +13,16 @@ from clients.python.tests.servers import Reply, ScriptedService, problem
 from pagefault_client import (
     ConnectionFailedError,
     InvalidRequestError,
+    NotFoundError,
     Pagefault,
+    PagefaultError,
     PreconditionFailedError,
     ProblemError,
     ServerError,
     StoreFullError,
     TimedOutError,
     TooManyRequestsError,
+    models,
     operations,
     retrying,
 )
@@ -88,6 +91,32 @@ def test_what_an_earlier_attempt_deleted_is_deleted(scripted: Scripted) -> None:
     service = scripted(LOST, problem(404, "not-found"))
     Pagefault(service.url).pages.delete("p")
     assert len(service.requests) == 2
+
+
+def test_a_session_that_an_earlier_attempt_deleted_is_deleted(scripted: Scripted) -> None:
+    service = scripted(LOST, problem(404, "not-found"))
+    receipt = Pagefault(service.url).session("s").delete()
+    counts = dict.fromkeys(models.EntryCounts.__annotations__, 0)
+    assert dict(receipt) == {"id": "s", "deleted": counts, "resources": []}
+    with pytest.raises(NotFoundError):
+        Pagefault(service.url).session("s").delete()
+
+
+def test_an_answer_of_something_else_is_an_error_of_this_package(scripted: Scripted) -> None:
+    service = scripted(Reply(200, b"<h1>Sign in</h1>", {"Content-Type": "text/html"}))
+    client = Pagefault(service.url)
+    with pytest.raises(PagefaultError, match=r"no JSON .text/html.*base_url.*Sign in"):
+        client.version()
+    with pytest.raises(PagefaultError, match=r"without Location.*base_url"):
+        client.resources.upload(b"x" * 9_000_000)
+
+
+def test_a_key_that_no_header_can_carry_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match=r"`key` is no key.*Copy it again"):
+        Pagefault(key="pf_schlüssel")
+    monkeypatch.setenv("PAGEFAULT_API_KEY", "pf_a pf_b")
+    with pytest.raises(ValueError, match="PAGEFAULT_API_KEY is no key"):
+        Pagefault()
 
 
 @pytest.mark.parametrize(

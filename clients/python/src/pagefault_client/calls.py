@@ -11,6 +11,7 @@ from urllib.parse import quote
 import httpx
 
 from pagefault_client import values
+from pagefault_client.errors import PagefaultError
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -27,6 +28,8 @@ class Call(Generic[T_co]):
     Attributes:
         is_repeatable: Sent twice, it does what it does once.
         takes_key: The route takes an `Idempotency-Key`, which makes it repeatable.
+        if_gone: What a deletion returns if an attempt before, whose answer was lost, has done it;
+            one that returns nothing needs none.
     """
 
     method: str
@@ -39,6 +42,7 @@ class Call(Generic[T_co]):
     content_type: str | None = None
     is_repeatable: bool = False
     takes_key: bool = False
+    if_gone: Any = None
 
     def prepared(self) -> "Call[T_co]":
         """Return the call with an idempotency key, if it needs one to be repeatable.
@@ -105,8 +109,20 @@ def segment(value: str | int) -> str:
 
 
 def json_of(response: httpx.Response) -> Any:  # noqa: ANN401 - each operation says its type
-    """Return the JSON of an answer."""
-    return response.json()
+    """Return the JSON of an answer.
+
+    Raises:
+        PagefaultError: It is something else.
+    """
+    try:
+        return response.json()
+    except ValueError as error:
+        kind = response.headers.get("Content-Type", "without a type")
+        raise PagefaultError(
+            f"{response.status_code} with an answer that is no JSON ({kind}): what answers is not "
+            f"Pagefault. Look at `base_url`, and at proxies in between. It begins with "
+            f"{response.text[:100]!r}"
+        ) from error
 
 
 def text_of(response: httpx.Response) -> str:

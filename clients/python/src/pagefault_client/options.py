@@ -65,15 +65,21 @@ def options_of(
     """Return options, with those of the environment for what is not given.
 
     Raises:
-        ValueError: The URL is none.
+        ValueError: The URL is none, or the key is none that a header can carry.
     """
     url = base_url or os.environ.get("PAGEFAULT_URL") or DEFAULT_URL
     if not url.startswith(("http://", "https://")):
         raise ValueError(f"{url!r} is no URL of a service; one is {DEFAULT_URL!r}")
-    found = os.environ.get("PAGEFAULT_API_KEY") if key is None else key
+    found = (os.environ.get("PAGEFAULT_API_KEY") if key is None else key) or ""
+    if not re.fullmatch(r"[!-~]*", found.strip()):
+        where = "PAGEFAULT_API_KEY" if key is None else "`key`"
+        raise ValueError(
+            f"{where} is no key of Pagefault: a key has letters, digits and signs of ASCII alone. "
+            "Copy it again, as `pagefault keys create` printed it"
+        )
     return Options(
         base_url=url.rstrip("/").removesuffix("/api"),
-        key=(found or "").strip() or None,
+        key=found.strip() or None,
         timeout=timeout if isinstance(timeout, httpx.Timeout) else httpx.Timeout(timeout),
         retries=max(0, retries),
     )

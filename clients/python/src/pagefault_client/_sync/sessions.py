@@ -66,8 +66,15 @@ class Session:
         return self._transport.send(operations.put_session(self.id))
 
     def delete(self) -> models.DeletionReceipt:
-        """Delete the session with its history and its pages, and return the receipt."""
-        return self._transport.send(operations.delete_session(self.id))
+        """Delete the session with its history and its pages, and return the receipt.
+
+        If the answer was lost, and the session is gone when the call is sent again, it is deleted,
+        and the receipt that nobody has is one of zeros.
+        """
+        counts = dict.fromkeys(models.EntryCounts.__annotations__, 0)
+        unknown = {"id": self.id, "deleted": counts, "resources": []}
+        call = operations.delete_session(self.id).changed(if_gone=unknown)
+        return self._transport.send(call)
 
     def append(
         self,

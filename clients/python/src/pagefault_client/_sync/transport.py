@@ -41,9 +41,10 @@ class Transport:
             try:
                 return self.once(prepared, stream=False)
             except NotFoundError:
-                if attempts.may_have_happened and call.decode is nothing_of:
+                is_deletion = call.decode is nothing_of or call.if_gone is not None
+                if attempts.may_have_happened and is_deletion:
                     # An attempt before this one has deleted it, and its answer was lost.
-                    return httpx.Response(204)
+                    return httpx.Response(200, json=call.if_gone)
                 raise
             except PagefaultError as error:
                 pause = attempts.pause_after(error)

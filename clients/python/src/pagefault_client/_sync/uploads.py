@@ -106,7 +106,7 @@ class Upload:
     def _in_pieces(self, found: Opened, total: int, upload_id: str | None) -> ResourceRecord:
         if upload_id is None:
             made = self._transport.send(self._creation(total))
-            upload_id, offset = made["Location"].rpartition("/")[2], 0
+            upload_id, offset = _header(made, "Location").rpartition("/")[2], 0
         else:
             offset = self._offset(upload_id)
             self._skip(found, offset)
@@ -141,9 +141,9 @@ class Upload:
             attempts = attempts or Attempts(call, self._transport.options.retries)
             try:
                 answer = self._transport.once(call, stream=False)
-                stored = int(answer.headers["Upload-Offset"])
+                stored = int(_header(answer.headers, "Upload-Offset"))
             except (ConnectionFailedError, ProblemError) as error:
-                # An offset asked for after a cut may be old by now, if the service was still writing
+                # An offset told after a cut may be old by now, if the service was still writing
                 # down what had come: then it refuses, and the offset is asked for again.
                 is_elsewhere = isinstance(error, ProblemError) and error.code == "upload-offset"
                 pause = attempts.pause_after(error) if attempts.made or not is_elsewhere else 0.0
@@ -170,7 +170,7 @@ class Upload:
 
     def _offset(self, upload_id: str) -> int:
         headers = self._transport.send(operations.get_upload_offset(upload_id, tus_resumable=TUS))
-        return int(headers["Upload-Offset"])
+        return int(_header(headers, "Upload-Offset"))
 
     def _finished(self, upload_id: str) -> ResourceRecord:
         upload = self._transport.send(operations.get_upload(upload_id))
@@ -232,6 +232,20 @@ def _read(found: Opened, size: int) -> bytes:
         taken.append(piece)
         size -= len(piece)
     return b"".join(taken)
+
+
+def _header(headers: httpx.Headers, name: str) -> str:
+    """Return a header of an answer.
+
+    Raises:
+        PagefaultError: The answer has none.
+    """
+    if name not in headers:
+        raise PagefaultError(
+            f"an answer without {name}: what answers is not Pagefault, or a proxy takes headers "
+            "away. Look at `base_url`, and at proxies in between"
+        )
+    return headers[name]
 
 
 def _expect(came: int, announced: int) -> None:
