@@ -5,14 +5,16 @@ root lists all resources. Files are never changed, so there is nothing to write 
 `Pagefault.resources.upload`. It needs `pagefault-client[fsspec]`.
 """
 
+import os
 import re
+from pathlib import Path
 from typing import Any, ClassVar
 
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
 from pagefault_client._sync.client import Pagefault
 from pagefault_client._sync.reading import Content
-from pagefault_client.errors import NotFoundError
+from pagefault_client.errors import DigestMismatchError, NotFoundError
 from pagefault_client.models import ResourceRecord
 
 _ID = re.compile(r"@?(blob:)?[0-9a-f]{32}")
@@ -55,12 +57,33 @@ class PagefaultFileSystem(AbstractFileSystem):  # type: ignore[misc]
     def cat_file(
         self, path: str, start: int | None = None, end: int | None = None, **kwargs: object
     ) -> bytes:
-        """Return the bytes of a file, or of a part of it; of all, the digest is compared."""
+        """Return the bytes of a file, or of a part of it; of all, the digest is compared.
+
+        Raises:
+            DigestMismatchError: They are not the bytes that were stored.
+        """
         content = self._content(path)
-        if start is None and end is None:
-            return content.read()
         first, last, _ = slice(start, end).indices(content.size)
         return content.read_at(first, last)
+
+    def get_file(
+        self,
+        rpath: str,
+        lpath: Any,  # noqa: ANN401 - fsspec's: a path, or a file
+        *args: Any,  # noqa: ANN401
+        **kwargs: Any,  # noqa: ANN401
+    ) -> None:
+        """Write a file to a path of this computer, where there is none unless all came.
+
+        Raises:
+            DigestMismatchError: They are not the bytes that were stored.
+        """
+        try:
+            super().get_file(rpath, lpath, *args, **kwargs)
+        except DigestMismatchError:
+            if isinstance(lpath, str | os.PathLike):
+                Path(lpath).unlink(missing_ok=True)
+            raise
 
     def created(self, path: str) -> str:
         """Return when a file was stored."""
@@ -97,6 +120,9 @@ class PagefaultFileSystem(AbstractFileSystem):  # type: ignore[misc]
         return Content(self.client._transport, descriptor)
 
     def _descriptor(self, path: str) -> ResourceRecord:
+        if "/" in path:
+            # No alias has one, and there are no folders.
+            raise FileNotFoundError(path)
         try:
             uri = path if _ID.fullmatch(path) else self.client.aliases.get(path)["uri"]
             return self.client.resources.get(uri)
@@ -105,7 +131,10 @@ class PagefaultFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
 
 class PagefaultFile(AbstractBufferedFile):  # type: ignore[misc]
-    """A resource as a file of fsspec, which reads ahead as its `cache_type` says."""
+    """A resource as a file of fsspec, which reads ahead as its `cache_type` says.
+
+    What is fetched from the beginning to the end is compared with the digest.
+    """
 
     def __init__(self, *args: Any, content: Content, **kwargs: Any) -> None:  # noqa: ANN401
         self._content = content

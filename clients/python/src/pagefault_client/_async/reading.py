@@ -75,9 +75,15 @@ class AsyncContent:
         return b"".join(pieces)
 
     async def read_at(self, start: int, end: int) -> bytes:
-        """Return the bytes from `start` up to `end`; the position stays."""
+        """Return the bytes from `start` up to `end`; the position stays.
+
+        Raises:
+            DigestMismatchError: All was read in order, and it is not what was stored.
+        """
         end = min(end, self.size)
-        return await self._fetched(start, end) if start < end else b""
+        piece = await self._fetched(start, end) if start < end else b""
+        self._note(piece, start)
+        return piece
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Move the position, and return it. Nothing is asked for."""
