@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import enum
+import functools
 import inspect
 import logging
 import math
@@ -101,6 +102,52 @@ async def test_what_awaits_is_awaited(url: str, pf: Pagefault, session: Session)
         assert await client.wrap(clock, session=session.id)() == "ten"
         assert await client.wrap(lambda: "eleven", session=session.id, name="clock")() == "eleven"
     assert len(session.messages().all()) == 3
+
+
+@pytest.mark.anyio
+async def test_blocking_clients_await_what_is_an_async_def(session: Session, pf: Pagefault) -> None:
+    class Clock:
+        async def tell(self, city: str) -> str:
+            return f"ten in {city}"
+
+        async def __call__(self) -> str:
+            return "eleven"
+
+    async def call_tool(name: str) -> str:
+        return name
+
+    tell = functools.partial(Clock().tell, "Graz")
+    assert await pf.wrap(tell, session=session)() == "ten in Graz"
+    assert await pf.wrap(Clock(), session=session)() == "eleven"
+    assert await pf.wrap(functools.partial(call_tool, "shop"), session=session)() == "shop"
+    with pytest.raises(TypeError, match=r"coroutine, which has to be awaited.*AsyncPagefault"):
+        pf.wrap(lambda: Clock().tell("Linz"), session=session)()
+    names = [entry["name"] for entry in session.messages() if entry["entry"] == "tool_result"]
+    assert names == ["tell", "Clock", "shop"]
+
+
+def test_a_result_of_nothing_is_said_to_be_nothing(pf: Pagefault, session: Session) -> None:
+    results: list[object] = [None, "", [], {}]
+    shown = [pf.wrap(lambda: results.pop(0), session=session, name="f")() for _ in range(4)]
+    assert shown == ["The tool returned nothing.", "The tool returned nothing.", "[]", "{}"]
+    assert len(session.messages().all()) == 4
+
+
+def test_a_name_that_takes_more_than_a_line_is_not_shown(pf: Pagefault, session: Session) -> None:
+    assert pf.wrap(lambda: "ten", session=session, name="a \n" * 40)() == "ten"
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [("openapi", r"no target 'openapi'.*text, mcp, anthropic"), ("openai-chat", "use a turn")],
+)
+def test_an_unknown_target_is_refused_before_a_tool_runs(
+    pf: Pagefault, target: str, told: str
+) -> None:
+    with pytest.raises(ValueError, match=told):
+        pf.wrap(lambda: "ten", session="s", target=target)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=told):
+        AsyncPagefault().wrap(lambda: "ten", session="s", target=target)  # type: ignore[arg-type]
 
 
 def test_values_of_python_become_json() -> None:

@@ -5,7 +5,7 @@ import inspect
 import io
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, ParamSpec, TypeAlias, TypeVar, cast
 
 import anyio.to_thread
 
@@ -60,8 +60,8 @@ def wrapped(tool: Callable[P, object], memory: "Memory") -> Callable[P, Any]:
 
     One that awaits gives one that awaits, which stores the result in a thread.
     """
-    if inspect.iscoroutinefunction(tool):
-        return _wrapped_coroutine(tool, memory)
+    if _is_awaited(tool):
+        return _wrapped_coroutine(cast("Callable[P, Coroutine[Any, Any, object]]", tool), memory)
 
     @functools.wraps(tool)
     def remembered(*args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401 - the target's
@@ -71,9 +71,23 @@ def wrapped(tool: Callable[P, object], memory: "Memory") -> Callable[P, Any]:
         except Exception as error:
             memory.keep_error(name, call_id, error)
             raise
+        if inspect.isawaitable(result):
+            if inspect.iscoroutine(result):
+                result.close()
+            raise TypeError(
+                f"{name} returned a {type(result).__name__}, which has to be awaited: wrap it with "
+                "AsyncPagefault.wrap, or wrap an `async def` that awaits it"
+            )
         return memory.keep(name, call_id, result)
 
     return remembered
+
+
+def _is_awaited(tool: Callable[..., object]) -> bool:
+    """Return whether a tool is an `async def`, or a part or an object that calls one."""
+    while isinstance(tool, functools.partial):
+        tool = tool.func
+    return inspect.iscoroutinefunction(tool) or inspect.iscoroutinefunction(type(tool).__call__)
 
 
 def _wrapped_coroutine(

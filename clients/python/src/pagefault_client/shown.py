@@ -1,6 +1,6 @@
 """What a model is shown of one tool result, taken out of the message that holds it."""
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from pagefault_client.models import RenderedRecord
 
@@ -18,6 +18,11 @@ WrapTarget: TypeAlias = Literal[
 ]
 """The targets that have all of a result in one message. `openai-chat` puts images into another."""
 
+NOTHING = "The tool returned nothing."
+
+_IN_MORE_MESSAGES = (
+    "openai-chat has images in a message of their own: use a turn, or the target `text`"
+)
 _WHERE: dict[str, tuple[str | int, ...]] = {
     "mcp": (),
     "anthropic": ("content", 0, "content"),
@@ -29,7 +34,21 @@ _WHERE: dict[str, tuple[str | int, ...]] = {
 }
 
 
-def content_of(rendering: RenderedRecord, name: str, call_id: str) -> Any:  # noqa: ANN401 - its own
+def checked_target(target: WrapTarget | None) -> WrapTarget | None:
+    """Return a target as it is.
+
+    Raises:
+        ValueError: There is none of this name, or it has results in more than one message.
+    """
+    if target is None or target in get_args(WrapTarget):
+        return target
+    if str(target) == "openai-chat":
+        raise ValueError(_IN_MORE_MESSAGES)
+    known = ", ".join(get_args(WrapTarget))
+    raise ValueError(f"there is no target {target!r}: a result is shown as one of {known}")
+
+
+def content_of(rendering: RenderedRecord) -> Any:  # noqa: ANN401 - its own
     """Return the content of a rendered tool result, in the shape of its target.
 
     Raises:
@@ -37,10 +56,12 @@ def content_of(rendering: RenderedRecord, name: str, call_id: str) -> Any:  # no
     """
     target = rendering["target"]
     if target == "openai-chat":
-        raise ValueError("openai-chat has images in a message of their own: use a turn, or `text`")
+        raise ValueError(_IN_MORE_MESSAGES)
     message: Any = rendering["messages"][0]
     if target == "text":
-        return message["content"].removeprefix(f"Tool {name} (call {call_id}):\n")
+        # Above the words is a line with the call, of which the caller knows.
+        _, _, words = message["content"].partition("\n")
+        return words or NOTHING
     for step in _WHERE.get(target, ("content",)):
         message = message[step]
     return message

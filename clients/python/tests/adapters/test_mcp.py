@@ -1,14 +1,15 @@
 """The MCP Python SDK: results of a real server, and handles in arguments."""
 
 import base64
+from typing import Any
 
 import pytest
 from mcp import Client
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Image
-from mcp.types import CallToolResult, TextContent
+from mcp.types import CallToolResult, InputRequiredResult, TextContent
 
-from pagefault_client import AsyncPagefault, Session
+from pagefault_client import AsyncPagefault, NotFoundError, Session
 from pagefault_client.adapters.mcp import remember
 
 pytestmark = pytest.mark.anyio
@@ -58,6 +59,38 @@ async def test_call_tool_is_wrapped_in_a_line(
         ("fail", False),
     ]
     assert handle_in(result) == f"@{stored[0]['sanitized']['resources'][0]['uri']}"
+
+
+async def test_what_a_server_asks_for_is_no_result(url: str, session: Session) -> None:
+    asked = InputRequiredResult(request_state="abc")
+
+    async def call_tool(name: str, arguments: dict[str, object] | None = None) -> object:
+        return asked
+
+    async with AsyncPagefault(url) as pf:
+        assert await pf.wrap(call_tool, session=session.id)("shot") is asked
+        remembered: Any = await remember(call_tool, pf, session.id)("shot")
+        assert remembered is asked
+        with pytest.raises(NotFoundError, match="no such session"):
+            await pf.session(session.id).get()
+
+
+async def test_what_call_tool_raises_is_stored(url: str, session: Session) -> None:
+    async def call_tool(name: str, arguments: dict[str, object] | None = None) -> object:
+        raise TimeoutError("no answer")
+
+    async with AsyncPagefault(url) as pf:
+        for remembered in (
+            pf.wrap(call_tool, session=session.id),
+            remember(call_tool, pf, session.id),
+        ):
+            with pytest.raises(TimeoutError, match="no answer"):
+                await remembered("shot", {})
+    stored = [entry for entry in session.messages() if entry["entry"] == "tool_result"]
+    assert [
+        (each["name"], each["sanitized"]["meta"]["success"], each["sanitized"]["parts"])
+        for each in stored
+    ] == [("shot", False, [{"type": "text", "text": "TimeoutError: no answer"}])] * 2
 
 
 async def test_handles_in_arguments_become_files(

@@ -1,5 +1,6 @@
 """Stores what tools return, and says what a model should see of it."""
 
+import functools
 import logging
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -7,7 +8,7 @@ from typing import Any
 
 from pagefault_client._async.sessions import AsyncSession
 from pagefault_client.models import RenderedToolResult
-from pagefault_client.shown import WrapTarget, content_of
+from pagefault_client.shown import WrapTarget, checked_target, content_of
 
 logger = logging.getLogger("pagefault_client")
 
@@ -19,6 +20,9 @@ class AsyncMemory:
         session: Where the results belong.
         name: The name of the tool, if it is always the same.
         target: Whose content `keep` returns; by default that of MCP for results of MCP, else text.
+
+    Raises:
+        ValueError: There is no such target, or it has results in more than one message.
     """
 
     def __init__(
@@ -29,27 +33,36 @@ class AsyncMemory:
         target: WrapTarget | None = None,
     ) -> None:
         self.session = session
-        self.target = target
+        self.target = checked_target(target)
         self._name = name
 
     def call_of(
         self, tool: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
     ) -> tuple[str, str]:
         """Return the name of a call of a tool, and a new id for it."""
+        while isinstance(tool, functools.partial):
+            args, kwargs = (*tool.args, *args), {**tool.keywords, **kwargs}
+            tool = tool.func
         own = str(getattr(tool, "__name__", type(tool).__name__))
         # Of an MCP client: its first argument is the tool.
         called = (args[0] if args else kwargs.get("name")) if own == "call_tool" else None
         return self._name or (str(called) if called else own), f"call_{uuid.uuid4().hex}"
 
     async def keep(self, name: str, call_id: str, result: Any) -> Any:  # noqa: ANN401 - the tool's
-        """Store a result, and return what the model should see; the result itself if that fails."""
+        """Store a result, and return what the model should see; the result itself if that fails.
+
+        What an MCP server asks for before it goes on (`InputRequiredResult`) is no result: it is
+        returned as the object that it is, and not stored.
+        """
+        if getattr(result, "result_type", None) == "input_required":
+            return result
         is_mcp = hasattr(result, "model_validate") and hasattr(result, "content")
         target = self.target or ("mcp" if is_mcp else "text")
         record = await self.stored(name, call_id, result, target=target)
         rendering = record.get("rendering") if record else None
         if not rendering:
             return result
-        content = content_of(rendering, name, call_id)
+        content = content_of(rendering)
         if not is_mcp or target != "mcp":
             return content
         try:

@@ -233,6 +233,11 @@ class Pagefault:
             name: The name of the tool; that of the function by default.
             target: Whose content to return: `text` by default, `mcp` for `call_tool`. With another
                 one, images are in it, in that provider's blocks.
+
+        Raises:
+            ValueError: There is no such target, or it has results in more than one message.
+            TypeError: When the tool is called: it is no coroutine function, and `Pagefault.wrap`
+                does not what it returns.
         """
         kept = self.session(session) if isinstance(session, str) else session
         return blocking.wrapped(tool, Memory(kept, name=name, target=target))

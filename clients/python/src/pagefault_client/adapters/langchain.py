@@ -92,4 +92,4 @@ def _shown(record: Any, result: Any, call_id: str) -> tuple[Any, Any]:  # noqa: 
     """Return the content for the model and the artifact; the result itself if none is stored."""
     if record is None:
         return result, None
-    return content_of(record["rendering"], record["toolName"], call_id), record["sanitized"]
+    return content_of(record["rendering"]), record["sanitized"]

@@ -28,6 +28,9 @@ def remember(
 ) -> Callable[..., Awaitable[CallToolResult]]:
     """Return the `call_tool` of a client or session, with a memory.
 
+    An error that it raises is stored, and raised. What the server asks for before it goes on
+    (`InputRequiredResult`) is returned as it is, and not stored.
+
     Args:
         call_tool: `client.call_tool` or `session.call_tool`.
         memory: The client of Pagefault.
@@ -47,7 +50,11 @@ def remember(
         call_id = f"call_{uuid.uuid4().hex}"
         if resolve and arguments and name not in excepted and "@blob:" in str(arguments):
             arguments = await _resolved(memory, session, arguments, resolve)
-        result = await call_tool(name, arguments, *args, **kwargs)
+        try:
+            result = await call_tool(name, arguments, *args, **kwargs)
+        except Exception as error:
+            await kept.keep_error(name, call_id, error)
+            raise
         return await kept.keep(name, call_id, result)
 
     return remembered

@@ -40,7 +40,7 @@ class RememberingToolset(WrapperToolset[Any]):
         rendering = record.get("rendering") if record else None
         if record is None or rendering is None:
             return result
-        shown = content_of(rendering, name, call_id)
+        shown = content_of(rendering)
         return ToolReturn(
             return_value=[value_of(block) for block in shown["content"]],
             content=result.content if isinstance(result, ToolReturn) else None,
