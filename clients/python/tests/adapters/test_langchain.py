@@ -1,14 +1,19 @@
 """LangChain's tools, whose messages have content and an artifact."""
 
 import base64
-from typing import Any
+from collections.abc import Callable
+from typing import Annotated, Any, TypeAlias
 
+import anyio
 import pytest
 from langchain_core.messages import ToolMessage
-from langchain_core.tools import tool
+from langchain_core.messages.tool import ToolOutputMixin
+from langchain_core.tools import BaseTool, InjectedToolCallId, ToolException, tool
 
 from pagefault_client import AsyncPagefault, Pagefault, Session
 from pagefault_client.adapters.langchain import remember
+
+Invoke: TypeAlias = Callable[[BaseTool, str], Any]
 
 
 def call(identity: str) -> dict[str, Any]:
@@ -68,3 +73,123 @@ async def test_tools_that_await_and_tools_that_fail(
     stored = [entry for entry in session.messages() if entry["entry"] == "tool_result"]
     assert message.text == "ten"
     assert [each["sanitized"]["meta"]["success"] for each in stored] == [True, False]
+
+
+class Command(ToolOutputMixin):
+    """What tells LangGraph where to go on."""
+
+
+def outcomes(session: Session) -> list[tuple[str, bool, object]]:
+    return [
+        (each["toolCallId"], each["sanitized"]["meta"]["success"], each["sanitized"]["parts"])
+        for each in session.messages()
+        if each["entry"] == "tool_result"
+    ]
+
+
+@pytest.fixture(params=["blocking", "awaited", "blocking session awaited"])
+def invoked(request: pytest.FixtureRequest, url: str, session: Session) -> Invoke:
+    """What calls a remembered tool in one of the ways in which that is done."""
+
+    def invoke(inner: BaseTool, identity: str) -> Any:  # noqa: ANN401 - LangChain's
+        asked = {**call(identity), "name": inner.name}
+        if request.param == "blocking":
+            return remember(inner, session).invoke(asked)
+
+        async def awaited() -> Any:  # noqa: ANN401 - LangChain's
+            if request.param != "awaited":
+                return await remember(inner, session).ainvoke(asked)
+            async with AsyncPagefault(url) as client:
+                return await remember(inner, client.session(session.id)).ainvoke(asked)
+
+        return anyio.run(awaited)
+
+    return invoke
+
+
+def test_the_id_of_the_call_is_injected(session: Session, invoked: Invoke) -> None:
+    @tool
+    def shot(address: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> str:
+        """Take a picture of a page."""
+        return f"{address} in {tool_call_id}"
+
+    message = invoked(shot, "call_7")
+    assert (message.text, message.tool_call_id, message.status) == (
+        *("x in call_7", "call_7"),
+        "success",
+    )
+    assert outcomes(session) == [("call_7", True, [{"type": "text", "text": "x in call_7"}])]
+
+
+def test_an_error_that_a_tool_handles_stays_an_error(session: Session, invoked: Invoke) -> None:
+    @tool
+    def shot(address: str) -> str:
+        """Take a picture of a page."""
+        raise ToolException("no such page")
+
+    shot.handle_tool_error = True
+    message = invoked(shot, "call_1")
+    assert (message.text, message.status, message.artifact) == ("no such page", "error", None)
+    assert outcomes(session) == [
+        ("call_1", False, [{"type": "text", "text": "ToolException: no such page"}])
+    ]
+
+
+def test_arguments_that_a_tool_refuses_are_an_error(session: Session, invoked: Invoke) -> None:
+    @tool
+    def shot(address: int) -> str:
+        """Take a picture of a page."""
+        return "never"
+
+    shot.handle_validation_error = "A number, please."
+    message = invoked(shot, "call_1")
+    assert (message.text, message.status, message.artifact) == ("A number, please.", "error", None)
+    assert outcomes(session) == [("call_1", False, [{"type": "text", "text": "A number, please."}])]
+
+
+def test_a_tool_keeps_its_own_artifact(session: Session, invoked: Invoke, png: bytes) -> None:
+    @tool(response_format="content_and_artifact")
+    def shot(address: str) -> tuple[object, object]:
+        """Take a picture of a page."""
+        return {"image": png}, {"mine": 1}
+
+    message = invoked(shot, "call_1")
+    (entry,) = session.messages()
+    assert entry["entry"] == "tool_result"
+    assert (message.artifact, message.response_metadata) == (
+        {"mine": 1},
+        {"pagefault": entry["sanitized"]},
+    )
+    assert [block["type"] for block in message.content_blocks] == ["image", "text"]
+
+
+def test_what_is_more_than_content_stays_what_it_is(session: Session, invoked: Invoke) -> None:
+    command = Command()
+
+    @tool
+    def shot(address: str) -> Command:
+        """Take a picture of a page."""
+        return command
+
+    assert invoked(shot, "call_1") is command
+
+
+def test_a_message_of_the_tool_has_its_content_replaced(session: Session, invoked: Invoke) -> None:
+    @tool
+    def shot(address: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> ToolMessage:
+        """Take a picture of a page."""
+        return ToolMessage("line\n" * 10_000, tool_call_id=tool_call_id, name="mine")
+
+    message = invoked(shot, "call_1")
+    assert (message.name, len(message.text) < 6_000) == ("mine", True)
+    assert "characters left out" in message.text
+
+
+def test_without_a_call_the_content_alone_comes_back(session: Session) -> None:
+    @tool
+    def clock() -> str:
+        """Tell the time."""
+        return "ten"
+
+    assert remember(clock, session).invoke({}) == "ten"
+    assert [success for _, success, _ in outcomes(session)] == [True]
