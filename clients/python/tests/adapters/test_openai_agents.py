@@ -5,7 +5,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from agents import Agent, OpenAIResponsesModel, RunConfig, Runner
+from agents import (
+    Agent,
+    OpenAIResponsesModel,
+    RunConfig,
+    RunContextWrapper,
+    Runner,
+    Tool,
+    function_tool,
+)
 from openai import AsyncOpenAI
 
 from clients.python.tests.servers import Reply, ScriptedService
@@ -34,40 +42,91 @@ def response(*output: dict[str, Any]) -> Reply:
     )
 
 
+CALLED = {
+    "type": "function_call",
+    "id": "fc_1",
+    "call_id": "call_1",
+    "name": "shot",
+    "arguments": '{"url": "https://shop.example"}',
+    "status": "completed",
+}
+SAID = {
+    "type": "message",
+    "id": "msg_1",
+    "role": "assistant",
+    "status": "completed",
+    "content": [{"type": "output_text", "text": "A shop.", "annotations": []}],
+}
+
+
+async def outputs(provider: ScriptedService, tool: Tool) -> list[Any]:
+    """Run an agent, and return what it sends to the provider as the tool's outputs."""
+    model = OpenAIResponsesModel("stub", AsyncOpenAI(base_url=f"{provider.url}/v1", api_key="stub"))
+    agent = Agent(name="a", model=model, tools=[tool])
+    done = await Runner.run(agent, "What is it?", run_config=RunConfig(tracing_disabled=True))
+    assert done.final_output == "A shop."
+    sent = json.loads(provider.requests[-1].body)["input"]
+    return [each["output"] for each in sent if each.get("type") == "function_call_output"]
+
+
+def told(context: RunContextWrapper[Any], error: Exception) -> str:
+    return f"It said {error}."
+
+
+@pytest.mark.parametrize("failure", [None, told])
+async def test_an_error_is_stored_and_the_model_sees_what_the_sdk_makes_of_it(
+    url: str,
+    session: Session,
+    scripted: Callable[..., ScriptedService],
+    failure: Callable[[RunContextWrapper[Any], Exception], str] | None,
+) -> None:
+    def shot(url: str) -> str:
+        """Take a picture of a page."""
+        raise ValueError("no such page")
+
+    tool = function_tool(shot, failure_error_function=failure) if failure else function_tool(shot)
+    alone = await outputs(scripted(response(CALLED), response(SAID)), tool)
+    async with AsyncPagefault(url) as client:
+        provider = scripted(response(CALLED), response(SAID))
+        seen = await outputs(provider, remember(tool, client.session(session.id)))
+    (entry,) = session.messages()
+    assert entry["entry"] == "tool_result"
+    assert (seen, entry["sanitized"]["meta"]["success"], entry["sanitized"]["parts"]) == (
+        *(alone, False),
+        [{"type": "text", "text": "ValueError: no such page"}],
+    )
+    assert failure is None or seen == ["It said no such page."]
+
+
+async def test_an_error_that_ends_the_run_is_stored(
+    url: str, session: Session, scripted: Callable[..., ScriptedService]
+) -> None:
+    @function_tool(failure_error_function=None)
+    def shot(url: str) -> str:
+        """Take a picture of a page."""
+        raise ValueError("no such page")
+
+    async with AsyncPagefault(url) as client:
+        remembered = remember(shot, client.session(session.id))
+        with pytest.raises(Exception, match="no such page"):
+            await outputs(scripted(response(CALLED), response(SAID)), remembered)
+    (entry,) = session.messages()
+    assert entry["entry"] == "tool_result"
+    assert entry["sanitized"]["meta"]["success"] is False
+
+
 async def test_model_gets_the_picture_and_the_session_the_result(
     url: str, session: Session, png: bytes, scripted: Callable[..., ScriptedService]
 ) -> None:
-    called = {
-        "type": "function_call",
-        "id": "fc_1",
-        "call_id": "call_1",
-        "name": "shot",
-        "arguments": '{"url": "https://shop.example"}',
-        "status": "completed",
-    }
-    said = {
-        "type": "message",
-        "id": "msg_1",
-        "role": "assistant",
-        "status": "completed",
-        "content": [{"type": "output_text", "text": "A shop.", "annotations": []}],
-    }
-    provider = scripted(response(called), response(said))
+    provider = scripted(response(CALLED), response(SAID))
 
     def shot(url: str) -> dict[str, object]:
         """Take a picture of a page."""
         return {"url": url, "image": png}
 
     async with AsyncPagefault(url) as client:
-        kept = client.session(session.id)
-        model = OpenAIResponsesModel(
-            "stub", AsyncOpenAI(base_url=f"{provider.url}/v1", api_key="stub")
-        )
-        agent = Agent(name="a", model=model, tools=[remember(shot, kept)])
-        done = await Runner.run(agent, "What is it?", run_config=RunConfig(tracing_disabled=True))
-    assert done.final_output == "A shop."
-    sent = json.loads(provider.requests[1].body)["input"]
-    (output,) = [each["output"] for each in sent if each.get("type") == "function_call_output"]
+        remembered = remember(shot, client.session(session.id))
+        (output,) = await outputs(provider, remembered)
     (entry,) = session.messages()
     assert entry["entry"] == "tool_result"
     handle = f"@{entry['sanitized']['resources'][0]['uri']}"

@@ -3,9 +3,10 @@
 It needs `pagefault-client[openai-agents]`.
 """
 
+import copy
 import dataclasses
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from agents import (
     FunctionTool,
@@ -19,10 +20,13 @@ from agents.tool_context import ToolContext
 from pagefault_client import AsyncMemory, AsyncSession
 
 ToolOutput: TypeAlias = ToolOutputText | ToolOutputImage | ToolOutputFileContent
+Invoke: TypeAlias = Callable[[ToolContext[Any], str], Awaitable[Any]]
 
 
 def remember(tool: FunctionTool | Callable[..., Any], session: AsyncSession) -> FunctionTool:
     """Return a tool whose results are stored in a session, images of them included.
+
+    If the function raises, its error is stored, and the model sees what the SDK makes of it.
 
     Args:
         tool: A tool, or a function as `function_tool` takes it.
@@ -33,19 +37,46 @@ def remember(tool: FunctionTool | Callable[..., Any], session: AsyncSession) -> 
     return dataclasses.replace(inner, on_invoke_tool=_remembering(inner, memory))
 
 
-def _remembering(
-    tool: FunctionTool, memory: AsyncMemory
-) -> Callable[[ToolContext[Any], str], Awaitable[Any]]:
+def _remembering(tool: FunctionTool, memory: AsyncMemory) -> Invoke:
     async def invoke(context: ToolContext[Any], arguments: str) -> Any:  # noqa: ANN401 - the SDK's
+        errors: list[Exception] = []
         try:
-            result = await tool.on_invoke_tool(context, arguments)
+            result = await _heard(tool.on_invoke_tool, errors)(context, arguments)
         except Exception as error:
             await memory.keep_error(tool.name, context.tool_call_id, error)
             raise
+        if errors:
+            # The SDK has made an answer for the model of it.
+            await memory.keep_error(tool.name, context.tool_call_id, errors[-1])
+            return result
         shown = await memory.keep(tool.name, context.tool_call_id, result)
         return [output_of(block) for block in shown] if isinstance(shown, list) else shown
 
     return invoke
+
+
+def _heard(invoke: Invoke, errors: list[Exception]) -> Invoke:
+    """Return what invokes a tool, and notes what the function raised.
+
+    The SDK makes an answer of an error, within what `function_tool` returns. What is around that
+    does not see the error, so this goes into a copy of it; where there is nothing of the kind, as
+    in a tool made by hand, nothing is handled there either.
+    """
+    inner: Invoke | None = getattr(invoke, "_invoke_tool_impl", None)
+    if inner is None:
+        return invoke
+    called = inner
+
+    async def noted(context: ToolContext[Any], arguments: str) -> Any:  # noqa: ANN401 - the SDK's
+        try:
+            return await called(context, arguments)
+        except Exception as error:
+            errors.append(error)
+            raise
+
+    heard: Any = copy.copy(invoke)
+    heard._invoke_tool_impl = noted
+    return cast("Invoke", heard)
 
 
 def output_of(block: object) -> ToolOutput:

@@ -5,6 +5,7 @@ It takes any toolset: functions, MCP servers, others. It needs `pagefault-client
 
 import base64
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +13,18 @@ from pydantic_ai import BinaryContent, RunContext, ToolReturn
 from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 
 from pagefault_client import AsyncMemory, AsyncSession
+from pagefault_client.models import SanitizedToolResult
 from pagefault_client.shown import content_of
 
 
 @dataclass
 class RememberingToolset(WrapperToolset[Any]):
-    """A toolset whose results are stored in a session. `metadata` of each has the record."""
+    """A toolset whose results are stored in a session.
+
+    The `metadata` of each is the record. Where a tool returns `ToolReturn` with a mapping as its
+    `metadata`, the record is the member `pagefault` of that; any other kind stays as it is, and
+    the record is found by the id of the call alone.
+    """
 
     session: AsyncSession
 
@@ -44,8 +51,15 @@ class RememberingToolset(WrapperToolset[Any]):
         return ToolReturn(
             return_value=[value_of(block) for block in shown["content"]],
             content=result.content if isinstance(result, ToolReturn) else None,
-            metadata=record["sanitized"],
+            metadata=_metadata(result, record["sanitized"]),
         )
+
+
+def _metadata(result: object, record: SanitizedToolResult) -> object:
+    own = result.metadata if isinstance(result, ToolReturn) else None
+    if own is None:
+        return record
+    return {**own, "pagefault": record} if isinstance(own, Mapping) else own
 
 
 def raw_of(result: object) -> object:
