@@ -1,4 +1,4 @@
-"""Clients that five generators make compile, and call a live service through their types."""
+"""Clients that six generators make compile, and call a live service through their types."""
 
 import hashlib
 import json
