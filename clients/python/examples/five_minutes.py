@@ -37,4 +37,5 @@ with Pagefault() as pf:
     for event in itertools.islice(session.events(after=0), 3):
         print(event["id"], event["event"])
 
-    print(session.delete()["deleted"]["messages"], "messages deleted")
+    if receipt := session.delete():
+        print(receipt["deleted"]["messages"], "messages deleted")

@@ -120,7 +120,9 @@ def test_session_is_counted_exported_deleted_and_imported(
     bundle = session.bundle()
     with pytest.raises(ConflictError):
         pf.sessions.import_bundle(bundle)
-    assert session.delete()["deleted"]["messages"] == 1
+    receipt = session.delete()
+    assert receipt is not None
+    assert receipt["deleted"]["messages"] == 1
     assert pf.sessions.import_bundle(bundle)["counts"] == before["counts"]
     saved = session.save_bundle(tmp_path / "session.zip")
     session.delete()

@@ -28,8 +28,8 @@ class Call(Generic[T_co]):
     Attributes:
         is_repeatable: Sent twice, it does what it does once.
         takes_key: The route takes an `Idempotency-Key`, which makes it repeatable.
-        if_gone: What a deletion returns if an attempt before, whose answer was lost, has done it;
-            one that returns nothing needs none.
+        may_be_gone: It is a deletion, and decodes as None if an attempt before, whose answer was
+            lost, has done it. One that returns nothing anyway needs not say so.
     """
 
     method: str
@@ -42,7 +42,7 @@ class Call(Generic[T_co]):
     content_type: str | None = None
     is_repeatable: bool = False
     takes_key: bool = False
-    if_gone: Any = None
+    may_be_gone: bool = False
 
     def prepared(self) -> "Call[T_co]":
         """Return the call with an idempotency key, if it needs one to be repeatable.

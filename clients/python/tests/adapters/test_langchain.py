@@ -75,6 +75,14 @@ async def test_tools_that_await_and_tools_that_fail(
     assert [each["sanitized"]["meta"]["success"] for each in stored] == [True, False]
 
 
+class GraphBubbleUp(Exception):  # noqa: N818 - LangGraph's name for it
+    """What LangGraph raises to stop, and go on later."""
+
+
+class GraphInterrupt(GraphBubbleUp):
+    """A question to a person."""
+
+
 class Command(ToolOutputMixin):
     """What tells LangGraph where to go on."""
 
@@ -133,6 +141,22 @@ def test_an_error_that_a_tool_handles_stays_an_error(session: Session, invoked: 
     assert outcomes(session) == [
         ("call_1", False, [{"type": "text", "text": "ToolException: no such page"}])
     ]
+
+
+def test_a_tool_that_asks_a_person_has_not_failed(session: Session, invoked: Invoke) -> None:
+    answers = iter([GraphInterrupt("May I?"), "sent"])
+
+    @tool
+    def send(address: str) -> str:
+        """Send something, if a person agrees."""
+        if isinstance(answer := next(answers), Exception):
+            raise answer
+        return f"{answer} to {address}"
+
+    with pytest.raises(GraphInterrupt):
+        invoked(send, "call_1")
+    assert invoked(send, "call_1").text == "sent to x"
+    assert outcomes(session) == [("call_1", True, [{"type": "text", "text": "sent to x"}])]
 
 
 def test_arguments_that_a_tool_refuses_are_an_error(session: Session, invoked: Invoke) -> None:

@@ -39,10 +39,10 @@ class AsyncTransport:
             try:
                 return await self.once(prepared, stream=False)
             except NotFoundError:
-                is_deletion = call.decode is nothing_of or call.if_gone is not None
+                is_deletion = call.decode is nothing_of or call.may_be_gone
                 if attempts.may_have_happened and is_deletion:
                     # An attempt before this one has deleted it, and its answer was lost.
-                    return httpx.Response(200, json=call.if_gone)
+                    return httpx.Response(200, content=b"null")
                 raise
             except PagefaultError as error:
                 pause = attempts.pause_after(error)

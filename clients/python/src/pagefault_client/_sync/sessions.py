@@ -65,15 +65,13 @@ class Session:
         """Create the session, if it is not there, without writing to it."""
         return self._transport.send(operations.put_session(self.id))
 
-    def delete(self) -> models.DeletionReceipt:
+    def delete(self) -> models.DeletionReceipt | None:
         """Delete the session with its history and its pages, and return the receipt.
 
-        If the answer was lost, and the session is gone when the call is sent again, it is deleted,
-        and the receipt that nobody has is one of zeros.
+        None if the answer was lost, and the session was gone when the call was sent again: then it
+        is deleted, and nobody has the receipt.
         """
-        counts = dict.fromkeys(models.EntryCounts.__annotations__, 0)
-        unknown = {"id": self.id, "deleted": counts, "resources": []}
-        call = operations.delete_session(self.id).changed(if_gone=unknown)
+        call = operations.delete_session(self.id).changed(may_be_gone=True)
         return self._transport.send(call)
 
     def append(

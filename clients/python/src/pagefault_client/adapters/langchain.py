@@ -65,7 +65,8 @@ class RememberedTool(BaseTool):
             try:
                 output = self.inner.run(tool_input, *args, **kwargs)
             except Exception as error:
-                self.memory.keep_error(self.name, outcome.call_id, error)
+                if not _is_pause(error):
+                    self.memory.keep_error(self.name, outcome.call_id, error)
                 raise
         return _shown(self._stored(outcome, output), output, outcome)
 
@@ -75,7 +76,8 @@ class RememberedTool(BaseTool):
             try:
                 output = await self.inner.arun(tool_input, *args, **kwargs)
             except Exception as error:
-                await self._awaited(self.memory.keep_error, self.name, outcome.call_id, error)
+                if not _is_pause(error):
+                    await self._awaited(self.memory.keep_error, self.name, outcome.call_id, error)
                 raise
         return _shown(await self._awaited(self._stored, outcome, output), output, outcome)
 
@@ -119,6 +121,11 @@ def remember(tool: BaseTool | Callable[..., Any], session: AsyncSession | Sessio
         inner=_heard(inner),
         memory=memory,
     )
+
+
+def _is_pause(error: Exception) -> bool:
+    """Return whether LangGraph stops here to go on later, as by `interrupt()`."""
+    return any(kind.__name__ == "GraphBubbleUp" for kind in type(error).__mro__)
 
 
 @contextmanager
