@@ -3,9 +3,11 @@
 Either is at the other end of a pipe, as far as the proxy knows.
 """
 
+import os
+import signal
 import subprocess
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -72,15 +74,22 @@ class ServerProcess:
     async def leave(self) -> None:
         """Close its standard input; one that goes on is told to end, then made to."""
         await self._stdin.aclose()
-        for end in (self._process.terminate, self._process.kill):
+        for number in (signal.SIGTERM, signal.SIGKILL):
             with anyio.move_on_after(_GRACE_SECONDS):
                 await self._process.wait()
                 return
-            end()
+            self._send(number)
 
     def interrupt(self) -> None:
         """Terminate it."""
-        self._process.terminate()
+        self._send(signal.SIGTERM)
+
+    def _send(self, number: int) -> None:
+        # Its own methods look first whether it has ended, and then take the status away from
+        # asyncio, which tells 255 instead.
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(self._process.pid, number)
 
     async def ended(self) -> tuple[int, str]:
         """See Connection."""
