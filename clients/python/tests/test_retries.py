@@ -159,6 +159,7 @@ def test_the_pause_is_at_least_what_the_service_asks_for() -> None:
         ({"Retry-After": "Sun, 06 Nov 1994 08:49:44 GMT", "Date": "today"}, 0),
         ({"Retry-After": "1.5"}, 1.5),
         ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "Mon, 01 Jan 2024 10:00:00 +99999999999999999999"}, None),
         ({}, None),
     ],
 )

@@ -182,6 +182,6 @@ def _moment(date: str) -> datetime | None:
     """Return an HTTP date in any of its three forms (RFC 9110, 5.6.7), or None if it is none."""
     try:
         moment = parsedate_to_datetime(date)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
