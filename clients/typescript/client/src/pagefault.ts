@@ -239,12 +239,10 @@ function shownAnyway(
   );
 }
 
-/** The text without the line that says which tool it is of: who called it knows. */
-function textShown({ record, messages }: StoredOutcome): string {
-  const text = String(messages[0]?.["content"]);
-  const line = `Tool ${record.toolName} (call ${record.toolCallId}):`;
-  const rest = text.startsWith(line) ? text.slice(line.length).replace(/^\n/, "") : text;
-  return rest || NOTHING;
+/** The text without its first line, which says which tool it is of: who called it knows. */
+function textShown({ messages }: StoredOutcome): string {
+  const [, ...words] = String(messages[0]?.["content"]).split("\n");
+  return words.join("\n") || NOTHING;
 }
 
 /** The memory's own tools, which a model can call. */
