@@ -1,6 +1,10 @@
 """What `tests` has: its options, fixtures and scheduler, and the browser of `tests/browser`."""
 
+import httpx
+import pytest
+
 from tests.browser.conftest import (
+    OpenTab,
     browser,
     keyed_service,
     new_key,
@@ -11,6 +15,7 @@ from tests.browser.conftest import (
     shared_service,
     writer,
 )
+from tests.browser.tabs import Tab
 from tests.conftest import (
     anyio_backend,
     backends,
@@ -26,6 +31,11 @@ from tests.conftest import (
     service,
     settings,
 )
+from tests.kit.servers import LiveService
+
+# isort: split
+# Not before `tests.conftest`, which has the assertions in it rewritten.
+from tests.browser import shop
 
 __all__ = [
     "anyio_backend",
@@ -49,5 +59,13 @@ __all__ = [
     "service",
     "settings",
     "shared_service",
+    "tab_of_everything",
     "writer",
 ]
+
+
+@pytest.fixture
+def tab_of_everything(open_service: LiveService, open_tab: OpenTab, writer: httpx.Client) -> Tab:
+    """A tab of a service with one session, which has every kind of entry; nothing is open yet."""
+    shop.written(writer, shop.EVERYTHING)
+    return open_tab(open_service)

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
+from tests.browser.tabs import Tab
 from tests.kit.servers import LiveService
 
 _FOCUSED = "() => document.activeElement.outerHTML.slice(0, 200)"
@@ -42,12 +43,8 @@ def test_raw_json_of_an_entry_is_reached_by_keys_from_the_list(
     expect(source).to_be_focused()
 
 
-def test_entry_that_gets_the_focus_is_seen(
-    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
-) -> None:
-    shop.written(writer, shop.EVERYTHING)
-    tab = open_tab(open_service)
-    page = tab.page
+def test_entry_that_gets_the_focus_is_seen(tab_of_everything: Tab) -> None:
+    tab, page = tab_of_everything, tab_of_everything.page
     tab.open(f"/sessions/{shop.SESSION}")
     expect(tab.entries.last).to_be_in_viewport()
     page.get_by_role("region", name="Entries").focus()

@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
+from tests.browser.tabs import Tab
 from tests.contract.page_requests import put
 from tests.contract.render_cases import audio_block, file_block, image_block
 from tests.kit import media
@@ -82,12 +83,8 @@ def test_document_has_a_language_and_nothing_moves_for_who_wants_no_motion(
     assert tab.page.evaluate("document.getAnimations().length") == 0
 
 
-def test_keys_find_their_way_through_a_session(
-    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
-) -> None:
-    shop.written(writer, shop.EVERYTHING)
-    tab = open_tab(open_service)
-    page = tab.page
+def test_keys_find_their_way_through_a_session(tab_of_everything: Tab) -> None:
+    tab, page = tab_of_everything, tab_of_everything.page
     tab.open(f"/sessions/{shop.SESSION}#1")
     current = page.locator('[aria-current="location"]')
     expect(current).to_have_attribute("data-seq", "1")
@@ -120,12 +117,8 @@ def test_keys_find_their_way_through_a_session(
     expect(current).to_have_attribute("data-seq", "3")
 
 
-def test_session_is_searched_filtered_and_jumped_through(
-    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
-) -> None:
-    shop.written(writer, shop.EVERYTHING)
-    tab = open_tab(open_service)
-    page = tab.page
+def test_session_is_searched_filtered_and_jumped_through(tab_of_everything: Tab) -> None:
+    tab, page = tab_of_everything, tab_of_everything.page
     tab.open(f"/sessions/{shop.SESSION}")
     page.get_by_label("Search in this session").fill("declined")
     page.locator(".find-hit", has_text="browser.screenshot").click()
@@ -257,11 +250,8 @@ def test_numbers_are_as_the_reader_writes_them(
     expect(page.locator("body")).not_to_contain_text(re.compile(r"\d\.\d [kM]?B\b"))
 
 
-def test_filter_is_shown_as_chosen_before_the_address_has_it(
-    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
-) -> None:
-    shop.written(writer, shop.EVERYTHING)
-    tab = open_tab(open_service)
+def test_filter_is_shown_as_chosen_before_the_address_has_it(tab_of_everything: Tab) -> None:
+    tab = tab_of_everything
     tab.open(f"/sessions/{shop.SESSION}")
     box = tab.page.get_by_label("Errors only")
     expect(box).not_to_be_checked()

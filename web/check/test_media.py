@@ -367,11 +367,8 @@ def test_scenes_and_transcripts_of_page_faults_seek_in_the_timeline(
     assert_accessible(tab)
 
 
-def test_page_fault_leads_to_its_page_and_back(
-    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
-) -> None:
-    shop.written(writer, shop.EVERYTHING)
-    tab = open_tab(open_service)
+def test_page_fault_leads_to_its_page_and_back(tab_of_everything: Tab) -> None:
+    tab = tab_of_everything
     tab.open(f"/sessions/{shop.SESSION}?kind=fault")
     expect(tab.entries).to_have_count(1)
     expect(tab.entries.first.locator("img").first).to_have_js_property("complete", True)
