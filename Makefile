@@ -23,7 +23,8 @@ WEB_SOURCES := $(shell find web $(CLIENTS_TS)/client/src $(CLIENTS_TS)/react/src
 
 .PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript clients-typescript-check golang openapi-diff site release-check check lock clean
 
-# What a make within make builds must not be built beside it as well, whatever `-j` says.
+# `make test` starts a second make, which installs and builds side by side. Under `-j`, this one would start the same
+# installations at the same time, so it makes one target after the other.
 ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif

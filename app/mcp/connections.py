@@ -85,8 +85,8 @@ class ServerProcess:
         self._send(signal.SIGTERM)
 
     def _send(self, number: int) -> None:
-        # Its own methods look first whether it has ended, and then take the status away from
-        # asyncio, which tells 255 instead.
+        # `terminate` and `kill` of asyncio first ask the system whether the process has ended. If
+        # it has just ended, they consume its exit status, and asyncio's own wait then reports 255.
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
                 os.kill(self._process.pid, number)
