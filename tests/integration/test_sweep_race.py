@@ -55,7 +55,7 @@ class Writer:
         return self
 
     def _write_file(self, data: bytes, filename: str, stays: bool) -> None:
-        answer = self._written("/api/resources", content=data, params={"filename": filename})
+        answer = self.written("/api/resources", content=data, params={"filename": filename})
         content = self._read_back(answer.json()["uri"], data)
         if stays:
             self.kept[content] = data
@@ -80,7 +80,7 @@ class Writer:
     def _write_tool_result(self, data: bytes, session_id: str, stays: bool) -> None:
         medium = {"type": "image", "mimeType": "image/png", "data": base64.b64encode(data).decode()}
         body = {"toolName": "t", "toolCallId": "c", "sessionId": session_id, "result": [medium]}
-        answer = self._written("/api/tool-results", json=body)
+        answer = self.written("/api/tool-results", json=body)
         (resource,) = answer.json()["sanitized"]["resources"]
         # The results of all writers refer to this one resource; it stays while one of them does.
         content = self._read_back(resource["uri"], data)
@@ -102,7 +102,7 @@ class Writer:
         assert (answer.status_code, answer.content) == (200, data)
         return content
 
-    def _written(self, path: str, **request: object) -> httpx.Response:
+    def written(self, path: str, **request: object) -> httpx.Response:
         """The answer to a write; one that lost against the sweep is sent again."""
         while True:
             answer = self._client.post(path, **request)  # type: ignore[arg-type]
@@ -171,7 +171,9 @@ def test_every_row_has_its_blob_whatever_a_sweep_does_meanwhile(
         key = service.new_key()
         with ThreadPoolExecutor(WRITERS) as pool, service.client(key) as client:
             writers = [Writer(client, number) for number in range(WRITERS)]
-            garbage = client.post("/api/resources", content=b"there from the beginning").json()
+            # The server sweeps already, so this write may lose against it as well.
+            first = writers[0].written("/api/resources", content=b"there from the beginning")
+            garbage = first.json()
             client.delete(f"/api/resources/{garbage['uri'].removeprefix('blob:')}")
             if sweeper == "a command":
                 with swept_by_a_command(service, pagefault):
