@@ -70,29 +70,41 @@ help:
 	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+: ## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# A lock names everything: without --no-deps, pip would look at newer versions as well, and refuse them.
 # A half-made environment leaves no stamp, so an interrupted install starts over.
-$(VENV)/runtime.stamp: requirements/runtime.lock pyproject.toml
+$(VENV)/python.stamp:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Pagefault needs Python 3.11 or later; name one with 'make PYTHON=python3.12 …'" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# A lock names everything: without --no-deps, pip would look at newer versions as well, and refuse them.
+$(VENV)/runtime.stamp: requirements/runtime.lock pyproject.toml | $(VENV)/python.stamp
 	@echo "Installing into $(VENV) …"
 	@$(PIP) --no-deps --require-hashes -r requirements/runtime.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# Node.js is in both locks. It is there when this begins, as the viewer may be built with it meanwhile.
-$(VENV)/dev.stamp: $(VENV)/web.stamp requirements/dev.lock clients/python/pyproject.toml
+# The pins of the last lock that none of the others has. pip takes one processor, so that what is needed for tests is
+# installed by three at once; none of them may write what another one writes.
+OWN_PINS = awk '/^[^ ]/ {split($$0, pin, "=="); own = FILENAME == ARGV[ARGC - 1] && !(pin[1] in others); \
+	  if (FILENAME != ARGV[ARGC - 1]) others[pin[1]]} own'
+
+$(VENV)/tools.stamp: requirements/dev.lock requirements/runtime.lock requirements/web.lock | $(VENV)/python.stamp
 	@echo "Installing the tools for development …"
-	@$(PIP) --no-deps --require-hashes -r requirements/dev.lock
+	@$(OWN_PINS) requirements/runtime.lock requirements/web.lock requirements/dev.lock >$(VENV)/tools.lock
+	@$(PIP) --no-deps --require-hashes -r $(VENV)/tools.lock
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/runtime.stamp $(VENV)/web.stamp $(VENV)/tools.stamp clients/python/pyproject.toml
 	@$(PIP) --no-deps --no-build-isolation --editable clients/python
 	@touch $@
 
 install: $(VENV)/runtime.stamp
 
-$(VENV)/web.stamp: $(VENV)/runtime.stamp requirements/web.lock
+$(VENV)/web.stamp: requirements/web.lock requirements/runtime.lock | $(VENV)/python.stamp
 	@echo "Installing Node.js into $(VENV) …"
-	@$(PIP) --no-deps --require-hashes -r requirements/web.lock
+	@$(OWN_PINS) requirements/runtime.lock requirements/web.lock >$(VENV)/web.lock
+	@$(PIP) --no-deps --require-hashes -r $(VENV)/web.lock
 	@touch $@
 
 # npm removes the folder first, so an interrupted install leaves no stamp here either.
@@ -145,9 +157,9 @@ nginx:
 migrate: install
 	@$(BIN)/pagefault migrate $(DATA_DIR_OPTION)
 
-# The tools are installed while the viewer is built.
-test: $(VENV)/runtime.stamp chromium nginx
-	@$(MAKE) -s --no-print-directory -j 2 SIDE_BY_SIDE=1 $(VENV)/dev.stamp web
+# Packages are installed side by side, while the viewer is built.
+test: $(VENV)/python.stamp chromium nginx
+	@$(MAKE) -s --no-print-directory -j 3 SIDE_BY_SIDE=1 $(VENV)/dev.stamp web
 	$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder tests
 
 test-all: test
