@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from app.mcp.calls import parsed
+from app.mcp.calls import member, parsed
 from app.mcp.lines import Excerpt, Line, Message
 from app.mcp.members import MemberScanner, Span
 from app.models.json_value import JsonValue, json_text
@@ -94,8 +94,7 @@ def deferral(line: Message, result: Span) -> Deferral | None:
     held = members.get("task")
     if held is None or "content" in members:
         return None
-    task = parsed(line, held)
-    task_id = task.get("taskId") if isinstance(task, dict) else None
+    task_id = member(parsed(line, held), "taskId")
     return Deferral(task_id) if isinstance(task_id, str) else None
 
 
@@ -153,8 +152,8 @@ def members_in(line: Message, held: Span) -> Iterator[tuple[Span, Span]]:
     scanner = MemberScanner()
     for piece in line.pieces(held):
         scanner.feed(piece)
-    for member in scanner.members if scanner.is_whole else ():
+    for key, value in scanner.members if scanner.is_whole else ():
         yield (
-            Span(held.start + member.key.start, held.start + member.key.end),
-            Span(held.start + member.value.start, held.start + member.value.end),
+            Span(held.start + key.start, held.start + key.end),
+            Span(held.start + value.start, held.start + value.end),
         )

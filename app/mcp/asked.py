@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import anyio
 
-from app.mcp.calls import is_id
+from app.mcp.calls import is_id, member
 
 CANCELLED: Final = "notifications/cancelled"
 
@@ -47,6 +47,5 @@ def asked_in(line: bytes) -> Asked:
 
 def cancelled_id(message: Mapping[str, Any]) -> object:
     """Return the id of the request that a notification cancels, `None` if it names none."""
-    params = message.get("params")
-    named = params.get("requestId") if isinstance(params, dict) else None
+    named = member(message, "params", "requestId")
     return named if is_id(named) else None

@@ -21,6 +21,9 @@ _NOTED = ("initialize", "tools/list", "tools/call", "tasks/result")
 _FIRST_LIST = "the first page of tools/list"
 _REVISIONS: tuple[McpRevision, ...] = get_args(McpRevision.__value__)
 
+REVISION = "io.modelcontextprotocol/protocolVersion"
+"""Under which name a request without a connection of its own says its revision, in `_meta`."""
+
 RequestId: TypeAlias = str | int
 
 
@@ -75,7 +78,7 @@ class PassingRequests:
         members = line.members
         method = _value(line, "method")
         if method == "notifications/cancelled":
-            cancelled = _member(_value(line, "params"), "requestId")
+            cancelled = member(_value(line, "params"), "requestId")
             if is_id(cancelled):
                 self._waiting.pop(cancelled, None)
         if method not in _NOTED or "id" not in members:
@@ -85,20 +88,20 @@ class PassingRequests:
             return None
         params = _value(line, "params")
         if method == "tasks/result":
-            task_id = _member(params, "taskId")
+            task_id = member(params, "taskId")
             if isinstance(task_id, str) and task_id in self._tasks:
                 self._waiting[request_id] = self._tasks[task_id]
             return None
         if method != "tools/call":
-            is_first = method == "tools/list" and _member(params, "cursor") is None
+            is_first = method == "tools/list" and member(params, "cursor") is None
             self._waiting[request_id] = _FIRST_LIST if is_first else str(method)
             return None
-        name = _member(params, "name")
+        name = member(params, "name")
         if not isinstance(name, str) or not name:
             return None
         self._read_revision(params)
         own_name = None if name in self.tool_names else self._own_tools.get(name)
-        arguments = _member(params, "arguments") or {}
+        arguments = member(params, "arguments") or {}
         call = ToolCall(new_id(), name, arguments, request_id, own_name)
         if own_name is None:
             self._waiting[request_id] = call
@@ -116,14 +119,14 @@ class PassingRequests:
         if isinstance(asked, ToolCall):
             return asked
         if asked == "initialize":
-            revision = _member(_value(line, "result"), "protocolVersion")
+            revision = member(_value(line, "result"), "protocolVersion")
             self.revision = nearest_revision(revision)
         elif asked in ("tools/list", _FIRST_LIST) and "result" in members:
             if asked == _FIRST_LIST:
                 # What the server had before it may have no longer.
                 for known in (self.tool_names, self.typed_tools, self.places):
                     known.clear()
-            self._read_tools(_member(_value(line, "result"), "tools"))
+            self._read_tools(member(_value(line, "result"), "tools"))
             return "tools/list"
         return None
 
@@ -135,19 +138,19 @@ class PassingRequests:
 
     def _read_tools(self, tools: JsonValue) -> None:
         for tool in tools if isinstance(tools, list) else []:
-            name = _member(tool, "name")
+            name = member(tool, "name")
             if not isinstance(name, str):
                 continue
             self.tool_names.add(name)
-            if _member(tool, "outputSchema") is not None:
+            if member(tool, "outputSchema") is not None:
                 self.typed_tools.add(name)
-            places = places_of(_member(tool, "inputSchema"), takes_paths=self._takes_paths)
+            places = places_of(member(tool, "inputSchema"), takes_paths=self._takes_paths)
             if places:
                 self.places[name] = places
 
     def _read_revision(self, params: JsonValue) -> None:
         """Read the revision that a call without a connection of its own names."""
-        named = _member(_member(params, "_meta"), "io.modelcontextprotocol/protocolVersion")
+        named = member(params, "_meta", REVISION)
         if named is not None:
             self.revision = nearest_revision(named)
 
@@ -168,8 +171,11 @@ def _value(line: Message, name: str, *, most_bytes: int = _MOST_PARSED_BYTES) ->
     return parsed(line, span)
 
 
-def _member(value: JsonValue, name: str) -> JsonValue:
-    return value.get(name) if isinstance(value, dict) else None
+def member(value: JsonValue, *path: str) -> JsonValue:
+    """Return the member that a path of names leads to; `None` if there is none."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 def is_id(value: object) -> TypeGuard[RequestId]:

@@ -19,15 +19,21 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from app.mcp.calls import is_id, parsed
+from app.mcp.calls import REVISION, is_id, member, parsed
 from app.mcp.connections import Connect
 from app.mcp.exchanges import Exchange
 from app.mcp.host_sessions import HostSession, ProxyOf
 from app.mcp.host_streams import EventStream, events_of
 from app.mcp.lines import Line
-from app.mcp.mirrored_headers import PROTOCOL_VERSION
 from app.mcp.sent_events import NoSuchEventError
-from app.mcp.sessionless import REVISION, REVISIONS, STATUSES, refusal_of
+from app.mcp.sessionless import (
+    PARSE_ERROR,
+    PROTOCOL_VERSION,
+    REVISIONS,
+    STATUSES,
+    RefusedError,
+    refusal_of,
+)
 from app.models.rendering import McpRevision
 
 PATH = "/mcp"
@@ -44,24 +50,9 @@ _LONGEST_IDLE_SECONDS = 3_600.0
 _MOST_BODY_BYTES = 64 * 1024 * 1024
 _MOST_MESSAGES = 1_000
 _FIRST_SECONDS = 5.0
-_INVALID_REQUEST = -32600
-_PARSE_ERROR = -32700
 _INTERNAL_ERROR = -32603
 # Hosts of revisions before this one would read an event without data as a message.
 _PRIMED_SINCE = "2025-11-25"
-
-
-class RefusedError(Exception):
-    """A request that is not passed on: the status, and what JSON-RPC says of it."""
-
-    def __init__(
-        self, status: int, said: str, *, code: int = _INVALID_REQUEST, request_id: object = None
-    ) -> None:
-        super().__init__(said)
-        self.status = status
-        self.code = code
-        self.request_id = request_id
-        self.data: Any = None
 
 
 class HostEndpoint:
@@ -159,7 +150,7 @@ class HostEndpoint:
         """Return the session that a message belongs to, and headers that its host has to know."""
         message = said if isinstance(said, dict) else {}
         version = request.headers.get(PROTOCOL_VERSION)
-        if not {version, _revision_of(message)}.isdisjoint(REVISIONS):
+        if not {version, member(message, "params", "_meta", REVISION)}.isdisjoint(REVISIONS):
             return await self._shared_one(request, message), {}
         if version is not None and version not in HANDSHAKE_REVISIONS:
             known = ", ".join([*HANDSHAKE_REVISIONS, *REVISIONS])
@@ -191,15 +182,8 @@ class HostEndpoint:
     async def _shared_one(self, request: Request, message: dict[str, Any]) -> HostSession:
         """Return the session of all hosts that have none, whose message is checked first."""
         if "id" in message:
-            wrong = refusal_of(message, dict(request.headers))
-            if wrong is not None:
-                refused = RefusedError(
-                    STATUSES.get(wrong.code, 400),
-                    wrong.said,
-                    code=wrong.code,
-                    request_id=message["id"],
-                )
-                refused.data = wrong.data
+            refused = refusal_of(message, dict(request.headers))
+            if refused is not None:
                 raise refused
         elif not message:
             raise RefusedError(400, "this revision of MCP has no batches")
@@ -298,7 +282,7 @@ async def _body(request: Request) -> tuple[Any, bytes]:
         # `json` would guess UTF-16, and drop a byte order mark; MCP is UTF-8.
         said = json.loads(text.decode("utf-8"))
     except (ValueError, RecursionError) as exc:
-        raise RefusedError(400, "the body is no JSON", code=_PARSE_ERROR) from exc
+        raise RefusedError(400, "the body is no JSON", code=PARSE_ERROR) from exc
     messages = said if isinstance(said, list) else [said]
     if len(messages) > _MOST_MESSAGES:
         raise RefusedError(413, f"a batch has at most {_MOST_MESSAGES} messages")
@@ -317,12 +301,6 @@ def _accepted(request: Request) -> set[str]:
     return ranges
 
 
-def _revision_of(message: dict[str, Any]) -> object:
-    params = message.get("params")
-    meta = params.get("_meta") if isinstance(params, dict) else None
-    return meta.get(REVISION) if isinstance(meta, dict) else None
-
-
 def _refusal(refused: RefusedError) -> Response:
     error: dict[str, Any] = {"code": refused.code, "message": str(refused)}
     if refused.data is not None:
@@ -337,8 +315,7 @@ def _json(line: Line, headers: dict[str, str], *, is_modern: bool) -> Response:
     """Return an answer that nothing came before."""
     status = 200
     if is_modern and "error" in line.members:
-        error = parsed(line, line.members["error"])
-        code = error.get("code") if isinstance(error, dict) else None
+        code = member(parsed(line, line.members["error"]), "code")
         status = STATUSES.get(code, 200) if isinstance(code, int) else 200
 
     async def pieces() -> AsyncGenerator[bytes, None]:

@@ -22,7 +22,7 @@ import anyio
 import anyio.abc
 
 from app.mcp.answers import failure, members_in
-from app.mcp.calls import answered_ids, is_id, parsed
+from app.mcp.calls import answered_ids, is_id, member, parsed
 from app.mcp.connections import CannotStartError, Connect, Connection, Write
 from app.mcp.exchanges import Exchange
 from app.mcp.lines import Line, read_lines
@@ -174,9 +174,7 @@ class HostSession:
         for message in said if isinstance(said, list) else [said]:
             if not isinstance(message, dict) or "method" not in message:
                 continue
-            params = message.get("params")
-            meta = params.get("_meta") if isinstance(params, dict) else None
-            token = meta.get("progressToken") if isinstance(meta, dict) else None
+            token = member(message, "params", "_meta", "progressToken")
             request_id = message.get("id")
             if self._is_shared:
                 text, request_id, token = _renamed(text, request_id, token, exchange)
@@ -309,12 +307,10 @@ class HostSession:
 
     def _exchange_for(self, line: Line) -> Exchange | None:
         """Return where something belongs that answers nothing."""
-        told = _told(line)
-        params = told.get("params")
-        params = params if isinstance(params, dict) else {}
-        meta = params.get("_meta")
-        token = params.get("progressToken")
-        named = meta.get(_SUBSCRIPTION) if isinstance(meta, dict) else None
+        is_looked_into = line.size_bytes <= _MOST_TOLD_BYTES and line.members
+        told = parsed(line, line.whole) if is_looked_into else None
+        token = member(told, "params", "progressToken")
+        named = member(told, "params", "_meta", _SUBSCRIPTION)
         if is_id(token) and token in self._by_token:
             return self._by_token[token]
         if is_id(named) and named in self._by_id:
@@ -327,13 +323,6 @@ class HostSession:
         if self.stream is not None:
             return self.stream
         return self._exchanges[-1] if self._exchanges else self._unheard
-
-
-def _told(line: Line) -> dict[str, Any]:
-    if line.size_bytes > _MOST_TOLD_BYTES or not line.members:
-        return {}
-    said = parsed(line, line.whole)
-    return said if isinstance(said, dict) else {}
 
 
 def _is_success(line: Line) -> bool:

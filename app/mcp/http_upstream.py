@@ -27,9 +27,9 @@ import httpx
 
 from app.mcp.answers import failure
 from app.mcp.asked import CANCELLED, Asked, asked_in, cancelled_id
-from app.mcp.calls import is_id
+from app.mcp.calls import REVISION, is_id, member
 from app.mcp.event_streams import ServerEvent, read_events
-from app.mcp.mirrored_headers import (
+from app.mcp.sessionless import (
     METHOD,
     NAME,
     NAMED_BY,
@@ -47,7 +47,6 @@ _ACCEPTED_STATUS = 202
 _ACCEPTED = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 _SESSION = "mcp-session-id"
 _LAST_EVENT = "last-event-id"
-_VERSION_OF_MESSAGE = "io.modelcontextprotocol/protocolVersion"
 _CONNECT_SECONDS = 10.0
 _AGAIN_SECONDS = 1.0
 _LONGEST_AGAIN_SECONDS = 60.0
@@ -222,12 +221,12 @@ class HttpUpstream:
         said: Any = None
         with suppress(ValueError, RecursionError):
             said = json.loads(text)
-        error = said.get("error") if isinstance(said, dict) else None
+        error = member(said, "error")
         if isinstance(error, dict) and is_id(said.get("id")) and said["id"] in asked.waiting:
             await self._give([_on_a_line(bytes(text)), b"\n"])
             asked.waiting.clear()
             return
-        why = error.get("message") if isinstance(error, dict) else None
+        why = member(error, "message")
         words = f"the server answered {answer.status_code}{f': {why}' if why else ''}"
         if not asked.waiting:
             self._warn(f"{words}, to a message")
@@ -305,17 +304,12 @@ class HttpUpstream:
 
     def _headers_of(self, message: Mapping[str, Any]) -> dict[str, str]:
         """Return the headers that repeat what a message says, in the revisions that have them."""
-        params = message.get("params")
-        params = params if isinstance(params, dict) else {}
-        meta = params.get("_meta")
-        version = meta.get(_VERSION_OF_MESSAGE) if isinstance(meta, dict) else None
+        version = member(message, "params", "_meta", REVISION)
         if not isinstance(version, str) or not (version.isascii() and version.isprintable()):
             return {}
+        params: dict[str, Any] = message["params"]
         method = str(message.get("method", ""))
-        headers = {
-            PROTOCOL_VERSION: version,
-            METHOD: header_value(method),
-        }
+        headers = {PROTOCOL_VERSION: version, METHOD: header_value(method)}
         name = params.get(NAMED_BY.get(method, ""))
         if isinstance(name, str):
             headers[NAME] = header_value(name)

@@ -1,33 +1,48 @@
 """Requests of revisions without sessions: each says itself which revision it is of, and for whom.
 
 Headers repeat what those in between may want to know, and have to agree with what they repeat. The
-SDK checks the same, and takes 24 MiB of memory, which no other part of a proxy needs.
+SDK has the same, and takes 24 to 30 MiB of memory, which no other part of a proxy needs.
 
-Source: specification of MCP, 2026-07-28, "Per-request protocol fields" and "Streamable HTTP".
+Source: specification of MCP, 2026-07-28, "Per-request protocol fields" and "Streamable HTTP", with
+its "Custom Headers".
 """
 
 import base64
 import binascii
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from app.mcp.mirrored_headers import METHOD, NAME, NAMED_BY, PROTOCOL_VERSION
+from app.mcp.calls import REVISION, member
 
 REVISIONS = ("2026-07-28",)
-REVISION = "io.modelcontextprotocol/protocolVersion"
+PROTOCOL_VERSION = "mcp-protocol-version"
+METHOD = "mcp-method"
+NAME = "mcp-name"
+NAMED_BY: Mapping[str, str] = MappingProxyType(
+    {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+)
+"""The parameter that `Mcp-Name` repeats, by method."""
+
+Path = tuple[str, ...]
 
 _CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+_PARAMETER = "Mcp-Param-"
+_ANNOTATION = "x-mcp-header"
+_PLAIN = re.compile(r"(?! )[\x20-\x7e]*(?<! )")
+_ENCODED = re.compile(r"=\?base64\?.*\?=")
+_BEGINNING, _END = "=?base64?", "?="
+INVALID_REQUEST = -32600
+PARSE_ERROR = -32700
 _INVALID_PARAMS = -32602
 _HEADER_MISMATCH = -32020
 _UNSUPPORTED_REVISION = -32022
-_BEGINNING, _END = "=?base64?", "?="
 
 STATUSES: Mapping[int, int] = MappingProxyType(
     {
-        -32700: 400,
-        -32600: 400,
+        PARSE_ERROR: 400,
+        INVALID_REQUEST: 400,
         _INVALID_PARAMS: 400,
         _HEADER_MISMATCH: 400,
         -32021: 400,
@@ -38,45 +53,62 @@ STATUSES: Mapping[int, int] = MappingProxyType(
 """The status of HTTP that stands beside an error of JSON-RPC; 200 for any other."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """The error of JSON-RPC that a request is answered with."""
+class RefusedError(Exception):
+    """A request that is not passed on: the status, and what JSON-RPC says of it."""
 
-    code: int
-    said: str
-    data: Any = None
+    def __init__(
+        self,
+        status: int,
+        said: str,
+        *,
+        code: int = INVALID_REQUEST,
+        request_id: object = None,
+        data: object = None,
+    ) -> None:
+        super().__init__(said)
+        self.status = status
+        self.code = code
+        self.request_id = request_id
+        self.data = data
 
 
-def refusal_of(message: Mapping[str, Any], headers: Mapping[str, str]) -> Refusal | None:
+def refusal_of(message: Mapping[str, Any], headers: Mapping[str, str]) -> RefusedError | None:
     """Return what is wrong with a request; `None` if it can be passed on.
 
     Args:
         message: The request.
         headers: Those it came with, by their names in lower case.
     """
-    params = message.get("params")
-    meta = params.get("_meta") if isinstance(params, dict) else None
+    request_id, method, params = message.get("id"), message.get("method"), message.get("params")
+    meta = member(params, "_meta")
     meta = meta if isinstance(meta, dict) else {}
     missing = [name for name in (REVISION, _CAPABILITIES) if name not in meta]
-    if not isinstance(params, dict) or missing:
-        return Refusal(_INVALID_PARAMS, f"params._meta has no {' and no '.join(missing)}")
-    revision, method = meta[REVISION], message.get("method")
+    if missing:
+        said = f"params._meta has no {' and no '.join(missing)}"
+        return RefusedError(400, said, code=_INVALID_PARAMS, request_id=request_id)
+    revision = meta[REVISION]
     if headers.get(PROTOCOL_VERSION) is None or headers[PROTOCOL_VERSION] != revision:
-        return _mismatch(PROTOCOL_VERSION, f"params._meta's {REVISION}")
+        return _mismatch(request_id, PROTOCOL_VERSION, f"params._meta's {REVISION}")
     if headers.get(METHOD) != method:
-        return _mismatch(METHOD, "method")
+        return _mismatch(request_id, METHOD, "method")
     named_by = NAMED_BY.get(method) if isinstance(method, str) else None
-    name = None if named_by is None else params.get(named_by)
+    name = None if named_by is None else member(params, named_by)
     if name is not None and _text_of(headers.get(NAME)) != name:
-        return _mismatch(NAME, f"params.{named_by}")
-    if revision not in REVISIONS:
-        data = {"supported": [*REVISIONS], "requested": revision}
-        return Refusal(_UNSUPPORTED_REVISION, "Unsupported protocol version", data)
-    return None
+        return _mismatch(request_id, NAME, f"params.{named_by}")
+    if revision in REVISIONS:
+        return None
+    return RefusedError(
+        400,
+        "Unsupported protocol version",
+        code=_UNSUPPORTED_REVISION,
+        request_id=request_id,
+        data={"supported": [*REVISIONS], "requested": revision},
+    )
 
 
-def _mismatch(header: str, member: str) -> Refusal:
-    return Refusal(_HEADER_MISMATCH, f"the header {header} does not say what {member} says")
+def _mismatch(request_id: object, header: str, place: str) -> RefusedError:
+    said = f"the header {header} does not say what {place} says"
+    return RefusedError(400, said, code=_HEADER_MISMATCH, request_id=request_id)
 
 
 def _text_of(value: str | None) -> str | None:
@@ -88,5 +120,61 @@ def _text_of(value: str | None) -> str | None:
     except (binascii.Error, UnicodeDecodeError):
         return None
     # Of the ways to write it in base64 there is one.
-    written = base64.b64encode(text.encode()).decode()
-    return text if value == f"{_BEGINNING}{written}{_END}" else None
+    return text if value == _encoded(text) else None
+
+
+def header_value(text: str) -> str:
+    """Return a text as a header holds it: as it is, or in base64 if it would not come through."""
+    if _PLAIN.fullmatch(text) and not _ENCODED.fullmatch(text):
+        return text
+    return _encoded(text)
+
+
+def _encoded(text: str) -> str:
+    return f"{_BEGINNING}{base64.b64encode(text.encode()).decode()}{_END}"
+
+
+def mirrored_parameters(schema: object) -> Mapping[Path, str]:
+    """Return which parameters of a tool are repeated in headers, and how these end.
+
+    Args:
+        schema: The tool's input schema.
+    """
+    return dict(_annotated(schema))
+
+
+def _annotated(schema: object) -> Iterator[tuple[Path, str]]:
+    left: list[tuple[Path, object]] = [((), schema)]
+    while left:
+        path, held = left.pop()
+        if not isinstance(held, dict):
+            continue
+        token = held.get(_ANNOTATION)
+        if path and isinstance(token, str):
+            yield path, token
+        properties = held.get("properties")
+        # Parameters that a header may repeat are reached by nothing but properties.
+        for name, inner in properties.items() if isinstance(properties, dict) else ():
+            left.append(((*path, name), inner))
+
+
+def parameter_headers(mirrored: Mapping[Path, str], arguments: Mapping[str, Any]) -> dict[str, str]:
+    """Return the headers that repeat the arguments of a call; none for one that is not given."""
+    headers = {}
+    for path, token in mirrored.items():
+        written = _written(member(arguments, *path))
+        if written is not None:
+            headers[_PARAMETER + token] = header_value(written)
+    return headers
+
+
+def _written(value: object) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str | int | float):
+        return None
+    try:
+        return str(value)
+    except ValueError:
+        # The interpreter does not write integers of more than 4,300 digits.
+        return None

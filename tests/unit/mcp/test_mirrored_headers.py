@@ -3,7 +3,7 @@
 import pytest
 from mcp.shared import inbound
 
-from app.mcp import mirrored_headers
+from app.mcp import sessionless
 from app.models.json_value import JsonValue
 
 
@@ -23,17 +23,17 @@ from app.models.json_value import JsonValue
     ],
 )
 def test_header_value_is_that_of_the_sdk(text: str) -> None:
-    written = mirrored_headers.header_value(text)
+    written = sessionless.header_value(text)
     assert written == inbound.encode_header_value(text)
     assert inbound.decode_header_value(written) == text
 
 
 def test_names_are_those_of_the_sdk() -> None:
-    assert mirrored_headers.NAMED_BY == inbound.NAME_BEARING_METHODS
+    assert sessionless.NAMED_BY == inbound.NAME_BEARING_METHODS
     assert (
-        mirrored_headers.PROTOCOL_VERSION,
-        mirrored_headers.METHOD,
-        mirrored_headers.NAME,
+        sessionless.PROTOCOL_VERSION,
+        sessionless.METHOD,
+        sessionless.NAME,
     ) == (
         inbound.MCP_PROTOCOL_VERSION_HEADER,
         inbound.MCP_METHOD_HEADER,
@@ -76,8 +76,8 @@ ARGUMENTS: dict[str, JsonValue] = {
 def test_parameters_are_repeated_as_by_the_sdk(
     schema: JsonValue, arguments: dict[str, JsonValue]
 ) -> None:
-    mirrored = mirrored_headers.mirrored_parameters(schema)
+    mirrored = sessionless.mirrored_parameters(schema)
     assert mirrored == inbound.x_mcp_header_map(schema)
-    assert mirrored_headers.parameter_headers(mirrored, arguments) == inbound.mcp_param_headers(
+    assert sessionless.parameter_headers(mirrored, arguments) == inbound.mcp_param_headers(
         mirrored, arguments
     )

@@ -7,8 +7,9 @@ import pytest
 from mcp.shared import inbound
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
+from app.mcp.calls import REVISION
 from app.mcp.host_endpoint import HANDSHAKE_REVISIONS
-from app.mcp.sessionless import REVISION, REVISIONS, STATUSES, refusal_of
+from app.mcp.sessionless import REVISIONS, STATUSES, refusal_of
 
 WHOLE = {REVISION: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 PARAMS: list[Any] = [
