@@ -220,14 +220,13 @@ def _find(text: bytes, path: Sequence[str]) -> Span | None:
 
 def _members(text: bytes, held: Span) -> dict[str, Span]:
     """Return where the values of an object's members are, without the blanks around them."""
-    scanner = MemberScanner()
+    scanner = MemberScanner(held.start)
     scanner.feed(text[held.start : held.end])
     found = {}
-    for member in scanner.members:
-        key = text[held.start + member.key.start : held.start + member.key.end]
-        value = text[held.start + member.value.start : held.start + member.value.end]
-        start = held.start + member.value.start + len(value) - len(value.lstrip())
-        found[str(json.loads(key))] = Span(start, start + len(value.strip()))
+    for key, place in scanner.members:
+        value = text[place.start : place.end]
+        start = place.end - len(value.lstrip())
+        found[str(json.loads(text[key.start : key.end]))] = Span(start, start + len(value.strip()))
     return found
 
 

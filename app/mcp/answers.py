@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from app.mcp.calls import member, parsed
-from app.mcp.lines import Excerpt, Line, Message
-from app.mcp.members import MemberScanner, Span
+from app.mcp.lines import Excerpt, Line, Message, named_members, scanned
+from app.mcp.members import Span
 from app.models.json_value import JsonValue, json_text
 
 Piece: TypeAlias = bytes | Span | Excerpt
@@ -36,10 +36,10 @@ def with_content(
             it is, whatever its length.
     """
     pieces: list[Piece] = [Span(line.whole.start, result.start), b"{"]
-    members = list(members_in(line, result))
-    if not members or "content" not in rendering.members:
+    found = scanned(line, result)
+    if not (found.is_whole and found.members) or "content" not in rendering.members:
         return None
-    for key, value in members:
+    for key, value in found.members:
         name = parsed(line, key)
         is_short = value.end - value.start <= _MOST_KEPT_BYTES
         if name == "content":
@@ -62,7 +62,7 @@ def with_tools(line: Message, result: Span, tools: Sequence[JsonValue]) -> list[
         result: Where its result is.
         tools: What is to stand behind the server's tools.
     """
-    members = {parsed(line, key): value for key, value in members_in(line, result)}
+    members = named_members(line, result)
     listed = members.get("tools")
     cursor = members.get("nextCursor")
     if listed is None or (cursor is not None and parsed(line, cursor) is not None):
@@ -87,7 +87,7 @@ class Deferral:
 
 def deferral(line: Message, result: Span) -> Deferral | None:
     """Return what is to come behind an answer to a call: input that is asked for, or a task."""
-    members = {parsed(line, key): value for key, value in members_in(line, result)}
+    members = named_members(line, result)
     kind = members.get("resultType")
     if kind is not None and parsed(line, kind) == "input_required":
         return Deferral(None)
@@ -100,9 +100,7 @@ def deferral(line: Message, result: Span) -> Deferral | None:
 
 def with_arguments(line: Message, arguments: JsonValue) -> list[Piece]:
     """Return the call of a tool with other arguments."""
-    params = line.members["params"]
-    places = {parsed(line, key): value for key, value in members_in(line, params)}
-    held = places["arguments"]
+    held = named_members(line, line.members["params"])["arguments"]
     written = json_text(arguments).encode("utf-8", "backslashreplace")
     return [Span(line.whole.start, held.start), written, Span(held.end, line.whole.end)]
 
@@ -145,15 +143,3 @@ def written_pieces(line: Line, pieces: Iterable[Piece]) -> Iterator[bytes]:
             yield piece
         else:
             yield from piece.pieces() if isinstance(piece, Excerpt) else line.pieces(piece)
-
-
-def members_in(line: Message, held: Span) -> Iterator[tuple[Span, Span]]:
-    """Yield where keys and values of an object on a line are."""
-    scanner = MemberScanner()
-    for piece in line.pieces(held):
-        scanner.feed(piece)
-    for key, value in scanner.members if scanner.is_whole else ():
-        yield (
-            Span(held.start + key.start, held.start + key.end),
-            Span(held.start + value.start, held.start + value.end),
-        )

@@ -21,11 +21,11 @@ from uuid import uuid4
 import anyio
 import anyio.abc
 
-from app.mcp.answers import failure, members_in
+from app.mcp.answers import failure
 from app.mcp.calls import answered_ids, is_id, member, parsed
 from app.mcp.connections import CannotStartError, Connect, Connection, Write
 from app.mcp.exchanges import Exchange
-from app.mcp.lines import Line, read_lines
+from app.mcp.lines import Line, named_members, on_a_line, read_lines
 from app.mcp.members import Span
 from app.mcp.proxy import Proxy
 from app.mcp.sent_events import SentEvent, SentEvents
@@ -187,7 +187,7 @@ class HostSession:
         if exchange.waiting:
             self._exchanges.append(exchange)
         try:
-            await self._to_proxy.send(on_a_line(text))
+            await self._to_proxy.send(on_a_line(text) + b"\n")
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._end("the session has ended")
         return exchange
@@ -352,8 +352,7 @@ def _renamed(
 def _token_place(line: Line) -> Span | None:
     place: Span | None = line.whole
     for name in ("params", "_meta", "progressToken"):
-        held = () if place is None else members_in(line, place)
-        place = next((value for key, value in held if parsed(line, key) == name), None)
+        place = None if place is None else named_members(line, place).get(name)
     return place
 
 
@@ -375,9 +374,3 @@ def _named_back(line: Line, renamed: Mapping[str, object]) -> Line:
         back.add(piece)
     line.close()
     return back
-
-
-def on_a_line(text: bytes) -> bytes:
-    """Return JSON as one line."""
-    # A line end in JSON stands between its tokens.
-    return text.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n"

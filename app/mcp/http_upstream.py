@@ -29,6 +29,7 @@ from app.mcp.answers import failure
 from app.mcp.asked import CANCELLED, Asked, asked_in, cancelled_id
 from app.mcp.calls import REVISION, is_id, member
 from app.mcp.event_streams import ServerEvent, read_events
+from app.mcp.lines import on_a_line
 from app.mcp.sessionless import (
     METHOD,
     NAME,
@@ -223,7 +224,7 @@ class HttpUpstream:
             said = json.loads(text)
         error = member(said, "error")
         if isinstance(error, dict) and is_id(said.get("id")) and said["id"] in asked.waiting:
-            await self._give([_on_a_line(bytes(text)), b"\n"])
+            await self._give([on_a_line(bytes(text)), b"\n"])
             asked.waiting.clear()
             return
         why = member(error, "message")
@@ -241,12 +242,12 @@ class HttpUpstream:
         elif not _is_json(answer) or answer.status_code == _ACCEPTED_STATUS:
             return
         elif asked.method in _NOTED:
-            await self._give([_on_a_line(await answer.aread()), b"\n"], asked)
+            await self._give([on_a_line(await answer.aread()), b"\n"], asked)
             asked.waiting.clear()
         else:
             async with self._giving:
                 async for piece in answer.aiter_bytes():
-                    await self._sent.send(_on_a_line(piece))
+                    await self._sent.send(on_a_line(piece))
                 await self._sent.send(b"\n")
             asked.waiting.clear()
 
@@ -364,11 +365,6 @@ class HttpUpstream:
             await self._fail(asked, said)
         # What is answered comes over the stream.
         asked.waiting.clear()
-
-
-def _on_a_line(text: bytes) -> bytes:
-    # A line end in JSON stands between its tokens.
-    return text.replace(b"\r", b" ").replace(b"\n", b" ")
 
 
 def _is_json(answer: httpx.Response) -> bool:

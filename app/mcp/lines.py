@@ -8,7 +8,6 @@ import json
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from functools import cached_property
-from types import TracebackType
 from typing import IO, TypeAlias, TypeVar
 
 import anyio.to_thread
@@ -38,12 +37,7 @@ class Line:
     def __enter__(self) -> "Line":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -72,7 +66,7 @@ class Line:
 
         Of two members of one name the last counts, as for most readers of JSON.
         """
-        return _named_members(self, self._scanner, 0)
+        return _named(self, self._scanner)
 
     @cached_property
     def batch(self) -> Sequence["Excerpt"]:
@@ -117,39 +111,24 @@ class Excerpt:
     @cached_property
     def members(self) -> dict[str, Span]:
         """Where the value of each member of the object is; empty if it is not one object."""
-        return _named_members(self, self._scanned(), self.whole.start)
+        return named_members(self.line, self.whole)
 
-    @property
-    def items(self) -> Sequence["Excerpt"]:
-        """The items of the list; empty if it is not one list."""
-        scanner = self._scanned()
-        start = self.whole.start
-        found = scanner.items if scanner.is_whole_list else ()
-        items = [Excerpt(self.line, Span(start + each.start, start + each.end)) for each in found]
-        # Nothing stands between the brackets of an empty list.
-        is_empty = len(items) == 1 and not any(map(bytes.strip, items[0].pieces()))
-        return [] if is_empty else items
-
-    def each_item(self) -> Iterator["Excerpt"]:
+    def items(self) -> Iterator["Excerpt"]:
         """Yield the items of a list of any length, while it is read.
 
         Raises:
             ValueError: It is not one list, which may be found out last.
         """
-        scanner = MemberScanner()
-        start = self.whole.start
+        scanner = MemberScanner(self.whole.start)
         for piece in self.pieces():
             scanner.feed(piece)
-            for item in scanner.take_items():
-                yield Excerpt(self.line, Span(start + item.start, start + item.end))
+            for span in scanner.take_items():
+                item = Excerpt(self.line, span)
+                # Nothing stands between the brackets of an empty list.
+                if any(map(bytes.strip, item.pieces())):
+                    yield item
         if not scanner.is_whole_list:
             raise ValueError
-
-    def _scanned(self) -> MemberScanner:
-        scanner = MemberScanner()
-        for piece in self.pieces():
-            scanner.feed(piece)
-        return scanner
 
     def read(self, span: Span | None = None) -> bytes:
         """Return a piece of the line, or all of this one."""
@@ -163,17 +142,35 @@ class Excerpt:
 Message: TypeAlias = Line | Excerpt
 
 
-def _named_members(message: Message, scanner: MemberScanner, offset: int) -> dict[str, Span]:
-    if not scanner.is_whole:
+def scanned(message: Message, held: Span) -> MemberScanner:
+    """Return where on the line the members of a piece are, if it is an object."""
+    scanner = MemberScanner(held.start)
+    for piece in message.pieces(held):
+        scanner.feed(piece)
+    return scanner
+
+
+def named_members(message: Message, held: Span) -> dict[str, Span]:
+    """Return where on the line the value of each member of an object is; none if it is no object.
+
+    Args:
+        message: The line, or a message on it.
+        held: Where the object is.
+    """
+    return _named(message, scanned(message, held))
+
+
+def _named(message: Message, scanner: MemberScanner) -> dict[str, Span]:
+    try:
+        found = scanner.members if scanner.is_whole else ()
+        return {str(json.loads(message.read(key))): value for key, value in found}
+    except ValueError:
         return {}
-    members = {}
-    for (start, end), value in scanner.members:
-        try:
-            name = str(json.loads(message.read(Span(offset + start, offset + end))))
-        except ValueError:
-            return {}
-        members[name] = Span(offset + value.start, offset + value.end)
-    return members
+
+
+def on_a_line(text: bytes) -> bytes:
+    """Return JSON without line ends: they stand between its tokens, where a blank does as well."""
+    return text.replace(b"\r", b" ").replace(b"\n", b" ")
 
 
 async def read_lines(pieces: AsyncIterator[bytes]) -> AsyncGenerator[Line, None]:
@@ -210,8 +207,7 @@ async def read_text(pieces: AsyncIterator[bytes]) -> Line:
     try:
         async for piece in pieces:
             decoder.decode(piece)
-            # Between the tokens of JSON a line end is a blank, and within them there is none.
-            await _add(line, piece.replace(b"\n", b" ").replace(b"\r", b" "))
+            await _add(line, on_a_line(piece))
         decoder.decode(b"", final=True)
     except BaseException:
         line.close()

@@ -32,12 +32,15 @@ class MemberScanner:
     any length costs little. Text that is not one object has no members, and text that is not one
     list no items; nothing is checked beyond that. Of more than 10,000 nothing is known, unless
     `take_items` takes them as they are found.
+
+    Args:
+        start: Where the text begins; what is found is where it is from there on.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, start: int = 0) -> None:
         self.members: list[Member] = []
         self.items: list[Span] = []
-        self._position = 0
+        self._position = start
         self._depth = 0
         self._is_object = self._is_list = self._has_begun = self._is_too_long = False
         self._item_start = 0

@@ -20,6 +20,7 @@ from app.mcp.store import (
     message_of,
     rendered_message,
     result_body,
+    written_json,
 )
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import NO_LIMITS, HostLimits, McpRevision, RenderOptions
@@ -122,7 +123,7 @@ class OpenedStore:
 
 
 def _body(value: JsonValue) -> AsyncIterator[bytes]:
-    return _pieces(json_text(value).encode("utf-8", "backslashreplace"))
+    return _pieces(written_json(value))
 
 
 async def _pieces(text: bytes) -> AsyncIterator[bytes]:

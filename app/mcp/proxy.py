@@ -35,7 +35,7 @@ from app.mcp.answers import (
 from app.mcp.calls import Answered, PassingRequests, ToolCall
 from app.mcp.connections import Write
 from app.mcp.lines import Line, Message, read_lines
-from app.mcp.store import ResultStore
+from app.mcp.store import ResultStore, written_json
 from app.models.json_value import JsonValue, json_text
 from app.models.tool import ToolDefinition
 from app.rendering.targets.tools import write_tools
@@ -208,8 +208,7 @@ class Proxy:
         except Exception as exc:  # noqa: BLE001 - the model is told
             said = f"The memory did not answer: {_reason(exc)}"
             text: JsonValue = {"type": "text", "text": said}
-            failed = json_text({"content": [text], "isError": True})
-            told = failed.encode("utf-8", "backslashreplace")
+            told = written_json({"content": [text], "isError": True})
             await self._pass_on(result_of(call.request_id, [told]))
         else:
             with result.line:

@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import islice
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 import anyio.to_thread
 import httpx
@@ -29,6 +29,8 @@ from app.mcp.store import (
     read_answer,
     rendered_message,
     result_body,
+    strict_json,
+    written_json,
 )
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import NO_LIMITS, McpRevision, RenderOptions
@@ -70,7 +72,7 @@ class ServiceStore:
 
     async def run(self, call: ToolCall, revision: McpRevision) -> Excerpt:
         """Run a call of one of our tools; return its result."""
-        asked = _written(asked_of_us(call, revision))
+        asked = written_json(asked_of_us(call, revision))
         async with self._answer("POST", f"{self._session}/tool-calls", content=asked) as answer:
             return await rendered_message(answer.aiter_bytes())
 
@@ -99,7 +101,7 @@ class ServiceStore:
             about = await self._ask("GET", f"/api/resources/blob:{mention.resource_id}")
             if about.get("size", 0) > MOST_HANDED_BYTES:
                 return None
-            answer = await self._post("/api/resolve", _written(asked))
+            answer = await self._ask("POST", "/api/resolve", content=written_json(asked))
         except NoAnswerError:
             return None
         content = answer.get("arguments")
@@ -113,7 +115,8 @@ class ServiceStore:
 
     async def note_call(self, call: ToolCall) -> None:
         """Append a call to the session's history, as the message of an assistant."""
-        await self._post(f"{self._session}/messages", _written(message_of(call)))
+        message = written_json(message_of(call))
+        await self._ask("POST", f"{self._session}/messages", content=message)
 
     async def keep(
         self, call: ToolCall, line: Message, answer: Span, *, success: bool
@@ -152,9 +155,6 @@ class ServiceStore:
         path = f"/api/tool-results/{tool_result_id}/render"
         async with self._answer("GET", path, params=given) as answer:
             return await rendered_message(answer.aiter_bytes())
-
-    async def _post(self, path: str, content: Content) -> dict[str, Any]:
-        return await self._ask("POST", path, content=content)
 
     async def _ask(
         self, method: str, path: str, *, content: Content | None = None
@@ -206,7 +206,7 @@ def object_of(answer: httpx.Response) -> dict[str, Any]:
         NoAnswerError: It is something else.
     """
     try:
-        value = json.loads(answer.content, parse_constant=_refuse)
+        value = strict_json(answer.content)
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
@@ -228,11 +228,3 @@ def detail_of(answer: httpx.Response) -> str | None:
     except (ValueError, KeyError, TypeError):
         return None
     return "".join(each if each.isprintable() else " " for each in detail)
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(constant)
-
-
-def _written(value: JsonValue) -> bytes:
-    return json_text(value).encode("utf-8", "backslashreplace")

@@ -190,25 +190,37 @@ async def rendered_message(rendering: AsyncIterator[bytes]) -> Excerpt:
         return await look_into(text, _first_message)
     except BaseException as exc:
         text.close()
-        if isinstance(exc, ValueError | RecursionError):
+        if isinstance(exc, ValueError | KeyError | RecursionError):
             raise NoAnswerError(NO_JSON) from exc
         raise
 
 
 def _first_message(text: Line) -> Excerpt:
     if not text.is_long:
-        json.loads(text.read(), parse_constant=_refuse)
-    listed = text.members.get("messages")
-    messages = () if listed is None else Excerpt(text, listed).items
-    content = messages[0].members.get("content") if messages else None
-    begins = () if content is None else islice(text.pieces(content), 1)
+        strict_json(text.read())
+    message, *_ = Excerpt(text, text.members["messages"]).items()
+    begins = islice(text.pieces(message.members["content"]), 1)
     if not any(piece.lstrip()[:1] == b"[" for piece in begins):
         raise ValueError
-    return messages[0]
+    return message
 
 
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(constant)
+def strict_json(text: bytes) -> JsonValue:
+    """Return the value of a JSON text.
+
+    Raises:
+        ValueError, RecursionError: It is none, or has numbers that JSON has not.
+    """
+
+    def refuse(constant: str) -> NoReturn:
+        raise ValueError(constant)
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def written_json(value: JsonValue) -> bytes:
+    """Return a value as JSON; a lone surrogate goes on as the escape it was."""
+    return json_text(value).encode("utf-8", "backslashreplace")
 
 
 def is_changed(record: Excerpt, options: RenderOptions, limits: HostLimits) -> bool:
@@ -220,14 +232,11 @@ def is_changed(record: Excerpt, options: RenderOptions, limits: HostLimits) -> b
         limits: How large it takes images and texts.
 
     Raises:
-        ValueError: It is no record.
+        KeyError, ValueError: It is no record.
     """
     members = record.members
-    if not {"resources", "parts"} <= set(members):
-        raise ValueError
     resources, parts = (
-        filter(None, (item.read().strip() for item in Excerpt(record.line, held).each_item()))
-        for held in (members["resources"], members["parts"])
+        Excerpt(record.line, members[name]).items() for name in ("resources", "parts")
     )
     if options.max_tokens is not None or next(resources, None) is not None:
         return True
@@ -238,5 +247,5 @@ def is_changed(record: Excerpt, options: RenderOptions, limits: HostLimits) -> b
     # Numbers may have more digits than Python makes integers of.
     return any(
         (has_limited_images and part["type"] == "image") or len(part.get("text", "")) > most_chars
-        for part in (json.loads(each, parse_int=str) for each in parts)
+        for part in (json.loads(each.read(), parse_int=str) for each in parts)
     )

@@ -62,8 +62,14 @@ async def test_text_of_many_lines_becomes_one_line_that_says_the_same() -> None:
     assert (whole.count(b"\n"), whole.count(b"\r"), json.loads(whole)) == (0, 0, value)
 
 
-@pytest.mark.parametrize("text", ["[]", " [ ] ", "[1]", '[ {"a": [2]} , [],"]" ]', "{}", "1", ""])
+@pytest.mark.parametrize("text", ["[]", " [ ] ", "[1]", '[ {"a": [2]} , [],"]" ]'])
 async def test_items_of_a_list_are_found_where_they_are(text: str) -> None:
     with await read_text(pipe([text.encode()])) as line:
-        items = [json.loads(each.read()) for each in Excerpt(line, line.whole).items]
-    assert items == (json.loads(text) if text.strip().startswith("[") else [])
+        items = [json.loads(each.read()) for each in Excerpt(line, line.whole).items()]
+    assert items == json.loads(text)
+
+
+@pytest.mark.parametrize("text", ["{}", "1", ""])
+async def test_what_is_no_list_has_no_items(text: str) -> None:
+    with await read_text(pipe([text.encode()])) as line, pytest.raises(ValueError, match=r"\A\Z"):
+        list(Excerpt(line, line.whole).items())
