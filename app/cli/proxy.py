@@ -116,9 +116,9 @@ async def _proxied(store: AwaitedStore[ResultStore], connect: Connect, proxy_of:
         proxy = proxy_of(write_out, to_server, store)
         group.start_soon(store.hold, is_over)
         async with anyio.create_task_group() as host:
-            host.start_soon(_pass_on_from_host, proxy, server)
+            host.start_soon(proxy.from_host, standard_input(), server)
             host.start_soon(_end_without_host, server, to_server)
-            host.start_soon(_end_on_signals, server)
+            host.start_soon(end_on_signals, server.interrupt)
             await proxy.from_server(server.received())
             host.cancel_scope.cancel()
         is_over.set()
@@ -126,16 +126,6 @@ async def _proxied(store: AwaitedStore[ResultStore], connect: Connect, proxy_of:
     if said:
         complain(said)
     return status
-
-
-async def _pass_on_from_host(proxy: Proxy, server: Connection) -> None:
-    """Pass on what the host says; when it leaves, see to it that the server ends."""
-    try:
-        await proxy.from_host(standard_input())
-    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-        # The server has ended; its status says why.
-        return
-    await server.leave()
 
 
 class _CountedWrites:
@@ -160,7 +150,8 @@ async def _end_without_host(server: Connection, to_server: _CountedWrites) -> No
     server.interrupt()
 
 
-async def _end_on_signals(server: Connection) -> None:
+async def end_on_signals(end: Callable[[], None]) -> None:
+    """End something whenever this process is told to end."""
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for _ in signals:
-            server.interrupt()
+            end()

@@ -1,14 +1,14 @@
 """`pagefault proxy --listen`: the proxy as a server of Streamable HTTP."""
 
-import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import anyio
 import uvicorn
 
-from app.cli.proxy import ProxyOf
+from app.cli.proxy import ProxyOf, end_on_signals
 from app.cli.terminal import CANNOT, ERR, complain, say
 from app.config.settings import Settings, is_loopback
 from app.http.browser_guard import BrowserGuard
@@ -95,7 +95,7 @@ async def _served(
     async with anyio.create_task_group() as group:
         group.start_soon(store.hold, is_over)
         async with endpoint.running():
-            group.start_soon(_end_on_signals, server)
+            group.start_soon(end_on_signals, partial(setattr, server, "should_exit", True))
             await server.serve(sockets=[listening])
         is_over.set()
         group.cancel_scope.cancel()
@@ -111,16 +111,10 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals to `_end_on_signals`: servers are to be ended before this process is."""
+        """Leave signals to `end_on_signals`: servers are to be ended before this process is."""
         yield
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the sessions, then the connections."""
         await self._endpoint.end()
         await super().shutdown(sockets)
-
-
-async def _end_on_signals(server: uvicorn.Server) -> None:
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        async for _ in signals:
-            server.should_exit = True

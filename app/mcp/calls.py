@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias, TypeGuard, get_args
 
 from app.mcp.handles import Place, places_of
-from app.mcp.lines import Line, Message
+from app.mcp.lines import Message
 from app.mcp.members import Span
 from app.models.identity import new_id
 from app.models.json_value import JsonValue
@@ -190,9 +190,9 @@ def nearest_revision(revision: JsonValue) -> McpRevision:
     return known[-1] if known else _REVISIONS[0]
 
 
-def answered_ids(line: Line) -> Iterator[RequestId]:
-    """Yield the ids of the requests that the messages on a line answer."""
-    for message in line.messages:
+def answered_ids(messages: Sequence[Message]) -> Iterator[RequestId]:
+    """Yield the ids of the requests that messages answer."""
+    for message in messages:
         span = message.members.get("id")
         held = None if span is None or "method" in message.members else parsed(message, span)
         if is_id(held):

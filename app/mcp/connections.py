@@ -17,6 +17,7 @@ import anyio.abc
 # A server is told to end, then made to.
 _GRACE_SECONDS = 5.0
 _CONNECT_SECONDS = 10.0
+_PIECE_BYTES = 256 * 1024
 
 Write = Callable[[bytes], Awaitable[None]]
 
@@ -67,9 +68,11 @@ class ServerProcess:
         self._stdin, self._stdout = process.stdin, process.stdout
         self.write = process.stdin.send
 
-    def received(self) -> AsyncGenerator[bytes, None]:
+    async def received(self) -> AsyncGenerator[bytes, None]:
         """Yield what it writes to its standard output."""
-        return received(self._stdout)
+        with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            while True:
+                yield await self._stdout.receive(_PIECE_BYTES)
 
     async def leave(self) -> None:
         """Close its standard input; one that goes on is told to end, then made to."""
@@ -168,12 +171,3 @@ async def connected(server: Upstream, warn: Callable[[str], None]) -> AsyncItera
         await group.start(run)
         yield connection
         await connection.leave()
-
-
-async def received(stream: anyio.abc.ByteReceiveStream) -> AsyncGenerator[bytes, None]:
-    """Yield what a pipe gives until it ends."""
-    while True:
-        try:
-            yield await stream.receive(256 * 1024)
-        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
-            return

@@ -8,9 +8,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import ExitStack, aclosing, suppress
 from dataclasses import dataclass, field
 
-from app.mcp.calls import is_id, parsed
+from app.mcp.calls import answered_ids, is_id
 from app.mcp.lines import Excerpt, Line, read_lines
 from app.mcp.members import Span
+from app.models.json_value import JsonValue
 
 _LONGEST_FIELD_BYTES = 8192
 _DATA = b"data:"
@@ -41,18 +42,14 @@ class ServerEvent:
 
     def answered_ids(self) -> set[object]:
         """Return the ids of the requests that the messages in the data answer."""
-        messages: list[object] = []
-        if len(self.data) == 1 and (members := self.data[0].members):
-            span = members.get("id")
-            held = None if span is None else parsed(self.data[0], span)
-            messages = [{**dict.fromkeys(members), "id": held}]
-        else:
-            with suppress(ValueError, RecursionError):
-                said = json.loads(self.text())
-                messages = said if isinstance(said, list) else [said]
+        if len(self.data) == 1 and self.data[0].members:
+            return set(answered_ids(self.data))
+        said: JsonValue = None
+        with suppress(ValueError, RecursionError):
+            said = json.loads(self.text())
         return {
             each["id"]
-            for each in messages
+            for each in (said if isinstance(said, list) else [said])
             if isinstance(each, dict) and "method" not in each and is_id(each.get("id"))
         }
 

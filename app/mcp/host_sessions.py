@@ -119,7 +119,7 @@ class HostSession:
             async with anyio.create_task_group() as answers:
                 answers.start_soon(self._route_all)
                 async with anyio.create_task_group() as host:
-                    host.start_soon(self._pass_on, proxy, server)
+                    host.start_soon(proxy.from_host, self._from_host, server)
                     await proxy.from_server(server.received())
                     host.cancel_scope.cancel()
                 await self._out.aclose()
@@ -130,13 +130,6 @@ class HostSession:
         await self._left.wait()
         await anyio.sleep(_LONGEST_LEAVE_SECONDS)
         scope.cancel()
-
-    async def _pass_on(self, proxy: Proxy, server: Connection) -> None:
-        try:
-            await proxy.from_host(self._from_host)
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            return
-        await server.leave()
 
     def leave(self) -> None:
         """Say that the host has left."""
@@ -286,7 +279,7 @@ class HostSession:
 
     def _route(self, line: Line) -> None:
         """Give a line of the proxy to the exchange that it belongs to."""
-        answered = set(answered_ids(line))
+        answered = set(answered_ids(line.messages))
         exchange = next((self._by_id[each] for each in answered if each in self._by_id), None)
         if not answered:
             exchange = self._exchange_for(line)

@@ -33,7 +33,7 @@ from app.mcp.answers import (
     written_pieces,
 )
 from app.mcp.calls import Answered, PassingRequests, ToolCall
-from app.mcp.connections import Write
+from app.mcp.connections import Connection, Write
 from app.mcp.lines import Line, Message, read_lines
 from app.mcp.store import ResultStore, written_json
 from app.models.json_value import JsonValue, json_text
@@ -115,14 +115,24 @@ class Proxy:
         self._to_host = anyio.Lock()
         self._answers = anyio.Semaphore(_MOST_ANSWERS)
 
-    async def from_host(self, pieces: AsyncIterator[bytes]) -> None:
-        """Pass on what the host says until it leaves; note the calls of tools."""
-        async with anyio.create_task_group() as group:
-            async for line in read_lines(pieces):
-                with line:
-                    changed = [await self._asked(each, group) for each in line.messages]
-                    for piece in _written(line, changed):
-                        await self._write_to_server(piece)
+    async def from_host(self, pieces: AsyncIterator[bytes], server: Connection) -> None:
+        """Pass on what the host says, and note the calls of tools; when it leaves, end the server.
+
+        Args:
+            pieces: What the host says.
+            server: Is seen to its end.
+        """
+        try:
+            async with anyio.create_task_group() as group:
+                async for line in read_lines(pieces):
+                    with line:
+                        changed = [await self._asked(each, group) for each in line.messages]
+                        for piece in _written(line, changed):
+                            await self._write_to_server(piece)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            # The server has ended; its status says why.
+            return
+        await server.leave()
 
     async def _asked(self, message: Message, group: anyio.abc.TaskGroup) -> list[Piece] | None:
         """Take a message of the host; return what the server gets, `None` for itself."""
@@ -149,22 +159,15 @@ class Proxy:
 
     async def _tell(self, answered: Sequence[Answered | None], line: Line) -> None:
         """Pass on the messages on a line, those that the host gets something else for changed."""
+        changed: list[list[Piece] | None] = []
         with ExitStack() as held:
             held.enter_context(line)
-            changed = await self._told(answered, line, held)
+            for message, asked in zip(line.messages, answered, strict=True):
+                if isinstance(asked, ToolCall):
+                    changed.append(await self._shown(asked, message, held))
+                else:
+                    changed.append(None if asked is None else await self._listed(message))
             await self._pass_on(_written(line, changed))
-
-    async def _told(
-        self, answered: Sequence[Answered | None], line: Line, held: ExitStack
-    ) -> list[list[Piece] | None]:
-        """Return what the host gets of the messages on a line, `None` for each that stays."""
-        changed: list[list[Piece] | None] = []
-        for message, asked in zip(line.messages, answered, strict=True):
-            if isinstance(asked, ToolCall):
-                changed.append(await self._shown(asked, message, held))
-            else:
-                changed.append(None if asked is None else await self._listed(message))
-        return changed
 
     async def _listed(self, line: Message) -> list[Piece] | None:
         """Return a list of the server's tools with ours at its end; `None` without a store."""

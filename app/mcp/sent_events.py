@@ -79,7 +79,7 @@ class SentEvents:
         event_id = f"{stream}-{self._last_number}"
         is_kept = line.size_bytes <= MOST_BYTES
         text = line.read() if is_kept else None
-        answers = () if is_kept else tuple(answered_ids(line))
+        answers = () if is_kept else tuple(answered_ids(line.messages))
         self._events.append(SentEvent(event_id, stream, self._last_number, text, answers))
         self._kept[stream] += 1
         self._kept_bytes += len(text or b"")
