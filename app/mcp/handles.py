@@ -5,9 +5,10 @@ text it is a text. It is all of the string, or the line in brackets that it was 
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from itertools import islice
+from typing import Any, Literal
 
 from app.models.json_value import JsonValue
 
@@ -33,17 +34,14 @@ class Place:
 class Mention:
     """A handle in arguments: what holds it, under which key, which resource, in which form."""
 
-    holder: dict[str, JsonValue] | list[JsonValue]
+    holder: Any
     key: str | int
     resource_id: str
     form: Form
 
     def replace(self, text: str) -> None:
         """Put a text in the place of the handle."""
-        if isinstance(self.holder, dict):
-            self.holder[str(self.key)] = text
-        else:
-            self.holder[int(self.key)] = text
+        self.holder[self.key] = text
 
 
 def places_of(schema: JsonValue, *, takes_paths: bool) -> Sequence[Place]:
@@ -53,12 +51,7 @@ def places_of(schema: JsonValue, *, takes_paths: bool) -> Sequence[Place]:
         schema: The schema, a JSON Schema; references in it are not followed.
         takes_paths: Whether paths of files are among them.
     """
-    found: list[Place] = []
-    for place in _places(schema, (), takes_paths):
-        found.append(place)
-        if len(found) == _MOST_PLACES:
-            break
-    return found
+    return list(islice(_places(schema, (), takes_paths), _MOST_PLACES))
 
 
 def _places(schema: JsonValue, path: tuple[str, ...], takes_paths: bool) -> Iterator[Place]:
@@ -100,16 +93,15 @@ def mentions_in(arguments: JsonValue, places: Sequence[Place]) -> Iterator[Menti
 
 
 def _mentions(value: JsonValue, path: tuple[str, ...], form: Form) -> Iterator[Mention]:
-    if not path or not isinstance(value, dict | list):
+    if not path:
         return
     head, *rest = path
-    keys: list[str | int] = []
+    members: Iterable[tuple[str | int, JsonValue]] = ()
     if isinstance(value, dict) and head in value:
-        keys = [head]
+        members = [(head, value[head])]
     elif isinstance(value, list) and head == "*":
-        keys = list(range(len(value)))
-    for key in keys:
-        member = value[str(key)] if isinstance(value, dict) else value[int(key)]
+        members = enumerate(value)
+    for key, member in members:
         if rest:
             yield from _mentions(member, tuple(rest), form)
         elif isinstance(member, str) and (found := _HANDLE.fullmatch(member)):

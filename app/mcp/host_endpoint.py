@@ -7,7 +7,7 @@ Source: specification of MCP, 2026-07-28, 2025-11-25 and 2025-03-26, "Streamable
 """
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, get_args
@@ -25,7 +25,7 @@ from app.mcp.exchanges import Exchange
 from app.mcp.host_sessions import HostSession, ProxyOf
 from app.mcp.host_streams import EventStream, events_of
 from app.mcp.lines import Line
-from app.mcp.sent_events import NoSuchEventError
+from app.mcp.sent_events import NoSuchEventError, SentEvent
 from app.mcp.sessionless import (
     PARSE_ERROR,
     PROTOCOL_VERSION,
@@ -117,8 +117,7 @@ class HostEndpoint:
             raise RefusedError(406, "a stream is text/event-stream, which has to be accepted")
         if LAST_EVENT in request.headers:
             return _resumed(session, request)
-        stream = session.open_stream()
-        return _listening(session, stream, stream.attach(), request)
+        return _listening(session, session.open_stream(), request)
 
     async def _post(self, request: Request) -> Response:
         said, text = await _body(request)
@@ -234,11 +233,15 @@ class HostEndpoint:
 
 
 def _listening(
-    session: HostSession, stream: Exchange, reader: int, request: Request
+    session: HostSession, stream: Exchange, request: Request, missed: Sequence[SentEvent] = ()
 ) -> EventStream:
-    """Return the stream of what a server says on its own."""
-    events = events_of(session.sent, stream, reader=reader, is_primed=_is_primed(request))
-    return EventStream(events, partial(session.close_stream, stream, reader))
+    """Return what comes on a stream, behind what was missed of it."""
+    reader = stream.attach()
+    events = events_of(
+        session.sent, stream, reader=reader, missed=missed, is_primed=_is_primed(request)
+    )
+    leave = session.close_stream if stream is session.stream else session.leave_exchange
+    return EventStream(events, partial(leave, stream, reader))
 
 
 def _resumed(session: HostSession, request: Request) -> EventStream:
@@ -253,12 +256,7 @@ def _resumed(session: HostSession, request: Request) -> EventStream:
         ) from exc
     if stream is None:
         return EventStream(events_of(session.sent, Exchange(has_ended=True), missed=missed))
-    reader = stream.attach()
-    events = events_of(
-        session.sent, stream, reader=reader, missed=missed, is_primed=_is_primed(request)
-    )
-    leave = session.close_stream if stream is session.stream else session.leave_exchange
-    return EventStream(events, partial(leave, stream, reader))
+    return _listening(session, stream, request, missed)
 
 
 def _is_primed(request: Request) -> bool:

@@ -9,8 +9,8 @@ Source: `agents`, "MCP server".
 
 import base64
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, unquote
@@ -29,7 +29,7 @@ from app.models.json_value import JsonValue, json_text
 from app.models.page import PageFilters, StoredPage, parse_level
 from app.models.rendering import RenderOptions
 from app.models.resource import Resource
-from app.models.text_windows import LineRange, parse_line_range
+from app.models.text_windows import parse_line_range
 from app.rendering.pages.instructions import instructions
 from app.rendering.targets.tools import write_tools
 from app.services.access.callers import Caller
@@ -218,16 +218,14 @@ class MemoryServer:
         return types.BlobResourceContents(uri=uri, mime_type=mime_type, blob=blob)
 
     async def _lines(self, project_id: str, resource: Resource, asked: str) -> str:
-        lines: LineRange | None = parse_line_range(asked)
+        lines = parse_line_range(asked)
         if lines is None:
             raise InvalidPayloadError("The lines are a range such as 10-40 or 100-.")
         query = TextQuery(lines=lines)
         found = await self.container.resource_texts.find(project_id, resource.resource_id, query)
         answer = await found.read()
-        text: str = json.loads(text_record(answer.resource, answer.total_lines, answer.found))[
-            "text"
-        ]
-        return text
+        record = text_record(answer.resource, answer.total_lines, answer.found)
+        return str(json.loads(record)["text"])
 
     async def _listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams
@@ -250,18 +248,15 @@ class MemoryServer:
         return await self._list_resources(context, params)
 
 
-class _told:  # noqa: N801 - a context manager, as those of the standard library are named
-    """Turns errors of the service into those of MCP."""
-
-    def __enter__(self) -> None:
-        """Begin."""
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Raise MCPError in the place of a ServiceError."""
-        if isinstance(error, NotFoundError | InvalidPayloadError | PayloadTooLargeError):
-            raise MCPError(types.INVALID_PARAMS, error.detail) from error
-        if isinstance(error, ServiceError):
-            raise MCPError(types.INTERNAL_ERROR, error.detail) from error
+@contextmanager
+def _told() -> Iterator[None]:
+    """Turn errors of the service into those of MCP."""
+    try:
+        yield
+    except (NotFoundError, InvalidPayloadError, PayloadTooLargeError) as exc:
+        raise MCPError(types.INVALID_PARAMS, exc.detail) from exc
+    except ServiceError as exc:
+        raise MCPError(types.INTERNAL_ERROR, exc.detail) from exc
 
 
 async def _list_templates(
