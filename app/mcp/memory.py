@@ -9,7 +9,7 @@ Source: `agents`, "MCP server".
 
 import base64
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,7 @@ from app.mcp.calls import nearest_revision
 from app.mcp.page_changes import PAGES, SCHEME, Context, HostSubscriptions, listen, page_uri
 from app.media.types import is_textual
 from app.models.identity import CLIENT_ID, new_id
-from app.models.json_value import JsonValue, json_text
+from app.models.json_value import JsonValue
 from app.models.page import PageFilters, StoredPage, parse_level
 from app.models.rendering import RenderOptions
 from app.models.resource import Resource
@@ -33,6 +33,7 @@ from app.models.text_windows import parse_line_range
 from app.rendering.pages.instructions import instructions
 from app.rendering.targets.tools import write_tools
 from app.services.access.callers import Caller
+from app.services.agents.memory_tools import body_of
 from app.services.agents.toolbox import definitions
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.versions import read_descriptor, read_fields
@@ -130,12 +131,9 @@ class MemoryServer:
             "protocolVersion": nearest_revision(context.protocol_version),
         }
 
-        async def body() -> AsyncIterator[bytes]:
-            yield json_text(asked).encode("utf-8", "backslashreplace")
-
         with _told():
             rendered = await self.container.tool_calls.run(
-                caller.project_id, session_id, body(), is_counted=False
+                caller.project_id, session_id, body_of(asked), is_counted=False
             )
             answer = (await _read(rendered))["messages"][0]
         return types.CallToolResult.model_validate(answer)

@@ -20,11 +20,11 @@ from app.mcp.store import (
     message_of,
     rendered_message,
     result_body,
-    written_json,
 )
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import NO_LIMITS, HostLimits, McpRevision, RenderOptions
 from app.models.resource import Resource
+from app.services.agents.memory_tools import body_of
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.queries import RenderQuery
 from app.stores.blobs import read_whole
@@ -52,7 +52,7 @@ class OpenedStore:
         """Run a call of one of our tools; return its result."""
         # What reads a long text in pieces would otherwise give previews of them.
         limits = replace(self.limits, most_text_chars=None)
-        body = _body(asked_of_us(call, revision))
+        body = body_of(asked_of_us(call, revision))
         rendered = await self.services.tool_calls.run(
             self.project_id, self.session_id, body, limits=limits, is_counted=False
         )
@@ -85,7 +85,7 @@ class OpenedStore:
     async def note_call(self, call: ToolCall) -> None:
         """Append a call to the session's history, as the message of an assistant."""
         prepared = await self.services.session_messages.prepare(
-            self.project_id, self.session_id, _body(message_of(call))
+            self.project_id, self.session_id, body_of(message_of(call))
         )
         # It is on disk with the result, which comes behind it.
         await self.services.records.write(
@@ -120,10 +120,6 @@ class OpenedStore:
             self.project_id, self.session_id, stored.seq, query
         )
         return await _message(body)
-
-
-def _body(value: JsonValue) -> AsyncIterator[bytes]:
-    return _pieces(written_json(value))
 
 
 async def _pieces(text: bytes) -> AsyncIterator[bytes]:

@@ -31,7 +31,6 @@ from app.services.agents.toolbox import (
     MOST_TEXT_CHARS,
     ListMediaArguments,
     PageFaultArguments,
-    ReadCall,
     ReadTextArguments,
     SavePageArguments,
     SearchPagesArguments,
@@ -79,6 +78,11 @@ def told(text: str, *, is_error: bool = False) -> ToolAnswer:
     return ToolAnswer([{"type": "text", "text": text}], is_error=is_error)
 
 
+async def body_of(value: JsonValue) -> AsyncIterator[bytes]:
+    """Yield a value as the body of a request; a lone surrogate goes on as the escape it was."""
+    yield json_text(value).encode("utf-8", "backslashreplace")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryTools:
     """The tools of models."""
@@ -96,23 +100,22 @@ class MemoryTools:
     texts: ResourceTexts
     """Reads long texts."""
 
-    async def run(self, place: ToolPlace, call: ReadCall) -> ToolAnswer | PreparedFault:
-        """Run a call; nothing of it is in the history yet.
+    async def run(self, place: ToolPlace, called: ToolArguments) -> ToolAnswer | PreparedFault:
+        """Run a call with these arguments; nothing of it is in the history yet.
 
         Raises:
             WrongArgumentsError: It leads nowhere; the words are for the model.
             ServiceError: It cannot be run.
         """
-        runs: dict[str, Callable[[ToolPlace, Any], Any]] = {
-            "page_fault": self._page_fault,
-            "search_pages": self._search_pages,
-            "read_text": self._read_text,
-            "view_media": self._view_media,
-            "save_page": self._save_page,
-            "list_media": self._list_media,
+        runs: dict[type[ToolArguments], Callable[[ToolPlace, Any], Any]] = {
+            PageFaultArguments: self._page_fault,
+            SearchPagesArguments: self._search_pages,
+            ReadTextArguments: self._read_text,
+            ViewMediaArguments: self._view_media,
+            SavePageArguments: self._save_page,
+            ListMediaArguments: self._list_media,
         }
-        arguments: ToolArguments = call.arguments
-        answer: ToolAnswer | PreparedFault = await runs[call.name](place, arguments)
+        answer: ToolAnswer | PreparedFault = await runs[type(called)](place, called)
         return answer
 
     async def _page_fault(self, place: ToolPlace, asked: PageFaultArguments) -> PreparedFault:
@@ -245,12 +248,9 @@ class MemoryTools:
         if asked.page_type is not None:
             page["page_type"] = asked.page_type
 
-        async def body() -> AsyncIterator[bytes]:
-            yield json_text(page).encode("utf-8", "backslashreplace")
-
         # The same call again makes no second page.
         key = f"tool-call:{place.session_id}:{place.call_id}"
-        written = await self.pages.create(place.project_id, body(), idempotency_key=key)
+        written = await self.pages.create(place.project_id, body_of(page), idempotency_key=key)
         page_id = written.page.page_id
         return told(f"Saved as page {page_id}. Read it with page_fault({quoted(page_id)}, 0).")
 

@@ -24,7 +24,14 @@ from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
 from app.models.rendering import NO_LIMITS, HostLimits
-from app.services.agents.memory_tools import MemoryTools, ToolAnswer, ToolPlace, told, words_of
+from app.services.agents.memory_tools import (
+    MemoryTools,
+    ToolAnswer,
+    ToolPlace,
+    body_of,
+    told,
+    words_of,
+)
 from app.services.agents.toolbox import WrongArgumentsError, read_call
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.faults import PreparedFault
@@ -51,7 +58,6 @@ _NOT_STORED = (
 class AnsweredCallError(Exception):
     """A call has its answer already, at a `seq`: nothing is written."""
 
-    call_id: str
     seq: int
 
 
@@ -76,7 +82,7 @@ class PreparedCall:
             return appended_result(self.answer, unit)
         answer, is_new = self.answer.append(unit)
         if not is_new:
-            raise AnsweredCallError(self.call_id, answer.seq)
+            raise AnsweredCallError(answer.seq)
         return answer.seq
 
 
@@ -90,7 +96,7 @@ def appended_result(result: PreparedResult, unit: UnitOfWork) -> int:
     try:
         return result.append(unit).result.seq or 0
     except AnsweredError as exc:
-        raise AnsweredCallError(exc.twin.tool_call_id, exc.twin.seq or 0) from exc
+        raise AnsweredCallError(exc.twin.seq or 0) from exc
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,17 +143,12 @@ class ToolCalls:
         """
         async with self.bodies.read(body, partial(_read, limits=self.limits)) as asked:
             wish = RenderQuery(asked.target, asked.options(), limits, is_counted)
-            return await self._run(project_id, session_id, asked, wish)
-
-    async def _run(
-        self, project_id: str, session_id: str, asked: ToolCallRequest, wish: RenderQuery
-    ) -> RenderedBody:
-        try:
-            seq = await self._answered(project_id, session_id, asked)
-            return await self.renders.answer(project_id, session_id, seq, wish)
-        except (StoreUnavailableError, OverloadedError) as exc:
-            text = f"{_NOT_STORED} ({exc.problem_code})"
-            return await self.renders.words(project_id, asked.id, asked.name, text, wish)
+            try:
+                seq = await self._answered(project_id, session_id, asked)
+                return await self.renders.answer(project_id, session_id, seq, wish)
+            except (StoreUnavailableError, OverloadedError) as exc:
+                text = f"{_NOT_STORED} ({exc.problem_code})"
+                return await self.renders.words(project_id, asked.id, asked.name, text, wish)
 
     async def prepare(self, project_id: str, session_id: str, asked: ToolCall) -> PreparedCall:
         """Run a call, to be appended with its answer in somebody else's transaction.
@@ -158,10 +159,10 @@ class ToolCalls:
         answer = await self._run_tool(
             ToolPlace(project_id, session_id, asked.id, asked.scope), asked
         )
-        calling = await self.messages.prepare(project_id, session_id, _calling(asked))
+        calling = await self.messages.prepare(project_id, session_id, body_of(_calling(asked)))
         if isinstance(answer, PreparedFault):
             return PreparedCall(asked.id, calling, answer)
-        body = _result(session_id, asked, answer)
+        body = body_of(_result(session_id, asked, answer))
         result = await self.results.prepare(project_id, body, shown=answer.shown)
         return PreparedCall(asked.id, calling, result)
 
@@ -185,7 +186,13 @@ class ToolCalls:
                 if answer is not None:
                     return int(answer)
                 prepared = await self.prepare(project_id, session_id, asked)
-                return await self.records.write(project_id, partial(self._append, call, prepared))
+
+                def append(unit: UnitOfWork) -> int:
+                    seq = prepared.append(unit)
+                    Idempotency(self.records).note_answer(unit, call, str(seq))
+                    return seq
+
+                return await self.records.write(project_id, append)
         except AnsweredCallError as exc:
             return exc.seq
         except InvalidPayloadError as exc:
@@ -196,11 +203,6 @@ class ToolCalls:
                 "call; where it gives none, make a new one for each.",
                 code="tool-call-answered",
             ) from exc
-
-    def _append(self, call: IdempotentCall, prepared: PreparedCall, unit: UnitOfWork) -> int:
-        seq = prepared.append(unit)
-        Idempotency(self.records).note_answer(unit, call, str(seq))
-        return seq
 
 
 def _is_called(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
@@ -221,27 +223,21 @@ def _read(body: bytes, *, limits: Limits) -> ToolCallRequest:
     return validated(ToolCallRequest, value, "The body is not a call; `errors` says where.")
 
 
-async def _calling(asked: ToolCall) -> AsyncIterator[bytes]:
-    """Yield the message of an assistant that makes a call."""
+def _calling(asked: ToolCall) -> JsonValue:
+    """Return the message of an assistant that makes a call."""
     arguments = asked.arguments
     text = arguments if isinstance(arguments, str) else json_text(arguments or {})
     function = {"name": asked.name, "arguments": text}
     calls = [{"id": asked.id, "type": "function", "function": function}]
-    yield _written({"role": "assistant", "content": None, "tool_calls": calls})
+    return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
-async def _result(session_id: str, asked: ToolCall, answer: ToolAnswer) -> AsyncIterator[bytes]:
-    """Yield the result of a tool that answers a call."""
-    yield _written(
-        {
-            "toolName": asked.name,
-            "toolCallId": asked.id,
-            "sessionId": session_id,
-            "success": not answer.is_error,
-            "result": {"content": [*answer.content]},
-        }
-    )
-
-
-def _written(value: JsonValue) -> bytes:
-    return json_text(value).encode("utf-8", "backslashreplace")
+def _result(session_id: str, asked: ToolCall, answer: ToolAnswer) -> JsonValue:
+    """Return the result of a tool that answers a call."""
+    return {
+        "toolName": asked.name,
+        "toolCallId": asked.id,
+        "sessionId": session_id,
+        "success": not answer.is_error,
+        "result": {"content": [*answer.content]},
+    }

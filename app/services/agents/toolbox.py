@@ -7,7 +7,6 @@ Source: `agents`, "Tools for models".
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
@@ -149,14 +148,6 @@ TOOLS: Mapping[str, type[ToolArguments]] = MappingProxyType(
 """Every tool, by its name, in the order a model is told of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadCall:
-    """A call of one of our tools, its arguments read."""
-
-    name: str
-    arguments: ToolArguments
-
-
 def definitions(only: Sequence[str] | None = None) -> Sequence[ToolDefinition]:
     """Return the definitions of the tools, or of those named, in their order."""
     return [_definition(name) for name in TOOLS if only is None or name in only]
@@ -209,8 +200,8 @@ def tool_named(name: str) -> str | None:
     return None
 
 
-def read_call(name: str, arguments: JsonValue) -> ReadCall:
-    """Return a call with its arguments read.
+def read_call(name: str, arguments: JsonValue) -> ToolArguments:
+    """Return the arguments of a call, whose class says which tool is called.
 
     Args:
         name: The tool.
@@ -227,7 +218,7 @@ def read_call(name: str, arguments: JsonValue) -> ReadCall:
     if not isinstance(value, dict):
         raise WrongArgumentsError(f"The call was not run: its arguments are no object. {taken}")
     try:
-        return ReadCall(tool, TOOLS[tool].model_validate(value))
+        return TOOLS[tool].model_validate(value)
     except ValidationError as exc:
         faults = faults_of(exc)
         wrong = "; ".join(

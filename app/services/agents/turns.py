@@ -106,8 +106,7 @@ class Turns:
         async with self.bodies.read(body, read) as turn:
             render = turn.request.render
             if render is not None:
-                wish = RenderQuery(render.target, render.options())
-                self.renders.check(wish, since=render.since)
+                self.renders.check(_wish(render), since=render.since)
             seqs = await self._seqs(project_id, session_id, turn, idempotency_key)
         return await self._receipt(project_id, session_id, seqs, render)
 
@@ -131,8 +130,13 @@ class Turns:
         ]
 
         def append(unit: UnitOfWork) -> Sequence[int]:
-            session = unit.sessions.enter(session_id, utc_now())
-            _check_expected(turn.request.expected_seq, session.last_seq)
+            last_seq = unit.sessions.enter(session_id, utc_now()).last_seq
+            if turn.request.expected_seq not in (None, last_seq):
+                raise ConflictError(
+                    f"The session has come to seq {last_seq} meanwhile; nothing was appended. Read "
+                    "what is new, and send the turn again with that number.",
+                    code="session-moved-on",
+                )
             seqs = [_appended(unit, each, index) for index, each in enumerate(prepared)]
             if call is not None:
                 Idempotency(self.records).note_answer(unit, call, ",".join(map(str, seqs)))
@@ -152,7 +156,12 @@ class Turns:
             if name == "toolResult":
                 body = _of_session(text, session_id)
                 result = await self.results.prepare(project_id, _chunks(body))
-                return _checked(result, session_id)
+                if result.result.session_id == session_id:
+                    return result
+                raise InvalidPayloadError(
+                    "A result of a turn belongs to the session of the turn.",
+                    faults=[Fault("/sessionId", "is another session than that of the address")],
+                )
             tool_call: ToolCall | None = turn.request.entries[index].tool_call
             assert tool_call is not None  # noqa: S101 - the only other member
             return await self.tool_calls.prepare(project_id, session_id, tool_call)
@@ -172,16 +181,19 @@ class Turns:
         nothing = RenderedBody(self.blobs, project_id, Rendering([b"null"]))
         rendered, problem = nothing, None
         if render is not None:
-            wish = RenderQuery(render.target, render.options())
             try:
                 rendered = await self.renders.session(
-                    project_id, session_id, wish, since=render.since, moves=True
+                    project_id, session_id, _wish(render), since=render.since, moves=True
                 )
             except ServiceError as exc:
                 problem = exc.detail
         head, tail = TurnReceipt(seqs=tuple(seqs), rendering=GAP, problem=problem).around_gap()
         pieces = joined_pieces([head, *rendered.rendering.pieces, tail])
         return RenderedBody(self.blobs, project_id, Rendering(pieces))
+
+
+def _wish(render: TurnRender) -> RenderQuery:
+    return RenderQuery(render.target, render.options())
 
 
 def _read(body: bytes, *, session_id: str, limits: Limits) -> _ReadTurn:
@@ -219,24 +231,6 @@ def _of_session(text: bytes, session_id: str) -> bytes:
     return named + (b"" if rest.startswith(b"}") else b",") + rest
 
 
-def _checked(result: PreparedResult, session_id: str) -> PreparedResult:
-    if result.result.session_id != session_id:
-        raise InvalidPayloadError(
-            "A result of a turn belongs to the session of the turn.",
-            faults=[Fault("/sessionId", "is another session than that of the address")],
-        )
-    return result
-
-
-def _check_expected(expected_seq: int | None, last_seq: int) -> None:
-    if expected_seq is not None and expected_seq != last_seq:
-        raise ConflictError(
-            f"The session has come to seq {last_seq} meanwhile; nothing was appended. Read what "
-            "is new, and send the turn again with that number.",
-            code="session-moved-on",
-        )
-
-
 def _appended(unit: UnitOfWork, prepared: _Prepared, index: int) -> int:
     """Append an entry; return its `seq`.
 
@@ -251,13 +245,13 @@ def _appended(unit: UnitOfWork, prepared: _Prepared, index: int) -> int:
         message, is_new = prepared.append(unit)
         if is_new:
             return message.seq
-        answered = AnsweredCallError(message.tool_call_id or "", message.seq)
+        answered_by = message.seq
     except AnsweredCallError as exc:
-        answered = exc
+        answered_by = exc.seq
     raise ConflictError(
-        f"The call that entry {index} answers was answered before, by entry {answered.seq} of the "
-        "session. Nothing was appended. An Idempotency-Key makes it safe to repeat a turn.",
-        faults=[Fault(f"/entries/{index}", f"answers what seq {answered.seq} has answered")],
+        f"The call that entry {index} answers was answered before, by entry {answered_by} of "
+        "the session. Nothing was appended. An Idempotency-Key makes it safe to repeat a turn.",
+        faults=[Fault(f"/entries/{index}", f"answers what seq {answered_by} has answered")],
         code="tool-call-answered",
     )
 
