@@ -21,7 +21,7 @@ from app.mcp.connections import (
     connected,
     started,
 )
-from app.mcp.proxy import AwaitedStore, Proxy
+from app.mcp.proxy import AwaitedStore, Proxy, ProxyOf
 from app.mcp.store import HandedFiles, ResultStore
 from app.models.rendering import HostLimits, RenderOptions
 from app.models.tool import ToolDefinition
@@ -32,7 +32,6 @@ from app.services.agents.toolbox import definitions
 _UNREAD_SECONDS = 5.0
 
 Server = Sequence[str] | Upstream
-ProxyOf = Callable[[Write, Write, AwaitedStore[ResultStore]], Proxy]
 _Store = TypeVar("_Store", bound=ResultStore)
 
 
@@ -85,16 +84,15 @@ def run_proxy(
     else:
         connect = partial(started, server)
 
-    def proxy(
-        write_to_host: Write, write_to_server: Write, store: AwaitedStore[ResultStore]
-    ) -> Proxy:
+    store = AwaitedStore(opened, complain)
+
+    def proxy(write_to_host: Write, write_to_server: Write) -> Proxy:
         return Proxy(
             *(write_to_host, write_to_server, store, complain),
             own_tools=host.own_tools(),
             takes_paths=host.files is not None,
         )
 
-    store = AwaitedStore(opened, complain)
     try:
         if serve is None:
             status = anyio.run(_proxied, store, connect, proxy)
@@ -113,7 +111,7 @@ async def _proxied(store: AwaitedStore[ResultStore], connect: Connect, proxy_of:
     is_over = anyio.Event()
     async with connect() as server, anyio.create_task_group() as group:
         to_server = _CountedWrites(server.write)
-        proxy = proxy_of(write_out, to_server, store)
+        proxy = proxy_of(write_out, to_server)
         group.start_soon(store.hold, is_over)
         async with anyio.create_task_group() as host:
             host.start_soon(proxy.from_host, standard_input(), server)

@@ -8,15 +8,15 @@ from functools import partial
 import anyio
 import uvicorn
 
-from app.cli.proxy import ProxyOf, end_on_signals
+from app.cli.proxy import end_on_signals
 from app.cli.terminal import CANNOT, ERR, complain, say
 from app.config.settings import Settings, is_loopback
 from app.http.browser_guard import BrowserGuard
-from app.mcp.connections import Connect, Write
+from app.mcp.connections import Connect
 from app.mcp.host_access import KeyGuard
 from app.mcp.host_endpoint import PATH, HostEndpoint
 from app.mcp.opened_store import OpenedStore
-from app.mcp.proxy import AwaitedStore, Proxy
+from app.mcp.proxy import AwaitedStore, ProxyOf
 
 _GRACEFUL_SHUTDOWN_SECONDS = 10
 _MOST_CONNECTIONS = 512
@@ -69,10 +69,7 @@ async def _served(
 ) -> int:
     is_over = anyio.Event()
 
-    def proxy(write_to_host: Write, write_to_server: Write) -> Proxy:
-        return proxy_of(write_to_host, write_to_server, store)
-
-    endpoint = HostEndpoint(connect, proxy, complain)
+    endpoint = HostEndpoint(connect, proxy_of, complain)
     guarded = BrowserGuard(
         endpoint if settings.auth == "none" else KeyGuard(endpoint, store),
         is_open=settings.auth == "none",

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, TypeAlias
 
 import anyio
 import anyio.abc
@@ -35,30 +35,11 @@ class Upstream:
     transport: Literal["auto", "http", "sse"]
 
 
-class Connection(Protocol):
-    """A server that can be spoken to."""
-
-    def write(self, piece: bytes, /) -> Awaitable[None]:
-        """Send bytes. Raises BrokenResourceError or ClosedResourceError when it has ended."""
-
-    def received(self) -> AsyncGenerator[bytes, None]:
-        """Yield what it says until it ends."""
-
-    async def leave(self) -> None:
-        """Tell it that the host has left, and see to it that it ends."""
-
-    def interrupt(self) -> None:
-        """Tell it to end, whatever it is doing."""
-
-    async def ended(self) -> tuple[int, str]:
-        """Return the exit status of one that has ended, and a sentence unless that is 0."""
-
-
-Connect = Callable[[], AbstractAsyncContextManager[Connection]]
-
-
 class ServerProcess:
-    """A server that was started by its command. Its standard error is ours."""
+    """A server that was started by its command. Its standard error is ours.
+
+    To `write` to one that has ended raises BrokenResourceError or ClosedResourceError.
+    """
 
     def __init__(self, process: anyio.abc.Process, name: str) -> None:
         assert process.stdin is not None  # noqa: S101 - asked for
@@ -69,7 +50,7 @@ class ServerProcess:
         self.write = process.stdin.send
 
     async def received(self) -> AsyncGenerator[bytes, None]:
-        """Yield what it writes to its standard output."""
+        """Yield what it writes to its standard output, until it ends."""
         with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
             while True:
                 yield await self._stdout.receive(_PIECE_BYTES)
@@ -95,7 +76,7 @@ class ServerProcess:
                 os.kill(self._process.pid, number)
 
     async def ended(self) -> tuple[int, str]:
-        """See Connection."""
+        """Return the exit status of one that has ended, and a sentence unless that is 0."""
         status = await self._process.wait()
         if not status:
             return 0, ""
@@ -105,7 +86,7 @@ class ServerProcess:
 
 
 @asynccontextmanager
-async def started(command: Sequence[str]) -> AsyncIterator[Connection]:
+async def started(command: Sequence[str]) -> AsyncIterator[ServerProcess]:
     """Start a server, and end it at the end of the block.
 
     Raises:
@@ -143,12 +124,19 @@ class UpstreamConnection:
         self.left.set()
 
     async def ended(self) -> tuple[int, str]:
-        """See Connection."""
+        """Return that nothing went wrong: it has no status."""
         return 0, ""
 
 
+Connection: TypeAlias = ServerProcess | UpstreamConnection
+"""A server that can be spoken to."""
+Connect: TypeAlias = Callable[[], AbstractAsyncContextManager[Connection]]
+
+
 @asynccontextmanager
-async def connected(server: Upstream, warn: Callable[[str], None]) -> AsyncIterator[Connection]:
+async def connected(
+    server: Upstream, warn: Callable[[str], None]
+) -> AsyncIterator[UpstreamConnection]:
     """Connect to a server at an address, and end its session at the end of the block."""
     # A client of HTTP, of which nothing is needed before a server that is a program.
     import httpx  # noqa: PLC0415

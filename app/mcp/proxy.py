@@ -16,7 +16,7 @@ from collections.abc import (
 )
 from contextlib import AbstractAsyncContextManager, ExitStack
 from types import MappingProxyType
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 import anyio
 import anyio.abc
@@ -271,6 +271,10 @@ class Proxy:
         async with self._to_host:
             for piece in pieces:
                 await self._write_to_host(piece)
+
+
+ProxyOf: TypeAlias = Callable[[Write, Write], Proxy]
+"""Makes a proxy between what writes to a host and what writes to a server."""
 
 
 def _written(line: Line, changed: Sequence[list[Piece] | None]) -> Iterator[bytes]:
