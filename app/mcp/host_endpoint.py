@@ -21,10 +21,10 @@ from starlette.types import Receive, Scope, Send
 
 from app.mcp.calls import REVISION, is_id, member, parsed
 from app.mcp.connections import Connect
-from app.mcp.exchanges import Exchange
-from app.mcp.host_sessions import HostSession, ProxyOf
-from app.mcp.host_streams import EventStream, events_of
+from app.mcp.host_sessions import HostSession
+from app.mcp.host_streams import EventStream, Exchange, events_of
 from app.mcp.lines import Line
+from app.mcp.proxy import ProxyOf
 from app.mcp.sent_events import NoSuchEventError, SentEvent
 from app.mcp.sessionless import (
     PARSE_ERROR,
@@ -254,9 +254,7 @@ def _resumed(session: HostSession, request: Request) -> EventStream:
             "there is no such event in this session, or not all that was sent behind it is kept: "
             "open a stream without Last-Event-ID",
         ) from exc
-    if stream is None:
-        return EventStream(events_of(session.sent, Exchange(has_ended=True), missed=missed))
-    return _listening(session, stream, request, missed)
+    return _listening(session, stream or Exchange(has_ended=True), request, missed)
 
 
 def _is_primed(request: Request) -> bool:

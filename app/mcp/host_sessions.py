@@ -23,11 +23,11 @@ import anyio.abc
 
 from app.mcp.answers import failure
 from app.mcp.calls import answered_ids, is_id, member, parsed
-from app.mcp.connections import CannotStartError, Connect, Connection, Write
-from app.mcp.exchanges import Exchange
+from app.mcp.connections import CannotStartError, Connect, Connection
+from app.mcp.host_streams import Exchange
 from app.mcp.lines import Line, named_members, on_a_line, read_lines
 from app.mcp.members import Span
-from app.mcp.proxy import Proxy
+from app.mcp.proxy import Proxy, ProxyOf
 from app.mcp.sent_events import SentEvent, SentEvents
 
 _MOST_TOLD_BYTES = 1024 * 1024
@@ -37,9 +37,6 @@ _MOST_BROKEN = 32
 # Longer than a server is given to end by itself.
 _LONGEST_LEAVE_SECONDS = 12.0
 _SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
-
-
-ProxyOf = Callable[[Write, Write], Proxy]
 
 
 class HostSession:
@@ -284,7 +281,7 @@ class HostSession:
         if not answered:
             exchange = self._exchange_for(line)
         elif exchange is not None:
-            self.has_succeeded = self.has_succeeded or _is_success(line)
+            self.has_succeeded |= any("result" in each.members for each in line.messages)
             exchange.waiting -= answered
             for each in answered:
                 self._by_id.pop(each, None)
@@ -316,10 +313,6 @@ class HostSession:
         if self.stream is not None:
             return self.stream
         return self._exchanges[-1] if self._exchanges else self._unheard
-
-
-def _is_success(line: Line) -> bool:
-    return any("result" in each.members for each in line.messages)
 
 
 def _renamed(

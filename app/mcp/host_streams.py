@@ -1,4 +1,4 @@
-"""Streams of server-sent events to hosts.
+"""What is sent to a host that is served over HTTP, and the streams of events that it goes over.
 
 Where a host has a session, each event has an id by which the host can come back to its stream.
 
@@ -6,24 +6,77 @@ Source: specification of MCP, 2025-11-25, "Streamable HTTP"; HTML Living Standar
 events".
 """
 
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from types import MappingProxyType
+from dataclasses import dataclass, field
 
 import anyio
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from app.mcp.exchanges import Exchange
 from app.mcp.lines import Line
 from app.mcp.sent_events import SentEvent, SentEvents
 
+_MOST_WAITING_LINES = 1_000
 _PING_SECONDS = 15.0
 _PING = b": nothing yet\n\n"
-_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
-async def _nothing() -> None:
-    """Do nothing."""
+@dataclass(eq=False)
+class Exchange:
+    """What a host has posted and waits for, or the stream that it has opened."""
+
+    name: str = ""
+    """Its name within the session."""
+    waiting: set[object] = field(default_factory=set)
+    """The ids of its requests that are not answered, as the server knows them."""
+    renamed: dict[str, object] = field(default_factory=dict)
+    """What stands for ids and tokens of the host, by the names that the server knows."""
+    lines: deque[Line] = field(default_factory=deque)
+    """What is to be sent. Whoever takes a line closes it."""
+    has_ended: bool = False
+    """Nothing more will come."""
+    reader: int = 0
+    """Which connection takes the lines: the last one that was attached."""
+    is_attached: bool = True
+    """Whether there is one."""
+    can_resume: bool = False
+    """Whether the host was told an event by which it can go on."""
+    _news: anyio.Event = field(default_factory=anyio.Event)
+
+    def put(self, line: Line) -> None:
+        """Take a line; of too many the oldest are dropped, since nobody takes them."""
+        self.lines.append(line)
+        if len(self.lines) > _MOST_WAITING_LINES:
+            self.lines.popleft().close()
+        self._news.set()
+
+    def attach(self) -> int:
+        """Let a connection take the lines, in the place of any other; return which it is."""
+        self.reader += 1
+        self.is_attached = True
+        self._news.set()
+        return self.reader
+
+    def end(self) -> None:
+        """Say that nothing more will come."""
+        self.has_ended = True
+        self._news.set()
+
+    async def next_line(self, reader: int = 0) -> Line | None:
+        """Return the next line; `None` at the end, or if another connection takes them."""
+        while reader == self.reader and not self.lines:
+            if self.has_ended:
+                return None
+            self._news = anyio.Event()
+            await self._news.wait()
+        return self.lines.popleft() if reader == self.reader else None
+
+    def close(self) -> None:
+        """Drop what was not taken."""
+        self.end()
+        while self.lines:
+            self.lines.popleft().close()
 
 
 class EventStream(StreamingResponse):
@@ -32,10 +85,10 @@ class EventStream(StreamingResponse):
     def __init__(
         self,
         events: AsyncGenerator[bytes, None],
-        leave: Callable[[], Awaitable[None]] = _nothing,
-        headers: Mapping[str, str] = _NO_HEADERS,
+        leave: Callable[[], Awaitable[None]],
+        headers: Mapping[str, str] | None = None,
     ) -> None:
-        headers = {**headers, "cache-control": "no-store", "x-accel-buffering": "no"}
+        headers = {**(headers or {}), "cache-control": "no-store", "x-accel-buffering": "no"}
         super().__init__(events, headers=headers, media_type="text/event-stream")
         self._events = events
         self._leave = leave

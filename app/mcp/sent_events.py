@@ -7,7 +7,7 @@ that waits for it is told so.
 Source: specification of MCP, 2025-11-25, "Resumability and Redelivery".
 """
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -58,7 +58,6 @@ class SentEvents:
         self._last_number = 0
         # The last event of each stream that is not kept any more, of those that are known.
         self._dropped: dict[str, int] = {}
-        self._kept: Counter[str] = Counter()
         self._ended: set[str] = set()
 
     def begin(self, stream: str) -> str:
@@ -81,7 +80,6 @@ class SentEvents:
         text = line.read() if is_kept else None
         answers = () if is_kept else tuple(answered_ids(line.messages))
         self._events.append(SentEvent(event_id, stream, self._last_number, text, answers))
-        self._kept[stream] += 1
         self._kept_bytes += len(text or b"")
         while len(self._events) > MOST_EVENTS or self._kept_bytes > MOST_BYTES:
             self._drop_oldest()
@@ -105,10 +103,9 @@ class SentEvents:
         event = self._events.popleft()
         self._kept_bytes -= len(event.text or b"")
         self._dropped[event.stream] = event.number
-        self._kept[event.stream] -= 1
         self._forget(event.stream)
 
     def _forget(self, stream: str) -> None:
-        if stream in self._ended and not self._kept[stream]:
-            del self._kept[stream], self._dropped[stream]
+        if stream in self._ended and all(each.stream != stream for each in self._events):
+            del self._dropped[stream]
             self._ended.discard(stream)
