@@ -13,6 +13,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ class Wrapping:
             ConfigError: It is not the configuration of a host.
         """
         servers = list(_servers(text))
-        has_tools = any(map(_brings_tools, servers))
+        has_tools = any(each.is_ours and "--no-tools" not in each.args for each in servers)
         edits: list[tuple[Span, bytes]] = []
         for server in servers:
             is_bare = has_tools and "--no-tools" not in self.options
@@ -72,11 +73,11 @@ class Wrapping:
     ) -> Iterator[tuple[Span, bytes]]:
         said = server.said
         command, url = said.get("command"), said.get("url")
-        args = [str(each) for each in said.get("args") or ()]
         if isinstance(command, str):
-            if args[:1] == ["proxy"] and _is_ours(command):
+            if server.is_ours and server.args[:1] == ["proxy"]:
                 return
-            ours = json.dumps(["proxy", *options, "--", command, *args], ensure_ascii=False)
+            words = ["proxy", *options, "--", command, *server.args]
+            ours = json.dumps(words, ensure_ascii=False)
             place = server.members["command"]
             written = json.dumps(self.command, ensure_ascii=False)
             if "args" in server.members:
@@ -104,23 +105,24 @@ class _Server:
     place: Span
     members: dict[str, Span]
 
+    @property
+    def args(self) -> list[str]:
+        """The arguments of its command."""
+        return [str(each) for each in self.said.get("args") or ()]
 
-def _is_ours(command: object) -> bool:
-    return isinstance(command, str) and Path(command).name == "pagefault"
-
-
-def _brings_tools(server: "_Server") -> bool:
-    """Return whether the memory's tools come with a server as it is."""
-    args = server.said.get("args") or ()
-    return _is_ours(server.said.get("command")) and "--no-tools" not in args
+    @property
+    def is_ours(self) -> bool:
+        """Whether its command is this one."""
+        command = self.said.get("command")
+        return isinstance(command, str) and Path(command).name == "pagefault"
 
 
 def _wrappings_in(text: bytes) -> Iterator[Wrapping]:
     """Yield how servers of a configuration were put behind the proxy, those that were."""
     for server in _servers(text):
-        args = [str(each) for each in server.said.get("args") or ()]
+        args = server.args
         ends = [args.index(each) for each in ("--", "--upstream") if each in args]
-        if _is_ours(server.said.get("command")) and args[:1] == ["proxy"] and ends:
+        if server.is_ours and args[:1] == ["proxy"] and ends:
             yield Wrapping(str(server.said["command"]), args[1 : min(ends)])
 
 
@@ -150,20 +152,19 @@ def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> int
         complain(f"{path}: {exc}")
         return CANNOT
     if dry_run:
-        sys.stdout.write(_difference(path, before, after))
-        return 0
-    if after == before:
-        sys.stdout.write(f"{path}: nothing to change\n")
-        return 0
-    if undo:
+        told = _difference(path, before, after)
+    elif after == before:
+        told = f"{path}: nothing to change\n"
+    elif undo:
         _replace(path, after)
         backup.unlink(missing_ok=True)
-        sys.stdout.write(f"{path}: as it was\n")
-        return 0
-    if not backup.exists():
-        shutil.copy2(path, backup)
-    _replace(path, after)
-    sys.stdout.write(f"{path}: changed; {backup.name} has it as it was\n")
+        told = f"{path}: as it was\n"
+    else:
+        if not backup.exists():
+            shutil.copy2(path, backup)
+        _replace(path, after)
+        told = f"{path}: changed; {backup.name} has it as it was\n"
+    sys.stdout.write(told)
     return 0
 
 
@@ -267,8 +268,7 @@ def _secrets(text: bytes) -> set[str]:
         for name in ("env", "headers"):
             held = server.said.get(name)
             found |= {str(each) for each in held.values()} if isinstance(held, dict) else set()
-        args = [str(each) for each in server.said.get("args") or ()]
-        for before, word in zip(["", *args], args, strict=False):
+        for before, word in pairwise(["", *server.args]):
             option, equals, value = word.partition("=")
             if equals and _SECRET_NAME.search(option):
                 found.add(value)

@@ -17,7 +17,6 @@ from app.cli.terminal import (
     read_settings,
     say,
 )
-from app.config.settings import Settings
 from app.services.access.callers import Access
 from app.telemetry.logs import configure_logging
 from app.wiring.stores import open_access
@@ -28,8 +27,8 @@ _T = TypeVar("_T")
 def create_key(data_dir: Path | None, env_file: Path | None, *, project: str, label: str) -> None:
     """Make a key and print it."""
     check_project(project)
-    settings = read_settings(data_dir, env_file)
-    typer.echo(_with_access(settings, lambda access: access.create_key(project, label)))
+    made = _with_access(data_dir, env_file, lambda access: access.create_key(project, label))
+    typer.echo(made)
 
 
 def list_keys(data_dir: Path | None, env_file: Path | None) -> None:
@@ -38,7 +37,7 @@ def list_keys(data_dir: Path | None, env_file: Path | None) -> None:
     from rich.table import Table  # noqa: PLC0415
 
     table = Table("id", "project", "label", "created", "revoked")
-    for key in _with_access(read_settings(data_dir, env_file), Access.list_keys):
+    for key in _with_access(data_dir, env_file, Access.list_keys):
         revoked = f"{key.revoked_at:%Y-%m-%d %H:%M}" if key.revoked_at else ""
         created = f"{key.created_at:%Y-%m-%d %H:%M}"
         table.add_row(key.key_id, key.project_id, printable(key.label), created, revoked)
@@ -54,14 +53,16 @@ def revoke_key(data_dir: Path | None, env_file: Path | None, *, key_id: str) -> 
     Raises:
         SystemExit: There is no such key, or it is revoked already.
     """
-    settings = read_settings(data_dir, env_file)
-    if not _with_access(settings, lambda access: access.revoke_key(key_id)):
+    if not _with_access(data_dir, env_file, lambda access: access.revoke_key(key_id)):
         complain(f"there is no valid key {one_line(key_id)}")
         raise SystemExit(1)
     say(f"Revoked {key_id}.")
 
 
-def _with_access(settings: Settings, action: Callable[[Access], Awaitable[_T]]) -> _T:
+def _with_access(
+    data_dir: Path | None, env_file: Path | None, action: Callable[[Access], Awaitable[_T]]
+) -> _T:
+    settings = read_settings(data_dir, env_file)
     configure_logging(settings.log_format, "warning")
 
     async def run() -> _T:

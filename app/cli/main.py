@@ -269,11 +269,7 @@ def download(
 
     The file behind a URL is fetched once and kept in the store.
     """
-    from app.cli.pages import download_page
-    from app.cli.terminal import project_settings
-
-    settings, project_id = project_settings(data_dir, env_file, project)
-    download_page(settings, project_id, page_id, level=level, output=output)
+    show(page_id, True, level, output, project, data_dir, env_file)
 
 
 @cli.command("gc")

@@ -1,8 +1,5 @@
 """`pagefault mcp`: the memory for a host that starts its MCP servers itself."""
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-
 import anyio
 from mcp.server import NotificationOptions
 from mcp.server.stdio import stdio_server
@@ -12,7 +9,7 @@ from app.config.settings import Settings
 from app.mcp.memory import McpCaller, MemoryServer
 from app.mcp.page_changes import HostSubscriptions
 from app.services.access.callers import Caller
-from app.wiring import Container, open_container
+from app.wiring import open_container
 
 
 def run_mcp(settings: Settings, project_id: str, session_id: str | None) -> None:
@@ -28,27 +25,16 @@ def run_mcp(settings: Settings, project_id: str, session_id: str | None) -> None
 
 
 async def _served(settings: Settings, caller: McpCaller) -> None:
-    async with (
-        _opened(settings, caller.project_id) as container,
-        anyio.create_task_group() as group,
-        stdio_server() as (received, sent),
-    ):
-        subscriptions = HostSubscriptions(container, caller.caller, group)
-        server = MemoryServer(container, lambda _: caller, subscriptions).server()
-        told = NotificationOptions(resources_changed=True)
-        await server.run(received, sent, server.create_initialization_options(told))
-        group.cancel_scope.cancel()
-
-
-@asynccontextmanager
-async def _opened(settings: Settings, project_id: str) -> AsyncGenerator[Container, None]:
-    """Open the stores for one of many processes that hosts start on one data directory.
-
-    A server sweeps and scrubs; many of these would all do it.
-    """
+    # A server sweeps and scrubs; hosts start many of these on one data directory, which would all
+    # do it.
     sweep = settings.sweep.model_copy(update={"interval_seconds": 0.0})
     scrub = settings.scrub.model_copy(update={"period_seconds": 0.0})
     idle = settings.model_copy(update={"sweep": sweep, "scrub": scrub})
     async with open_container(idle) as container:
-        await container.access.ensure_project(project_id)
-        yield container
+        await container.access.ensure_project(caller.project_id)
+        async with anyio.create_task_group() as group, stdio_server() as (received, sent):
+            subscriptions = HostSubscriptions(container, caller.caller, group)
+            server = MemoryServer(container, lambda _: caller, subscriptions).server()
+            told = NotificationOptions(resources_changed=True)
+            await server.run(received, sent, server.create_initialization_options(told))
+            group.cancel_scope.cancel()

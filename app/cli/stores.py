@@ -129,19 +129,16 @@ def _seconds(text: str) -> float:
 
 def _summary(report: SweepReport, *, dry_run: bool) -> str:
     files = f"{counted(report.removed, 'file')} that nothing refers to"
-    removed = [
-        f"{files} ({decimal(report.bytes_removed)})" if report.removed else "",
-        _counted_if_any(report.temporary_removed, "temporary file"),
-        _counted_if_any(report.expired_uploads, "expired upload"),
-        _counted_if_any(report.expired_keys, "expired idempotency key"),
-        _counted_if_any(report.expired_events, "expired event"),
-        (
-            f"the reservation of {decimal(report.expired_reserved_bytes)} that never came"
-            if report.expired_reserved_bytes
-            else ""
-        ),
-    ]
-    *first, last = [part for part in removed if part] or ["nothing"]
+    reserved = decimal(report.expired_reserved_bytes)
+    removed = {
+        f"{files} ({decimal(report.bytes_removed)})": report.removed,
+        counted(report.temporary_removed, "temporary file"): report.temporary_removed,
+        counted(report.expired_uploads, "expired upload"): report.expired_uploads,
+        counted(report.expired_keys, "expired idempotency key"): report.expired_keys,
+        counted(report.expired_events, "expired event"): report.expired_events,
+        f"the reservation of {reserved} that never came": report.expired_reserved_bytes,
+    }
+    *first, last = [part for part, number in removed.items() if number] or ["nothing"]
     listed = f"{', '.join(first)} and {last}" if first else last
     sentence = f"{'Would remove' if dry_run else 'Removed'} {listed}."
     if report.kept_young:
@@ -174,7 +171,3 @@ def _told(fault: StoreFault, *, repair: bool) -> str:
         f"{fault.kind}  project {fault.project_id}  sha-256:{fault.digest}  "
         f"{', '.join(named)}  {wrong}"
     )
-
-
-def _counted_if_any(number: int, noun: str) -> str:
-    return counted(number, noun) if number else ""

@@ -30,14 +30,7 @@ CANNOT = 2
 """The status of a command that could not do what it is there for."""
 
 
-def read_settings(
-    data_dir: Path | None,
-    env_file: Path | None,
-    *,
-    host: str | None = None,
-    port: int | None = None,
-    workers: int | None = None,
-) -> Settings:
+def read_settings(data_dir: Path | None, env_file: Path | None, **others: object) -> Settings:
     """Return the settings: of the command line, else the environment, else the file of settings.
 
     What the file sets is in the environment from then on, for this process and its workers.
@@ -45,9 +38,8 @@ def read_settings(
     try:
         add_env_file(env_file, data_dir)
         configure_process_logging(with_output=False)
-        given = {"host": host, "port": port, "data_dir": data_dir, "workers": workers}
-        chosen: dict[str, Any] = {k: value for k, value in given.items() if value is not None}
-        return Settings(**chosen)
+        given: dict[str, Any] = {"data_dir": data_dir, **others}
+        return Settings(**{name: value for name, value in given.items() if value is not None})
     except EnvFileError as exc:
         complain(str(exc))
         raise SystemExit(2) from exc
@@ -72,10 +64,7 @@ def existing_stores(data_dir: Path | None, env_file: Path | None) -> Settings:
     if settings.is_embedded_database and not database.exists():
         complain(f"there is no database in {settings.data_dir}. Name it with --data-dir.")
         raise SystemExit(CANNOT)
-    # The server sweeps and scrubs on a schedule; a command does what it is told.
-    sweep = settings.sweep.model_copy(update={"interval_seconds": 0.0})
-    scrub = settings.scrub.model_copy(update={"period_seconds": 0.0})
-    return settings.model_copy(update={"sweep": sweep, "scrub": scrub})
+    return settings
 
 
 def project_settings(
