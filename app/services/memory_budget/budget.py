@@ -26,11 +26,10 @@ _Queue: TypeAlias = "deque[tuple[int, asyncio.Future[None]]]"
 
 
 class HeldMemory:
-    """The bytes that one request has taken from the budget; released once, all together."""
+    """The bytes that one request has taken from the budget; released all together."""
 
     def __init__(self, budget: "MemoryBudget", size_bytes: int) -> None:
         self._budget = budget
-        self._is_released = False
         self.size_bytes = size_bytes
 
     def grow(self, size_bytes: int) -> None:
@@ -56,10 +55,7 @@ class HeldMemory:
 
     def release(self) -> None:
         """Give everything back; a second call does nothing."""
-        if not self._is_released:
-            self._is_released = True
-            self._budget.give_back(self.size_bytes)
-            self.size_bytes = 0
+        self.resize(0)
 
 
 class MemoryBudget:
@@ -118,7 +114,10 @@ class MemoryBudget:
         """Give bytes back, and let those who wait have them."""
         self.held_bytes -= size_bytes
         self._serve()
-        self._note_fall()
+        # Those who had waited have their bytes by now.
+        if self._peak_bytes - self.held_bytes >= self._fall_bytes:
+            self._peak_bytes = self.held_bytes
+            self._has_fallen.set()
 
     async def fallen(self) -> None:
         """Wait until what is held has fallen far below its last peak.
@@ -131,12 +130,6 @@ class MemoryBudget:
     def _count(self, more_bytes: int) -> None:
         self.held_bytes += more_bytes
         self._peak_bytes = max(self._peak_bytes, self.held_bytes)
-
-    def _note_fall(self) -> None:
-        """Tell of a fall; those who had waited have their bytes by now."""
-        if self._peak_bytes - self.held_bytes >= self._fall_bytes:
-            self._peak_bytes = self.held_bytes
-            self._has_fallen.set()
 
     def _fits(self, size_bytes: int) -> bool:
         return self.held_bytes + size_bytes <= self.limit_bytes
@@ -156,31 +149,25 @@ class MemoryBudget:
             async with asyncio.timeout(wait_seconds):
                 await served
         except BaseException as exc:
-            self._give_up(queue, size_bytes, served)
+            if served.done() and not served.cancelled():
+                # They were given at the last moment.
+                self.held_bytes -= size_bytes
+            if (size_bytes, served) in queue:
+                queue.remove((size_bytes, served))
+            # Those behind may fit where this one did not.
+            self._serve()
             if isinstance(exc, TimeoutError):
                 raise MemoryExhaustedError from exc
             raise
 
-    def _give_up(self, queue: _Queue, size_bytes: int, served: "asyncio.Future[None]") -> None:
-        """Leave the queue; bytes that were given at the last moment go back."""
-        if served.done() and not served.cancelled():
-            self.held_bytes -= size_bytes
-        if (size_bytes, served) in queue:
-            queue.remove((size_bytes, served))
-        # Those behind may fit where this one did not.
-        self._serve()
-
     def _serve(self) -> None:
-        self._serve_all(self._waiting)
-        if not self._waiting:
-            self._serve_all(self._later)
-
-    def _serve_all(self, queue: _Queue) -> None:
-        while queue:
-            size_bytes, served = queue[0]
-            if not served.done():
-                if not self._fits(size_bytes):
-                    return
-                self._count(size_bytes)
-                served.set_result(None)
-            queue.popleft()
+        """Give bytes to those who wait, up to the first for whom there are not enough."""
+        for queue in (self._waiting, self._later):
+            while queue:
+                size_bytes, served = queue[0]
+                if not served.done():
+                    if not self._fits(size_bytes):
+                        return
+                    self._count(size_bytes)
+                    served.set_result(None)
+                queue.popleft()

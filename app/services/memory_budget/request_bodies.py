@@ -55,7 +55,11 @@ class TextWeight:
         """Look at the next bytes."""
         if not data:
             return
-        bare = self._outside_strings(data)
+        bare = b"".join(
+            piece
+            for start in range(0, len(data), QUICKLY_WEIGHED_BYTES)
+            for piece in self._outside_strings(data[start : start + QUICKLY_WEIGHED_BYTES])
+        )
         containers = bare.count(b"[") + bare.count(b"{")
         self._value_bytes += containers * _CONTAINER_BYTES + bare.count(b",") * _MEMBER_BYTES
         if self._width < 4:
@@ -68,15 +72,7 @@ class TextWeight:
         """Return roughly how much memory work on so many bytes of this text takes at most."""
         return text_bytes * (_BYTE_COPIES + _TEXT_COPIES * self._width) + self._value_bytes
 
-    def _outside_strings(self, data: bytes) -> bytes:
-        windows = range(0, len(data), QUICKLY_WEIGHED_BYTES)
-        return b"".join(
-            piece
-            for start in windows
-            for piece in self._pieces_outside(data[start : start + QUICKLY_WEIGHED_BYTES])
-        )
-
-    def _pieces_outside(self, data: bytes) -> list[bytes]:
+    def _outside_strings(self, data: bytes) -> list[bytes]:
         """Return what stands between the strings.
 
         A backslash elsewhere is no JSON, and nobody makes values of what comes behind it.
