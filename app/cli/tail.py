@@ -5,6 +5,7 @@ Source: spec 002, "Event Flow & Consumers": command-line subscribers get what ev
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import anyio
@@ -65,13 +66,13 @@ def _json_line(item: EventItem) -> str:
     return f'{head[:-1]}, "data": {item.data.decode()}}}'
 
 
+@dataclass(frozen=True, slots=True)
 class _Lines:
     """Events for the eyes."""
 
-    def __init__(self, listening: Listening, project_id: str, *, needs_key: bool) -> None:
-        self._listening = listening
-        self._project_id = project_id
-        self._needs_key = needs_key
+    listening: Listening
+    project_id: str
+    needs_key: bool
 
     def of(self, item: EventItem) -> list[str]:
         """Return the line of an event, and one for each medium in it."""
@@ -87,11 +88,11 @@ class _Lines:
 
     def _medium(self, descriptor: _Data) -> str:
         resource_id = descriptor["uri"].partition(":")[2]
-        url = f"{self._listening.base_url}/api/resources/{resource_id}/content"
-        if self._needs_key:
+        url = f"{self.listening.base_url}/api/resources/{resource_id}/content"
+        if self.needs_key:
             expires_at = link_expiry(utc_now(), _LINK_SECONDS)
-            grant = LinkGrant(self._project_id, resource_id, "inline", None, expires_at)
-            url = self._listening.content_base_url + self._listening.links.content_path(grant)
+            grant = LinkGrant(self.project_id, resource_id, "inline", None, expires_at)
+            url = self.listening.content_base_url + self.listening.links.content_path(grant)
         name = f"{descriptor['filename']}  " if descriptor.get("filename") else ""
         size = decimal(descriptor["size"])
         return f"    {descriptor['mimeType']}  {size}  {name}{url}"

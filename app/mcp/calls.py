@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeGuard, get_args
 
 from app.mcp.handles import Place, places_of
@@ -47,44 +46,34 @@ class ToolCall:
 Answered: TypeAlias = ToolCall | Literal["tools/list"]
 
 
+@dataclass(slots=True, eq=False)
 class PassingRequests:
-    """What a host has asked and the server has not answered, as far as the proxy needs it.
+    """What a host has asked and the server has not answered, as far as the proxy needs it."""
 
-    Args:
-        own_tools: Our tools, by the names that the host is shown.
-        takes_paths: Whether tools are given files by their paths.
-
-    Attributes:
-        revision: The revision of MCP that both sides agreed on.
-        typed_tools: The tools that promise a schema of their `structuredContent`.
-        tool_names: All tools of the server that were listed.
-        places: Where the tools of the server take files.
-    """
-
-    def __init__(
-        self, own_tools: Mapping[str, str] = MappingProxyType({}), *, takes_paths: bool = False
-    ) -> None:
-        self.revision: McpRevision = _REVISIONS[0]
-        self.typed_tools: set[str] = set()
-        self.tool_names: set[str] = set()
-        self.places: dict[str, Sequence[Place]] = {}
-        self._own_tools = own_tools
-        self._takes_paths = takes_paths
-        self._waiting: dict[RequestId, ToolCall | str] = {}
-        self._tasks: dict[str, ToolCall] = {}
+    own_tools: Mapping[str, str]
+    """Our tools, by the names that the host is shown."""
+    takes_paths: bool
+    """Whether tools are given files by their paths."""
+    revision: McpRevision = _REVISIONS[0]
+    """The revision of MCP that both sides agreed on."""
+    typed_tools: set[str] = field(default_factory=set)
+    """The tools that promise a schema of their `structuredContent`."""
+    tool_names: set[str] = field(default_factory=set)
+    """All tools of the server that were listed."""
+    places: dict[str, Sequence[Place]] = field(default_factory=dict)
+    """Where the tools of the server take files."""
+    _waiting: dict[RequestId, ToolCall | str] = field(default_factory=dict)
+    _tasks: dict[str, ToolCall] = field(default_factory=dict)
 
     def note(self, line: Message) -> ToolCall | None:
         """Take a message of the host; return the call of a tool that it is, if it is one."""
-        members = line.members
         method = _value(line, "method")
         if method == "notifications/cancelled":
             cancelled = member(_value(line, "params"), "requestId")
             if is_id(cancelled):
                 self._waiting.pop(cancelled, None)
-        if method not in _NOTED or "id" not in members:
-            return None
         request_id = _value(line, "id", most_bytes=_MOST_ID_BYTES)
-        if not is_id(request_id):
+        if method not in _NOTED or not is_id(request_id):
             return None
         params = _value(line, "params")
         if method == "tasks/result":
@@ -100,7 +89,7 @@ class PassingRequests:
         if not isinstance(name, str) or not name:
             return None
         self._read_revision(params)
-        own_name = None if name in self.tool_names else self._own_tools.get(name)
+        own_name = None if name in self.tool_names else self.own_tools.get(name)
         arguments = member(params, "arguments") or {}
         call = ToolCall(new_id(), name, arguments, request_id, own_name)
         if own_name is None:
@@ -144,7 +133,7 @@ class PassingRequests:
             self.tool_names.add(name)
             if member(tool, "outputSchema") is not None:
                 self.typed_tools.add(name)
-            places = places_of(member(tool, "inputSchema"), takes_paths=self._takes_paths)
+            places = places_of(member(tool, "inputSchema"), takes_paths=self.takes_paths)
             if places:
                 self.places[name] = places
 

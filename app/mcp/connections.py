@@ -8,7 +8,7 @@ import signal
 import subprocess
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import anyio
@@ -107,13 +107,13 @@ async def started(command: Sequence[str]) -> AsyncIterator[ServerProcess]:
                 await connection.leave()
 
 
+@dataclass(slots=True, eq=False)
 class UpstreamConnection:
     """A server at an address."""
 
-    def __init__(self, write: Write, received: Callable[[], AsyncGenerator[bytes, None]]) -> None:
-        self.write = write
-        self.received = received
-        self.left = anyio.Event()
+    write: Write
+    received: Callable[[], AsyncGenerator[bytes, None]]
+    left: anyio.Event = field(default_factory=anyio.Event)
 
     async def leave(self) -> None:
         """End its session, when what was asked is answered or has taken too long."""

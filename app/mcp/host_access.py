@@ -1,5 +1,7 @@
 """Who may connect to a proxy over HTTP: where keys are asked for, those of its project."""
 
+from dataclasses import dataclass
+
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.errors import ServiceError, StoreUnavailableError, UnauthorizedError
@@ -8,17 +10,14 @@ from app.mcp.opened_store import OpenedStore
 from app.mcp.proxy import AwaitedStore
 
 
+@dataclass(slots=True, eq=False)
 class KeyGuard:
-    """Answers 401 to requests without a key of the project.
+    """Answers 401 to requests without a key of the project."""
 
-    Args:
-        app: The application.
-        store: Knows the keys.
-    """
-
-    def __init__(self, app: ASGIApp, store: AwaitedStore[OpenedStore]) -> None:
-        self._app = app
-        self._store = store
+    app: ASGIApp
+    """The application."""
+    store: AwaitedStore[OpenedStore]
+    """Knows the keys."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection."""
@@ -29,10 +28,10 @@ class KeyGuard:
                 answer = problem_response(exc, instance=scope["path"], request_id="-")
                 await answer(scope, receive, send)
                 return
-        await self._app(scope, receive, send)
+        await self.app(scope, receive, send)
 
     async def _check(self, scope: Scope) -> None:
-        store = await self._store.get()
+        store = await self.store.get()
         if store is None:
             raise StoreUnavailableError("keys")
         headers: dict[bytes, bytes] = dict(scope["headers"])

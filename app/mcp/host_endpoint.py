@@ -9,6 +9,7 @@ Source: specification of MCP, 2026-07-28, 2025-11-25 and 2025-03-26, "Streamable
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, get_args
 from uuid import uuid4
@@ -55,23 +56,20 @@ _INTERNAL_ERROR = -32603
 _PRIMED_SINCE = "2025-11-25"
 
 
+@dataclass(slots=True, eq=False)
 class HostEndpoint:
-    """Answers the requests of hosts.
+    """Answers the requests of hosts."""
 
-    Args:
-        connect: Connects to a server.
-        proxy_of: Makes the proxy between two writers.
-        warn: Says a sentence to the person who runs it.
-    """
-
-    def __init__(self, connect: Connect, proxy_of: ProxyOf, warn: Callable[[str], None]) -> None:
-        self._connect = connect
-        self._proxy_of = proxy_of
-        self._warn = warn
-        self._sessions: dict[str, HostSession] = {}
-        self._shared: HostSession | None = None
-        self._opening = anyio.Lock()
-        self._group: anyio.abc.TaskGroup
+    connect: Connect
+    """Connects to a server."""
+    proxy_of: ProxyOf
+    """Makes the proxy between two writers."""
+    warn: Callable[[str], None]
+    """Says a sentence to the person who runs it."""
+    _sessions: dict[str, HostSession] = field(init=False, default_factory=dict)
+    _shared: HostSession | None = field(init=False, default=None)
+    _opening: anyio.Lock = field(init=False, default_factory=anyio.Lock)
+    _group: anyio.abc.TaskGroup = field(init=False)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -206,8 +204,8 @@ class HostEndpoint:
             return await self._started(message, is_shared=False)
 
     async def _started(self, message: dict[str, Any], *, is_shared: bool) -> HostSession:
-        session = HostSession(self._proxy_of, self._warn, is_shared=is_shared)
-        said = await self._group.start(session.run, self._connect)
+        session = HostSession(self.proxy_of, self.warn, is_shared=is_shared)
+        said = await self._group.start(session.run, self.connect)
         if said is not None:
             raise RefusedError(502, said, code=_INTERNAL_ERROR, request_id=message.get("id"))
         return session
@@ -298,7 +296,7 @@ def _accepted(request: Request) -> set[str]:
 
 
 def _refusal(refused: RefusedError) -> Response:
-    error: dict[str, Any] = {"code": refused.code, "message": str(refused)}
+    error: dict[str, Any] = {"code": refused.code, "message": refused.said}
     if refused.data is not None:
         error["data"] = refused.data
     request_id = refused.request_id if is_id(refused.request_id) else None

@@ -7,6 +7,7 @@ import codecs
 import json
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import IO, TypeAlias, TypeVar
 
@@ -94,19 +95,16 @@ class Line:
             yield self.read(Span(at, min(end, at + _PIECE_BYTES)))
 
 
+@dataclass(eq=False)
 class Excerpt:
     """A piece of a line that is JSON: a message of a batch, or a value.
 
     What is said of where things are is said of the line.
-
-    Args:
-        line: The line.
-        whole: Where on it the piece is.
     """
 
-    def __init__(self, line: Line, whole: Span) -> None:
-        self.line = line
-        self.whole = whole
+    line: Line
+    whole: Span
+    """Where on the line the piece is."""
 
     @cached_property
     def members(self) -> dict[str, Span]:

@@ -12,6 +12,7 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from urllib.parse import quote, unquote
 
@@ -79,22 +80,19 @@ async def listen(
     return types.SubscriptionsListenResult(_meta=meta)
 
 
+@dataclass(slots=True, eq=False)
 class HostSubscriptions:
-    """The subscriptions of a host at the other end of a pipe, in the older revisions of MCP.
+    """The subscriptions of a host at the other end of a pipe, in the older revisions of MCP."""
 
-    Args:
-        container: Has the log.
-        caller: Whose log it is.
-        group: Where it is read, for as long as the host is there.
-    """
-
-    def __init__(self, container: Container, caller: Caller, group: anyio.abc.TaskGroup) -> None:
-        self._container = container
-        self._caller = caller
-        self._group = group
-        self._uris: set[str] = set()
-        self._starting = anyio.Lock()
-        self._is_watching = False
+    container: Container
+    """Has the log."""
+    caller: Caller
+    """Whose log it is."""
+    group: anyio.abc.TaskGroup
+    """Where it is read, for as long as the host is there."""
+    _uris: set[str] = field(default_factory=set)
+    _starting: anyio.Lock = field(default_factory=anyio.Lock)
+    _is_watching: bool = False
 
     async def subscribe(
         self, context: Context, asked: types.SubscribeRequestParams
@@ -119,20 +117,15 @@ class HostSubscriptions:
         """Begin to read the log, unless it is read already; changes of the list are told too."""
         async with self._starting:
             if not self._is_watching:
-                await self._group.start(self._watch, context)
+                await self.group.start(self._watch, context)
                 self._is_watching = True
 
-    async def _watch(
-        self,
-        context: Context,
-        *,
-        task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
-    ) -> None:
+    async def _watch(self, context: Context, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         has_begun = False
         while True:
             try:
-                opened = self._container.event_streams.opened(
-                    self._caller, session_id=None, after=None
+                opened = self.container.event_streams.opened(
+                    self.caller, session_id=None, after=None
                 )
                 async with opened as stream:
                     if has_begun:

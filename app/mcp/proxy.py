@@ -15,7 +15,8 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import AbstractAsyncContextManager, ExitStack
-from types import MappingProxyType
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Generic, TypeAlias, TypeVar
 
 import anyio
@@ -82,38 +83,32 @@ class AwaitedStore(Generic[_Store_co]):
         return self._store
 
 
+@dataclass(slots=True, eq=False)
 class Proxy:
-    """Passes messages on between a host and a server, and keeps results of tools.
+    """Passes messages on between a host and a server, and keeps results of tools."""
 
-    Args:
-        write_to_host: Writes bytes to the host.
-        write_to_server: Writes bytes to the server.
-        store: Where results are kept.
-        warn: Says a sentence to the person who runs it.
-        own_tools: Our tools, by the names that the host is shown.
-        takes_paths: Whether tools are given files by their paths.
-    """
+    write_to_host: Write
+    """Writes bytes to the host."""
+    write_to_server: Write
+    """Writes bytes to the server."""
+    store: AwaitedStore[ResultStore]
+    """Where results are kept."""
+    warn: Callable[[str], None]
+    """Says a sentence to the person who runs it."""
+    own_tools: Mapping[str, ToolDefinition]
+    """Our tools, by the names that the host is shown."""
+    takes_paths: bool
+    """Whether tools are given files by their paths."""
+    _requests: PassingRequests = field(init=False)
+    _noted: dict[str, anyio.Event] = field(init=False, default_factory=dict)
+    _to_host: anyio.Lock = field(init=False, default_factory=anyio.Lock)
+    _answers: anyio.Semaphore = field(
+        init=False, default_factory=partial(anyio.Semaphore, _MOST_ANSWERS)
+    )
 
-    def __init__(
-        self,
-        write_to_host: Write,
-        write_to_server: Write,
-        store: AwaitedStore[ResultStore],
-        warn: Callable[[str], None],
-        *,
-        own_tools: Mapping[str, ToolDefinition] = MappingProxyType({}),
-        takes_paths: bool = False,
-    ) -> None:
-        self._write_to_host = write_to_host
-        self._write_to_server = write_to_server
-        self._warn = warn
-        self._own_tools = own_tools
-        names = {shown: tool.name for shown, tool in own_tools.items()}
-        self._requests = PassingRequests(names, takes_paths=takes_paths)
-        self._store = store
-        self._noted: dict[str, anyio.Event] = {}
-        self._to_host = anyio.Lock()
-        self._answers = anyio.Semaphore(_MOST_ANSWERS)
+    def __post_init__(self) -> None:
+        names = {shown: tool.name for shown, tool in self.own_tools.items()}
+        self._requests = PassingRequests(names, self.takes_paths)
 
     async def from_host(self, pieces: AsyncIterator[bytes], server: Connection) -> None:
         """Pass on what the host says, and note the calls of tools; when it leaves, end the server.
@@ -128,7 +123,7 @@ class Proxy:
                     with line:
                         changed = [await self._asked(each, group) for each in line.messages]
                         for piece in _written(line, changed):
-                            await self._write_to_server(piece)
+                            await self.write_to_server(piece)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             # The server has ended; its status says why.
             return
@@ -171,10 +166,10 @@ class Proxy:
 
     async def _listed(self, line: Message) -> list[Piece] | None:
         """Return a list of the server's tools with ours at its end; `None` without a store."""
-        store = await self._store.get()
+        store = await self.store.get()
         ours = {
             name: tool
-            for name, tool in self._own_tools.items()
+            for name, tool in self.own_tools.items()
             if name not in self._requests.tool_names
         }
         if store is None or not ours:
@@ -191,19 +186,19 @@ class Proxy:
         places = self._requests.places.get(call.name)
         if not places or "@blob:" not in json_text(call.arguments):
             return None
-        store = await self._store.get()
+        store = await self.store.get()
         if store is None:
             return None
         try:
             arguments = await store.resolve(call.arguments, places)
         except Exception as exc:  # noqa: BLE001 - the server says what it cannot read
-            self._warn(f"a handle for {call.name} is passed on as it is: {_reason(exc)}")
+            self.warn(f"a handle for {call.name} is passed on as it is: {_reason(exc)}")
             return None
         return None if arguments is None else with_arguments(line, arguments)
 
     async def _run_own(self, call: ToolCall) -> None:
         """Run one of our tools, and answer the host."""
-        store = await self._store.get()
+        store = await self.store.get()
         try:
             if store is None:
                 raise StoreUnavailableError("memory")
@@ -219,11 +214,11 @@ class Proxy:
 
     async def _note(self, call: ToolCall, noted: anyio.Event) -> None:
         try:
-            store = await self._store.get()
+            store = await self.store.get()
             if store is not None:
                 await store.note_call(call)
         except Exception as exc:  # noqa: BLE001 - a host goes on working without a history
-            self._warn(f"the call of {call.name} is not in the history: {_reason(exc)}")
+            self.warn(f"the call of {call.name} is not in the history: {_reason(exc)}")
         finally:
             noted.set()
 
@@ -243,7 +238,7 @@ class Proxy:
             if later.task_id is not None:
                 self._requests.await_task(later.task_id, call)
             return None
-        store = await self._store.get()
+        store = await self.store.get()
         if store is None:
             return None
         kept: str | None = None
@@ -264,13 +259,13 @@ class Proxy:
             done = (
                 "passed on and not stored" if kept is None else "stored, and passed on as it came"
             )
-            self._warn(f"a result of {call.name} is {done}: {_reason(exc)}")
+            self.warn(f"a result of {call.name} is {done}: {_reason(exc)}")
             return None
 
     async def _pass_on(self, pieces: Iterator[bytes]) -> None:
         async with self._to_host:
             for piece in pieces:
-                await self._write_to_host(piece)
+                await self.write_to_host(piece)
 
 
 ProxyOf: TypeAlias = Callable[[Write, Write], Proxy]

@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -46,34 +47,25 @@ _AWAY_SECONDS = 5.0
 Content: TypeAlias = AsyncIterator[bytes] | bytes
 
 
+@dataclass(slots=True, eq=False)
 class ServiceStore:
-    """Stores calls and results in a service, and has it render them; see `ResultStore`.
+    """Stores calls and results in a service, and has it render them; see `ResultStore`."""
 
-    Args:
-        client: Asks the service; carries its address and the key.
-        session_id: The session that all calls of the proxy are part of.
-        options: What the host takes.
-        files: Where tools are given files by their paths, if they are.
-    """
-
-    def __init__(
-        self,
-        client: httpx.AsyncClient,
-        session_id: str,
-        options: RenderOptions,
-        files: HandedFiles | None = None,
-    ) -> None:
-        self._client = client
-        self._session_id = session_id
-        self._session = f"/api/sessions/{session_id}"
-        self._options = options
-        self._files = files
-        self._away: tuple[float, str] = (0.0, "")
+    client: httpx.AsyncClient
+    """Asks the service; carries its address and the key."""
+    session_id: str
+    """The session that all calls of the proxy are part of."""
+    options: RenderOptions
+    """What the host takes."""
+    files: HandedFiles | None
+    """Where tools are given files by their paths, if they are."""
+    _away: tuple[float, str] = (0.0, "")
 
     async def run(self, call: ToolCall, revision: McpRevision) -> Excerpt:
         """Run a call of one of our tools; return its result."""
         asked = written_json(asked_of_us(call, revision))
-        async with self._answer("POST", f"{self._session}/tool-calls", content=asked) as answer:
+        path = f"/api/sessions/{self.session_id}/tool-calls"
+        async with self._answer("POST", path, content=asked) as answer:
             return await rendered_message(answer.aiter_bytes())
 
     async def resolve(self, arguments: JsonValue, places: Sequence[Place]) -> JsonValue | None:
@@ -93,7 +85,7 @@ class ServiceStore:
         """Return what stands for a handle: a file of the session that is not too large."""
         as_path = mention.form == "path"
         asked: dict[str, JsonValue] = {
-            "sessionId": self._session_id,
+            "sessionId": self.session_id,
             "as": "base64" if as_path else mention.form,
             "arguments": f"@blob:{mention.resource_id}",
         }
@@ -107,22 +99,22 @@ class ServiceStore:
         content = answer.get("arguments")
         if not answer.get("resolved") or not isinstance(content, str):
             return None
-        if not as_path or self._files is None:
+        if not as_path or self.files is None:
             return content
         named = (mention.resource_id, about.get("filename"), about.get("mimeType"))
         data = base64.b64decode(content)
-        return await anyio.to_thread.run_sync(self._files.write, *named, data)
+        return await anyio.to_thread.run_sync(self.files.write, *named, data)
 
     async def note_call(self, call: ToolCall) -> None:
         """Append a call to the session's history, as the message of an assistant."""
         message = written_json(message_of(call))
-        await self._ask("POST", f"{self._session}/messages", content=message)
+        await self._ask("POST", f"/api/sessions/{self.session_id}/messages", content=message)
 
     async def keep(
         self, call: ToolCall, line: Message, answer: Span, *, success: bool
     ) -> str | None:
         """Store what a call was answered with; return its id if it is more than a short text."""
-        body = result_body(call, self._session_id, line, answer, success=success)
+        body = result_body(call, self.session_id, line, answer, success=success)
         async with self._answer("POST", "/api/tool-results", content=body) as told:
             stored = await read_answer(told.aiter_bytes())
         with stored:
@@ -137,11 +129,11 @@ class ServiceStore:
         if not isinstance(tool_result_id, str):
             raise TypeError
         record = Excerpt(stored, stored.members["sanitized"])
-        return tool_result_id if is_changed(record, self._options, NO_LIMITS) else None
+        return tool_result_id if is_changed(record, self.options, NO_LIMITS) else None
 
     async def rendering(self, tool_result_id: str, revision: McpRevision) -> Excerpt:
         """Return a result that has been kept, as a host is to get it."""
-        options = self._options
+        options = self.options
         asked = {
             "target": "mcp",
             "protocolVersion": revision,
@@ -182,7 +174,7 @@ class ServiceStore:
         if time.monotonic() < until:
             raise NoAnswerError(why)
         headers = _AS_IT_IS if content is None else {**_AS_IT_IS, **_JSON}
-        asked = self._client.stream(method, path, content=content, params=params, headers=headers)
+        asked = self.client.stream(method, path, content=content, params=params, headers=headers)
         try:
             async with asked as answer:
                 if not answer.is_success:
@@ -192,7 +184,7 @@ class ServiceStore:
                 yield answer
         except httpx.HTTPError as exc:
             # Where it is, without what may be secret in an address.
-            place = self._client.base_url.copy_with(userinfo=b"")
+            place = self.client.base_url.copy_with(userinfo=b"")
             why = f"{place} cannot be reached: {reason_of(exc)}"
             if isinstance(exc, httpx.TimeoutException):
                 self._away = (time.monotonic() + _AWAY_SECONDS, why)

@@ -11,6 +11,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -53,23 +54,15 @@ STATUSES: Mapping[int, int] = MappingProxyType(
 """The status of HTTP that stands beside an error of JSON-RPC; 200 for any other."""
 
 
+@dataclass(eq=False)
 class RefusedError(Exception):
     """A request that is not passed on: the status, and what JSON-RPC says of it."""
 
-    def __init__(
-        self,
-        status: int,
-        said: str,
-        *,
-        code: int = INVALID_REQUEST,
-        request_id: object = None,
-        data: object = None,
-    ) -> None:
-        super().__init__(said)
-        self.status = status
-        self.code = code
-        self.request_id = request_id
-        self.data = data
+    status: int
+    said: str
+    code: int = INVALID_REQUEST
+    request_id: object = None
+    data: object = None
 
 
 def refusal_of(message: Mapping[str, Any], headers: Mapping[str, str]) -> RefusedError | None:

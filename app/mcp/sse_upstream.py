@@ -5,6 +5,7 @@ Source: specification of MCP, 2024-11-05, "HTTP with SSE".
 
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from urllib.parse import urljoin, urlsplit
 
 import anyio
@@ -19,31 +20,22 @@ _GONE = "the server has ended its stream"
 _TYPE = {"content-type": "application/json"}
 
 
+@dataclass(slots=True, eq=False)
 class SseSession:
-    """A stream that is kept open, and what has been asked and not answered.
+    """A stream that is kept open, and what has been asked and not answered."""
 
-    Args:
-        client: Sends requests.
-        url: That of the stream.
-        give: Takes each message of the server.
-        warn: Says a sentence to the person who runs it.
-    """
-
-    def __init__(
-        self,
-        client: httpx.AsyncClient,
-        url: str,
-        give: Callable[[Iterable[bytes]], Awaitable[None]],
-        warn: Callable[[str], None],
-    ) -> None:
-        self._client = client
-        self._url = url
-        self._give = give
-        self._warn = warn
-        self._endpoint = ""
-        self._has_ended = False
-        self._waiting: set[object] = set()
-        self._answered = anyio.Event()
+    client: httpx.AsyncClient
+    """Sends requests."""
+    url: str
+    """That of the stream."""
+    give: Callable[[Iterable[bytes]], Awaitable[None]]
+    """Takes each message of the server."""
+    warn: Callable[[str], None]
+    """Says a sentence to the person who runs it."""
+    _endpoint: str = ""
+    _has_ended: bool = False
+    _waiting: set[object] = field(default_factory=set)
+    _answered: anyio.Event = field(default_factory=anyio.Event)
 
     async def run(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         """Open the stream, and give what comes over it until it ends.
@@ -53,8 +45,8 @@ class SseSession:
             httpx.HTTPError: The server cannot be reached.
         """
         with anyio.CancelScope(deadline=anyio.current_time() + _OPEN_SECONDS) as opening:
-            async with self._client.stream(
-                "GET", self._url, headers={"accept": "text/event-stream"}
+            async with self.client.stream(
+                "GET", self.url, headers={"accept": "text/event-stream"}
             ) as answer:
                 if not is_stream(answer):
                     raise ValueError(f"it answered {answer.status_code} to a GET")
@@ -85,7 +77,7 @@ class SseSession:
             return _GONE
         self._waiting |= {*asked}
         try:
-            answer = await self._client.post(self._endpoint, content=line, headers=_TYPE)
+            answer = await self.client.post(self._endpoint, content=line, headers=_TYPE)
         except httpx.HTTPError as exc:
             said = f"the server cannot be reached: {type(exc).__name__}"
         else:
@@ -113,25 +105,25 @@ class SseSession:
     async def _take(self, event: ServerEvent) -> None:
         if event.data and event.name == "message":
             self._waiting -= event.answered_ids()
-            await self._give(event.pieces())
+            await self.give(event.pieces())
             self._answered.set()
 
     async def _end(self) -> None:
         self._has_ended = True
-        self._warn(_GONE)
+        self.warn(_GONE)
         waiting, self._waiting = self._waiting, set()
         for request_id in waiting:
-            await self._give([failure(request_id, _GONE)])
+            await self.give([failure(request_id, _GONE)])
         self._answered.set()
 
     def _address(self, said: str) -> str:
         """Return where messages are sent to: never another origin, which would get credentials."""
-        address = urljoin(self._url, said)
+        address = urljoin(self.url, said)
         try:
             httpx.URL(address)
         except httpx.InvalidURL as exc:
             raise ValueError("it names no address") from exc
-        here, there = urlsplit(self._url), urlsplit(address)
+        here, there = urlsplit(self.url), urlsplit(address)
         if (here.scheme, here.netloc) != (there.scheme, there.netloc):
             raise ValueError("it names an endpoint of another origin")
         return address

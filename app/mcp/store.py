@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import NoReturn, Protocol
@@ -84,27 +85,24 @@ class ResultStore(Protocol):
         """
 
 
+@dataclass(slots=True, eq=False)
 class HandedFiles:
-    """A folder with the files that tools are given; to be removed when the server has ended.
+    """A folder with the files that tools are given; to be removed when the server has ended."""
 
-    Args:
-        folder: Where they are written. It is made, and stays if it was there.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._written: set[Path] = set()
-        self._is_made = False
+    folder: Path
+    """Where they are written. It is made, and stays if it was there."""
+    _written: set[Path] = field(default_factory=set)
+    _is_made: bool = False
 
     def write(
         self, resource_id: str, filename: str | None, mime_type: str | None, data: bytes
     ) -> str:
         """Write a file under a safe name of its own; return its absolute path."""
-        if not self._folder.exists():
-            self._folder.mkdir(parents=True)
+        if not self.folder.exists():
+            self.folder.mkdir(parents=True)
             self._is_made = True
         name = safe_file_name(filename) or f"file{extension_for(mime_type) or ''}"
-        path = self._folder.resolve() / f"{resource_id[:8]}-{name}"
+        path = self.folder.resolve() / f"{resource_id[:8]}-{name}"
         # What somebody else has put there under this name is not followed.
         opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         with os.fdopen(opened, "wb") as file:
@@ -118,7 +116,7 @@ class HandedFiles:
             path.unlink(missing_ok=True)
         if self._is_made:
             with suppress(OSError):
-                self._folder.rmdir()
+                self.folder.rmdir()
 
 
 def message_of(call: ToolCall) -> dict[str, JsonValue]:
