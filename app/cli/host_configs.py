@@ -92,7 +92,8 @@ class Wrapping:
             rest = {key: said[key] for key in said if key not in ("url", "headers", "type")}
             args = ["proxy", *options, "--upstream", url, *words]
             rewritten = {"command": self.command, "args": args, **rest}
-            indent = _indent(text, server.place)
+            line = text[text.rfind(b"\n", 0, server.place.start) + 1 : server.place.start]
+            indent = line[: len(line) - len(line.lstrip())].decode()
             written = json.dumps(rewritten, indent=2, ensure_ascii=False)
             yield server.place, written.replace("\n", f"\n{indent}").encode()
 
@@ -229,11 +230,6 @@ def _members(text: bytes, held: Span) -> dict[str, Span]:
         start = place.end - len(value.lstrip())
         found[str(json.loads(text[key.start : key.end]))] = Span(start, start + len(value.strip()))
     return found
-
-
-def _indent(text: bytes, place: Span) -> str:
-    line = text[text.rfind(b"\n", 0, place.start) + 1 : place.start]
-    return line[: len(line) - len(line.lstrip())].decode()
 
 
 def _replace(path: Path, text: bytes) -> None:

@@ -1,34 +1,45 @@
 """The options that commands have in common, and those of the proxy."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-DataDirOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--data-dir",
-        help="Where database, blobs and keys are.",
-        show_default="PAGEFAULT_DATA_DIR or ./data",
-    ),
-]
-UpstreamOption = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="Where the MCP server is, instead of a COMMAND."),
-]
+
+def _data_dir(usual: str) -> Any:  # noqa: ANN401 - as typer declares its own
+    return typer.Option(
+        "--data-dir", help="Where database, blobs and keys are.", show_default=usual
+    )
 
 
-def _within(least: int, most: int) -> Callable[[int | None], int | None]:
-    """Return a check of a number; a range that click shows takes the room of the names."""
+def _service(use: str, otherwise: str) -> Any:  # noqa: ANN401 - the same
+    return typer.Option(
+        "--url",
+        metavar="URL",
+        help=f"A running Pagefault {use}; its key is in PAGEFAULT_API_KEY.",
+        show_default=otherwise,
+    )
+
+
+def _number_within(least: int, most: int, told: str, usual: str) -> Any:  # noqa: ANN401 - the same
+    """Declare a number with bounds; a range that click shows takes the room of the names."""
 
     def check(given: int | None) -> int | None:
         if given is not None and not least <= given <= most:
             raise typer.BadParameter(f"{given} is not between {least} and {most}")
         return given
 
-    return check
+    return typer.Option(
+        callback=check, metavar="N", help=f"{told} ({least:,} to {most:,}).", show_default=usual
+    )
+
+
+DataDirOption = Annotated[Path | None, _data_dir("PAGEFAULT_DATA_DIR or ./data")]
+HostDataDirOption = Annotated[Path | None, _data_dir("PAGEFAULT_DATA_DIR or ~/.pagefault/data")]
+UpstreamOption = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Where the MCP server is, instead of a COMMAND."),
+]
 
 
 HeaderOption = Annotated[
@@ -51,23 +62,9 @@ ListenOption = Annotated[
         show_default="one host, over pipes",
     ),
 ]
-ServiceUrlOption = Annotated[
-    str | None,
-    typer.Option(
-        "--url",
-        metavar="URL",
-        help="A running Pagefault whose memory it is; its key is in PAGEFAULT_API_KEY.",
-        show_default="the memory in --data-dir",
-    ),
-]
+ServiceUrlOption = Annotated[str | None, _service("whose memory it is", "the memory in --data-dir")]
 KeepingUrlOption = Annotated[
-    str | None,
-    typer.Option(
-        "--url",
-        metavar="URL",
-        help="A running Pagefault that stores results; its key is in PAGEFAULT_API_KEY.",
-        show_default="the stores in --data-dir",
-    ),
+    str | None, _service("that stores results", "the stores in --data-dir")
 ]
 HostConfigOption = Annotated[
     Path | None,
@@ -119,21 +116,11 @@ MaxTokensOption = Annotated[
 ]
 MaxTextOption = Annotated[
     int | None,
-    typer.Option(
-        callback=_within(500, 1_000_000),
-        metavar="N",
-        help="The longest text of a result that is shown whole (500 to 1,000,000).",
-        show_default="8000",
-    ),
+    _number_within(500, 1_000_000, "The longest text of a result that is shown whole", "8000"),
 ]
 MaxImagePixelsOption = Annotated[
     int | None,
-    typer.Option(
-        callback=_within(16, 65_535),
-        metavar="N",
-        help="The most pixels of the longer side of an image (16 to 65,535).",
-        show_default="any",
-    ),
+    _number_within(16, 65_535, "The most pixels of the longer side of an image", "any"),
 ]
 TargetOption = Annotated[
     str | None,
@@ -169,14 +156,6 @@ HealedOption = Annotated[
 ]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print what is found as JSON, as the HTTP service answers.")
-]
-HostDataDirOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--data-dir",
-        help="Where database, blobs and keys are.",
-        show_default="PAGEFAULT_DATA_DIR or ~/.pagefault/data",
-    ),
 ]
 EnvFileOption = Annotated[
     Path | None,
