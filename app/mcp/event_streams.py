@@ -61,17 +61,13 @@ async def read_events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerEven
         async with aclosing(read_lines(pieces)) as lines:
             async for line in lines:
                 held.enter_context(line)
-                if _is_blank(line):
+                if line.size_bytes <= 2 and not line.read().strip():
                     if event.data or event.event_id is not None:
                         yield event
                     held.pop_all().close()
                     event = ServerEvent()
                 else:
                     _read_field(event, line)
-
-
-def _is_blank(line: Line) -> bool:
-    return line.size_bytes <= 2 and not line.read().strip()
 
 
 def _read_field(event: ServerEvent, line: Line) -> None:

@@ -138,9 +138,11 @@ class HostEndpoint:
             with anyio.CancelScope(shield=True):
                 await session.release(exchange)
             raise
+        if first is not None:
+            exchange.lines.appendleft(first)
         # An answer that came at once is all there is, and needs nothing to come back by.
         is_primed = first is None and _is_primed(request)
-        events = events_of(session.sent, exchange, first=first, is_primed=is_primed)
+        events = events_of(session.sent, exchange, is_primed=is_primed)
         return EventStream(events, partial(session.leave_exchange, exchange, 0), headers)
 
     async def _session_for(self, request: Request, said: Any) -> tuple[HostSession, dict[str, str]]:  # noqa: ANN401 - any JSON

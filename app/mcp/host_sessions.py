@@ -14,7 +14,7 @@ way: two hosts may have given theirs the same id.
 import json
 from collections.abc import Callable, Mapping
 from contextlib import aclosing, suppress
-from itertools import count
+from itertools import chain, count
 from typing import Any
 from uuid import uuid4
 
@@ -162,7 +162,7 @@ class HostSession:
         """
         exchange = Exchange(next(self._names))
         for message in said if isinstance(said, list) else [said]:
-            if not isinstance(message, dict) or "method" not in message:
+            if "method" not in message:
                 continue
             token = member(message, "params", "_meta", "progressToken")
             request_id = message.get("id")
@@ -349,14 +349,12 @@ def _named_back(line: Line, renamed: Mapping[str, object]) -> Line:
     """
     is_short = line.size_bytes <= _MOST_TOLD_BYTES
     place = line.whole if is_short else line.members.get("id", Span(0, 0))
-    back = Line()
-    for piece in line.pieces(Span(0, place.start)):
-        back.add(piece)
     text = line.read(place)
     for name, own in renamed.items():
         text = text.replace(b'"%s"' % name.encode(), json.dumps(own).encode())
-    back.add(text)
-    for piece in line.pieces(Span(place.end, line.size_bytes)):
+    behind = line.pieces(Span(place.end, line.size_bytes))
+    back = Line()
+    for piece in chain(line.pieces(Span(0, place.start)), [text], behind):
         back.add(piece)
     line.close()
     return back

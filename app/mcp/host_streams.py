@@ -108,7 +108,6 @@ async def events_of(
     exchange: Exchange,
     *,
     reader: int = 0,
-    first: Line | None = None,
     missed: Sequence[SentEvent] = (),
     is_primed: bool = False,
 ) -> AsyncGenerator[bytes, None]:
@@ -118,7 +117,6 @@ async def events_of(
         sent: Keeps the events; `None` for a host that cannot come back.
         exchange: The stream.
         reader: As which it is read.
-        first: A line that was taken already.
         missed: Events that the host did not get when they were sent.
         is_primed: Whether the host is told at once by which event it can come back.
     """
@@ -130,18 +128,15 @@ async def events_of(
         if is_primed:
             exchange.can_resume = True
             yield b"id: %s\ndata: \n\n" % beginning.encode()
-    line = first
     while True:
+        line: Line | None = None
+        with anyio.move_on_after(_PING_SECONDS) as waiting:
+            line = await exchange.next_line(reader)
+        if waiting.cancelled_caught:
+            yield _PING
+            continue
         if line is None:
-            has_news = False
-            with anyio.move_on_after(_PING_SECONDS):
-                line = await exchange.next_line(reader)
-                has_news = True
-            if line is None:
-                if has_news:
-                    return
-                yield _PING
-                continue
+            return
         with line:
             event_id = None if sent is None else sent.keep(exchange.name, line)
             exchange.can_resume = exchange.can_resume or event_id is not None
@@ -149,7 +144,6 @@ async def events_of(
             for piece in line.pieces():
                 yield _data(piece)
         yield b"\n\n"
-        line = None
 
 
 def _head(event_id: str | None) -> bytes:

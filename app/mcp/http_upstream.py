@@ -19,11 +19,13 @@ from collections.abc import (
     Mapping,
 )
 from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import anyio
 import anyio.abc
 import httpx
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from app.mcp.answers import failure
 from app.mcp.asked import CANCELLED, Asked, asked_in, cancelled_id
@@ -35,6 +37,7 @@ from app.mcp.sessionless import (
     NAME,
     NAMED_BY,
     PROTOCOL_VERSION,
+    Path,
     header_value,
     mirrored_parameters,
     parameter_headers,
@@ -62,36 +65,31 @@ _WAITING = 64
 _TAKEN_SECONDS = 30.0
 
 
+@dataclass(slots=True, eq=False)
 class HttpUpstream:
-    """Takes the bytes of a host's lines, and gives those of the server's.
+    """Takes the bytes of a host's lines, and gives those of the server's."""
 
-    Args:
-        client: Sends requests, with the credentials that the server asks for.
-        url: The server's.
-        warn: Says a sentence to the person who runs it.
-        transport: How it is spoken to; `auto` finds it out.
-    """
+    client: httpx.AsyncClient
+    """Sends requests, with the credentials that the server asks for."""
+    url: str
+    """The server's."""
+    warn: Callable[[str], None]
+    """Says a sentence to the person who runs it."""
+    transport: Transport = "auto"
+    """How it is spoken to; `auto` finds it out."""
+    _line: bytearray = field(init=False, default_factory=bytearray)
+    _session_headers: dict[str, str] = field(init=False, default_factory=dict)
+    _mirrored: dict[str, Mapping[Path, str]] = field(init=False, default_factory=dict)
+    _open: dict[object, Asked] = field(init=False, default_factory=dict)
+    _sent: MemoryObjectSendStream[bytes] = field(init=False)
+    _received: MemoryObjectReceiveStream[bytes] = field(init=False)
+    _giving: anyio.Lock = field(init=False, default_factory=anyio.Lock)
+    _sse: SseSession | None = field(init=False, default=None)
+    _listening: anyio.abc.TaskGroup = field(init=False)
+    _answers: anyio.abc.TaskGroup = field(init=False)
 
-    def __init__(
-        self,
-        client: httpx.AsyncClient,
-        url: str,
-        warn: Callable[[str], None],
-        transport: Transport = "auto",
-    ) -> None:
-        self._client = client
-        self._url = url
-        self._warn = warn
-        self._transport = transport
-        self._line = bytearray()
-        self._session_headers: dict[str, str] = {}
-        self._mirrored: dict[str, Mapping[tuple[str, ...], str]] = {}
-        self._open: dict[object, Asked] = {}
+    def __post_init__(self) -> None:
         self._sent, self._received = anyio.create_memory_object_stream[bytes](_WAITING)
-        self._giving = anyio.Lock()
-        self._sse: SseSession | None = None
-        self._listening: anyio.abc.TaskGroup
-        self._answers: anyio.abc.TaskGroup | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -115,18 +113,17 @@ class HttpUpstream:
         finally:
             if _SESSION in self._session_headers:
                 with anyio.move_on_after(_CONNECT_SECONDS, shield=True), suppress(httpx.HTTPError):
-                    await self._client.delete(self._url, headers=self._session_headers)
+                    await self.client.delete(self.url, headers=self._session_headers)
 
     async def write(self, piece: bytes) -> None:
         """Take the next bytes of the host; a line that is whole is sent."""
-        start = 0
-        while (end := piece.find(b"\n", start) + 1) > 0:
-            line = bytes(self._line) + piece[start:end]
+        *ends, rest = piece.split(b"\n")
+        for end in ends:
+            line = bytes(self._line) + end + b"\n"
             self._line.clear()
-            start = end
             if line.strip():
                 await self._begin(line)
-        self._line += piece[start:]
+        self._line += rest
 
     async def received(self) -> AsyncGenerator[bytes, None]:
         """Yield the server's lines."""
@@ -135,9 +132,8 @@ class HttpUpstream:
                 yield line
 
     async def _begin(self, line: bytes) -> None:
-        assert self._answers is not None  # noqa: S101 - written to while it is running
         asked = asked_in(line)
-        if self._transport == "sse" and self._sse is None:
+        if self.transport == "sse" and self._sse is None:
             await self._open_sse()
         if self._sse is not None:
             await self._begin_by_sse(asked)
@@ -154,7 +150,6 @@ class HttpUpstream:
             await self._told(self._send, asked)
 
     async def _begin_by_sse(self, asked: Asked) -> None:
-        assert self._answers is not None  # noqa: S101 - written to while it is running
         if asked.method == CANCELLED and self._sse is not None:
             self._sse.forget(cancelled_id(asked.message))
         if asked.waiting and asked.method != "initialize":
@@ -167,7 +162,7 @@ class HttpUpstream:
         with anyio.move_on_after(_TAKEN_SECONDS) as taking:
             await send(asked)
         if taking.cancelled_caught:
-            self._warn("the server did not take a message")
+            self.warn("the server did not take a message")
             await self._fail(asked, "the server did not take it")
 
     def _cancels(self, message: Mapping[str, Any]) -> bool:
@@ -192,18 +187,18 @@ class HttpUpstream:
             except (httpx.HTTPError, httpx.InvalidURL, ValueError, TypeError) as exc:
                 # The last two: a header cannot hold what the message says.
                 said = f"the server cannot be reached: {type(exc).__name__}"
-                self._warn(said)
+                self.warn(said)
                 await self._fail(asked, said)
             finally:
                 for request_id in ids:
                     self._open.pop(request_id, None)
 
     async def _exchange(self, asked: Asked, headers: Mapping[str, str]) -> None:
-        async with self._client.stream(
-            "POST", self._url, content=asked.line, headers=headers
+        async with self.client.stream(
+            "POST", self.url, content=asked.line, headers=headers
         ) as answer:
             is_older = answer.status_code in _OLDER_STATUSES and asked.method == "initialize"
-            if is_older and self._transport == "auto" and await self._open_sse():
+            if is_older and self.transport == "auto" and await self._open_sse():
                 await self._send_by_sse(asked)
                 return
             if answer.status_code >= 400:
@@ -230,16 +225,17 @@ class HttpUpstream:
         why = member(error, "message")
         words = f"the server answered {answer.status_code}{f': {why}' if why else ''}"
         if not asked.waiting:
-            self._warn(f"{words}, to a message")
+            self.warn(f"{words}, to a message")
         await self._fail(asked, words)
 
     async def _take(self, answer: httpx.Response, asked: Asked) -> None:
         """Give the messages in an answer."""
         if asked.method == "initialize" and _SESSION in answer.headers:
             self._session_headers[_SESSION] = answer.headers[_SESSION]
+        kind = str(answer.headers.get("content-type"))
         if is_stream(answer):
             await self._take_stream(answer, asked)
-        elif not _is_json(answer) or answer.status_code == _ACCEPTED_STATUS:
+        elif answer.status_code == _ACCEPTED_STATUS or not kind.startswith("application/json"):
             return
         elif asked.method in _NOTED:
             await self._give([on_a_line(await answer.aread()), b"\n"], asked)
@@ -264,7 +260,7 @@ class HttpUpstream:
                 **self._session_headers,
                 _LAST_EVENT: last.event_id,
             }
-            async with self._client.stream("GET", self._url, headers=headers) as resumed:
+            async with self.client.stream("GET", self.url, headers=headers) as resumed:
                 if not is_stream(resumed):
                     return
                 last = await self._take_events(resumed, asked) or last
@@ -331,8 +327,8 @@ class HttpUpstream:
         headers = {"accept": "text/event-stream"}
         while True:
             try:
-                async with self._client.stream(
-                    "GET", self._url, headers={**headers, **self._session_headers}, timeout=None
+                async with self.client.stream(
+                    "GET", self.url, headers={**headers, **self._session_headers}, timeout=None
                 ) as answer:
                     if not is_stream(answer):
                         return
@@ -347,12 +343,12 @@ class HttpUpstream:
 
     async def _open_sse(self) -> bool:
         """Open the stream of a server of 2024; return whether it is one."""
-        session = SseSession(self._client, self._url, self._give, self._warn)
+        session = SseSession(self.client, self.url, self._give, self.warn)
         try:
             await self._listening.start(session.run)
         except (httpx.HTTPError, ValueError) as exc:
-            if self._transport == "sse":
-                self._warn(f"the server opens no stream: {str(exc) or type(exc).__name__}")
+            if self.transport == "sse":
+                self.warn(f"the server opens no stream: {str(exc) or type(exc).__name__}")
             return False
         self._sse = session
         return True
@@ -361,11 +357,7 @@ class HttpUpstream:
         assert self._sse is not None  # noqa: S101 - as the callers have seen
         said = await self._sse.send(asked.line, asked.waiting)
         if said is not None:
-            self._warn(said)
+            self.warn(said)
             await self._fail(asked, said)
         # What is answered comes over the stream.
         asked.waiting.clear()
-
-
-def _is_json(answer: httpx.Response) -> bool:
-    return str(answer.headers.get("content-type")).startswith("application/json")

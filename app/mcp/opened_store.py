@@ -10,7 +10,7 @@ import anyio.to_thread
 
 from app.mcp.calls import ToolCall
 from app.mcp.handles import Form, Place, mentions_in
-from app.mcp.lines import Excerpt, Line, Message, look_into, read_text
+from app.mcp.lines import Excerpt, Message, look_into, read_text
 from app.mcp.members import Span
 from app.mcp.store import (
     MOST_HANDED_BYTES,
@@ -101,11 +101,10 @@ class OpenedStore:
             self.project_id, body, idempotency_key=None
         )
         with await read_text(_pieces(ingested.result.sanitized)) as text:
-            changed = await look_into(text, self._is_changed)
+            changed = await look_into(
+                text, lambda it: is_changed(Excerpt(it, it.whole), self.options, self.limits)
+            )
         return ingested.result.tool_result_id if changed else None
-
-    def _is_changed(self, record: Line) -> bool:
-        return is_changed(Excerpt(record, record.whole), self.options, self.limits)
 
     async def rendering(self, tool_result_id: str, revision: McpRevision) -> Excerpt | None:
         """Return a result that has been kept, as a host is to get it; `None` if it is gone."""

@@ -82,7 +82,10 @@ class SentEvents:
         self._events.append(SentEvent(event_id, stream, self._last_number, text, answers))
         self._kept_bytes += len(text or b"")
         while len(self._events) > MOST_EVENTS or self._kept_bytes > MOST_BYTES:
-            self._drop_oldest()
+            oldest = self._events.popleft()
+            self._kept_bytes -= len(oldest.text or b"")
+            self._dropped[oldest.stream] = oldest.number
+            self._forget(oldest.stream)
         return event_id
 
     def after(self, event_id: str) -> tuple[str, list[SentEvent]]:
@@ -98,12 +101,6 @@ class SentEvents:
             raise NoSuchEventError
         missed = [each for each in self._events if each.stream == stream and each.number > number]
         return stream, missed
-
-    def _drop_oldest(self) -> None:
-        event = self._events.popleft()
-        self._kept_bytes -= len(event.text or b"")
-        self._dropped[event.stream] = event.number
-        self._forget(event.stream)
 
     def _forget(self, stream: str) -> None:
         if stream in self._ended and all(each.stream != stream for each in self._events):
