@@ -27,10 +27,6 @@ _REQUEST_KEYS = {"toolName", "toolCallId", "success", "sessionId", "result"}
 _SHOWN_TEXT_CHARS = 60
 
 
-class IngestError(CommandError):
-    """The file cannot be ingested; the message says why."""
-
-
 def ingest_file(
     settings: Settings,
     file: str,
@@ -54,7 +50,7 @@ def ingest_file(
         console: Where the table goes; progress goes to standard error.
 
     Raises:
-        IngestError: The file cannot be read, or is not JSON.
+        CommandError: The file cannot be read, or is not JSON.
         ServiceError: The service refuses it.
     """
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
@@ -68,7 +64,7 @@ def ingest_file(
             ingested = anyio.run(_ingest, settings, project_id, session_id, naming, names)
         except InvalidPayloadError as exc:
             faults = told_faults(exc.faults)
-            raise IngestError(f"the tool result is refused: {faults or exc.detail}") from exc
+            raise CommandError(f"the tool result is refused: {faults or exc.detail}") from exc
     _print(ingested, console)
 
 
@@ -82,7 +78,7 @@ def _read(file: str, progress: Progress) -> bytes:
                 chunks.append(chunk)
                 progress.advance(task, len(chunk))
     except OSError as exc:
-        raise IngestError(f"cannot read {file}: {exc.strerror}") from exc
+        raise CommandError(f"cannot read {file}: {exc.strerror}") from exc
     progress.remove_task(task)
     return b"".join(chunks)
 
@@ -92,7 +88,7 @@ def _value(content: bytes, settings: Settings) -> JsonValue:
     try:
         return parse_json(content, max_depth=limits.json_depth, max_nodes=limits.json_nodes)
     except InvalidJsonError as exc:
-        raise IngestError(f"the file is not a tool result: {exc.detail}") from exc
+        raise CommandError(f"the file is not a tool result: {exc.detail}") from exc
 
 
 def _names(content: bytes, value: JsonValue) -> list[str]:

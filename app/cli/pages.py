@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 DOWNLOADS = Path("~/.pagefault/downloads")
 
 
-class DownloadError(CommandError):
-    """The file cannot be written; the message says why."""
-
-
 def show_page(settings: Settings, project_id: str, page_id: str) -> None:
     """Print what is known of a page."""
 
@@ -44,7 +40,7 @@ def download_page(
     """Save a page as a file, and print its path.
 
     Raises:
-        DownloadError: The file cannot be written.
+        CommandError: The file cannot be written.
         ServiceError: There is no such page, or it is not to be had at this level.
     """
     wanted = Level.FULL if level is None else parse_level(level)
@@ -72,7 +68,7 @@ async def _save(
                 return await _write(file, folder, progress, task), file.size_bytes
             except OSError as exc:
                 reason = os.strerror(exc.errno) if exc.errno else str(exc)
-                raise DownloadError(f"cannot write to {folder}: {reason}") from exc
+                raise CommandError(f"cannot write to {folder}: {reason}") from exc
 
 
 async def _write(file: "PageFile", folder: Path, progress: Progress, task: TaskID) -> Path:

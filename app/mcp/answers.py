@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from app.mcp.calls import member, parsed
@@ -78,24 +77,20 @@ def with_tools(line: Message, result: Span, tools: Sequence[JsonValue]) -> list[
     return [Span(line.whole.start, at), comma + written, Span(at, line.whole.end)]
 
 
-@dataclass(frozen=True, slots=True)
-class Deferral:
-    """An answer to a call that is not its result yet; the task that has it later, if one does."""
+def deferral(line: Message, result: Span) -> str | None:
+    """Return the id of the task that has the result of a call later; `None` if this is the result.
 
-    task_id: str | None
-
-
-def deferral(line: Message, result: Span) -> Deferral | None:
-    """Return what is to come behind an answer to a call: input that is asked for, or a task."""
+    It is empty where something else is to come behind the answer: input that is asked for.
+    """
     members = named_members(line, result)
     kind = members.get("resultType")
     if kind is not None and parsed(line, kind) == "input_required":
-        return Deferral(None)
+        return ""
     held = members.get("task")
     if held is None or "content" in members:
         return None
     task_id = member(parsed(line, held), "taskId")
-    return Deferral(task_id) if isinstance(task_id, str) else None
+    return task_id if isinstance(task_id, str) else None
 
 
 def with_arguments(line: Message, arguments: JsonValue) -> list[Piece]:

@@ -88,7 +88,10 @@ class PassingRequests:
         name = member(params, "name")
         if not isinstance(name, str) or not name:
             return None
-        self._read_revision(params)
+        # A call without a connection of its own says its revision itself.
+        named = member(params, "_meta", REVISION)
+        if named is not None:
+            self.revision = nearest_revision(named)
         own_name = None if name in self.tool_names else self.own_tools.get(name)
         arguments = member(params, "arguments") or {}
         call = ToolCall(new_id(), name, arguments, request_id, own_name)
@@ -136,12 +139,6 @@ class PassingRequests:
             places = places_of(member(tool, "inputSchema"), takes_paths=self.takes_paths)
             if places:
                 self.places[name] = places
-
-    def _read_revision(self, params: JsonValue) -> None:
-        """Read the revision that a call without a connection of its own names."""
-        named = member(params, "_meta", REVISION)
-        if named is not None:
-            self.revision = nearest_revision(named)
 
 
 def parsed(line: Message, span: Span) -> JsonValue:

@@ -27,8 +27,9 @@ class McpEndpoint:
     """Takes the requests of clients of MCP. The SDK is loaded with the first of them."""
 
     def __init__(self) -> None:
-        self._container: Container | None = None
-        self._group: anyio.abc.TaskGroup | None = None
+        # Requests come while it is running, which sets these.
+        self._container: Container
+        self._group: anyio.abc.TaskGroup
         self._manager: StreamableHTTPSessionManager | None = None
         self._starting = anyio.Lock()
 
@@ -59,7 +60,6 @@ class McpEndpoint:
     async def _started(self) -> "StreamableHTTPSessionManager":
         async with self._starting:
             if self._manager is None:
-                assert self._group is not None  # noqa: S101 - requests come while it is running
                 self._manager = await self._group.start(self._run)
             return self._manager
 
@@ -79,6 +79,5 @@ class McpEndpoint:
 
         from app.mcp.memory import MemoryServer, caller_of_request  # noqa: PLC0415 - the same
 
-        assert self._container is not None  # noqa: S101 - requests come while it is running
         memory = MemoryServer(self._container, caller_of_request)
         return StreamableHTTPSessionManager(memory.server(), json_response=True, stateless=True)

@@ -169,7 +169,8 @@ class MemoryServer:
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         project_id = self.caller_of(context).project_id
-        address, query = _split(params.uri)
+        address, _, asked = params.uri.partition("?")
+        query = {name: values[0] for name, values in parse_qs(asked).items()}
         with _told():
             if address.startswith(PAGES):
                 contents = await self._page(project_id, params.uri, address[len(PAGES) :], query)
@@ -313,12 +314,6 @@ def _contents(
     if block["type"] == "text":
         return types.TextResourceContents(uri=uri, mime_type="text/plain", text=block["text"])
     return types.BlobResourceContents(uri=uri, mime_type=block["mimeType"], blob=block["data"])
-
-
-def _split(uri: str) -> tuple[str, dict[str, str]]:
-    """Return an address without its query, and the first value of each name of that."""
-    address, _, query = uri.partition("?")
-    return address, {name: values[0] for name, values in parse_qs(query).items()}
 
 
 async def _read(rendered: RenderedBody) -> Any:  # noqa: ANN401 - JSON of our own

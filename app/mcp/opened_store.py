@@ -18,6 +18,7 @@ from app.mcp.store import (
     asked_of_us,
     is_changed,
     message_of,
+    read_answer,
     rendered_message,
     result_body,
 )
@@ -127,4 +128,4 @@ async def _pieces(text: bytes) -> AsyncIterator[bytes]:
 
 async def _message(rendered: RenderedBody) -> Excerpt:
     async with aclosing(rendered.chunks()) as chunks:
-        return await rendered_message(chunks)
+        return await read_answer(chunks, rendered_message)

@@ -234,9 +234,9 @@ class Proxy:
         if noted is not None:
             await noted.wait()
         result = line.members.get("result")
-        if result is not None and (later := deferral(line, result)) is not None:
-            if later.task_id is not None:
-                self._requests.await_task(later.task_id, call)
+        if result is not None and (task_id := deferral(line, result)) is not None:
+            if task_id:
+                self._requests.await_task(task_id, call)
             return None
         store = await self.store.get()
         if store is None:

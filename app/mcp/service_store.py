@@ -17,7 +17,7 @@ import httpx
 
 from app.mcp.calls import ToolCall
 from app.mcp.handles import Form, Mention, Place, mentions_in
-from app.mcp.lines import Excerpt, Line, Message, look_into
+from app.mcp.lines import Excerpt, Line, Message
 from app.mcp.members import Span
 from app.mcp.store import (
     MOST_HANDED_BYTES,
@@ -66,7 +66,7 @@ class ServiceStore:
         asked = written_json(asked_of_us(call, revision))
         path = f"/api/sessions/{self.session_id}/tool-calls"
         async with self._answer("POST", path, content=asked) as answer:
-            return await rendered_message(answer.aiter_bytes())
+            return await read_answer(answer.aiter_bytes(), rendered_message)
 
     async def resolve(self, arguments: JsonValue, places: Sequence[Place]) -> JsonValue | None:
         """Return arguments with files in the places of handles; `None` if there are none."""
@@ -116,20 +116,16 @@ class ServiceStore:
         """Store what a call was answered with; return its id if it is more than a short text."""
         body = result_body(call, self.session_id, line, answer, success=success)
         async with self._answer("POST", "/api/tool-results", content=body) as told:
-            stored = await read_answer(told.aiter_bytes())
-        with stored:
-            try:
-                return await look_into(stored, self._id_if_changed)
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as exc:
-                raise NoAnswerError(NO_JSON) from exc
+            return await read_answer(told.aiter_bytes(), self._id_if_changed)
 
     def _id_if_changed(self, stored: Line) -> str | None:
         """Return the id of what was stored, if a host gets something else than the answer."""
-        tool_result_id = json.loads(stored.read(stored.members["id"]))
-        if not isinstance(tool_result_id, str):
-            raise TypeError
-        record = Excerpt(stored, stored.members["sanitized"])
-        return tool_result_id if is_changed(record, self.options, NO_LIMITS) else None
+        with stored:
+            tool_result_id = json.loads(stored.read(stored.members["id"]))
+            if not isinstance(tool_result_id, str):
+                raise TypeError
+            record = Excerpt(stored, stored.members["sanitized"])
+            return tool_result_id if is_changed(record, self.options, NO_LIMITS) else None
 
     async def rendering(self, tool_result_id: str, revision: McpRevision) -> Excerpt:
         """Return a result that has been kept, as a host is to get it."""
@@ -146,7 +142,7 @@ class ServiceStore:
         given = {name: value for name, value in asked.items() if value is not None}
         path = f"/api/tool-results/{tool_result_id}/render"
         async with self._answer("GET", path, params=given) as answer:
-            return await rendered_message(answer.aiter_bytes())
+            return await read_answer(answer.aiter_bytes(), rendered_message)
 
     async def _ask(
         self, method: str, path: str, *, content: Content | None = None

@@ -10,7 +10,7 @@ its "Custom Headers".
 import base64
 import binascii
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -133,10 +133,7 @@ def mirrored_parameters(schema: object) -> Mapping[Path, str]:
     Args:
         schema: The tool's input schema.
     """
-    return dict(_annotated(schema))
-
-
-def _annotated(schema: object) -> Iterator[tuple[Path, str]]:
+    found: dict[Path, str] = {}
     left: list[tuple[Path, object]] = [((), schema)]
     while left:
         path, held = left.pop()
@@ -144,11 +141,12 @@ def _annotated(schema: object) -> Iterator[tuple[Path, str]]:
             continue
         token = held.get(_ANNOTATION)
         if path and isinstance(token, str):
-            yield path, token
+            found[path] = token
         properties = held.get("properties")
         # Parameters that a header may repeat are reached by nothing but properties.
         for name, inner in properties.items() if isinstance(properties, dict) else ():
             left.append(((*path, name), inner))
+    return found
 
 
 def parameter_headers(mirrored: Mapping[Path, str], arguments: Mapping[str, Any]) -> dict[str, str]:

@@ -6,7 +6,7 @@ service that runs. Nothing here loads more than either needs.
 
 import json
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -15,7 +15,7 @@ from typing import NoReturn, Protocol
 
 from app.mcp.calls import ToolCall
 from app.mcp.handles import Place
-from app.mcp.lines import Excerpt, Line, Message, look_into, read_text
+from app.mcp.lines import Excerpt, Line, Looked, Message, look_into, read_text
 from app.mcp.members import Span
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import HostLimits, McpRevision, RenderOptions
@@ -119,17 +119,14 @@ class HandedFiles:
                 self.folder.rmdir()
 
 
-def message_of(call: ToolCall) -> dict[str, JsonValue]:
+def message_of(call: ToolCall) -> JsonValue:
     """Return a call as the message of an assistant."""
-    function: dict[str, JsonValue] = {
-        "name": call.name,
-        "arguments": json_text(call.arguments),
-    }
-    calls: list[JsonValue] = [{"id": call.call_id, "type": "function", "function": function}]
+    function = {"name": call.name, "arguments": json_text(call.arguments)}
+    calls = [{"id": call.call_id, "type": "function", "function": function}]
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
-def asked_of_us(call: ToolCall, revision: McpRevision) -> dict[str, JsonValue]:
+def asked_of_us(call: ToolCall, revision: McpRevision) -> JsonValue:
     """Return a call of one of our tools, as it is asked to be run."""
     return {
         "target": "mcp",
@@ -153,47 +150,44 @@ async def result_body(
         "sessionId": session_id,
         "success": success,
     }
-    yield json_text(head)[:-1].encode("utf-8", "backslashreplace") + b',"result":'
+    yield written_json(head)[:-1] + b',"result":'
     for piece in line.pieces(answer):
         yield piece
     yield b"}"
 
 
-async def read_answer(pieces: AsyncIterator[bytes]) -> Line:
-    """Return the JSON text that answers a request; whoever takes it closes it.
-
-    Raises:
-        NoAnswerError: It is not UTF-8.
-    """
-    try:
-        return await read_text(pieces)
-    except UnicodeDecodeError as exc:
-        raise NoAnswerError(NO_JSON) from exc
-
-
-async def rendered_message(rendering: AsyncIterator[bytes]) -> Excerpt:
-    """Return the message of a rendering; whoever takes it closes its line.
-
-    A short one is JSON. Of a long one no more is known than where its members are: whoever is asked
-    for it is trusted to write nothing else.
+async def read_answer(pieces: AsyncIterator[bytes], look: Callable[[Line], Looked]) -> Looked:
+    """Return what is found in the JSON text that answers a request; whoever takes it closes that.
 
     Args:
-        rendering: The rendering, in pieces.
+        pieces: The text.
+        look: Looks into it.
 
     Raises:
-        NoAnswerError: There is no message, or its content is no list.
+        NoAnswerError: It is not UTF-8, or does not have what is looked for.
     """
-    text = await read_answer(rendering)
     try:
-        return await look_into(text, _first_message)
+        text = await read_text(pieces)
+    except UnicodeDecodeError as exc:
+        raise NoAnswerError(NO_JSON) from exc
+    try:
+        return await look_into(text, look)
     except BaseException as exc:
         text.close()
-        if isinstance(exc, ValueError | KeyError | RecursionError):
+        if isinstance(exc, ValueError | KeyError | TypeError | AttributeError | RecursionError):
             raise NoAnswerError(NO_JSON) from exc
         raise
 
 
-def _first_message(text: Line) -> Excerpt:
+def rendered_message(text: Line) -> Excerpt:
+    """Return the message of a rendering, whose content is a list.
+
+    A short one is JSON. Of a long one no more is known than where its members are: whoever is asked
+    for it is trusted to write nothing else.
+
+    Raises:
+        ValueError, KeyError, RecursionError: There is none.
+    """
     if not text.is_long:
         strict_json(text.read())
     message, *_ = Excerpt(text, text.members["messages"]).items()

@@ -51,7 +51,6 @@ Scope = Literal["session", "project"]
 _LISTED = 20
 _OWNERS = 20
 _LONGEST_ID_CHARS = 100
-_NOTHING: Mapping[str, Resource] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ class ToolAnswer:
     """What a tool answers: blocks of content, and the resources among them, by id."""
 
     content: Sequence[JsonValue]
-    shown: Mapping[str, Resource] = field(default_factory=lambda: _NOTHING)
+    shown: Mapping[str, Resource] = field(default_factory=dict)
     is_error: bool = False
 
 

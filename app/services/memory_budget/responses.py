@@ -67,26 +67,23 @@ Held: TypeAlias = ResponseMemory | HeldMemory
 """Memory that is held for an answer."""
 
 
+@dataclass(slots=True, eq=False)
 class Reader:
-    """Somebody who is being sent an answer.
+    """Somebody who is being sent an answer."""
 
-    Args:
-        held: What is held for the answer.
-        cut: Ends the connection.
-    """
-
-    def __init__(self, held: Held, cut: Callable[[], object]) -> None:
-        self.held = held
-        self.is_cut = False
-        self._abort = cut
-        self._taken_bytes = 0
-        self._waited_seconds = 0.0
-        self._waits_since: float | None = None
+    held: Held
+    """What is held for the answer."""
+    abort: Callable[[], object]
+    """Ends the connection."""
+    is_cut: bool = False
+    _taken_bytes: int = 0
+    _waited_seconds: float = 0.0
+    _waits_since: float | None = None
 
     def cut(self) -> None:
         """End the connection; what is held is given back in a moment."""
         self.is_cut = True
-        self._abort()
+        self.abort()
 
     @contextmanager
     def taking(self, size_bytes: int) -> Iterator[None]:
