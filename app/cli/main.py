@@ -13,20 +13,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from app.cli import options
 from app.cli.mcp_commands import hosts
-from app.cli.options import (
-    DataDirOption,
-    DialectOption,
-    DoctorTokensOption,
-    EnvFileOption,
-    HealedOption,
-    JsonOption,
-    LevelOption,
-    OutputOption,
-    PageArgument,
-    ProjectOption,
-    TargetOption,
-)
 from app.server.process import accept_deep_json
 from app.telemetry.json_output import is_json_only
 from app.version import VERSION
@@ -113,8 +101,8 @@ def serve(
     port: Annotated[
         int | None, typer.Option(help="Port; 0 takes a free one.", show_default="8000")
     ] = None,
-    data_dir: DataDirOption = None,
-    env_file: EnvFileOption = None,
+    data_dir: options.DataDir = None,
+    env_file: options.EnvFile = None,
     workers: Annotated[int | None, typer.Option(help="Server processes.", show_default="1")] = None,
 ) -> None:
     """Serve the API. The embedded database is brought up to date first."""
@@ -125,7 +113,7 @@ def serve(
 
 
 @cli.command()
-def migrate(data_dir: DataDirOption = None, env_file: EnvFileOption = None) -> None:
+def migrate(data_dir: options.DataDir = None, env_file: options.EnvFile = None) -> None:
     """Bring the database to the schema this version needs."""
     from app.cli.stores import migrate_stores
 
@@ -136,8 +124,8 @@ def migrate(data_dir: DataDirOption = None, env_file: EnvFileOption = None) -> N
 def create_key(
     project: Annotated[str, typer.Option(help="The key's project; made if there is none.")],
     label: Annotated[str, typer.Option(help="A note on who uses the key.")] = "",
-    data_dir: DataDirOption = None,
-    env_file: EnvFileOption = None,
+    data_dir: options.DataDir = None,
+    env_file: options.EnvFile = None,
 ) -> None:
     """Make a key and print it, once; it is not kept and cannot be shown again."""
     from app.cli import keys as key_commands
@@ -146,7 +134,7 @@ def create_key(
 
 
 @keys.command("list")
-def list_keys(data_dir: DataDirOption = None, env_file: EnvFileOption = None) -> None:
+def list_keys(data_dir: options.DataDir = None, env_file: options.EnvFile = None) -> None:
     """List all keys, without their secrets."""
     from app.cli import keys as key_commands
 
@@ -156,8 +144,8 @@ def list_keys(data_dir: DataDirOption = None, env_file: EnvFileOption = None) ->
 @keys.command("revoke")
 def revoke_key(
     key_id: Annotated[str, typer.Argument(metavar="ID", help="As `keys list` shows it.")],
-    data_dir: DataDirOption = None,
-    env_file: EnvFileOption = None,
+    data_dir: options.DataDir = None,
+    env_file: options.EnvFile = None,
 ) -> None:
     """Revoke a key; the next request with it is refused."""
     from app.cli import keys as key_commands
@@ -176,9 +164,9 @@ def ingest(
         str | None,
         typer.Option(help="The call it answers.", show_default="named after the content"),
     ] = None,
-    project: ProjectOption = None,
-    data_dir: DataDirOption = None,
-    env_file: EnvFileOption = None,
+    project: options.Project = None,
+    data_dir: options.DataDir = None,
+    env_file: options.EnvFile = None,
 ) -> None:
     """Store a tool result straight from a file and show what became of it.
 
@@ -210,11 +198,11 @@ def doctor(
             "- for standard input.",
         ),
     ],
-    target: TargetOption = None,
-    dialect: DialectOption = None,
-    max_tokens: DoctorTokensOption = None,
-    output: HealedOption = None,
-    as_json: JsonOption = False,
+    target: options.Target = None,
+    dialect: options.Dialect = None,
+    max_tokens: options.DoctorTokens = None,
+    output: options.Healed = None,
+    as_json: options.Json = False,
 ) -> None:
     """Find what is wrong with a history of any dialect, and heal it.
 
@@ -235,15 +223,15 @@ def doctor(
 
 @page.command()
 def show(
-    page_id: PageArgument,
+    page_id: options.Page,
     download: Annotated[
         bool, typer.Option("--download", help="Save it as a file instead of showing it.")
     ] = False,
-    level: LevelOption = None,
-    output: OutputOption = None,
-    project: ProjectOption = None,
-    data_dir: DataDirOption = None,
-    env_file: EnvFileOption = None,
+    level: options.Level = None,
+    output: options.Output = None,
+    project: options.Project = None,
+    data_dir: options.DataDir = None,
+    env_file: options.EnvFile = None,
 ) -> None:
     """Show what is known of a page, field by field; never its media."""
     from app.cli.pages import download_page, show_page
@@ -258,12 +246,12 @@ def show(
 
 @page.command("download")
 def download(
-    page_id: PageArgument,
-    level: LevelOption = None,
-    output: OutputOption = None,
-    project: ProjectOption = None,
-    data_dir: DataDirOption = None,
-    env_file: EnvFileOption = None,
+    page_id: options.Page,
+    level: options.Level = None,
+    output: options.Output = None,
+    project: options.Project = None,
+    data_dir: options.DataDir = None,
+    env_file: options.EnvFile = None,
 ) -> None:
     """Save a page as a file: its medium, or its text.
 
@@ -285,8 +273,8 @@ def sweep(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be removed.")
     ] = False,
-    data_dir: DataDirOption = None,
-    env_file: EnvFileOption = None,
+    data_dir: options.DataDir = None,
+    env_file: options.EnvFile = None,
 ) -> None:
     """Remove files that nothing refers to, and uploads and keys whose time is over."""
     from app.cli.stores import sweep_stores
@@ -299,8 +287,8 @@ def check(
     repair: Annotated[
         bool, typer.Option("--repair", help="Move damaged files to where nobody is served them.")
     ] = False,
-    data_dir: DataDirOption = None,
-    env_file: EnvFileOption = None,
+    data_dir: options.DataDir = None,
+    env_file: options.EnvFile = None,
 ) -> None:
     """Read every stored file through and check it.
 
@@ -328,9 +316,9 @@ def tail(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print each event as a line of JSON.")
     ] = False,
-    project: ProjectOption = None,
-    data_dir: DataDirOption = None,
-    env_file: EnvFileOption = None,
+    project: options.Project = None,
+    data_dir: options.DataDir = None,
+    env_file: options.EnvFile = None,
 ) -> None:
     """Show events as they are written, straight from the stores, until interrupted."""
     from app.cli.tail import tail_events

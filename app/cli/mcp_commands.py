@@ -8,30 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli.options import (
-    EnvFileOption,
-    FilesOption,
-    HeaderOption,
-    HostConfigOption,
-    HostDataDirOption,
-    HostDryRunOption,
-    KeepingUrlOption,
-    ListenOption,
-    MaxBytesOption,
-    MaxImagePixelsOption,
-    MaxImagesOption,
-    MaxTextOption,
-    MaxTokensOption,
-    OwnToolsOption,
-    PrefixOption,
-    ProjectOption,
-    ServiceUrlOption,
-    TransportOption,
-    UndoOption,
-    UpstreamOption,
-    address_of,
-    named_header,
-)
+from app.cli import options
 
 if TYPE_CHECKING:
     from app.cli.proxy import Host, Server
@@ -47,25 +24,25 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
         list[str] | None,
         typer.Argument(metavar="[COMMAND…]", help="The MCP server, behind `--`."),
     ] = None,
-    upstream: UpstreamOption = None,
-    header: HeaderOption = None,
-    transport: TransportOption = "auto",
-    listen: ListenOption = None,
-    config: HostConfigOption = None,
-    undo: UndoOption = False,
-    dry_run: HostDryRunOption = False,
-    max_bytes: MaxBytesOption = None,
-    max_images: MaxImagesOption = None,
-    max_tokens: MaxTokensOption = None,
-    max_text: MaxTextOption = None,
-    max_image_pixels: MaxImagePixelsOption = None,
-    tools: OwnToolsOption = True,
-    prefix: PrefixOption = "",
-    files: FilesOption = None,
-    url: KeepingUrlOption = None,
-    project: ProjectOption = None,
-    data_dir: HostDataDirOption = None,
-    env_file: EnvFileOption = None,
+    upstream: options.Upstream = None,
+    header: options.Header = None,
+    transport: options.Transport = "auto",
+    listen: options.Listen = None,
+    config: options.HostConfig = None,
+    undo: options.Undo = False,
+    dry_run: options.HostDryRun = False,
+    max_bytes: options.MaxBytes = None,
+    max_images: options.MaxImages = None,
+    max_tokens: options.MaxTokens = None,
+    max_text: options.MaxText = None,
+    max_image_pixels: options.MaxImagePixels = None,
+    tools: options.OwnTools = True,
+    prefix: options.Prefix = "",
+    files: options.Files = None,
+    url: options.KeepingUrl = None,
+    project: options.Project = None,
+    data_dir: options.HostDataDir = None,
+    env_file: options.EnvFile = None,
 ) -> None:
     """Run an MCP server and store what its tools return, with small results for the host.
 
@@ -73,9 +50,9 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     """
     from app.models.rendering import HostLimits, RenderOptions
 
-    options = RenderOptions(max_bytes=max_bytes, max_images=max_images, max_tokens=max_tokens)
+    wish = RenderOptions(max_bytes=max_bytes, max_images=max_images, max_tokens=max_tokens)
     # What is for a user only the host shows to one; it is told so by the annotations.
-    options = replace(options, audience="everyone", handles=True)
+    wish = replace(wish, audience="everyone", handles=True)
     limits = HostLimits(most_side=max_image_pixels, most_text_chars=max_text)
     memory = _Memory(session, url, project, data_dir, env_file)
     memory.check({**_limits_given(RenderOptions(), limits), "--listen": listen})
@@ -84,7 +61,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
             **memory.options(),
             "--files": files and files.resolve(),
             "--prefix": prefix or None,
-            **_limits_given(options, limits),
+            **_limits_given(wish, limits),
         }
         words = [] if tools else ["--no-tools"]
         raise typer.Exit(_rewrite_config(config, given, words, undo=undo, dry_run=dry_run))
@@ -94,11 +71,11 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     from app.mcp.connections import Upstream
     from app.mcp.store import HandedFiles
 
-    headers = [named_header(each) for each in header or ()]
+    headers = [options.named_header(each) for each in header or ()]
     server = command or Upstream(str(upstream), headers, transport)
     files_of_tools = None if files is None else HandedFiles(files)
-    host = Host(options, limits, prefix if tools else None, files_of_tools)
-    memory.run_proxy(server, host, None if listen is None else address_of(listen))
+    host = Host(wish, limits, prefix if tools else None, files_of_tools)
+    memory.run_proxy(server, host, None if listen is None else options.address_of(listen))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +145,12 @@ class _Memory:
         run_proxy(opened, server, host, partial(serve_hosts, settings, address))
 
 
-def _limits_given(options: "RenderOptions", limits: "HostLimits") -> dict[str, object]:
+def _limits_given(wish: "RenderOptions", limits: "HostLimits") -> dict[str, object]:
     """Return the options that say how much a host is given, by their names."""
     return {
-        "--max-bytes": options.max_bytes,
-        "--max-images": options.max_images,
-        "--max-tokens": options.max_tokens,
+        "--max-bytes": wish.max_bytes,
+        "--max-images": wish.max_images,
+        "--max-tokens": wish.max_tokens,
         "--max-text": limits.most_text_chars,
         "--max-image-pixels": limits.most_side,
     }
@@ -184,10 +161,10 @@ def _rewrite_config(
 ) -> int:
     from app.cli.host_configs import rewrite, wrapping_of
 
-    options = [
+    said = [
         word for name, value in given.items() if value is not None for word in (name, str(value))
     ]
-    return rewrite(config, wrapping_of([*options, *words]), undo=undo, dry_run=dry_run)
+    return rewrite(config, wrapping_of([*said, *words]), undo=undo, dry_run=dry_run)
 
 
 @hosts.command("mcp")
@@ -196,11 +173,11 @@ def serve_mcp(
         str | None,
         typer.Option(help="The session that keeps the calls.", show_default="each call names one"),
     ] = None,
-    url: ServiceUrlOption = None,
-    header: HeaderOption = None,
-    project: ProjectOption = None,
-    data_dir: HostDataDirOption = None,
-    env_file: EnvFileOption = None,
+    url: options.ServiceUrl = None,
+    header: options.Header = None,
+    project: options.Project = None,
+    data_dir: options.HostDataDir = None,
+    env_file: options.EnvFile = None,
 ) -> None:
     """Offer the memory to a host of MCP: pages, stored media, and the tools for them.
 
@@ -214,7 +191,7 @@ def serve_mcp(
                 "is where the stores are: leave --project, --data-dir and --env-file out",
                 param_hint="--url",
             )
-        headers = [named_header(each) for each in header or ()]
+        headers = [options.named_header(each) for each in header or ()]
         return run_bridge(url, session, headers)
     if header:
         raise typer.BadParameter("is for a service at --url", param_hint="--header")

@@ -34,27 +34,27 @@ def _number_within(least: int, most: int, told: str, usual: str) -> Any:  # noqa
     )
 
 
-DataDirOption = Annotated[Path | None, _data_dir("PAGEFAULT_DATA_DIR or ./data")]
-HostDataDirOption = Annotated[Path | None, _data_dir("PAGEFAULT_DATA_DIR or ~/.pagefault/data")]
-UpstreamOption = Annotated[
+DataDir = Annotated[Path | None, _data_dir("PAGEFAULT_DATA_DIR or ./data")]
+HostDataDir = Annotated[Path | None, _data_dir("PAGEFAULT_DATA_DIR or ~/.pagefault/data")]
+Upstream = Annotated[
     str | None,
     typer.Option(metavar="URL", help="Where the MCP server is, instead of a COMMAND."),
 ]
 
 
-HeaderOption = Annotated[
+Header = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME: VALUE", help="Of every request to the server; neither stored nor logged."
     ),
 ]
-TransportOption = Annotated[
+Transport = Annotated[
     Literal["auto", "http", "sse"],
     typer.Option(
         help="How the server at that URL is spoken to: Streamable HTTP, or HTTP+SSE of 2024.",
     ),
 ]
-ListenOption = Annotated[
+Listen = Annotated[
     str | None,
     typer.Option(
         metavar="HOST:PORT",
@@ -62,11 +62,9 @@ ListenOption = Annotated[
         show_default="one host, over pipes",
     ),
 ]
-ServiceUrlOption = Annotated[str | None, _service("whose memory it is", "the memory in --data-dir")]
-KeepingUrlOption = Annotated[
-    str | None, _service("that stores results", "the stores in --data-dir")
-]
-HostConfigOption = Annotated[
+ServiceUrl = Annotated[str | None, _service("whose memory it is", "the memory in --data-dir")]
+KeepingUrl = Annotated[str | None, _service("that stores results", "the stores in --data-dir")]
+HostConfig = Annotated[
     Path | None,
     typer.Option(
         dir_okay=False,
@@ -74,17 +72,17 @@ HostConfigOption = Annotated[
         show_default="runs a proxy",
     ),
 ]
-UndoOption = Annotated[bool, typer.Option("--undo", help="With --config: give the file back.")]
-HostDryRunOption = Annotated[
+Undo = Annotated[bool, typer.Option("--undo", help="With --config: give the file back.")]
+HostDryRun = Annotated[
     bool, typer.Option("--dry-run", help="With --config: only show what would be changed.")
 ]
-OwnToolsOption = Annotated[
+OwnTools = Annotated[
     bool, typer.Option("--tools/--no-tools", help="Add the memory's tools to the server's.")
 ]
-PrefixOption = Annotated[
+Prefix = Annotated[
     str, typer.Option(help="What stands before their names.", show_default="nothing")
 ]
-FilesOption = Annotated[
+Files = Annotated[
     Path | None,
     typer.Option(
         file_okay=False,
@@ -92,7 +90,7 @@ FilesOption = Annotated[
         show_default="tools get no files by their paths",
     ),
 ]
-MaxBytesOption = Annotated[
+MaxBytes = Annotated[
     int | None,
     typer.Option(
         metavar="N",
@@ -101,11 +99,11 @@ MaxBytesOption = Annotated[
         show_default="as many as the service sends inline",
     ),
 ]
-MaxImagesOption = Annotated[
+MaxImages = Annotated[
     int | None,
     typer.Option(metavar="N", min=0, help="The most images in one result.", show_default="all"),
 ]
-MaxTokensOption = Annotated[
+MaxTokens = Annotated[
     int | None,
     typer.Option(
         metavar="N",
@@ -114,15 +112,15 @@ MaxTokensOption = Annotated[
         show_default="as many as it has",
     ),
 ]
-MaxTextOption = Annotated[
+MaxText = Annotated[
     int | None,
     _number_within(500, 1_000_000, "The longest text of a result that is shown whole", "8000"),
 ]
-MaxImagePixelsOption = Annotated[
+MaxImagePixels = Annotated[
     int | None,
     _number_within(16, 65_535, "The most pixels of the longer side of an image", "any"),
 ]
-TargetOption = Annotated[
+Target = Annotated[
     str | None,
     typer.Option(
         "--target",
@@ -131,7 +129,7 @@ TargetOption = Annotated[
         show_default="that of the history's dialect",
     ),
 ]
-DialectOption = Annotated[
+Dialect = Annotated[
     str | None,
     typer.Option(
         "--dialect",
@@ -140,7 +138,7 @@ DialectOption = Annotated[
         show_default="what most of it is",
     ),
 ]
-DoctorTokensOption = Annotated[
+DoctorTokens = Annotated[
     int | None,
     typer.Option(
         min=1,
@@ -148,16 +146,16 @@ DoctorTokensOption = Annotated[
         show_default="as many as it has",
     ),
 ]
-HealedOption = Annotated[
+Healed = Annotated[
     Path | None,
     typer.Option(
         "--output", "-o", allow_dash=True, help="Where the healed request goes; - for the terminal."
     ),
 ]
-JsonOption = Annotated[
+Json = Annotated[
     bool, typer.Option("--json", help="Print what is found as JSON, as the HTTP service answers.")
 ]
-EnvFileOption = Annotated[
+EnvFile = Annotated[
     Path | None,
     typer.Option(
         "--env-file",
@@ -166,16 +164,16 @@ EnvFileOption = Annotated[
         show_default=".env in --data-dir",
     ),
 ]
-ProjectOption = Annotated[
+Project = Annotated[
     str | None,
     typer.Option(help="Whose it is.", show_default="PAGEFAULT_DEFAULT_PROJECT"),
 ]
-PageArgument = Annotated[str, typer.Argument(metavar="ID", help="The page's id.")]
-LevelOption = Annotated[
+Page = Annotated[str, typer.Argument(metavar="ID", help="The page's id.")]
+Level = Annotated[
     str | None,
     typer.Option(help="0 (FULL), 1 (REDUCED), 2 (ABSTRACT), 3 (REFERENCE), by number or by name."),
 ]
-OutputOption = Annotated[
+Output = Annotated[
     str | None,
     typer.Option(metavar="DIR", help="Where the file goes.", show_default="~/.pagefault/downloads"),
 ]
