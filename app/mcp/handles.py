@@ -58,7 +58,7 @@ def _places(schema: JsonValue, path: tuple[str, ...], takes_paths: bool) -> Iter
     if not isinstance(schema, dict) or len(path) > _DEEPEST:
         return
     form = _form(schema, path[-1] if path else "", takes_paths)
-    if form is not None:
+    if path and form is not None:
         yield Place(path, form)
     properties = schema.get("properties")
     for name, member in properties.items() if isinstance(properties, dict) else ():
@@ -89,20 +89,18 @@ def _form(schema: Mapping[str, JsonValue], name: str, takes_paths: bool) -> Form
 def mentions_in(arguments: JsonValue, places: Sequence[Place]) -> Iterator[Mention]:
     """Yield the handles that stand where files may stand."""
     for place in places:
-        yield from _mentions(arguments, place.path, place.form)
+        *inner, last = place.path
+        holders: list[JsonValue] = [arguments]
+        for name in inner:
+            holders = [member for holder in holders for _, member in _members(holder, name)]
+        for holder in holders:
+            for key, member in _members(holder, last):
+                if isinstance(member, str) and (found := _HANDLE.fullmatch(member)):
+                    yield Mention(holder, key, found.group(1), place.form)
 
 
-def _mentions(value: JsonValue, path: tuple[str, ...], form: Form) -> Iterator[Mention]:
-    if not path:
-        return
-    head, *rest = path
-    members: Iterable[tuple[str | int, JsonValue]] = ()
-    if isinstance(value, dict) and head in value:
-        members = [(head, value[head])]
-    elif isinstance(value, list) and head == "*":
-        members = enumerate(value)
-    for key, member in members:
-        if rest:
-            yield from _mentions(member, tuple(rest), form)
-        elif isinstance(member, str) and (found := _HANDLE.fullmatch(member)):
-            yield Mention(value, key, found.group(1), form)
+def _members(value: JsonValue, name: str) -> Iterable[tuple[str | int, JsonValue]]:
+    """Return the member of an object, or all items of a list for `*`, with their keys."""
+    if isinstance(value, list) and name == "*":
+        return enumerate(value)
+    return [(name, value[name])] if isinstance(value, dict) and name in value else ()

@@ -82,10 +82,11 @@ class HostEndpoint:
 
     async def end(self) -> None:
         """End all sessions, and wait until their servers have ended."""
-        for session in self._all():
+        sessions = [*self._sessions.values(), *([self._shared] if self._shared else [])]
+        for session in sessions:
             session.leave()
-        for session in self._all():
-            await session.wait_until_gone()
+        for session in sessions:
+            await session.gone.wait()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -173,7 +174,7 @@ class HostEndpoint:
 
     def _session(self, request: Request) -> HostSession:
         session = self._sessions.get(request.headers[SESSION])
-        if session is None or session.has_ended:
+        if session is None or session.gone.is_set():
             self._sessions.pop(request.headers[SESSION], None)
             raise RefusedError(404, "there is no such session, or it has ended: begin a new one")
         return session
@@ -187,14 +188,14 @@ class HostEndpoint:
         elif not message:
             raise RefusedError(400, "this revision of MCP has no batches")
         async with self._opening:
-            if self._shared is None or self._shared.has_ended or self._shared.is_leaving:
+            if self._shared is None or self._shared.gone.is_set() or self._shared.left.is_set():
                 self._shared = await self._started(message, is_shared=True)
             return self._shared
 
     async def _new_session(self, message: dict[str, Any]) -> HostSession:
         async with self._opening:
             self._sessions = {
-                key: each for key, each in self._sessions.items() if not each.has_ended
+                key: each for key, each in self._sessions.items() if not each.gone.is_set()
             }
             if len(self._sessions) >= _MOST_SESSIONS and not self._has_ended_one(_IDLE_SECONDS):
                 raise RefusedError(
@@ -227,9 +228,6 @@ class HostEndpoint:
             await anyio.sleep(_IDLE_SECONDS)
             while self._has_ended_one(_LONGEST_IDLE_SECONDS):
                 pass
-
-    def _all(self) -> list[HostSession]:
-        return [*self._sessions.values(), *([self._shared] if self._shared else [])]
 
 
 def _listening(

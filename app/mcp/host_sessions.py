@@ -49,6 +49,8 @@ class HostSession:
 
     Attributes:
         has_succeeded: Whether the server has answered anything but an error.
+        left: The host has left.
+        gone: The server has ended.
         used_at: When the host last said something, on the clock of the event loop.
         stream: What the server says on its own, if the host listens.
         sent: What was sent lately; `None` for hosts that have no sessions, and cannot come back.
@@ -69,7 +71,7 @@ class HostSession:
         self.stream: Exchange | None = None
         self._heard_last = ""
         self._unheard = Exchange()
-        self._left, self._gone = anyio.Event(), anyio.Event()
+        self.left, self.gone = anyio.Event(), anyio.Event()
         self.has_succeeded = False
         self.used_at = 0.0
         self.sent = None if is_shared else SentEvents()
@@ -79,16 +81,6 @@ class HostSession:
         """Whether the host waits for nothing, and listens to nothing."""
         is_open = any(each.is_attached for each in self._exchanges)
         return not is_open and self.stream is None
-
-    @property
-    def is_leaving(self) -> bool:
-        """Whether the host has left."""
-        return self._left.is_set()
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether the server is gone."""
-        return self._gone.is_set()
 
     async def run(self, connect: Connect, *, task_status: anyio.abc.TaskStatus[str | None]) -> None:
         """Connect to a server, and serve until it ends; say first why that cannot be done."""
@@ -124,21 +116,17 @@ class HostSession:
 
     async def _end_in_time(self, scope: anyio.CancelScope) -> None:
         """End a session that goes on: a server that reads nothing does not see its host leave."""
-        await self._left.wait()
+        await self.left.wait()
         await anyio.sleep(_LONGEST_LEAVE_SECONDS)
         scope.cancel()
 
     def leave(self) -> None:
         """Say that the host has left."""
-        self._left.set()
+        self.left.set()
         self._to_proxy.close()
 
-    async def wait_until_gone(self) -> None:
-        """Wait until the server has ended."""
-        await self._gone.wait()
-
     def _end(self, said: str) -> None:
-        self._gone.set()
+        self.gone.set()
         for exchange in [*self._exchanges]:
             for request_id in list(exchange.waiting):
                 line = Line()
@@ -185,7 +173,7 @@ class HostSession:
     async def release(self, exchange: Exchange) -> None:
         """Forget an exchange. What a host without a session no longer waits for is cancelled."""
         self._forget(exchange)
-        if self._is_shared and not self.has_ended:
+        if self._is_shared and not self.gone.is_set():
             for request_id in exchange.waiting:
                 params = {"requestId": request_id, "reason": "the host has left"}
                 cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}

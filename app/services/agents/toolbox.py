@@ -35,7 +35,6 @@ _MOST_HITS = 20
 _DEEPEST, _MOST_VALUES = 64, 10_000
 _SHOWN_FAULTS = 3
 
-_LevelSchema = WithJsonSchema({"type": "integer"})
 _REF = "A handle such as @blob:9a0e…, as you see it in brackets"
 
 
@@ -50,7 +49,7 @@ def _named_level(value: object) -> object:
     return value.strip() if isinstance(value, str) else value
 
 
-_Level = Annotated[LevelInput, BeforeValidator(_named_level), _LevelSchema]
+_Level = Annotated[LevelInput, BeforeValidator(_named_level), WithJsonSchema({"type": "integer"})]
 
 
 class ToolArguments(BaseModel):
