@@ -85,24 +85,28 @@ class MemoryBudget:
         finally:
             held.release()
 
-    async def hold(self, size_bytes: int) -> HeldMemory:
+    async def hold(self, size_bytes: int, *, later_seconds: float | None = None) -> HeldMemory:
         """Take so many bytes, after a moment's wait if they do not fit at once.
 
         The caller holds nothing yet, and releases what it gets. More than the whole budget is
         counted as the whole budget: such a request has it alone.
 
-        Raises:
-            MemoryExhaustedError: They did not fit for `WAIT_SECONDS`. Nothing is held.
-        """
-        return await self._take(self._waiting, size_bytes, WAIT_SECONDS)
-
-    async def hold_later(self, size_bytes: int, *, wait_seconds: float) -> HeldMemory:
-        """Do as `hold` for what takes much and can wait: in a queue behind all that wait there.
+        Args:
+            size_bytes: How many.
+            later_seconds: How long what takes much can wait: in a queue behind all that wait for
+                a moment.
 
         Raises:
-            OverloadedError: They did not fit for `wait_seconds`. Nothing is held.
+            MemoryExhaustedError: They did not fit in time, for `WAIT_SECONDS` if nothing else is
+                said. Nothing is held.
         """
-        return await self._take(self._later, size_bytes, wait_seconds)
+        queue = self._waiting if later_seconds is None else self._later
+        size_bytes = min(size_bytes, self.limit_bytes)
+        if queue or self._waiting or not self._fits(size_bytes):
+            await self._wait(queue, size_bytes, later_seconds or WAIT_SECONDS)
+        else:
+            self._count(size_bytes)
+        return HeldMemory(self, size_bytes)
 
     def take_more(self, size_bytes: int) -> None:
         """Take bytes for a request that holds some; see `HeldMemory.grow`."""
@@ -133,14 +137,6 @@ class MemoryBudget:
 
     def _fits(self, size_bytes: int) -> bool:
         return self.held_bytes + size_bytes <= self.limit_bytes
-
-    async def _take(self, queue: _Queue, size_bytes: int, wait_seconds: float) -> HeldMemory:
-        size_bytes = min(size_bytes, self.limit_bytes)
-        if queue or self._waiting or not self._fits(size_bytes):
-            await self._wait(queue, size_bytes, wait_seconds)
-        else:
-            self._count(size_bytes)
-        return HeldMemory(self, size_bytes)
 
     async def _wait(self, queue: _Queue, size_bytes: int, wait_seconds: float) -> None:
         served = asyncio.get_running_loop().create_future()

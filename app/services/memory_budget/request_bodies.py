@@ -252,7 +252,7 @@ class BodyMemory:
             self._held.release()
             self._held = None
             memory = self._budget.memory
-            self._held = await memory.hold_later(work_bytes, wait_seconds=WORK_WAIT_SECONDS)
+            self._held = await memory.hold(work_bytes, later_seconds=WORK_WAIT_SECONDS)
         if self._arriving is not None:
             self._arriving.release()
             self._arriving = None
