@@ -100,7 +100,7 @@ def with_arguments(line: Message, arguments: JsonValue) -> list[Piece]:
     return [Span(line.whole.start, held.start), written, Span(held.end, line.whole.end)]
 
 
-def with_items(line: Line, items: Sequence[list[Piece] | None]) -> list[Piece]:
+def _with_items(line: Line, items: Sequence[list[Piece] | None]) -> list[Piece]:
     """Return a batch that has other items, those that are `None` as they came.
 
     An item that is an empty list is left out.
@@ -131,9 +131,18 @@ def result_of(request_id: object, result: Iterable[bytes]) -> Iterator[bytes]:
     yield b"}\n"
 
 
-def written_pieces(line: Line, pieces: Iterable[Piece]) -> Iterator[bytes]:
-    """Yield a line that is made of bytes and pieces of one."""
-    for piece in pieces:
+def rewritten(line: Line, changed: Sequence[list[Piece] | None]) -> Iterator[bytes]:
+    """Yield a line with what has been changed of the messages on it; nothing if none is left.
+
+    Args:
+        line: The line.
+        changed: What each message is to be; `None` for one that stays as it came.
+    """
+    if not any(each is None or each for each in changed):
+        return
+    is_other_batch = line.batch and any(each is not None for each in changed)
+    pieces = _with_items(line, changed) if is_other_batch else changed[0]
+    for piece in [line.whole] if pieces is None else pieces:
         if isinstance(piece, bytes):
             yield piece
         else:

@@ -39,10 +39,6 @@ class Mention:
     resource_id: str
     form: Form
 
-    def replace(self, text: str) -> None:
-        """Put a text in the place of the handle."""
-        self.holder[self.key] = text
-
 
 def places_of(schema: JsonValue, *, takes_paths: bool) -> Sequence[Place]:
     """Return where a tool takes files, by its input schema.

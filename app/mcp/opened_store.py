@@ -72,7 +72,7 @@ class OpenedStore:
         for mention in mentions:
             resource = found.get(mention.resource_id)
             if resource is not None and resource.size_bytes <= MOST_HANDED_BYTES:
-                mention.replace(await self._handed(resource, mention.form))
+                mention.holder[mention.key] = await self._handed(resource, mention.form)
         return copy if found else None
 
     async def _handed(self, resource: Resource, form: Form) -> str:

@@ -27,11 +27,10 @@ from app.mcp.answers import (
     Piece,
     deferral,
     result_of,
+    rewritten,
     with_arguments,
     with_content,
-    with_items,
     with_tools,
-    written_pieces,
 )
 from app.mcp.calls import Answered, PassingRequests, ToolCall
 from app.mcp.connections import Connection, Write
@@ -122,7 +121,7 @@ class Proxy:
                 async for line in read_lines(pieces):
                     with line:
                         changed = [await self._asked(each, group) for each in line.messages]
-                        for piece in _written(line, changed):
+                        for piece in rewritten(line, changed):
                             await self.write_to_server(piece)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             # The server has ended; its status says why.
@@ -162,7 +161,7 @@ class Proxy:
                     changed.append(await self._shown(asked, message, held))
                 else:
                     changed.append(None if asked is None else await self._listed(message))
-            await self._pass_on(_written(line, changed))
+            await self._pass_on(rewritten(line, changed))
 
     async def _listed(self, line: Message) -> list[Piece] | None:
         """Return a list of the server's tools with ours at its end; `None` without a store."""
@@ -174,12 +173,12 @@ class Proxy:
         }
         if store is None or not ours:
             return None
-        written = [
+        tools = [
             {**each, "name": name}
             for name, each in zip(ours, write_tools("mcp", list(ours.values())), strict=True)
             if isinstance(each, dict)
         ]
-        return with_tools(line, line.members["result"], written)
+        return with_tools(line, line.members["result"], tools)
 
     async def _given(self, call: ToolCall, line: Message) -> list[Piece] | None:
         """Return a call with files in the places of handles; `None` if it has none of them."""
@@ -270,17 +269,6 @@ class Proxy:
 
 ProxyOf: TypeAlias = Callable[[Write, Write], Proxy]
 """Makes a proxy between what writes to a host and what writes to a server."""
-
-
-def _written(line: Line, changed: Sequence[list[Piece] | None]) -> Iterator[bytes]:
-    """Yield a line with what has been changed of the messages on it; nothing if none is left."""
-    if all(each is None for each in changed):
-        return line.pieces()
-    if not any(each is None or each for each in changed):
-        return iter(())
-    if line.batch:
-        return written_pieces(line, with_items(line, changed))
-    return written_pieces(line, changed[0] or ())
 
 
 def _reason(error: Exception) -> str:

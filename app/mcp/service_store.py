@@ -78,7 +78,7 @@ class ServiceStore:
             if key not in given:
                 given[key] = await self._handed(each)
             if (text := given[key]) is not None:
-                each.replace(text)
+                each.holder[each.key] = text
         return copy if any(text is not None for text in given.values()) else None
 
     async def _handed(self, mention: Mention) -> str | None:
