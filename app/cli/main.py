@@ -198,11 +198,43 @@ def doctor(
             "- for standard input.",
         ),
     ],
-    target: options.Target = None,
-    dialect: options.Dialect = None,
-    max_tokens: options.DoctorTokens = None,
-    output: options.Healed = None,
-    as_json: options.Json = False,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The provider that gets the history: anthropic, openai-chat, gemini, bedrock …",
+            show_default="that of the history's dialect",
+        ),
+    ] = None,
+    dialect: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What the history is meant to be written in.",
+            show_default="what most of it is",
+        ),
+    ] = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="The most tokens; what is old gives way to smaller levels of itself.",
+            show_default="as many as it has",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            allow_dash=True,
+            help="Where the healed request goes; - for the terminal.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Print what is found as JSON, as the HTTP service answers."),
+    ] = False,
 ) -> None:
     """Find what is wrong with a history of any dialect, and heal it.
 
@@ -212,12 +244,7 @@ def doctor(
     from app.cli.doctor import examine_file
 
     examine_file(
-        file,
-        target=target,
-        dialect=dialect,
-        max_tokens=max_tokens,
-        output=output,
-        as_json=as_json,
+        file, target=target, dialect=dialect, max_tokens=max_tokens, output=output, as_json=as_json
     )
 
 

@@ -120,45 +120,9 @@ MaxImagePixels = Annotated[
     int | None,
     _number_within(16, 65_535, "The most pixels of the longer side of an image", "any"),
 ]
-Target = Annotated[
-    str | None,
-    typer.Option(
-        "--target",
-        metavar="NAME",
-        help="The provider that gets the history: anthropic, openai-chat, gemini, bedrock …",
-        show_default="that of the history's dialect",
-    ),
-]
-Dialect = Annotated[
-    str | None,
-    typer.Option(
-        "--dialect",
-        metavar="NAME",
-        help="What the history is meant to be written in.",
-        show_default="what most of it is",
-    ),
-]
-DoctorTokens = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="The most tokens; what is old gives way to smaller levels of itself.",
-        show_default="as many as it has",
-    ),
-]
-Healed = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", allow_dash=True, help="Where the healed request goes; - for the terminal."
-    ),
-]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print what is found as JSON, as the HTTP service answers.")
-]
 EnvFile = Annotated[
     Path | None,
     typer.Option(
-        "--env-file",
         metavar="PATH",
         help="A file of settings, for those the environment has not.",
         show_default=".env in --data-dir",
