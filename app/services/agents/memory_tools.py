@@ -128,7 +128,8 @@ class MemoryTools:
             return await self.faults.prepare(place.project_id, page_id, place.session_id, request)
         except (NotFoundError, InvalidPayloadError) as exc:
             if "error" in exc.members:
-                raise WrongArgumentsError(f"{exc.members['error']} {_FIND_PAGES}") from exc
+                said = f"{exc.members['error']} search_pages finds pages by words."
+                raise WrongArgumentsError(said) from exc
             raise
 
     async def _page_id(self, place: ToolPlace, said: str) -> str:
@@ -207,7 +208,7 @@ class MemoryTools:
         resource = await self._resource(place, asked.ref)
         if is_textual(resource.mime_type):
             return told(f"{medium_line(resource)}\nIt is a text: use read_text.")
-        words = [line] if (line := await self._words_line(place, resource)) else []
+        words = await self._words(place, resource)
         if asked.level >= Level.ABSTRACT:
             return told("\n".join([medium_line(resource), *words]))
         link: dict[str, JsonValue] = {
@@ -218,16 +219,16 @@ class MemoryTools:
         blocks: list[JsonValue] = [link, *({"type": "text", "text": each} for each in words)]
         return ToolAnswer(blocks, {resource.resource_id: resource})
 
-    async def _words_line(self, place: ToolPlace, resource: Resource) -> str | None:
-        """Return which page has words about a medium: a caption, a transcript."""
+    async def _words(self, place: ToolPlace, resource: Resource) -> Sequence[str]:
+        """Return which page has words about a medium, a caption or a transcript, if one has."""
         owners = await self.records.read(
             place.project_id,
             lambda unit: unit.resources.owners(resource.resource_id, limit=_OWNERS),
         )
         page_id = next((owner_id for kind, owner_id in owners if kind == "page"), None)
         if page_id is None:
-            return None
-        return f"Page {page_id} has words about it: page_fault({quoted(page_id)}, 2)."
+            return ()
+        return [f"Page {page_id} has words about it: page_fault({quoted(page_id)}, 2)."]
 
     async def _save_page(self, place: ToolPlace, asked: SavePageArguments) -> ToolAnswer:
         if (asked.content is None) == (asked.ref is None):
@@ -327,9 +328,6 @@ def _stretch(what: str, taken: str, known_chars: int, asked: ReadTextArguments) 
     end = asked.offset + len(shown)
     next_step = f"; go on with offset={end}" if more else "; this is its end"
     return f"[{what}, characters {asked.offset} to {end}{next_step}]\n{shown}"
-
-
-_FIND_PAGES = "search_pages finds pages by words."
 
 
 def words_of(error: ServiceError) -> str:

@@ -156,25 +156,22 @@ class ToolCalls:
         Raises:
             StoreUnavailableError, OverloadedError: A store did not answer; nothing was stored.
         """
-        answer = await self._run_tool(
-            ToolPlace(project_id, session_id, asked.id, asked.scope), asked
-        )
+        place = ToolPlace(project_id, session_id, asked.id, asked.scope)
+        answer: ToolAnswer | PreparedFault
+        try:
+            answer = await self.tools.run(place, read_call(asked.name, asked.arguments))
+        except WrongArgumentsError as exc:
+            answer = told(str(exc), is_error=True)
+        except (StoreUnavailableError, OverloadedError):
+            raise
+        except ServiceError as exc:
+            answer = told(words_of(exc), is_error=True)
         calling = await self.messages.prepare(project_id, session_id, body_of(_calling(asked)))
         if isinstance(answer, PreparedFault):
             return PreparedCall(asked.id, calling, answer)
         body = body_of(_result(session_id, asked, answer))
         result = await self.results.prepare(project_id, body, shown=answer.shown)
         return PreparedCall(asked.id, calling, result)
-
-    async def _run_tool(self, place: ToolPlace, asked: ToolCall) -> ToolAnswer | PreparedFault:
-        try:
-            return await self.tools.run(place, read_call(asked.name, asked.arguments))
-        except WrongArgumentsError as exc:
-            return told(str(exc), is_error=True)
-        except (StoreUnavailableError, OverloadedError):
-            raise
-        except ServiceError as exc:
-            return told(words_of(exc), is_error=True)
 
     async def _answered(self, project_id: str, session_id: str, asked: ToolCallRequest) -> int:
         """Return the `seq` of the answer to a call, which is run unless it was."""

@@ -190,15 +190,6 @@ def _strict(
     return strict if said is None else {**strict, "description": said}
 
 
-def tool_named(name: str) -> str | None:
-    """Return the tool of a name, which a host may have put a prefix before; else `None`."""
-    for separator in ("", ".", "__", "/", ":"):
-        last = name.rpartition(separator)[2] if separator else name
-        if last in TOOLS:
-            return last
-    return None
-
-
 def read_call(name: str, arguments: JsonValue) -> ToolArguments:
     """Return the arguments of a call, whose class says which tool is called.
 
@@ -209,7 +200,9 @@ def read_call(name: str, arguments: JsonValue) -> ToolArguments:
     Raises:
         WrongArgumentsError: There is no such tool, or the arguments do not fit.
     """
-    tool = tool_named(name)
+    # A host may have put a prefix before it.
+    names = (name, *(name.rpartition(each)[2] for each in (".", "__", "/", ":")))
+    tool = next((each for each in names if each in TOOLS), None)
     if tool is None:
         raise WrongArgumentsError(f"There is no such tool. There are {', '.join(TOOLS)}.")
     taken = f"{tool} takes {', '.join(TOOLS[tool].model_fields)}."
