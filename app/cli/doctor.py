@@ -7,6 +7,7 @@ import json
 import sys
 import tempfile
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -96,17 +97,12 @@ def _read(file: Path) -> bytes:
     except OSError as exc:
         raise HistoryFileError(f"{file} cannot be read: {exc.strerror}.") from exc
     lines = [line for line in content.splitlines() if line.strip()]
-    if len(lines) > 1 and all(map(_is_json, lines)):
-        return b"[" + b",".join(lines) + b"]"
+    if len(lines) > 1:
+        with suppress(ValueError):
+            for line in lines:
+                json.loads(line)
+            return b"[" + b",".join(lines) + b"]"
     return content
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        json.loads(line)
-    except ValueError:
-        return False
-    return True
 
 
 async def _examine(content: bytes, query: DoctorQuery) -> dict[str, Any]:

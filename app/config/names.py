@@ -20,7 +20,8 @@ OF_CLIENTS = frozenset({"PAGEFAULT_URL", "PAGEFAULT_API_KEY"})
 """No settings of the service: where its clients find it, and their key."""
 # The other one is where a test has it killed.
 _READ_ELSEWHERE = OF_CLIENTS | {"PAGEFAULT_CRASH_AT", STARTED_BY}
-# Kubernetes tells every container in these of the services `pagefault`, `pagefault-objects` …
+# Kubernetes tells every container in these of the services that were there before it, `pagefault`,
+# `pagefault-objects` …
 _OF_A_CLUSTER = re.compile(
     r"PAGEFAULT_(?:\w+_)?"
     r"(?:SERVICE_(?:HOST|PORT(?:_\w+)?)|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)"
@@ -54,15 +55,9 @@ def misspelt(given: Mapping[str, str], settings: type[BaseModel]) -> list[str]:
         and name not in known
         and name not in groups
         and name not in _READ_ELSEWHERE
-        and not _is_of_a_cluster(name, value)
+        and not _OF_A_CLUSTER.fullmatch(name)
+        and not (name.endswith("_PORT") and _ADDRESS_OF_A_CLUSTER.match(value))
     ]
-
-
-def _is_of_a_cluster(name: str, value: str) -> bool:
-    """Return whether Kubernetes has set a variable, for a service that was there before."""
-    if _OF_A_CLUSTER.fullmatch(name):
-        return True
-    return name.endswith("_PORT") and _ADDRESS_OF_A_CLUSTER.match(value) is not None
 
 
 def _sentence(variable: str, name: str, known: list[str]) -> str:

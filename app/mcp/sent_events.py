@@ -8,7 +8,7 @@ Source: specification of MCP, 2025-11-25, "Resumability and Redelivery".
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.mcp.answers import failure
@@ -40,13 +40,11 @@ class SentEvent:
     answers: tuple[RequestId, ...] = ()
     """The requests that it answers, if it was."""
 
-    def texts(self) -> Iterator[bytes]:
-        """Yield the data of the event, or what is said to each request that it answered."""
+    def texts(self) -> Sequence[bytes]:
+        """Return the data of the event, or what is said to each request that it answered."""
         if self.text is not None:
-            yield self.text
-            return
-        for request_id in self.answers:
-            yield failure(request_id, _TOO_LARGE)
+            return [self.text]
+        return [failure(request_id, _TOO_LARGE) for request_id in self.answers]
 
 
 class SentEvents:
