@@ -52,13 +52,14 @@ def main() -> None:
         if isinstance(exc.code, str):
             raise
         _end(exc.code or 0)
-    except Exception as exc:
+    except Exception as exc:  # noqa: BLE001 - is told, and the process ends
         from app.cli.terminal import complain, expected_sentence
 
         sentence = expected_sentence(exc)
         if sentence is None:
-            raise
-        complain(sentence)
+            sys.excepthook(type(exc), exc, exc.__traceback__)
+        else:
+            complain(sentence)
         _end(1)
     _end(0)
 
@@ -67,7 +68,8 @@ def _end(status: int) -> NoReturn:
     """End the process, at once.
 
     The client of the object store has threads of its own. One that comes back while the interpreter
-    is being taken down aborts the process, with a status that says something went wrong.
+    is being taken down aborts the process, with a status that says something went wrong. And one
+    that waits for a host's next word would be waited for.
     """
     with suppress(OSError):
         sys.stdout.flush()

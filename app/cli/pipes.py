@@ -4,6 +4,7 @@ import os
 import select
 import sys
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 import anyio.to_thread
 
@@ -28,11 +29,13 @@ async def host_left() -> None:
 
 
 async def write_out(piece: bytes) -> None:
-    """Write bytes for the host, all of them."""
+    """Write bytes for the host, all of them; one that has left is written nothing."""
 
     def write() -> None:
         left = memoryview(piece)
-        while left:
-            left = left[os.write(sys.stdout.fileno(), left) :]
+        # That it has left is seen where it no longer says anything.
+        with suppress(BrokenPipeError):
+            while left:
+                left = left[os.write(sys.stdout.fileno(), left) :]
 
     await anyio.to_thread.run_sync(write)

@@ -116,16 +116,16 @@ class Proxy:
             pieces: What the host says.
             server: Is seen to its end.
         """
-        try:
-            async with anyio.create_task_group() as group:
+        async with anyio.create_task_group() as group:
+            try:
                 async for line in read_lines(pieces):
                     with line:
                         changed = [await self._asked(each, group) for each in line.messages]
                         for piece in rewritten(line, changed):
                             await self.write_to_server(piece)
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            # The server has ended; its status says why.
-            return
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                # The server has ended; its status says why.
+                return
         await server.leave()
 
     async def _asked(self, message: Message, group: anyio.abc.TaskGroup) -> list[Piece] | None:

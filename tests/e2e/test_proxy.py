@@ -21,6 +21,11 @@ Json = dict[str, Any]
 HANDLE = "[image @blob:ac35ecd463b73ceb0e79a5dd57da8db9 64\N{MULTIPLICATION SIGN}48]"
 TOGETHER = 10
 SERVER = [sys.executable, "-m", "tests.kit.mcp_server"]
+TALKATIVE = """
+import select, sys
+while not select.select([sys.stdin], [], [], 0)[0]:
+    print(sys.argv[1], flush=True)
+"""
 
 
 class Conversation:
@@ -50,6 +55,10 @@ class Conversation:
     def call(self, number: object, tool: str, **arguments: object) -> bytes:
         """Call a tool, and read the next line."""
         return self.ask(number, "tools/call", name=tool, arguments=arguments)
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._stdout.close()
 
     def leave(self) -> int:
         """Say nothing more, and return the status of what ends then."""
@@ -326,6 +335,19 @@ def test_server_that_dies_is_reported_as_its_own_end(tmp_path: Path) -> None:
     assert (
         told == f"the server gives up\npagefault: the server {sys.executable} ended with status 3\n"
     )
+
+
+def test_host_that_leaves_while_it_is_written_to_ends_its_server(tmp_path: Path) -> None:
+    said = '{"jsonrpc":"2.0","method":"notifications/message"}'
+    # It says something without an end, until it is told that nobody is there.
+    server = [sys.executable, "-c", TALKATIVE, said]
+    options: list[str | Path] = ["--session", "demo", "--data-dir", tmp_path / "data"]
+    command = [*program(), "proxy", *options, "--", *server]
+    with talking(*command, stderr=tmp_path / "stderr") as host:
+        assert host.hear() == said.encode()
+        host.close()
+        assert host.leave() == 0
+    assert (tmp_path / "stderr").read_text() == ""
 
 
 def test_server_that_reads_nothing_ends_when_its_host_has_left(tmp_path: Path) -> None:

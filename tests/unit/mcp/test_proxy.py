@@ -1,0 +1,43 @@
+"""The proxy between a host and a server, where one of them has left."""
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from app.cli.proxy import Host
+from app.cli.proxy_stores import opened_stores
+from app.config.settings import Settings
+from app.mcp.connections import started
+from app.mcp.proxy import AwaitedStore, Proxy
+from app.models.rendering import NO_LIMITS, RenderOptions
+
+pytestmark = pytest.mark.anyio
+
+
+async def ignore(piece: bytes) -> None:
+    """Take what a host would be written."""
+
+
+async def said(*lines: bytes) -> AsyncIterator[bytes]:
+    """Say lines, as a host does."""
+    for line in lines:
+        yield line
+
+
+async def test_server_that_no_longer_reads_ends_by_itself_with_its_own_status(
+    tmp_path: Path,
+) -> None:
+    is_over = tmp_path / "is-over"
+    os.mkfifo(is_over)
+    script = 'exec <&-; echo "reads no more"; read _ <"$0"; exit 7'
+    async with started(["sh", "-c", script, str(is_over)]) as server:
+        assert await anext(server.received()) == b"reads no more\n"
+        host = Host(RenderOptions(), NO_LIMITS, prefix=None)
+        opened = opened_stores(Settings(data_dir=tmp_path / "data"), "p", "s", host)
+        store = AwaitedStore(opened, pytest.fail)
+        proxy = Proxy(ignore, server.write, store, pytest.fail, {}, takes_paths=False)
+        await proxy.from_host(said(*[b'{"jsonrpc":"2.0","method":"ping","id":1}\n'] * 3), server)
+        is_over.write_text("")
+        assert await server.ended() == (7, "the server sh ended with status 7")
