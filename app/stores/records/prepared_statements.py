@@ -31,7 +31,6 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.dml import ReturningInsert
 from sqlalchemy.sql.elements import KeyedColumnElement
 from sqlalchemy.types import TypeEngine
 
@@ -225,8 +224,6 @@ def _short(statement: Select[Any], large: Sequence[ColumnElement[bytes]]) -> Sel
     return statement.with_only_columns(*columns, is_short.label("is_short"))
 
 
-# The two dialects spell ON CONFLICT alike, each in a class of its own.
-Upsert: TypeAlias = postgresql.Insert | sqlite.Insert
 Offered: TypeAlias = ReadOnlyColumnCollection[str, KeyedColumnElement[Any]]
 """The columns of a row that an upsert offers."""
 Merge: TypeAlias = Callable[[Offered], Mapping[str, ColumnElement[Any]]]
@@ -236,28 +233,10 @@ A function of a module, or what `touch` returns: the statement that is made of i
 """
 
 
-def upsert(table: Table, *, is_postgresql: bool) -> Upsert:
-    """Return an insert that can be told what to do where a key is taken."""
-    return postgresql.insert(table) if is_postgresql else sqlite.insert(table)
-
-
 @cache
 def inserting(table: Table) -> Insert:
     """Insert rows whose keys are free."""
     return table.insert()
-
-
-@cache
-def passing_over(table: Table, *, is_postgresql: bool) -> Upsert:
-    """Insert rows, and leave those that are there as they are."""
-    return upsert(table, is_postgresql=is_postgresql).on_conflict_do_nothing()
-
-
-@cache
-def absent_returning(table: Table, *names: str, is_postgresql: bool) -> ReturningInsert[Any]:
-    """Insert a row whose key is free, and return columns of it."""
-    statement = passing_over(table, is_postgresql=is_postgresql)
-    return statement.returning(*(table.c[name] for name in names))
 
 
 @cache
@@ -267,15 +246,21 @@ def touch(*names: str) -> Merge:
 
 
 @cache
-def merging(table: Table, merge: Merge, *, is_postgresql: bool) -> Upsert:
-    """Insert rows, or merge them into those that are there."""
-    statement = upsert(table, is_postgresql=is_postgresql)
-    return statement.on_conflict_do_update(
-        index_elements=list(table.primary_key.columns), set_=merge(statement.excluded)
-    )
+def upserting(table: Table, merge: Merge | None, *returned: str, is_postgresql: bool) -> Insert:
+    """Insert rows, and merge them into those that are there, or leave these as they are.
 
-
-@cache
-def returning(statement: Upsert, table: Table) -> ReturningInsert[Any]:
-    """Return a statement for one row, which is returned as it then is."""
-    return statement.returning(table)
+    Args:
+        table: The table.
+        merge: What is set in a row that is there; `None` to leave it.
+        returned: Columns to return, of the rows that were inserted or merged.
+        is_postgresql: Whether it is for PostgreSQL; else it is for SQLite.
+    """
+    # The two dialects spell ON CONFLICT alike, each in a class of its own.
+    statement = postgresql.insert(table) if is_postgresql else sqlite.insert(table)
+    if merge is None:
+        statement = statement.on_conflict_do_nothing()
+    else:
+        statement = statement.on_conflict_do_update(
+            index_elements=list(table.primary_key.columns), set_=merge(statement.excluded)
+        )
+    return statement.returning(*(table.c[name] for name in returned)) if returned else statement

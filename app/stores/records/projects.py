@@ -7,7 +7,7 @@ from sqlalchemy import bindparam, exists, or_, select, update
 
 from app.models.project import ApiKey, StoredSecret
 from app.stores.records.connections import StatementConnection
-from app.stores.records.prepared_statements import Lookup, passing_over
+from app.stores.records.prepared_statements import Lookup, upserting
 from app.stores.records.scope import read_row, values_of
 from app.stores.records.search_tables import search_entries, stemless_pages
 from app.stores.records.tables import api_keys, projects
@@ -33,7 +33,7 @@ class ProjectRecords:
 
     def ensure(self, project_id: str, now: datetime) -> None:
         """Create the project unless it is there."""
-        statement = passing_over(projects, is_postgresql=self._connection.is_postgresql)
+        statement = upserting(projects, None, is_postgresql=self._connection.is_postgresql)
         self._connection.run_many(statement, [{"project_id": project_id, "created_at": now}])
 
     def list_ids(self) -> list[str]:

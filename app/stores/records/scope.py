@@ -49,11 +49,8 @@ from app.stores.records.prepared_statements import (
     IsAmong,
     Lookup,
     Merge,
-    absent_returning,
     inserting,
-    merging,
-    returning,
-    upsert,
+    upserting,
 )
 
 _Value = TypeVar("_Value")
@@ -233,16 +230,11 @@ class ProjectScope:
         A key that another transaction is taking is waited for. Callers order rows as for
         `merge_all`.
         """
+        statement = upserting(table, None, *returning, is_postgresql=self.is_postgresql)
         if len(rows) == 1:
-            one = absent_returning(table, *returning, is_postgresql=self.is_postgresql)
-            return [*self._connection.rows(one, self._row(rows[0]))]
-        inserted: list[Row[Any]] = []
-        for batch in self._batches(rows):
-            statement = upsert(table, is_postgresql=self.is_postgresql).values(batch)
-            columns = [table.c[name] for name in returning]
-            told = statement.on_conflict_do_nothing().returning(*columns)
-            inserted += self._connection.execute(told).all()
-        return inserted
+            return [*self._connection.rows(statement, self._row(rows[0]))]
+        batches = self._batches(rows)
+        return [row for batch in batches for row in self.all(statement.values(batch))]
 
     def merge_all(self, table: Table, rows: Sequence[Mapping[str, object]], merge: Merge) -> None:
         """Insert rows of the project, or merge them into those that are there.
@@ -256,16 +248,16 @@ class ProjectScope:
             merge: From the columns of the offered row, what to set in the one that is there; see
                 `touch`.
         """
-        statement = merging(table, merge, is_postgresql=self.is_postgresql)
-        self._execute_all(statement, rows)
+        self._execute_all(upserting(table, merge, is_postgresql=self.is_postgresql), rows)
 
     def insert_or_merge(self, table: Table, merge: Merge, **values: object) -> Row[Any]:
         """Insert one row of the project, or merge it into the one that is there, as `merge_all`.
 
         Either way the row is locked until the end of the transaction, and returned as it now is.
         """
-        statement = merging(table, merge, is_postgresql=self.is_postgresql)
-        return self._connection.rows(returning(statement, table), self._row(values))[0]
+        returned = table.c.keys()
+        statement = upserting(table, merge, *returned, is_postgresql=self.is_postgresql)
+        return self._connection.rows(statement, self._row(values))[0]
 
     def lock(self, number: int, *, shared: bool) -> None:
         """Hold one of the project's locks until the transaction ends, with others or alone.
