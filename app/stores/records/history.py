@@ -45,34 +45,19 @@ from app.stores.records.tables import (
 
 MOST_BYTES = 16 * 1024 * 1024
 """What is read of a history at once, and of its events."""
+BY_CALL = ("session_id", "tool_call_id")
+"""What is known by the tool call of a session that it answers."""
 _FIND_ANSWER_TO_CALL = Lookup(
-    scoped_select(messages, messages.c.message_id)
-    .where(
-        messages.c.session_id == bindparam("session_id"),
-        messages.c.tool_call_id == bindparam("tool_call_id"),
-    )
-    .order_by(messages.c.seq)
-    .limit(1)
+    scoped_select(messages, messages.c.message_id, by=BY_CALL).order_by(messages.c.seq).limit(1)
 )
 _HAS_ANSWER = Lookup(
-    scoped_any(
-        scoped_select(table, table.c.seq).where(
-            table.c.session_id == bindparam("session_id"),
-            table.c.tool_call_id == bindparam("tool_call_id"),
-        )
-        for table in (tool_results, messages)
-    )
+    scoped_any(scoped_select(table, table.c.seq, by=BY_CALL) for table in (tool_results, messages))
 )
-FIND_SESSION = Lookup(
-    scoped_select(sessions, *sessions.c).where(sessions.c.session_id == bindparam("session_id"))
-)
-_AFTER = (
-    history_entries.c.session_id == bindparam("session_id"),
-    history_entries.c.seq > bindparam("after_seq"),
-)
+FIND_SESSION = Lookup(scoped_select(sessions, by=["session_id"]))
+_IS_AFTER = history_entries.c.seq > bindparam("after_seq")
 _ENTRIES = Lookup(
-    scoped_select(history_entries, *history_entries.c)
-    .where(*_AFTER)
+    scoped_select(history_entries, by=["session_id"])
+    .where(_IS_AFTER)
     .order_by(history_entries.c.seq)
     .limit(bindparam("limit", type_=Integer))
 )
@@ -82,7 +67,7 @@ def _shown_by(table: AnyTable, entry_id: Column[str], *kinds: EntryKind) -> Look
     """Return what the entries of some kinds show, of a stretch of a history."""
     large = [column for column in table.c if isinstance(column.type, LargeBinary)]
     return Lookup(
-        scoped_select(history_entries, *table.c)
+        scoped_select(history_entries, *table.c, by=["session_id"])
         .join_from(
             history_entries,
             table,
@@ -90,7 +75,7 @@ def _shown_by(table: AnyTable, entry_id: Column[str], *kinds: EntryKind) -> Look
             & (entry_id == history_entries.c.entry_id),
         )
         .where(
-            *_AFTER,
+            _IS_AFTER,
             history_entries.c.seq <= bindparam("last_seq"),
             or_(*(history_entries.c.kind == kind for kind in kinds)),
         ),

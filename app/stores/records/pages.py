@@ -45,9 +45,7 @@ _LISTED = (
     page_accesses.c.access_count,
 )
 _FIND = Lookup(
-    scoped_select(pages, *_LISTED)
-    .outerjoin_from(pages, page_accesses)
-    .where(pages.c.page_id == bindparam("page_id")),
+    scoped_select(pages, *_LISTED, by=["page_id"]).outerjoin_from(pages, page_accesses),
     large=[pages.c.descriptor, pages.c.body],
 )
 _FIND_WITH_CONTENT = Lookup(
@@ -56,9 +54,7 @@ _FIND_WITH_CONTENT = Lookup(
 )
 _FILTERS = tuple(values_of(PageFilters()))
 _FILTERED = Lookup(
-    scoped_select(pages, pages.c.page_number, *(pages.c[name] for name in _FILTERS)).where(
-        pages.c.page_id == bindparam("page_id")
-    )
+    scoped_select(pages, *(pages.c[name] for name in ("page_number", *_FILTERS)), by=["page_id"])
 )
 _FEW = 32
 _FEW_BYTES = 256 * 1024
@@ -83,9 +79,7 @@ _FIND_FEW = Lookup(
     large=[pages.c.descriptor, pages.c.body],
 )
 _OF_PAGE = Lookup(
-    scoped_select(page_levels, *page_levels.c)
-    .where(page_levels.c.page_id == bindparam("page_id"))
-    .order_by(page_levels.c.level),
+    scoped_select(page_levels, by=["page_id"]).order_by(page_levels.c.level),
     large=[page_levels.c.body],
 )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, Update, bindparam, case, func
+from sqlalchemy import ColumnElement, Row, Select, Update, case, func
 
 from app.models.resource import Alias, MediaHints, Resource
 from app.stores.records.columns import newest_first
@@ -20,11 +20,7 @@ from app.stores.records.scope import (
 from app.stores.records.swept_blobs import SweptBlobRecords
 from app.stores.records.tables import aliases, resource_links, resources
 
-_FIND = Lookup(
-    scoped_select(resources, *resources.c).where(
-        resources.c.resource_id == bindparam("resource_id")
-    )
-)
+_FIND = Lookup(scoped_select(resources, by=["resource_id"]))
 
 
 class ResourceRecords:

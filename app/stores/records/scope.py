@@ -91,7 +91,7 @@ def in_batches(values: Collection[_Key], most: int = 500) -> Iterator[list[_Key]
 @cache
 def _with_any(column: Column[Any]) -> Select[Any]:
     """Select all columns of the rows whose column has one of some texts."""
-    return scoped_select(column.table, *column.table.c).where(IsAmong(column, "values"))
+    return scoped_select(column.table).where(IsAmong(column, "values"))
 
 
 @cache
@@ -99,9 +99,16 @@ def _names(kind: Hashable) -> tuple[str, ...]:
     return tuple(field.name for field in fields(cast(Any, kind)))
 
 
-def scoped_select(table: Table, *columns: ColumnElement[Any]) -> Select[Any]:
-    """Select columns of a project's rows of a table, for a `Lookup`: a scope says which project."""
-    return select(*columns).where(table.c.project_id == bindparam("project_id"))
+def scoped_select(
+    table: Table, *columns: ColumnElement[Any], by: Sequence[str] = ()
+) -> Select[Any]:
+    """Select columns, by default all, of a project's rows of a table, for a `Lookup`.
+
+    A scope says which project. The columns that are named in `by` have the values of parameters of
+    the same names.
+    """
+    given = (table.c[name] == bindparam(name) for name in ("project_id", *by))
+    return select(*(columns or table.c)).where(*given)
 
 
 def scoped_from(scoped: Subquery, *columns: ColumnElement[Any]) -> Select[Any]:

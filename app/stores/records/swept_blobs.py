@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
-from sqlalchemy import Row, bindparam, func, or_
+from sqlalchemy import Row, func, or_
 
 from app.errors import BlobSweptError
 from app.stores.records.prepared_statements import Lookup, touch
@@ -47,9 +47,7 @@ _ABANDONED_AFTER = timedelta(minutes=10)
 _WAIT_SECONDS = 2.0
 _LOCK = 7_224_013
 _TABLES = (resources, upload_segments)
-_FIND_CLAIM = Lookup(
-    scoped_select(swept_blobs, *swept_blobs.c).where(swept_blobs.c.digest == bindparam("digest"))
-)
+_FIND_CLAIM = Lookup(scoped_select(swept_blobs, by=["digest"]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,24 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam
-
 from app.models.tool_result import StoredToolResult
-from app.stores.records.history import NewRow
+from app.stores.records.history import BY_CALL, NewRow
 from app.stores.records.prepared_statements import Lookup
 from app.stores.records.scope import Repository, read_row, scoped_select, values_of
 from app.stores.records.tables import tool_results
 
 _FIND_RESULT = Lookup(
-    scoped_select(tool_results, *tool_results.c).where(
-        tool_results.c.tool_result_id == bindparam("tool_result_id")
-    ),
-    large=[tool_results.c.sanitized],
+    scoped_select(tool_results, by=["tool_result_id"]), large=[tool_results.c.sanitized]
 )
 _FIND_RESULT_OF_CALL = Lookup(
-    scoped_select(tool_results, tool_results.c.tool_result_id, tool_results.c.request_digest).where(
-        tool_results.c.session_id == bindparam("session_id"),
-        tool_results.c.tool_call_id == bindparam("tool_call_id"),
+    scoped_select(
+        tool_results, tool_results.c.tool_result_id, tool_results.c.request_digest, by=BY_CALL
     )
 )
 
