@@ -141,7 +141,7 @@ class EventRecords:
 
     def bounds(self) -> LogBounds:
         """Return which numbers are kept."""
-        row = self._scope.first(self._scope.select(projects))
+        row = self._scope.find(projects)
         return LogBounds(row.events_removed, row.last_event) if row else LogBounds(0, 0)
 
     def after(

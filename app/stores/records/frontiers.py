@@ -16,11 +16,8 @@ class FrontierRecords(Repository):
 
     def find(self, session_id: str, name: str) -> StoredFrontier | None:
         """Return what is stored under a name, if anything is."""
-        stored = frontiers.c
-        row = self._scope.first(
-            self._scope.select(frontiers, stored.session_id == session_id, stored.name == name)
-        )
-        return None if row is None else _stored(row)
+        row = self._scope.find(frontiers, session_id=session_id, name=name)
+        return _stored(row) if row else None
 
     def all_of(self, session_id: str) -> Sequence[StoredFrontier]:
         """Return all of a session, in the order of their names."""
@@ -43,23 +40,13 @@ class FrontierRecords(Repository):
             Whether it was stored; not if there is another version meanwhile.
         """
         state = new.frontier.model_dump_json(by_alias=True)
-        values = {
-            "state": state,
-            "sent": new.sent,
-            "version": new.version,
-            "updated_at": now,
-        }
+        values = {"state": state, "sent": new.sent, "version": new.version, "updated_at": now}
+        key = {"session_id": session_id, "name": new.name}
         if replaces is None:
-            return self._scope.insert_if_absent(
-                frontiers, session_id=session_id, name=new.name, **values
-            )
-        stored = frontiers.c
-        conditions = (
-            stored.session_id == session_id,
-            stored.name == new.name,
-            stored.version == replaces,
-        )
-        return self._scope.set_values(frontiers, *conditions, **values) == 1
+            return self._scope.insert_if_absent(frontiers, **key, **values)
+        is_it = (frontiers.c[name] == value for name, value in key.items())
+        is_replaced = frontiers.c.version == replaces
+        return self._scope.set_values(frontiers, *is_it, is_replaced, **values) == 1
 
 
 def _stored(row: Row[Any]) -> StoredFrontier:

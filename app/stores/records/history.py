@@ -217,13 +217,7 @@ class InteractionRecords(Repository):
 
     def find(self, session_id: str, interaction_id: str) -> StoredInteraction | None:
         """Return the interaction of a session with this id."""
-        row = self._scope.first(
-            self._scope.select(
-                interactions,
-                interactions.c.session_id == session_id,
-                interactions.c.interaction_id == interaction_id,
-            )
-        )
+        row = self._scope.find(interactions, session_id=session_id, interaction_id=interaction_id)
         return stored_interaction(row) if row else None
 
     def set_output(
@@ -311,7 +305,7 @@ class MessageRecords(Repository):
 
     def find(self, message_id: str) -> StoredHistoryMessage | None:
         """Return the message with this id."""
-        row = self._scope.first(self._scope.select(messages, messages.c.message_id == message_id))
+        row = self._scope.find(messages, message_id=message_id)
         return stored_message(row) if row else None
 
     def find_call(self, session_id: str, tool_call_id: str) -> StoredHistoryMessage | None:

@@ -45,7 +45,7 @@ class IdempotencyRecords(Repository):
         )
         if taken:
             return None
-        row = self._scope.first(self._scope.select(idempotency_keys, *_is(route, key)))
+        row = self._scope.find(idempotency_keys, route=route, idempotency_key=key)
         return read_row(Claim, row) if row else None
 
     def take_over(

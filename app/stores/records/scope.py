@@ -311,6 +311,10 @@ class ProjectScope:
         """Return the first row of a statement made by this scope, or `None`."""
         return self._connection.execute(statement).first()
 
+    def find(self, table: Table, **key: object) -> Row[Any] | None:
+        """Return the project's row of a table that has these values, or `None`."""
+        return self.first(self.select(table, *(table.c[name] == key[name] for name in key)))
+
     def change(
         self, statement: ReturningUpdate[Any] | Select[Any], **values: object
     ) -> Row[Any] | None:

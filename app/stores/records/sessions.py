@@ -187,9 +187,7 @@ class SessionRecords(SessionHistory):
 
     def last_ended(self, session_id: str) -> int:
         """Return the highest `seq` a deleted session of this name took, 0 if there was none."""
-        row = self._scope.first(
-            self._scope.select(ended_sessions, ended_sessions.c.session_id == session_id)
-        )
+        row = self._scope.find(ended_sessions, session_id=session_id)
         return row.last_seq if row else 0
 
     def remove(self, session_id: str) -> None:

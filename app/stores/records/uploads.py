@@ -22,7 +22,7 @@ class UploadRecords:
 
     def find(self, upload_id: str) -> ResumableUpload | None:
         """Return the upload with this id."""
-        row = self._scope.first(self._scope.select(uploads, uploads.c.upload_id == upload_id))
+        row = self._scope.find(uploads, upload_id=upload_id)
         return read_row(ResumableUpload, row) if row else None
 
     def advance(self, upload_id: str, segments: Sequence[Segment], *, expires_at: datetime) -> bool:
@@ -86,8 +86,7 @@ class UploadRecords:
 
     def remove(self, upload_id: str) -> bool:
         """Remove an upload with its segments; their blobs stay. Says whether there was one."""
-        statement = self._scope.delete(uploads).where(uploads.c.upload_id == upload_id)
-        return self._scope.run(statement) == 1
+        return self._scope.remove(uploads, uploads.c.upload_id == upload_id) == 1
 
     def remove_expired(self, before: datetime) -> int:
         """Remove the uploads whose time was over before a moment; says how many there were.
