@@ -34,7 +34,7 @@ async def append(records: Records, text: bytes = b"{}") -> None:
         message_id = new_id()
         seq = unit.sessions.append("s", MESSAGE, message_id)
         stored = StoredHistoryMessage(seq, message_id, NOW, None, "0" * 64, text)
-        unit.messages.add(stored, session_id="s")
+        unit.bundles.add_messages("s", [stored])
 
     await records.write(PROJECT, write)
 

@@ -79,8 +79,8 @@ async def one_of_each(unit: OpenUnit) -> None:
     """A record of each kind that events show, and their events."""
     await unit.sessions.enter("s", NOW)
     await unit.tool_results.add(RESULT, success=True, request_digest="d")
-    await unit.messages.add(MESSAGE, session_id="s")
-    await unit.interactions.add(ASKED)
+    await unit.bundles.add_messages("s", [MESSAGE])
+    await unit.bundles.add_interactions([ASKED])
     await unit.interactions.set_output("i3", ANSWERED.output or b"", answer_seq=4, now=NOW)
     await unit.events.note(event_of("llmservice:toolResult", "r1", 1, 12, toolName="\x00😀"))
     await unit.events.note(event_of("message:created", "m2", 2, 15, role="user"))
@@ -257,7 +257,7 @@ async def test_log_is_read_behind_a_number_of_a_session_and_up_to_a_limit(
 
 async def test_hundreds_of_events_of_one_transaction_follow_each_other(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
-        await unit.messages.add(MESSAGE, session_id="s")
+        await unit.bundles.add_messages("s", [MESSAGE])
         for number in range(1_201):
             await unit.events.note(event_of("message:created", "m2", number, 15))
     logged = await records.read(PROJECT, lambda unit: unit.events.after(0, limit=2_000))
@@ -267,7 +267,7 @@ async def test_hundreds_of_events_of_one_transaction_follow_each_other(records: 
 
 async def test_reader_gets_no_more_than_it_can_hold(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
-        await unit.messages.add(MESSAGE, session_id="s")
+        await unit.bundles.add_messages("s", [MESSAGE])
         for number, size_bytes in enumerate([10 * MIB, 10 * MIB, 1, 40 * MIB, 1], 1):
             await unit.events.note(event_of("message:created", "m2", number, size_bytes))
     async with reading(records, PROJECT) as unit:

@@ -33,7 +33,7 @@ async def test_history_has_results_and_messages_in_order(records: Records) -> No
         for number in range(1, 8):
             if number % 3:
                 await unit.sessions.append("s", PAGE_FAULT, f"m{number}")
-                await unit.messages.add(message(number, "c\x00"), session_id="s")
+                await unit.bundles.add_messages("s", [message(number, "c\x00")])
                 expected.append(replace(message(number, "c\x00"), is_page_fault=True))
                 continue
             await unit.sessions.append("s", TOOL_RESULT, f"r{number}")
@@ -48,8 +48,8 @@ async def test_history_has_results_and_messages_in_order(records: Records) -> No
 
 async def test_message_is_found_by_its_call(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
-        await unit.messages.add(message(1, "c\x00"), session_id="s")
-        await unit.messages.add(message(2, None), session_id="s")
+        await unit.bundles.add_messages("s", [message(1, "c\x00")])
+        await unit.bundles.add_messages("s", [message(2, None)])
         assert await unit.messages.find_call("s", "c\x00") == message(1, "c\x00")
         assert await unit.messages.find_call("s", "c") is None
         assert await unit.messages.find_call("t", "c\x00") is None

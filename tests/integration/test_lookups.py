@@ -163,7 +163,7 @@ async def test_history_is_the_same_however_long_its_entries_are(
     def add_message(unit: UnitOfWork) -> None:
         unit.sessions.enter("s", NOW)
         unit.sessions.append("s", MESSAGE, message.message_id, size_bytes=15)
-        unit.messages.add(message, session_id="s")
+        unit.bundles.add_messages("s", [message])
 
     await store.records.write(PROJECT, add_message)
     store.taken = 0

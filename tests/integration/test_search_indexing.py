@@ -30,7 +30,7 @@ def add_messages(unit: UnitOfWork) -> None:
         text = b"\x00" if number == 1 else b'{"role":"user","content":"walruses %d"}' % number
         message = StoredHistoryMessage(number, f"m{number}", NOW, None, "d" * 64, text)
         unit.sessions.append("s", MESSAGE, message.message_id)
-        unit.messages.add(message, session_id="s")
+        unit.bundles.add_messages("s", [message])
 
 
 def found(text: str) -> Callable[[UnitOfWork], list[Match]]:

@@ -91,11 +91,11 @@ async def one_of_each(unit: OpenUnit) -> list[HistoryEntry]:
     """A history of every kind of entry; the answer is set behind what came after its question."""
     await unit.sessions.enter("s", NOW)
     assert await unit.sessions.append("s", INTERACTION, "i1") == 1
-    await unit.interactions.add(interaction(1))
+    await unit.bundles.add_interactions([interaction(1)])
     assert await unit.sessions.append("s", PAGE_FAULT, "m2") == 2
-    await unit.messages.add(message(2), session_id="s")
+    await unit.bundles.add_messages("s", [message(2)])
     assert await unit.sessions.append("s", MESSAGE, "m3") == 3
-    await unit.messages.add(message(3, inline_form='{"\x00":1}'), session_id="s")
+    await unit.bundles.add_messages("s", [message(3, inline_form='{"\x00":1}')])
     assert await unit.sessions.append("s", TOOL_RESULT, "r4") == 4
     result = StoredToolResult("r4", "s", 4, NOW, "t", "c4", b"{}")
     await unit.tool_results.add(result, success=True, request_digest="d")
@@ -130,7 +130,7 @@ async def test_interaction_shows_its_first_output_only_where_it_came_along(
     along = replace(interaction(2), output=b"{}")
     async with writing(records, PROJECT) as unit:
         (answered, *_) = await one_of_each(unit)
-        await unit.interactions.add(along)
+        await unit.bundles.add_interactions([along])
     found = await records.read(PROJECT, lambda unit: unit.interactions.find("s", "i2"))
     again = await records.read(PROJECT, lambda unit: unit.interactions.find("s", "i1"))
     assert (found, again) == (along, answered)
@@ -199,8 +199,8 @@ async def test_sessions_are_paged_last_written_first(records: Records) -> None:
 async def test_interactions_are_paged_by_seq_and_kind(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         for number in (5, 3, 1, 4, 2, 6):
-            await unit.interactions.add(interaction(number))
-        await unit.interactions.add(replace(interaction(7), session_id="t"))
+            await unit.bundles.add_interactions([interaction(number)])
+        await unit.bundles.add_interactions([replace(interaction(7), session_id="t")])
     async with reading(records, PROJECT) as unit:
         page = unit.interactions.page
         every = await page("s", input_kind=None, after_seq=0, limit=9)
@@ -366,7 +366,7 @@ async def test_removed_session_leaves_nothing_and_its_neighbours_whole(records: 
         await one_of_each(unit)
         await unit.sessions.enter("t", NOW)
         await unit.sessions.append("t", INTERACTION, "i9")
-        await unit.interactions.add(replace(interaction(9, "t"), seq=1))
+        await unit.bundles.add_interactions([replace(interaction(9, "t"), seq=1)])
         await unit.sessions.remove("s")
         assert await unit.sessions.find("s") is None
         assert await unit.sessions.entries("s", after_seq=0, limit=9) == []

@@ -206,10 +206,6 @@ class SessionHistory(Repository):
 class InteractionRecords(Repository):
     """The interactions of one project."""
 
-    def add(self, interaction: StoredInteraction) -> None:
-        """Store a new interaction; its history entry is appended beside it."""
-        self._scope.insert(interactions, **interaction_values(interaction))
-
     @staticmethod
     def row(interaction: StoredInteraction) -> NewRow:
         """Return the row of a new interaction, to be stored with its history entry."""
@@ -293,10 +289,6 @@ def interaction_values(interaction: StoredInteraction) -> dict[str, object]:
 
 class MessageRecords(Repository):
     """The messages of one project."""
-
-    def add(self, message: StoredHistoryMessage, *, session_id: str) -> None:
-        """Store a new message; its history entry is appended beside it."""
-        self._scope.insert(messages, **message_values(message, session_id))
 
     @staticmethod
     def row(message: StoredHistoryMessage, *, session_id: str) -> NewRow:
