@@ -119,6 +119,8 @@ class WordIndex(Repository, ABC):
     def __init__(self, scope: ProjectScope, tables: IndexTables) -> None:
         super().__init__(scope)
         self._tables = tables
+        # Where the words are as they are kept.
+        self._texts = tables.texts if scope.is_postgresql else tables.sqlite
 
     def index_all(self, indexed: Mapping[int, IndexedPage]) -> None:
         """Make these the words of pages, by page number."""
@@ -157,9 +159,9 @@ class WordIndex(Repository, ABC):
         identity = f"{self._scope.project_id}\0{name}\0{of}".encode()
         return MARK + hashlib.sha256(identity).hexdigest()[:24]
 
+    @abstractmethod
     def newest(self, terms: Sequence[SearchTerm], marks: Marks) -> list[tuple[int, str]]:
         """Return the newest `MOST_FOUND` that have all terms, as (number, opening)."""
-        return self._newest(terms, marks)
 
     @abstractmethod
     def holders(self, terms: Sequence[SearchTerm], marks: Marks) -> list[list[int]]:
@@ -177,11 +179,6 @@ class WordIndex(Repository, ABC):
     def add_stems(self, numbers: Collection[int]) -> None:
         """Put the stems beside the words of what was indexed without them, what is gone apart."""
 
-    @property
-    @abstractmethod
-    def _texts(self) -> AnyTable:
-        """The table that has the words as they are kept."""
-
     @abstractmethod
     def _remove(self, numbers: Sequence[int]) -> None:
         """Forget the words of up to 1,000."""
@@ -189,10 +186,6 @@ class WordIndex(Repository, ABC):
     @abstractmethod
     def _insert(self, entries: Sequence[IndexEntry]) -> None:
         """Store the words of what has none stored."""
-
-    @abstractmethod
-    def _newest(self, terms: Sequence[SearchTerm], marks: Marks) -> list[tuple[int, str]]:
-        """See `newest`."""
 
     def _single_words(self, term: SearchTerm) -> list[str]:
         """Return words of the index, of which one must be there, of a term that is one word."""
@@ -241,6 +234,13 @@ def _matching(table: AnyTable, *, with_openings: bool) -> Lookup:
 class SqliteWordIndex(WordIndex):
     """See WordIndex."""
 
+    def newest(self, terms: Sequence[SearchTerm], marks: Marks) -> list[tuple[int, str]]:
+        """See WordIndex."""
+        lookup = _matching(self._texts, with_openings=True)
+        # Nobody knows how many pages have one word and not the other: no work for the loop.
+        rows = self._scope.look_up(lookup, is_short=False, sought=self._sought(terms, marks))
+        return [(row.number, row.opening) for row in rows]
+
     def holders(self, terms: Sequence[SearchTerm], marks: Marks) -> list[list[int]]:
         """See WordIndex."""
         lookup = _matching(self._texts, with_openings=False)
@@ -256,10 +256,6 @@ class SqliteWordIndex(WordIndex):
             scope = " ".join([row.scope, *stem_marks(row.heading + row.body)])
             self._scope.set_values(table, table.c.number == row.rowid, scope=scope)
 
-    @property
-    def _texts(self) -> AnyTable:
-        return self._tables.sqlite
-
     def _remove(self, numbers: Sequence[int]) -> None:
         self._scope.remove(self._texts, self._texts.c.number.in_(numbers))
 
@@ -273,12 +269,6 @@ class SqliteWordIndex(WordIndex):
             for entry in entries
         ]
         self._scope.insert_new(self._texts, rows)
-
-    def _newest(self, terms: Sequence[SearchTerm], marks: Marks) -> list[tuple[int, str]]:
-        lookup = _matching(self._texts, with_openings=True)
-        # Nobody knows how many pages have one word and not the other: no work for the loop.
-        rows = self._scope.look_up(lookup, is_short=False, sought=self._sought(terms, marks))
-        return [(row.number, row.opening) for row in rows]
 
     def _sought(self, terms: Sequence[SearchTerm], marks: Marks) -> str:
         return " AND ".join([*map(_any_of, marks), *map(self._fts_term, terms)])

@@ -30,7 +30,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, TSQUERY
 
 from app.models.ranking import needle
 from app.models.search import TEXT_BREAK, SearchTerm, SearchWords, is_pair
-from app.stores.records.scope import AnyTable, scoped_from
+from app.stores.records.scope import scoped_from
 from app.stores.records.word_index import (
     MARK,
     MOST_FOUND,
@@ -95,10 +95,6 @@ class PostgresWordIndex(WordIndex):
                 words = vectors.c.words.op("||")(added)
                 self._scope.set_values(vectors, vectors.c.number == number, words=words)
 
-    @property
-    def _texts(self) -> AnyTable:
-        return self._tables.texts
-
     def _remove(self, numbers: Sequence[int]) -> None:
         for table in (self._tables.postgresql, self._tables.texts):
             self._scope.remove(table, table.c.number.in_(numbers))
@@ -114,7 +110,8 @@ class PostgresWordIndex(WordIndex):
         last = self._scope.first(listed.order_by(numbers.desc()).limit(1))
         return -1 if last is None else last.number >> _WINDOW_BITS
 
-    def _newest(self, terms: Sequence[SearchTerm], marks: Marks) -> list[tuple[int, str]]:
+    def newest(self, terms: Sequence[SearchTerm], marks: Marks) -> list[tuple[int, str]]:
+        """See WordIndex."""
         windows = _Windows(self._newest_window(), MOST_FOUND)
         found: list[tuple[int, str]] = []
         while len(found) < MOST_FOUND and (narrow := windows.following(len(found))):
