@@ -8,7 +8,7 @@ All of it is bounded, and every step is the same on both databases: the indexes 
 newest that have something, and the rest is arithmetic.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from typing import NamedTuple
@@ -82,11 +82,11 @@ def find(query: SearchQuery, places: Sequence[SearchPlace], weights: Sequence[in
     openings, is_all = _complete(terms, places), True
     known = dict.fromkeys(openings, (1 << len(terms)) - 1)
     if len(openings) < _ENOUGH and (len(terms) > 1 or not openings):
-        held = _holders(terms, places)
-        terms, is_all = held.terms, held.is_all
-        fresh = [weight_of(sum(map(len, each))) for each in held.holders]
+        holders, is_all = _holders(terms, places)
+        terms = list(holders)
+        fresh = [weight_of(sum(map(len, each))) for each in holders.values()]
         weights = weights if len(weights) == len(terms) else fresh
-        known = _bits(held.holders)
+        known = _bits(holders.values())
         partial = _heaviest(known.keys() - openings.keys(), known, weights)
         openings |= _openings(partial, places)
     elif len(weights) != len(terms):
@@ -109,17 +109,13 @@ def _complete(terms: Sequence[SearchTerm], places: Sequence[SearchPlace]) -> dic
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """Terms that something has, what has each of them, and whether that is all of the query."""
+def _holders(
+    terms: Sequence[SearchTerm], places: Sequence[SearchPlace]
+) -> tuple[Mapping[SearchTerm, Sequence[set[_Key]]], bool]:
+    """Return what has each term, by place, and whether the terms are all of the query.
 
-    terms: Sequence[SearchTerm]
-    holders: Sequence[Sequence[set[_Key]]]
-    is_all: bool
-
-
-def _holders(terms: Sequence[SearchTerm], places: Sequence[SearchPlace]) -> _Held:
-    """Return what has each term, by place; a term that nothing has is relaxed, or left out."""
+    A term that nothing has is relaxed, or left out.
+    """
     held = dict(zip(terms, _held(terms, places), strict=True))
     missed = [term for term, each in held.items() if not any(each)]
     relaxed = {part: None for term in missed for part in term.relaxed() if part not in held}
@@ -129,7 +125,7 @@ def _holders(terms: Sequence[SearchTerm], places: Sequence[SearchPlace]) -> _Hel
     is_all = all(
         bool(parts := term.relaxed()) and all(part in kept for part in parts) for term in missed
     )
-    return _Held(list(kept), list(kept.values()), is_all)
+    return kept, is_all
 
 
 def _held(terms: Sequence[SearchTerm], places: Sequence[SearchPlace]) -> list[list[set[_Key]]]:
@@ -143,7 +139,7 @@ def _held(terms: Sequence[SearchTerm], places: Sequence[SearchPlace]) -> list[li
     return [list(of_term) for of_term in zip(*by_place, strict=True)]
 
 
-def _bits(held: Sequence[Sequence[set[_Key]]]) -> dict[_Key, int]:
+def _bits(held: Iterable[Sequence[set[_Key]]]) -> dict[_Key, int]:
     """Return which terms each of the holders has."""
     known: dict[_Key, int] = {}
     for bit, of_term in enumerate(held):
