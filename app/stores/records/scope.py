@@ -70,7 +70,7 @@ _LOCK_SHARED, _LOCK_ALONE = (
 _LOCK_NOT_AVAILABLE = "55P03"
 
 
-def read_row(kind: Callable[..., _Item], row: Row[Any], **others: object) -> _Item:
+def read_row(kind: Callable[..., _Item], row: Row[Any], /, **others: object) -> _Item:
     """Return a dataclass made of the columns of a row; `others` are fields that are none."""
     columns = {name: getattr(row, name) for name in _names(kind) if name not in others}
     return kind(**columns, **others)

@@ -18,7 +18,7 @@ from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.prepared_statements import IsAmong
 from app.stores.records.resources import stored_resource
 from app.stores.records.scope import AnyTable, ProjectScope, scoped_from, scoped_select
-from app.stores.records.search_sources import read_sources
+from app.stores.records.search_entries import read_sources
 from app.stores.records.tables import (
     history_entries,
     pages,
