@@ -10,6 +10,7 @@ from app.config.settings import Settings
 from app.errors import BlobSweptError, StoreUnavailableError
 from app.models.resource import FaultKind
 from app.models.upload import ResumableUpload, Segment
+from app.services.maintenance import blob_removal
 from app.services.maintenance import fsck as store_check
 from app.services.maintenance.fsck import StoreCheck, StoreCheckReport, StoreFault
 from app.stores.blobs import BlobMissingError, BlobReader
@@ -168,6 +169,7 @@ async def test_more_blobs_than_are_looked_at_at_once_are_all_checked(
     stores: Stores, behind: BehindTheStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store_check, "_DIGESTS_AT_ONCE", 3)
+    monkeypatch.setattr(blob_removal, "DIGESTS_AT_ONCE", 3)
     bodies = [b"%d" % number for number in range(20)]
     await stores.store(*bodies)
     await stores.put(b"a", b"b", b"c", b"d")

@@ -107,7 +107,7 @@ async def test_store_without_garbage_is_swept_without_a_claim(
 async def test_more_blobs_than_are_claimed_at_once_are_all_removed(
     embedded: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweep, "DIGESTS_AT_ONCE", 7)
+    monkeypatch.setattr(blob_removal, "DIGESTS_AT_ONCE", 7)
     bodies = [b"%d" % number for number in range(50)]
     await embedded.store(*bodies[:20])
     await embedded.put(*bodies[20:])

@@ -1,24 +1,55 @@
-"""Removing blobs that no row needs, each behind a claim: see `app.stores.records.swept_blobs`."""
+"""Finding blobs that no row needs, and removing them, each behind a claim.
+
+See `app.stores.records.swept_blobs`.
+"""
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Collection, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from functools import partial
 
 import anyio
 import structlog
 
 from app.crash_points import CrashPoint, reached
 from app.errors import ServiceError
-from app.stores.blobs import BlobStore
-from app.stores.records import Records
-from app.stores.records.swept_blobs import CLAIM_SECONDS, BlobClaim
+from app.stores.blobs import BlobStore, ListedBlob
+from app.stores.records import Records, UnitOfWork
+from app.stores.records.swept_blobs import CLAIM_SECONDS, DIGESTS_AT_ONCE, BlobClaim
 
 _REMOVED_AT_ONCE = 8
 _CLAIM_ATTEMPTS = 3
 _BETWEEN_ATTEMPTS_SECONDS = 1.0
 _log = structlog.get_logger(__name__)
+
+
+async def unneeded_blobs(
+    records: Records, blobs: BlobStore, project_id: str
+) -> AsyncGenerator[tuple[int, Sequence[ListedBlob]], None]:
+    """Look at all blobs of a project, and yield those that no row needs now.
+
+    At most 500 at a time, each time with how many were looked at. Asked without a lock: where there
+    is no garbage, no write ever waits for a sweep.
+    """
+    async with aclosing(blobs.listed(project_id)) as listed:
+        while batch := await _next_batch(listed):
+            needed = await records.read(project_id, partial(_needed, batch))
+            yield len(batch), [blob for blob in batch if blob.digest not in needed]
+
+
+async def _next_batch(listed: AsyncIterator[ListedBlob]) -> list[ListedBlob]:
+    batch: list[ListedBlob] = []
+    async for blob in listed:
+        batch.append(blob)
+        if len(batch) == DIGESTS_AT_ONCE:
+            break
+    return batch
+
+
+def _needed(batch: Sequence[ListedBlob], unit: UnitOfWork) -> set[str]:
+    return unit.blob_references.needed([blob.digest for blob in batch])
 
 
 class ClaimTime:

@@ -19,7 +19,7 @@ import anyio.to_thread
 from app.errors import StoreFullError, StoreUnavailableError
 from app.models.resource import FaultKind
 from app.services.concurrency.background import run_to_completion
-from app.services.maintenance.blob_removal import ClaimTime
+from app.services.maintenance.blob_removal import ClaimTime, unneeded_blobs
 from app.stores.blobs import BlobMissingError, BlobStore, ListedBlob
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.swept_blobs import BlobReference
@@ -97,7 +97,8 @@ class StoreCheck:
         for project_id in project_ids:
             check = BlobCheck(self.records, self.blobs, project_id, repair=repair)
             await self._check_project(check, report, found, advance)
-            report.unneeded += await self._count_unneeded(project_id)
+            async with aclosing(unneeded_blobs(self.records, self.blobs, project_id)) as batches:
+                report.unneeded += sum([len(garbage) async for _, garbage in batches])
         return report
 
     async def _check_project(
@@ -122,24 +123,6 @@ class StoreCheck:
                     if outcome is not None:
                         report.faults += 1
                         found(outcome)
-
-    async def _count_unneeded(self, project_id: str) -> int:
-        unneeded = 0
-        batch: set[str] = set()
-
-        async def count() -> int:
-            needed = await self.records.read(
-                project_id, lambda unit: unit.blob_references.needed(batch)
-            )
-            return len(batch - needed)
-
-        async with aclosing(self.blobs.listed(project_id)) as listed:
-            async for blob in listed:
-                batch.add(blob.digest)
-                if len(batch) == _DIGESTS_AT_ONCE:
-                    unneeded += await count()
-                    batch.clear()
-        return unneeded + await count()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ served; nothing is found before its turn.
 """
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from secrets import SystemRandom
@@ -159,14 +159,9 @@ class Scrub:
                 if project_id not in settled and await self._do_once(project_id, due):
                     settled.add(project_id)
 
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    def running(self) -> AbstractAsyncContextManager[object]:
         """Scrub for the length of the block."""
-        if not self.period.seconds:
-            yield
-            return
-        async with run_beside(self._keep_scrubbing()):
-            yield
+        return run_beside(self._keep_scrubbing()) if self.period.seconds else nullcontext()
 
     async def _keep_scrubbing(self) -> None:
         seconds = self.period.slice_seconds

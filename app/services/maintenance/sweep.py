@@ -6,8 +6,8 @@ write does at the same moment, no row loses its blob. Any number of sweeps may r
 projects of this database are swept: another one may share the blob store.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from dataclasses import asdict, astuple, dataclass
 from datetime import datetime, timedelta
 from secrets import SystemRandom
@@ -18,12 +18,11 @@ import structlog
 
 from app.models.identity import utc_now
 from app.services.concurrency.background import log_failures, run_beside
-from app.services.maintenance.blob_removal import BlobRemoval
+from app.services.maintenance.blob_removal import BlobRemoval, unneeded_blobs
 from app.services.quotas.stored_bytes import StoredBytes
 from app.stores.blobs import BlobStore, ListedBlob
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.idempotency import KEPT as KEYS_KEPT
-from app.stores.records.swept_blobs import DIGESTS_AT_ONCE
 
 _log = structlog.get_logger(__name__)
 
@@ -128,16 +127,13 @@ class Sweep:
         await run.sweep_temporary()
         return run.report
 
-    @asynccontextmanager
-    async def scheduled(
+    def scheduled(
         self, *, interval_seconds: float, grace_seconds: float
-    ) -> AsyncIterator[None]:
+    ) -> AbstractAsyncContextManager[object]:
         """Sweep now and then for the length of the block; with an interval of 0, never."""
         if not interval_seconds:
-            yield
-            return
-        async with run_beside(self._keep_sweeping(interval_seconds, grace_seconds)):
-            yield
+            return nullcontext()
+        return run_beside(self._keep_sweeping(interval_seconds, grace_seconds))
 
     async def _keep_sweeping(self, interval_seconds: float, grace_seconds: float) -> None:
         # Servers that were started together do not all sweep together.
@@ -211,40 +207,31 @@ class _Run:
 
     async def sweep(self, project_id: str) -> None:
         """Remove a project's garbage."""
-        batch: list[ListedBlob] = []
-        async with aclosing(self.blobs.listed(project_id)) as listed:
-            async for blob in listed:
-                batch.append(blob)
-                if len(batch) == DIGESTS_AT_ONCE:
-                    await self._sweep_batch(project_id, batch)
-                    batch = []
-        if batch:
-            await self._sweep_batch(project_id, batch)
+        async with aclosing(unneeded_blobs(self.records, self.blobs, project_id)) as batches:
+            async for looked_at, garbage in batches:
+                old = {blob.digest: blob for blob in garbage if blob.modified_at <= self.older_than}
+                kept_young = len(garbage) - len(old)
+                self._count(SweepReport(looked_at=looked_at, kept_young=kept_young))
+                await self._remove(project_id, old)
 
     async def sweep_temporary(self) -> None:
         """Remove what interrupted writes left behind."""
         swept = await self.blobs.sweep_temporary(_TEMPORARY_SECONDS, dry_run=self.dry_run)
         self._count(SweepReport(temporary_removed=swept))
 
-    async def _sweep_batch(self, project_id: str, batch: Sequence[ListedBlob]) -> None:
-        # Asked without a lock first: where there is no garbage, no write ever waits for a sweep.
-        needed = await self.records.read(
-            project_id, lambda unit: unit.blob_references.needed([blob.digest for blob in batch])
-        )
-        garbage = [blob for blob in batch if blob.digest not in needed]
-        old = {blob.digest: blob for blob in garbage if blob.modified_at <= self.older_than}
-        self._count(SweepReport(looked_at=len(batch), kept_young=len(garbage) - len(old)))
+    async def _remove(self, project_id: str, old: Mapping[str, ListedBlob]) -> None:
+        """Remove blobs, by digest, or count them where nothing is to be changed."""
         if self.dry_run:
-            self._count_removed(list(old.values()))
+            self._count_removed(old, old)
             return
         removal = BlobRemoval(self.records, self.blobs)
         async with aclosing(removal.removed(project_id, list(old))) as removed:
             async for digests in removed:
-                self._count_removed([old[digest] for digest in digests])
+                self._count_removed(old, digests)
 
-    def _count_removed(self, removed: Sequence[ListedBlob]) -> None:
-        size_bytes = sum(blob.size_bytes for blob in removed)
-        self._count(SweepReport(removed=len(removed), bytes_removed=size_bytes))
+    def _count_removed(self, old: Mapping[str, ListedBlob], digests: Collection[str]) -> None:
+        size_bytes = sum(old[digest].size_bytes for digest in digests)
+        self._count(SweepReport(removed=len(digests), bytes_removed=size_bytes))
 
     def _count(self, more: SweepReport) -> None:
         self.report += more
