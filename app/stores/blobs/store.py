@@ -67,7 +67,6 @@ class BlobWriter(Protocol):
             PayloadTooLargeError: The limit is passed; known before the bytes are kept.
             StoreUnavailableError: The bytes could not be kept.
         """
-        ...
 
     async def commit(self, expected_digest: str | None = None) -> StoredBlob:
         """Make the blob durable and visible, replacing whatever stood under its digest.
@@ -81,7 +80,6 @@ class BlobWriter(Protocol):
             DigestMismatchError: The bytes have another digest; nothing is left of them.
             StoreUnavailableError: The blob is not visible, or it is visible and whole.
         """
-        ...
 
 
 class BlobDraft(Protocol):
@@ -90,11 +88,9 @@ class BlobDraft(Protocol):
     @property
     def size_bytes(self) -> int:
         """How many bytes it has by now."""
-        ...
 
     def digest(self) -> str:
         """Return the SHA-256 of what it has by now, as 64 hex digits."""
-        ...
 
     def append(self, data: bytes) -> None:
         """Hash and keep the next bytes.
@@ -103,11 +99,9 @@ class BlobDraft(Protocol):
             PayloadTooLargeError: The limit is passed; known before the bytes are kept.
             StoreUnavailableError: The bytes could not be kept.
         """
-        ...
 
     def rest(self) -> None:
         """Let go of the file until it is needed again: a request may have thousands of drafts."""
-        ...
 
     def read(self, start: int, size_bytes: int) -> bytes:
         """Return bytes from `start` on, fewer than asked only at the end; also after the commit.
@@ -115,15 +109,12 @@ class BlobDraft(Protocol):
         Raises:
             StoreUnavailableError: They cannot be read.
         """
-        ...
 
     async def commit(self) -> StoredBlob:
         """Make it durable and visible, as `BlobWriter.commit`; again, it is the same blob."""
-        ...
 
     async def discard(self) -> None:
         """Remove it unless it was committed; never fails."""
-        ...
 
 
 class BlobReader(Protocol):
@@ -134,7 +125,6 @@ class BlobReader(Protocol):
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         """Return the reader itself."""
-        ...
 
     async def __anext__(self) -> bytes:
         """Return the next piece, never empty.
@@ -142,11 +132,9 @@ class BlobReader(Protocol):
         Raises:
             StoreUnavailableError: The rest cannot be read; what came so far is right.
         """
-        ...
 
     async def aclose(self) -> None:
         """Let go of the file or connection; may be called at any time, and again."""
-        ...
 
 
 class BlobStore(Protocol):
@@ -165,11 +153,9 @@ class BlobStore(Protocol):
 
         Leaving the context without a commit, by whichever way, removes what was written.
         """
-        ...
 
     def draft(self, project_id: str, *, limit_bytes: int) -> BlobDraft:
         """Return a draft of at most `limit_bytes`; whoever asked for it discards it in the end."""
-        ...
 
     async def put(self, project_id: str, source: MediaSource, *, limit_bytes: int) -> StoredBlob:
         """Keep all bytes of a handle.
@@ -178,7 +164,6 @@ class BlobStore(Protocol):
             PayloadTooLargeError: There are more than `limit_bytes`; nothing is left of them.
             StoreUnavailableError: Nothing was kept, or the blob is visible and whole.
         """
-        ...
 
     async def put_all(
         self,
@@ -203,7 +188,6 @@ class BlobStore(Protocol):
             PayloadTooLargeError: One has more than `limit_bytes`.
             StoreUnavailableError: Some may be visible and whole; there is no telling which.
         """
-        ...
 
     async def open(
         self, project_id: str, digest: str, *, start: int = 0, end: int | None = None
@@ -216,11 +200,9 @@ class BlobStore(Protocol):
             BlobMissingError: This project has no such blob.
             StoreUnavailableError: The store did not answer, now or while reading.
         """
-        ...
 
     async def size(self, project_id: str, digest: str) -> int | None:
         """Return the blob's size in bytes, `None` if this project has no such blob."""
-        ...
 
     async def sizes(self, project_id: str, digests: Collection[str]) -> dict[str, int]:
         """Return many blobs' sizes in bytes, by digest, asked for at once; absent ones are missing.
@@ -228,11 +210,9 @@ class BlobStore(Protocol):
         Raises:
             StoreUnavailableError: The store did not answer.
         """
-        ...
 
     async def find(self, project_id: str, digest: str) -> ListedBlob | None:
         """Return what lies under this digest, without reading it; `None` if there is nothing."""
-        ...
 
     def listed(self, project_id: str) -> AsyncGenerator[ListedBlob, None]:
         """Yield all blobs of a project, in no particular order; takes memory for a few of them.
@@ -243,14 +223,12 @@ class BlobStore(Protocol):
         Raises:
             StoreUnavailableError: The store did not answer; what came so far is right.
         """
-        ...
 
     async def delete(self, project_id: str, digest: str) -> None:
         """Remove the blob; one that is absent is removed already.
 
         An open reader may read on or fail with `BlobMissingError`.
         """
-        ...
 
     async def quarantine(self, project_id: str, digest: str) -> None:
         """Move the blob out of sight, in place of what was moved from there before.
@@ -258,7 +236,6 @@ class BlobStore(Protocol):
         It stays for people to look at, and survives a power loss there; nothing here removes it
         again. One that is absent is out of sight already.
         """
-        ...
 
     async def check(self) -> None:
         """Prove cheaply that the store can be read and written.
@@ -270,7 +247,6 @@ class BlobStore(Protocol):
             StoreMisconfiguredError: It refuses the service.
             StoreUnavailableError: It does not answer.
         """
-        ...
 
     async def sweep_temporary(self, older_than_seconds: float, *, dry_run: bool = False) -> int:
         """Remove what interrupted writes left behind; returns how many objects that were.
@@ -278,7 +254,6 @@ class BlobStore(Protocol):
         The age has to exceed the longest upload the service waits for, since a write in flight
         looks just like an abandoned one. A dry run only counts.
         """
-        ...
 
 
 @runtime_checkable
@@ -292,7 +267,6 @@ class LocalBlobs(Protocol):
             BlobMissingError: This project has no such blob.
             StoreUnavailableError: The store did not answer.
         """
-        ...
 
 
 @runtime_checkable
@@ -317,7 +291,6 @@ class LinkedBlobs(Protocol):
         Raises:
             StoreUnavailableError: The keys to sign with could not be had.
         """
-        ...
 
 
 async def read_whole(
