@@ -33,7 +33,7 @@ from app.services.concurrency.background import run_to_completion
 from app.services.maintenance.blob_removal import BlobRemoval
 from app.stores.blobs import BlobStore, BlobWriter
 from app.stores.records import Records, UnitOfWork
-from app.stores.records.swept_blobs import DIGESTS_AT_ONCE
+from app.stores.records.scope import in_batches
 
 SEGMENT_BYTES = 64 * 1024 * 1024
 # What has come may take some time to be made durable; the question is answered all the same.
@@ -55,7 +55,7 @@ class UploadBody:
     ) -> None:
         self._chunks = chunks
         self._left_bytes = left_bytes
-        self._checksum = checksum
+        self.checksum = checksum
         # Against damage on the way, not against anybody: for that, SHA-1 is still good.
         self._hash = hashlib.new(checksum.algorithm, usedforsecurity=False) if checksum else None
         self._held = b""
@@ -88,9 +88,9 @@ class UploadBody:
         Raises:
             ChecksumMismatchError: They have another one.
         """
-        if not (self.is_over and self._checksum and self._hash):
+        if not (self.is_over and self.checksum and self._hash):
             return
-        if self._hash.digest() != self._checksum.digest:
+        if self._hash.digest() != self.checksum.digest:
             raise ChecksumMismatchError
 
     async def _next_chunk(self) -> bytes:
@@ -156,67 +156,54 @@ class SegmentIntake:
     async def receive(self, project_id: str, upload: ResumableUpload, *, body: UploadBody) -> None:
         """Keep a body; what has come of it counts, however it ends.
 
+        Of one with a checksum, all of it counts if that holds; of any other, nothing.
+
         Raises:
+            ChecksumMismatchError: The checksum does not hold.
             ConflictError: Something else has moved the offset; what came since does not count.
             NotFoundError: The upload was removed meanwhile.
             Exception: What ended the body early, after what came before was kept.
         """
-        offset = upload.received_bytes
-        while not body.is_over:
-            async with self.blobs.writer(project_id, limit_bytes=self.segment_bytes) as writer:
-                stretch = _Stretch(writer, start=offset)
-                try:
-                    await stretch.fill(body, self.segment_bytes)
-                finally:
-                    if stretch.can_be_kept:
-                        await run_to_completion(self._keep(project_id, upload.upload_id, stretch))
-            offset += stretch.size_bytes
+        offset, upload_id = upload.received_bytes, upload.upload_id
+        # What counts once the checksum of all of it holds.
+        uncounted: list[Segment] = []
 
-    async def receive_verified(
-        self, project_id: str, upload: ResumableUpload, *, body: UploadBody
-    ) -> None:
-        """Keep a body whose checksum holds; of any other, nothing counts.
+        async def keep(stretch: _Stretch) -> None:
+            segment = await stretch.commit()
+            if body.checksum is None:
+                await self._count(project_id, upload_id, [segment])
+            else:
+                # As soon as it is durable, so that it is removed if the caller has gone.
+                uncounted.append(segment)
 
-        Raises:
-            ChecksumMismatchError: It does not hold.
-            ConflictError, NotFoundError: See `receive`.
-        """
-        segments: list[Segment] = []
         try:
-            await self._store(project_id, upload, body, segments)
-            if segments:
-                await run_to_completion(self._count(project_id, upload.upload_id, segments))
+            while not body.is_over:
+                async with self.blobs.writer(project_id, limit_bytes=self.segment_bytes) as writer:
+                    stretch = _Stretch(writer, start=offset)
+                    is_sound = body.checksum is None
+                    try:
+                        await stretch.fill(body, self.segment_bytes)
+                        body.verify_at_end()
+                        is_sound = True
+                    finally:
+                        if is_sound and stretch.can_be_kept:
+                            await run_to_completion(keep(stretch))
+                offset += stretch.size_bytes
+            if uncounted:
+                await run_to_completion(self._count(project_id, upload_id, uncounted))
         except BaseException:
-            await self._remove(project_id, segments)
+            await self._remove(project_id, uncounted)
             raise
-
-    async def _store(
-        self, project_id: str, upload: ResumableUpload, body: UploadBody, segments: list[Segment]
-    ) -> None:
-        """Store a body in segments; the last only if the checksum of all of it holds."""
-        offset = upload.received_bytes
-        while not body.is_over:
-            async with self.blobs.writer(project_id, limit_bytes=self.segment_bytes) as writer:
-                stretch = _Stretch(writer, start=offset)
-                await stretch.fill(body, self.segment_bytes)
-                body.verify_at_end()
-                if stretch.can_be_kept:
-                    await run_to_completion(stretch.commit_into(segments))
-            offset += stretch.size_bytes
 
     async def _remove(self, project_id: str, segments: Sequence[Segment]) -> None:
         """Remove segments that no upload has, so that they take no room until the next sweep."""
-        digests = sorted({segment.digest for segment in segments})
         removal = BlobRemoval(self.records, self.blobs)
         with anyio.CancelScope(shield=True):
             try:
-                for start in range(0, len(digests), DIGESTS_AT_ONCE):
-                    await removal.remove(project_id, digests[start : start + DIGESTS_AT_ONCE])
+                for digests in in_batches({segment.digest for segment in segments}):
+                    await removal.remove(project_id, digests)
             except ServiceError as exc:
                 _log.warning("pieces left for the next sweep", code=exc.problem_code)
-
-    async def _keep(self, project_id: str, upload_id: str, stretch: "_Stretch") -> None:
-        await self._count(project_id, upload_id, [await stretch.commit()])
 
     async def _count(self, project_id: str, upload_id: str, segments: Sequence[Segment]) -> None:
         expires_at = utc_now() + self.kept_for
@@ -254,10 +241,6 @@ class _Stretch:
         """Make it durable."""
         blob = await self.writer.commit()
         return Segment(self.start, blob.size_bytes, blob.digest)
-
-    async def commit_into(self, segments: list[Segment]) -> None:
-        """Note it as soon as it is durable, so that it is removed if the caller has gone."""
-        segments.append(await self.commit())
 
     async def _write(self, chunk: bytes) -> None:
         self._is_sound = False

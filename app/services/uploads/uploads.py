@@ -199,9 +199,8 @@ class Uploads:
             kept_for=timedelta(seconds=self.limits.upload_seconds),
             segment_bytes=self.segment_bytes,
         )
-        take = intake.receive_verified if piece.checksum else intake.receive
         with self._turns.sending(project_id, upload_id, body):
-            await take(project_id, upload, body=body)
+            await intake.receive(project_id, upload, body=body)
         reached(CrashPoint.SEGMENT_KEPT)
         try:
             return await self.get(project_id, upload_id)
