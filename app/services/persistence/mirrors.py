@@ -5,7 +5,6 @@ structure the name, or the other way round; told apart by these they would be tw
 blocks that show the same bytes under two names are two files, and stay two.
 """
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from app.media.types import OCTET_STREAM, canonical_mime_type
 from app.models.media import InMemoryMedia, MediaSource
 from app.models.normalized import NormalizedMedia, NormalizedMediaPart, NormalizedToolResult
 from app.stores.blobs import DraftMedia
+from app.stores.blobs.writing import digest_of
 
 # What a draft has in memory of its own.
 _HEAD_BYTES = 4_096
@@ -21,10 +21,8 @@ _HEAD_BYTES = 4_096
 
 def may_hold_twice(normalized: NormalizedToolResult) -> bool:
     """Return whether two media may have the same bytes, by their sizes and first bytes."""
-    seen: set[tuple[int, bytes]] = set()
-    for medium in normalized.media:
-        seen.add(_beginning(medium.source))
-    return len(seen) < len(normalized.media)
+    beginnings = {_beginning(medium.source) for medium in normalized.media}
+    return len(beginnings) < len(normalized.media)
 
 
 def with_one_of_each(normalized: NormalizedToolResult) -> NormalizedToolResult:
@@ -53,21 +51,12 @@ def _same_bytes(media: Sequence[NormalizedMedia]) -> list[list[int]]:
     groups: dict[tuple[int, str], list[int]] = defaultdict(list)
     for (size, _), numbers in alike.items():
         for number in numbers if len(numbers) > 1 else ():
-            groups[size, _digest(media[number].source)].append(number)
+            groups[size, digest_of(media[number].source)].append(number)
     return [numbers for numbers in groups.values() if len(numbers) > 1]
 
 
 def _beginning(source: MediaSource) -> tuple[int, bytes]:
     return source.size_bytes, source.head(min(_HEAD_BYTES, source.size_bytes))
-
-
-def _digest(source: MediaSource) -> str:
-    if isinstance(source, DraftMedia):
-        return source.draft.digest()
-    sha256 = hashlib.sha256()
-    for chunk in source.chunks():
-        sha256.update(chunk)
-    return sha256.hexdigest()
 
 
 def _twins(group: list[int], media: list[NormalizedMedia], shown: set[int]) -> list[list[int]]:

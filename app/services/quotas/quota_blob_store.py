@@ -9,6 +9,7 @@ the same bytes already.
 import hashlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 import anyio.from_thread
 import anyio.to_thread
@@ -17,13 +18,8 @@ from app.errors import StoredBytesQuotaError
 from app.models.media import CHUNK_BYTES, MediaSource
 from app.services.concurrency.background import run_to_completion
 from app.services.quotas.stored_bytes import ByteReservation, StoredBytes
-from app.stores.blobs import (
-    BlobDraft,
-    BlobStore,
-    BlobWriter,
-    DraftMedia,
-    StoredBlob,
-)
+from app.stores.blobs import BlobDraft, BlobStore, BlobWriter, DraftMedia, StoredBlob
+from app.stores.blobs.writing import digest_of
 
 # Every store's writer holds as much in memory.
 _SMALL_BYTES = CHUNK_BYTES
@@ -77,74 +73,71 @@ class QuotaBlobStore:
         meanwhile: Callable[[], None] | None = None,
     ) -> list[StoredBlob]:
         """See `BlobStore.put_all`."""
-        putting = _Putting(self._blobs, self._stored_bytes, project_id, limit_bytes)
+        media: list[_Medium] = []
         try:
             for source in sources:
-                await putting.add(source)
-            return await run_to_completion(putting.finish(meanwhile))
+                media.append(self._medium(project_id, source))
+                await _make_room(media, limit_bytes)
+            return await run_to_completion(self._put(project_id, media, limit_bytes, meanwhile))
         finally:
-            await putting.release()
+            for each in media:
+                # The room of a draft goes when it does.
+                if each.draft is None:
+                    await each.reservation.release()
 
+    def _medium(self, project_id: str, source: MediaSource) -> "_Medium":
+        if isinstance(source, DraftMedia) and isinstance(draft := source.draft, _QuotaDraft):
+            inner = DraftMedia(draft.inner, source.declared_mime_type)
+            return _Medium(inner, draft.reservation, draft)
+        return _Medium(source, self._stored_bytes.reservation(project_id))
 
-class _Putting:
-    """The media of one request, each with room of its own until it is counted."""
-
-    def __init__(
-        self, blobs: BlobStore, stored_bytes: StoredBytes, project_id: str, limit_bytes: int
-    ) -> None:
-        self._blobs = blobs
-        self._stored_bytes = stored_bytes
-        self._project_id = project_id
-        self._limit_bytes = limit_bytes
-        self._sources: list[MediaSource] = []
-        self._reservations: list[ByteReservation | None] = []
-        self._taken: list[ByteReservation] = []
-        self._drafts: list[tuple[int, _QuotaDraft]] = []
-
-    async def add(self, source: MediaSource) -> None:
-        """Make room for a medium; that of a draft is there."""
-        if isinstance(source, DraftMedia) and isinstance(source.draft, _QuotaDraft):
-            self._drafts.append((len(self._sources), source.draft))
-            self._sources.append(DraftMedia(source.draft.inner, source.declared_mime_type))
-            # One that was committed is counted.
-            self._reservations.append(None if source.draft.blob else source.draft.reservation)
-            return
-        reservation = self._stored_bytes.reservation(self._project_id)
-        self._taken.append(reservation)
-        self._sources.append(source)
-        self._reservations.append(reservation)
-        if source.size_bytes > self._limit_bytes:
-            return
-        try:
-            await reservation.cover_exactly(source.size_bytes)
-        except StoredBytesQuotaError:
-            digest = await anyio.to_thread.run_sync(_digest, source)
-            is_kept = await reservation.is_kept(digest)
-            if not is_kept and digest not in await self._digests_before(source):
-                raise
-
-    async def _digests_before(self, source: MediaSource) -> set[str]:
-        """Return what may be of the same bytes and has its room already."""
-        before = self._sources[:-1]
-        alike = [each for each in before if each.size_bytes == source.size_bytes]
-        return {await anyio.to_thread.run_sync(_digest, each) for each in alike}
-
-    async def finish(self, meanwhile: Callable[[], None] | None) -> list[StoredBlob]:
-        """Keep them, and count them."""
+    async def _put(
+        self,
+        project_id: str,
+        media: Sequence["_Medium"],
+        limit_bytes: int,
+        meanwhile: Callable[[], None] | None,
+    ) -> list[StoredBlob]:
+        """Keep media that have room, and count them."""
+        sources = [each.source for each in media]
         blobs = await self._blobs.put_all(
-            self._project_id, self._sources, limit_bytes=self._limit_bytes, meanwhile=meanwhile
+            project_id, sources, limit_bytes=limit_bytes, meanwhile=meanwhile
         )
-        for blob, reservation in zip(blobs, self._reservations, strict=True):
-            if reservation is not None:
-                await reservation.settle(blob)
-        for place, draft in self._drafts:
-            draft.blob = blobs[place]
+        for blob, each in zip(blobs, media, strict=True):
+            if each.draft is None:
+                await each.reservation.settle(blob)
+            elif each.draft.blob is None:
+                # One that was committed is counted.
+                await each.reservation.settle(blob)
+                each.draft.blob = blob
         return blobs
 
-    async def release(self) -> None:
-        """Give back the room of what was not counted; that of a draft goes when it does."""
-        for reservation in self._taken:
-            await reservation.release()
+
+@dataclass(frozen=True, slots=True)
+class _Medium:
+    """A medium of a request, with room of its own until it is counted, and its draft if any."""
+
+    source: MediaSource
+    reservation: ByteReservation
+    draft: "_QuotaDraft | None" = None
+
+
+async def _make_room(media: Sequence[_Medium], limit_bytes: int) -> None:
+    """Make room for the last of some media, unless a draft has it, or the store will refuse it."""
+    *before, medium = media
+    source = medium.source
+    if medium.draft is not None or source.size_bytes > limit_bytes:
+        return
+    try:
+        await medium.reservation.cover_exactly(source.size_bytes)
+    except StoredBytesQuotaError:
+        digest = await anyio.to_thread.run_sync(digest_of, source)
+        if await medium.reservation.is_kept(digest):
+            return
+        # What is of the same bytes and came before has its room already.
+        alike = [each.source for each in before if each.source.size_bytes == source.size_bytes]
+        if digest not in {await anyio.to_thread.run_sync(digest_of, each) for each in alike}:
+            raise
 
 
 class _QuotaWriter:
@@ -180,12 +173,8 @@ class _QuotaWriter:
             # Whatever is larger has its room by now.
             if not await self._reservation.is_kept(self._hash.hexdigest()):
                 raise
-        return await run_to_completion(self._finish(expected_digest))
-
-    async def _finish(self, expected_digest: str | None) -> StoredBlob:
-        blob = await self._writer.commit(expected_digest)
-        await self._reservation.settle(blob)
-        return blob
+        committing = self._writer.commit(expected_digest)
+        return await run_to_completion(self._reservation.settled(committing))
 
 
 class _QuotaDraft:
@@ -216,22 +205,10 @@ class _QuotaDraft:
     async def commit(self) -> StoredBlob:
         """See `BlobDraft.commit`."""
         if self.blob is None:
-            self.blob = await run_to_completion(self._finish())
+            self.blob = await run_to_completion(self.reservation.settled(self.inner.commit()))
         return self.blob
 
     async def discard(self) -> None:
         """See `BlobDraft.discard`."""
         await self.inner.discard()
         await self.reservation.release()
-
-    async def _finish(self) -> StoredBlob:
-        blob = await self.inner.commit()
-        await self.reservation.settle(blob)
-        return blob
-
-
-def _digest(source: MediaSource) -> str:
-    digest = hashlib.sha256()
-    for chunk in source.chunks():
-        digest.update(chunk)
-    return digest.hexdigest()

@@ -6,7 +6,7 @@ there, each once, whether a record needs them or a sweep has yet to remove them,
 way.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from functools import partial
@@ -69,12 +69,9 @@ class StoredBytes:
 
     async def check_room_for(self, project_id: str, sizes: Mapping[str, int]) -> None:
         """Check like `check_room`, for blobs of which some may be there: sizes by digest."""
-        digests = list(sizes)
 
         def kept_bytes(unit: UnitOfWork) -> int:
-            starts = range(0, len(digests), DIGESTS_AT_ONCE)
-            batches = (digests[start : start + DIGESTS_AT_ONCE] for start in starts)
-            return sum(sum(unit.stored_blobs.sizes(batch).values()) for batch in batches)
+            return sum(unit.stored_blobs.sizes(sizes).values())
 
         needed = sum(sizes.values()) - await self._records.read(project_id, kept_bytes)
         if needed > 0:
@@ -175,6 +172,12 @@ class ByteReservation:
         """Reserve like `cover`, for a blob that gets no larger."""
         if size_bytes > self.size_bytes:
             await self._grow(size_bytes - self.size_bytes)
+
+    async def settled(self, committing: Awaitable[StoredBlob]) -> StoredBlob:
+        """Commit a blob, and count it as `settle` does."""
+        blob = await committing
+        await self.settle(blob)
+        return blob
 
     async def settle(self, blob: StoredBlob) -> None:
         """Count a blob that is durable now, in place of what was reserved for it.

@@ -9,13 +9,14 @@ It is written piece by piece, may be read at any place, and becomes a blob when 
 Whatever happens instead, discarding it leaves nothing behind.
 """
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
 import anyio.to_thread
 
-from app.models.media import CHUNK_BYTES
+from app.models.media import CHUNK_BYTES, MediaSource
 from app.stores.blobs.store import BlobDraft, StoredBlob, too_large
 from app.stores.blobs.temporary_file import TemporaryFile, failures_translated
 
@@ -167,3 +168,13 @@ class DraftMedia:
         """See `MediaSource.chunks`."""
         for start in range(0, self.size_bytes, CHUNK_BYTES):
             yield self.draft.read(start, CHUNK_BYTES)
+
+
+def digest_of(source: MediaSource) -> str:
+    """Return the SHA-256 of a medium as 64 hex digits; blocks, and a draft has it already."""
+    if isinstance(source, DraftMedia):
+        return source.draft.digest()
+    sha256 = hashlib.sha256()
+    for chunk in source.chunks():
+        sha256.update(chunk)
+    return sha256.hexdigest()

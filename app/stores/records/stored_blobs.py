@@ -135,9 +135,9 @@ class StoredBlobRecords(Repository):
             self._change(entered=-size_bytes)
 
     def sizes(self, digests: Collection[str]) -> dict[str, int]:
-        """Return the sizes of those of at most 500 blobs that are counted, by digest."""
-        wanted = self._scope.select(stored_blobs, stored_blobs.c.digest.in_(sorted(digests)))
-        return {row.digest: row.size_bytes for row in self._scope.all(wanted)}
+        """Return the sizes of those of some blobs that are counted, by digest."""
+        rows = self._scope.rows_with(stored_blobs.c.digest, digests)
+        return {row.digest: row.size_bytes for row in rows}
 
     def uncounted(self, *, after: str, limit: int) -> dict[str, int]:
         """Return up to `limit` blobs that rows need and are not counted, behind a digest or `""`.
