@@ -1,9 +1,9 @@
 """What sessions use of the resource store, and what they begin with."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, case, func, or_
+from sqlalchemy import ColumnElement, Select, case, func, or_
 
 from app.models.message import (
     INTERACTION,
@@ -17,7 +17,13 @@ from app.models.search_entry import EntrySource, IndexedKind
 from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.prepared_statements import IsAmong
 from app.stores.records.resources import stored_resource
-from app.stores.records.scope import AnyTable, ProjectScope, scoped_from, scoped_select
+from app.stores.records.scope import (
+    AnyTable,
+    ProjectScope,
+    in_batches,
+    scoped_from,
+    scoped_select,
+)
 from app.stores.records.search_entries import read_sources
 from app.stores.records.tables import (
     history_entries,
@@ -28,23 +34,9 @@ from app.stores.records.tables import (
     tool_results,
 )
 
-
-def _use(pages: int, failures: int, used: Row[Any] | None) -> SessionUse:
-    if used is None:
-        return SessionUse(pages, failures=failures)
-    return SessionUse(
-        pages,
-        resources=int(used.resources),
-        images=int(used.images),
-        failures=failures,
-        bytes_referenced=int(used.referenced),
-        bytes_inline=int(used.inline),
-    )
-
-
-_IDS_AT_ONCE = 1_000
 # A title is looked for in so many of the first messages: those before may be the system's.
 _OPENINGS = 3
+_SUMS = ("resources", "images", "bytes_referenced", "bytes_inline")
 
 
 def _counting(table: AnyTable, *conditions: ColumnElement[bool]) -> Select[Any]:
@@ -86,8 +78,8 @@ def _using() -> Select[Any]:
         blobs.c.session_id,
         func.sum(blobs.c.resources).label("resources"),
         func.sum(blobs.c.images).label("images"),
-        func.sum(blobs.c.size_bytes).label("referenced"),
-        func.sum(blobs.c.inline).label("inline"),
+        func.sum(blobs.c.size_bytes).label("bytes_referenced"),
+        func.sum(blobs.c.inline).label("bytes_inline"),
     ).group_by(blobs.c.session_id)
 
 
@@ -111,9 +103,13 @@ class SessionResourceRecords:
         counts = self._counts(_COUNT_PAGES, session_ids)
         failures = self._counts(_COUNT_FAILURES, session_ids)
         sums = self._scope.kept(_USED, session_ids=session_ids)
-        used = {row.session_id: row for row in sums}
+        used: dict[str, dict[str, Any]] = {
+            row.session_id: {name: int(getattr(row, name)) for name in _SUMS} for row in sums
+        }
         return {
-            each: _use(counts.get(each, 0), failures.get(each, 0), used.get(each))
+            each: SessionUse(
+                counts.get(each, 0), failures=failures.get(each, 0), **used.get(each, {})
+            )
             for each in session_ids
         }
 
@@ -139,15 +135,14 @@ class SessionResourceRecords:
 
     def all_of(self, session_id: str) -> Sequence[Resource]:
         """Return every resource that something of a session refers to, in order of their id."""
-        linked = self._linked([session_id], resources.c).distinct()
-        rows = self._scope.all(linked.order_by(resources.c.resource_id))
+        rows = self._scope.all(self._linked(session_id).order_by(resources.c.resource_id))
         return [stored_resource(row) for row in rows]
 
     def newest(
         self, session_id: str, *, kind: ResourceKind | None, limit: int
     ) -> Sequence[Resource]:
         """Return up to `limit` resources that something of a session refers to, newest first."""
-        statement = self._linked([session_id], resources.c).distinct()
+        statement = self._linked(session_id)
         if kind is not None:
             statement = statement.where(resources.c.kind == kind)
         newest = statement.order_by(resources.c.created_at.desc(), resources.c.resource_id.desc())
@@ -161,51 +156,37 @@ class SessionResourceRecords:
         """
         used = self.all_of(session_id)
         held = self._derived_images.hold_sources(used)
-        released = []
-        for start in range(0, len(used), _IDS_AT_ONCE):
-            batch = used[start : start + _IDS_AT_ONCE]
-            released += self._release(session_id, batch, held)
-        self._derived_images.remove_sourceless({each.digest for each in used})
-        return released
-
-    def _release(
-        self, session_id: str, batch: Sequence[Resource], held: Collection[str]
-    ) -> list[ReleasedResource]:
-        ids = [resource.resource_id for resource in batch]
-        self._scope.remove(
-            resource_links,
-            resource_links.c.session_id == session_id,
-            resource_links.c.resource_id.in_(ids),
-        )
+        ids = [each.resource_id for each in used]
+        of_session, linked = resource_links.c.session_id == session_id, resource_links.c.resource_id
+        for batch in in_batches(ids):
+            self._scope.remove(resource_links, of_session, linked.in_(batch))
         users = self._users(ids)
         # Of one that was removed and stored anew meanwhile, somebody else holds the row.
         unused = [each for each in ids if each in held and each not in users]
-        self._scope.remove(resources, resources.c.resource_id.in_(unused))
+        for batch in in_batches(unused):
+            self._scope.remove(resources, resources.c.resource_id.in_(batch))
+        self._derived_images.remove_sourceless({each.digest for each in used})
         return [
             ReleasedResource(
                 each.resource_id, each.size_bytes, tuple(users.get(each.resource_id, ()))
             )
-            for each in batch
+            for each in used
         ]
 
     def _users(self, ids: Collection[str]) -> dict[str, list[ResourceUser]]:
         links = resource_links.c
         by_kind = (links.resource_id, links.owner_kind)
         owners, example = func.count().label("owners"), func.min(links.owner_id).label("example_id")
-        counted = self._scope.select(
-            resource_links, links.resource_id.in_(ids), columns=[*by_kind, owners, example]
-        )
-        rows = self._scope.all(counted.group_by(*by_kind).order_by(*by_kind))
+        counted = self._scope.select(resource_links, columns=[*by_kind, owners, example])
+        ordered = counted.group_by(*by_kind).order_by(*by_kind)
         users: dict[str, list[ResourceUser]] = {}
-        for row in rows:
+        for row in self._scope.rows_with(links.resource_id, ids, ordered):
             user = ResourceUser(row.owner_kind, row.owners, row.example_id)
             users.setdefault(row.resource_id, []).append(user)
         return users
 
-    def _linked(
-        self, session_ids: Collection[str], columns: Iterable[ColumnElement[Any]]
-    ) -> Select[Any]:
-        """Select columns of links of sessions and of the resources they lead to."""
-        of_sessions = resource_links.c.session_id.in_(session_ids)
-        linked = self._scope.select(resource_links, of_sessions, columns=[*columns])
-        return linked.join_from(resource_links, resources)
+    def _linked(self, session_id: str) -> Select[Any]:
+        """Select the resources that links of a session lead to, each once."""
+        of_session = resource_links.c.session_id == session_id
+        linked = self._scope.select(resource_links, of_session, columns=[*resources.c])
+        return linked.join_from(resource_links, resources).distinct()
