@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from select import POLLIN, poll
-from typing import Any, NoReturn, TypeAlias, cast
+from typing import Any, ClassVar, NoReturn, TypeAlias, cast
 
 import structlog
 from sqlalchemy import Connection, CursorResult, Executable, Row
@@ -91,6 +91,8 @@ class WritingConnection(DriverConnection):
     _do_not_sync_commits = "PRAGMA synchronous=NORMAL"
     # What the connection was told last; it is opened with what syncs every commit.
     _is_durable = True
+    # What the driver is told of a statement that begins, divides or ends a transaction.
+    _options: ClassVar[Mapping[str, bool]] = {}
 
     def set_durable(self, *, is_durable: bool) -> None:
         """Sync the commits from here on, or leave them to the next one that is synced.
@@ -113,7 +115,7 @@ class WritingConnection(DriverConnection):
     def run(self, text: str) -> None:
         """Run a statement that begins, divides or ends a transaction."""
         try:
-            self._driver.execute(text)
+            self._driver.execute(text, **self._options)
         except self._errors as exc:
             raise self._told(exc) from exc
 
@@ -151,19 +153,13 @@ class PostgresWritingConnection(WritingConnection):
     # Whatever the server's default is, which may be to wait for a replica as well.
     _sync_commits = "RESET synchronous_commit"
     _do_not_sync_commits = "SET synchronous_commit = off"
+    _options: ClassVar[Mapping[str, bool]] = {"prepare": False}
 
     def begin(self, *, patience_ms: int) -> None:
         """See `WritingConnection.begin`."""
         # In one message. Whatever the server's default is: who has waited for a lock has to see
         # what was written while it waited.
         self.run(f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {patience_ms}")
-
-    def run(self, text: str) -> None:
-        """See `WritingConnection.run`."""
-        try:
-            self._driver.execute(text, prepare=False)
-        except self._errors as exc:
-            raise self._told(exc) from exc
 
     def set_patience(self, patience_ms: int) -> None:
         """See `WritingConnection.set_patience`."""

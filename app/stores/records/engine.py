@@ -13,12 +13,12 @@ everything else it does.
 
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio.to_thread
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, inspect, make_url
@@ -151,35 +151,24 @@ def listen_address(url: str) -> str:
 def open_engines(url: URL, *, pool_size: int, timeout_seconds: float) -> Engines:
     """Return engines over a database; nothing is connected yet."""
     threads = DatabaseThreads(pool_size, timeout_seconds)
+    pool = {"pool_size": pool_size, "max_overflow": 0, "pool_timeout": timeout_seconds}
     if url.get_backend_name() == "sqlite":
-        return _open_sqlite(url, threads, pool_size, timeout_seconds)
-    engine = create_engine(
-        url,
-        # Whatever the server's default is: who has waited for a lock has to see what was written
-        # while it waited.
-        isolation_level="READ COMMITTED",
-        pool_size=pool_size,
-        max_overflow=0,
-        pool_timeout=timeout_seconds,
-        hide_parameters=True,
-        connect_args=_POSTGRESQL_OPTIONS,
-    )
+        return _open_sqlite(url, threads, pool, timeout_seconds)
+    # Parameters are what clients sent, and an error's text ends up in the log.
+    opened = partial(create_engine, url, hide_parameters=True, connect_args=_POSTGRESQL_OPTIONS)
+    # Whatever the server's default is: who has waited for a lock has to see what was written while
+    # it waited.
+    engine = opened(isolation_level="READ COMMITTED", **pool)
     event.listen(engine, "checkout", _check_not_ended)
     by_itself = engine.execution_options(isolation_level="AUTOCOMMIT")
     # One that is not of the pool, and takes none of its places.
-    alone = create_engine(
-        url,
-        poolclass=NullPool,
-        isolation_level="AUTOCOMMIT",
-        hide_parameters=True,
-        connect_args=_POSTGRESQL_OPTIONS,
-    )
+    alone = opened(isolation_level="AUTOCOMMIT", poolclass=NullPool)
     group = GroupCommits(lambda: PostgresWritingConnection(alone.connect()), timeout_seconds)
     return Engines(engine, by_itself, threads, group, int(timeout_seconds * 1_000))
 
 
 def _open_sqlite(
-    url: URL, threads: DatabaseThreads, pool_size: int, timeout_seconds: float
+    url: URL, threads: DatabaseThreads, pool: Mapping[str, Any], timeout_seconds: float
 ) -> Engines:
     # The driver must not begin transactions on its own: `_begin_immediate` does. A connection is
     # used by one thread at a time, but not always by the same.
@@ -188,21 +177,10 @@ def _open_sqlite(
         "isolation_level": None,
         "check_same_thread": False,
     }
-    # Parameters are what clients sent, and an error's text ends up in the log.
-    writer = create_engine(
-        url, poolclass=NullPool, hide_parameters=True, connect_args=driver_options
-    )
-    reader = create_engine(
-        url,
-        pool_size=pool_size,
-        max_overflow=0,
-        pool_timeout=timeout_seconds,
-        # Each has a cache of its own: the same few are taken, and only theirs are filled.
-        pool_use_lifo=True,
-        isolation_level="AUTOCOMMIT",
-        hide_parameters=True,
-        connect_args=driver_options,
-    )
+    opened = partial(create_engine, url, hide_parameters=True, connect_args=driver_options)
+    writer = opened(poolclass=NullPool)
+    # Each has a cache of its own: the same few are taken, and only theirs are filled.
+    reader = opened(isolation_level="AUTOCOMMIT", pool_use_lifo=True, **pool)
     event.listen(writer, "connect", partial(_become_writer, timeout_seconds))
     event.listen(reader, "connect", partial(_run_pragmas, _READER_PRAGMAS))
     event.listen(writer, "begin", _begin_immediate)
