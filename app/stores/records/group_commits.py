@@ -318,8 +318,7 @@ def write_events(
 ) -> int | None:
     """Write events, the last before a commit, as `EventRecords.flush` does."""
     records = EventRecords(ProjectScope(connection, project_id))
-    for event in events:
-        records.note(event)
+    records.noted.extend(events)
     last_event = records.flush(patience_ms=patience_ms)
     reached(CrashPoint.ROWS_WRITTEN)
     return last_event
