@@ -185,11 +185,10 @@ async def test_link_to_a_resource_that_is_not_there_is_refused(
     records: Records, settings: Settings
 ) -> None:
     engines = open_database(settings)
+    link = {"resource_id": "0" * 32, "owner_kind": TOOL_RESULT, "owner_id": "o"}
     try:
         with pytest.raises(sql.IntegrityError), engines.writer.begin() as connection:
-            ProjectScope(DriverConnection(connection), PROJECT).insert(
-                resource_links, resource_id="0" * 32, owner_kind=TOOL_RESULT, owner_id="o"
-            )
+            ProjectScope(DriverConnection(connection), PROJECT).insert_new(resource_links, [link])
     finally:
         await engines.close()
 

@@ -77,14 +77,14 @@ class DerivedImageRecords:
         """
         if image is not None:
             self._resources.ensure_derived(image.resource)
-        self._scope.insert(
-            derived_images,
-            source_digest=source_digest,
-            recipe=recipe_key,
-            resource_id=image.resource.resource_id if image else None,
-            is_first_picture=image is not None and image.is_first_picture,
-            created_at=now,
-        )
+        row = {
+            "source_digest": source_digest,
+            "recipe": recipe_key,
+            "resource_id": image.resource.resource_id if image else None,
+            "is_first_picture": image is not None and image.is_first_picture,
+            "created_at": now,
+        }
+        self._scope.insert_new(derived_images, [row])
 
     def hold_sources(self, sources: Collection[Resource]) -> set[str]:
         """Take the lock, and hold resources that may be removed with all that was derived of them.

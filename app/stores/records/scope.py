@@ -213,10 +213,6 @@ class ProjectScope:
         """Return a delete of the project's rows of a table."""
         return delete(table).where(table.c.project_id == self.project_id)
 
-    def insert(self, table: Table, **values: object) -> None:
-        """Insert one row of the project."""
-        self._connection.rows(inserting(table), self._row(values))
-
     def insert_if_absent(self, table: Table, **values: object) -> bool:
         """Insert one row of the project unless its key is taken; says whether it was inserted."""
         # Counting rows would not do: PostgreSQL's driver does not count those of an INSERT.

@@ -131,7 +131,7 @@ class SessionRecords(SessionHistory):
             return self._take(statement, session_id, 1, **values)
         seq = self._take(_APPEND[kind], session_id, 1)
         for each in rows:
-            self._scope.insert(each.table, **{**each.values, "seq": seq})
+            self._scope.insert_new(each.table, [{**each.values, "seq": seq}])
         return seq
 
     def number(self, session_id: str, *, count: int = 1) -> int:

@@ -33,7 +33,7 @@ class ToolResultRecords(Repository):
     def add(self, result: StoredToolResult, *, success: bool, request_digest: str) -> None:
         """Store a new record."""
         row = self.row(result, success=success, request_digest=request_digest)
-        self._scope.insert(row.table, **row.values)
+        self._scope.insert_new(row.table, [row.values])
 
     @staticmethod
     def row(result: StoredToolResult, *, success: bool, request_digest: str) -> NewRow:

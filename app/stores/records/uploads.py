@@ -18,7 +18,7 @@ class UploadRecords:
 
     def add(self, upload: ResumableUpload) -> None:
         """Store a new upload."""
-        self._scope.insert(uploads, **values_of(upload))
+        self._scope.insert_new(uploads, [values_of(upload)])
 
     def find(self, upload_id: str) -> ResumableUpload | None:
         """Return the upload with this id."""
