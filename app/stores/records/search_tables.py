@@ -7,6 +7,7 @@ The form of what is behind the dashes is the database's: a virtual table of FTS5
 a GIN index and the words beside it. It is no part of the schema that both share.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
@@ -25,6 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
 from app.stores.records.columns import metadata
+from app.stores.records.tables import pages
 
 # What is found by its words beside pages: triggers of the database keep a row for every tool
 # result, message and interaction, and for every file with a name. `revision` grows when there are
@@ -58,11 +60,19 @@ stemless_pages = Table(
     Column("page_number", BigInteger, primary_key=True, autoincrement=False),
 )
 
-# What search looks in has the form of the database: no part of the schema that both share.
+
+@dataclass(frozen=True, slots=True)
+class IndexTables:
+    """The tables of an index, and the column whose numbers it goes by, the newest the highest."""
+
+    sqlite: Table
+    postgresql: Table
+    texts: Table
+    numbers: Column[int]
 
 
-def _fts_table(name: str) -> Table:
-    return Table(
+def _index_tables(name: str, numbers: Column[int]) -> IndexTables:
+    sqlite = Table(
         name,
         MetaData(),
         Column("rowid", Integer, key="number", primary_key=True),
@@ -74,25 +84,23 @@ def _fts_table(name: str) -> Table:
         Column(name, Text, key="whole"),
     )
 
+    def numbered(name: str, *columns: Column[Any]) -> Table:
+        number = Column(
+            numbers.name, BigInteger, key="number", primary_key=True, autoincrement=False
+        )
+        project = Column("project_id", String, nullable=False)
+        return Table(name, MetaData(), number, project, *columns)
 
-def _vector_table(name: str, key: str, *columns: Column[Any]) -> Table:
-    number = Column(key, BigInteger, key="number", primary_key=True, autoincrement=False)
-    return Table(name, MetaData(), number, Column("project_id", String, nullable=False), *columns)
+    postgresql = numbered(
+        name, Column("is_long", Boolean, nullable=False), Column("words", TSVECTOR, nullable=False)
+    )
+    texts = numbered(
+        f"{name}_texts",
+        Column("heading", Text, nullable=False),
+        Column("body", Text, nullable=False),
+    )
+    return IndexTables(sqlite, postgresql, texts, numbers)
 
 
-def _vectors(name: str, key: str) -> Table:
-    is_long = Column("is_long", Boolean, nullable=False)
-    return _vector_table(name, key, is_long, Column("words", TSVECTOR, nullable=False))
-
-
-def _vector_texts(name: str, key: str) -> Table:
-    heading = Column("heading", Text, nullable=False)
-    return _vector_table(name, key, heading, Column("body", Text, nullable=False))
-
-
-page_search_sqlite = _fts_table("page_search")
-page_search_postgresql = _vectors("page_search", "page_number")
-page_search_texts = _vector_texts("page_search_texts", "page_number")
-entry_search_sqlite = _fts_table("entry_search")
-entry_search_postgresql = _vectors("entry_search", "entry_number")
-entry_search_texts = _vector_texts("entry_search_texts", "entry_number")
+PAGES = _index_tables("page_search", pages.c.page_number)
+ENTRIES = _index_tables("entry_search", search_entries.c.entry_number)

@@ -28,6 +28,7 @@ from app.stores.records.projects import ProjectRecords
 from app.stores.records.resources import AliasRecords, ResourceRecords
 from app.stores.records.scope import ProjectScope
 from app.stores.records.search_entries import SearchEntryRecords
+from app.stores.records.search_tables import ENTRIES, PAGES, IndexTables
 from app.stores.records.session_resources import SessionResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.stored_blobs import StoredBlobRecords
@@ -41,7 +42,7 @@ from app.stores.records.swept_blobs import (
 )
 from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.uploads import UploadRecords
-from app.stores.records.word_index import ENTRIES, PAGES, IndexTables, SqliteWordIndex, WordIndex
+from app.stores.records.word_index import SqliteWordIndex, WordIndex
 from app.stores.records.word_index_postgresql import PostgresWordIndex
 
 _log = structlog.get_logger(__name__)

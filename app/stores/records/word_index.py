@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
-from sqlalchemy import Column, ColumnElement, Text, bindparam, func
+from sqlalchemy import ColumnElement, Text, bindparam, func
 
 from app.models.page import Modality
 from app.models.ranking import MOST_COUNTED
@@ -32,16 +32,7 @@ from app.models.search import (
 from app.models.stems import stem
 from app.stores.records.prepared_statements import Lookup
 from app.stores.records.scope import AnyTable, ProjectScope, Repository, in_batches, scoped_select
-from app.stores.records.search_tables import (
-    entry_search_postgresql,
-    entry_search_sqlite,
-    entry_search_texts,
-    page_search_postgresql,
-    page_search_sqlite,
-    page_search_texts,
-    search_entries,
-)
-from app.stores.records.tables import pages
+from app.stores.records.search_tables import IndexTables
 
 MOST_FOUND = 1_000
 """So many of the newest that have all of a query are found."""
@@ -85,27 +76,6 @@ class IndexEntry:
     def columns(self) -> dict[str, object]:
         """Return the words as they are kept, with a blank on either side of each."""
         return {"heading": f" {self.words.heading} ", "body": f" {self.words.text} "}
-
-
-@dataclass(frozen=True, slots=True)
-class IndexTables:
-    """The tables of an index, and the column whose numbers it goes by, the newest the highest."""
-
-    sqlite: AnyTable
-    postgresql: AnyTable
-    texts: AnyTable
-    numbers: Column[int]
-
-
-PAGES = IndexTables(
-    page_search_sqlite, page_search_postgresql, page_search_texts, pages.c.page_number
-)
-ENTRIES = IndexTables(
-    entry_search_sqlite,
-    entry_search_postgresql,
-    entry_search_texts,
-    search_entries.c.entry_number,
-)
 
 
 class WordIndex(Repository, ABC):
