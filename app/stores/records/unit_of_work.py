@@ -19,7 +19,6 @@ from app.stores.records.connections import StatementConnection
 from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.engine import Engines
 from app.stores.records.events import EventRecords
-from app.stores.records.frontiers import FrontierRecords
 from app.stores.records.group_commits import Written
 from app.stores.records.history import InteractionRecords, MessageRecords
 from app.stores.records.idempotency import IdempotencyRecords
@@ -30,7 +29,7 @@ from app.stores.records.scope import ProjectScope
 from app.stores.records.search_entries import SearchEntryRecords
 from app.stores.records.search_tables import ENTRIES, PAGES, IndexTables
 from app.stores.records.session_resources import SessionResourceRecords
-from app.stores.records.sessions import SessionRecords
+from app.stores.records.sessions import FrontierRecords, SessionRecords
 from app.stores.records.stored_blobs import StoredBlobRecords
 from app.stores.records.swept_blobs import (
     BlobReferenceRecords,
