@@ -303,7 +303,7 @@ def test_room_of_a_killed_process_is_given_back_when_it_has_expired(
 @pytest.mark.promise(
     "security.md#quotas-and-a-full-disk",
     "Room that could not be released during a database outage is released after it",
-    kept_by="app/services/quotas/pending_releases.py",
+    kept_by="app/services/quotas/stored_bytes.py",
     tried="0 bytes reserved",
 )
 def test_room_that_an_outage_kept_from_being_given_back_is_given_back_after_it(
@@ -312,7 +312,7 @@ def test_room_that_an_outage_kept_from_being_given_back_is_given_back_after_it(
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("app.services.quotas.pending_releases._RETRY_SECONDS", 0.05)
+    monkeypatch.setattr("app.services.quotas.stored_bytes._RETRY_SECONDS", 0.05)
     settings = with_quota(backends.settings(engine, tmp_path_factory.mktemp("outage")))
     impatient = settings.db.model_copy(update={"timeout_seconds": 0.2})
     with (

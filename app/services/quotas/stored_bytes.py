@@ -6,8 +6,9 @@ there, each once, whether a record needs them or a sweep has yet to remove them,
 way.
 """
 
-from collections.abc import Awaitable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
 
@@ -16,8 +17,7 @@ import structlog
 
 from app.errors import ServiceError, StoredBytesQuotaError
 from app.models.identity import new_id, utc_now
-from app.services.concurrency.background import run_to_completion
-from app.services.quotas.pending_releases import LeftReservations
+from app.services.concurrency.background import log_failures, run_beside, run_to_completion
 from app.stores.blobs import BlobStore, StoredBlob
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.stored_blobs import StoredTotal
@@ -29,6 +29,7 @@ BLOCK_BYTES = 8 * 1024 * 1024
 # Longer than a block takes that comes as slowly as a body may, and the commit behind the last one.
 # What a killed process has reserved is reserved for so long.
 _EXPIRES_AFTER = timedelta(hours=4)
+_RETRY_SECONDS = 5.0
 _log = structlog.get_logger(__name__)
 
 
@@ -46,10 +47,8 @@ class StoredBytes:
         self._blobs = blobs
         self._quota_bytes = quota_bytes
         self._left = LeftReservations(records)
-
-    def running(self) -> AbstractAsyncContextManager[None]:
-        """Give back, for the length of the block, what an outage kept from being given back."""
-        return self._left.running()
+        # For the length of a block, what an outage kept from being given back is given back.
+        self.running = self._left.running
 
     def reservation(self, project_id: str) -> "ByteReservation":
         """Return room for one blob on its way; none is taken yet."""
@@ -117,6 +116,58 @@ class StoredBytes:
                 unit.swept_blobs.note_over(claim, claim.digests)
 
         await self._records.write(project_id, forget, is_alone=True)
+
+
+class LeftReservations:
+    """Gives reservations back that could not be given back, because the database was away.
+
+    Each would take room from its project until it expires, hours later. They are tried again in the
+    background until the database has taken them. What a process has not given back when it ends is
+    left to expire, as that of a killed process is.
+
+    Args:
+        records: Where they are.
+    """
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        # Projects by the id of the reservation, in the order in which they came.
+        self._left: dict[str, str] = {}
+        self._is_any = asyncio.Event()
+        self._is_ending = asyncio.Event()
+
+    def add(self, project_id: str, reservation_id: str) -> None:
+        """Give a reservation back as soon as the database takes it."""
+        self._left[reservation_id] = project_id
+        self._is_any.set()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Give back what is left for the length of the block, and once more at its end."""
+        # Not cancelled: a statement that is given up would cost the connection.
+        async with run_beside(self._run(), end=self._end):
+            yield
+
+    def _end(self) -> None:
+        self._is_ending.set()
+        self._is_any.set()
+
+    async def _run(self) -> None:
+        while True:
+            await self._is_any.wait()
+            with anyio.move_on_after(_RETRY_SECONDS):
+                await self._is_ending.wait()
+            with log_failures(_log, "reserved bytes not given back yet"):
+                await self._release()
+            if self._is_ending.is_set():
+                return
+            if not self._left:
+                self._is_any.clear()
+
+    async def _release(self) -> None:
+        for reservation_id, project_id in list(self._left.items()):
+            await self._records.write(project_id, partial(_release, reservation_id))
+            del self._left[reservation_id]
 
 
 class ByteReservation:
@@ -193,9 +244,8 @@ class ByteReservation:
                 {blob.digest: blob.size_bytes}, reservation_id=self._id if self._is_open else None
             )
             needed_more = entered.size_bytes > entered.released_bytes
-            if needed_more and entered.total.bytes > self._quota_bytes:
-                total = entered.total.without(entered.size_bytes)
-                raise _no_room(total, self._quota_bytes, entered.size_bytes)
+            if needed_more and entered.before.bytes + entered.size_bytes > self._quota_bytes:
+                raise _no_room(entered.before, self._quota_bytes, entered.size_bytes)
 
         # The row that needs the blob is committed behind this, and syncs it.
         await self._records.write(self._project_id, count, is_durable=False)
@@ -208,9 +258,7 @@ class ByteReservation:
         with anyio.CancelScope(shield=True):
             try:
                 await self._records.write(
-                    self._project_id,
-                    lambda unit: unit.stored_blobs.release(self._id),
-                    is_durable=False,
+                    self._project_id, partial(_release, self._id), is_durable=False
                 )
             except ServiceError as exc:
                 _log.warning("reserved bytes given back later", code=exc.problem_code)
@@ -241,6 +289,10 @@ class ByteReservation:
 
 def _enter(sizes: Mapping[str, int], unit: UnitOfWork) -> None:
     unit.swept_blobs.enter(sizes)
+
+
+def _release(reservation_id: str, unit: UnitOfWork) -> None:
+    unit.stored_blobs.release(reservation_id)
 
 
 def _no_room(total: StoredTotal, quota_bytes: int, needed_bytes: int) -> StoredBytesQuotaError:

@@ -52,18 +52,14 @@ class StoredTotal:
         """Both."""
         return self.stored_bytes + self.reserved_bytes
 
-    def without(self, size_bytes: int) -> "StoredTotal":
-        """Return what it was before so many bytes were stored."""
-        return StoredTotal(self.stored_bytes - size_bytes, self.reserved_bytes)
-
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """How many bytes were not counted before, how many were released, and what there is now."""
+    """How many bytes were not counted before, how many were released, and what else there is."""
 
     size_bytes: int
     released_bytes: int
-    total: StoredTotal
+    before: StoredTotal
 
 
 class StoredBlobRecords(Repository):
@@ -123,8 +119,8 @@ class StoredBlobRecords(Repository):
         entered = self._entered(sizes)
         if entered or released:
             self._change(entered=entered, taken=-released)
-        now = StoredTotal(total.stored_bytes + entered, total.reserved_bytes - released)
-        return Entered(entered, released, now)
+        before = StoredTotal(total.stored_bytes, total.reserved_bytes - released)
+        return Entered(entered, released, before)
 
     def drop(self, digests: Collection[str]) -> None:
         """Count at most 500 blobs no more, for a sweep removes them."""
