@@ -7,7 +7,6 @@ can be asked for just that: to open a file if all of its path is known already (
 not, everything is read in worker threads.
 
 Blobs may be put and removed while they are listed: what vanishes in between is passed over.
-Foreign exceptions (`OSError`) of lists pass through; the store translates them.
 """
 
 import ctypes
@@ -15,6 +14,7 @@ import errno
 import os
 import sys
 from collections.abc import AsyncGenerator, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from io import FileIO
 from itertools import islice
@@ -211,10 +211,9 @@ async def listed_files(directory: Path) -> AsyncGenerator[ListedBlob, None]:
 
 def found_file(path: Path) -> ListedBlob | None:
     """Return what is known of one blob without reading it; blocks."""
-    try:
+    with failures_translated(), suppress(FileNotFoundError):
         return _described(path.name, path.stat(follow_symlinks=False))
-    except FileNotFoundError:
-        return None
+    return None
 
 
 class _Scan:
@@ -232,7 +231,7 @@ class _Scan:
 
     def read(self) -> list[ListedBlob | None]:
         """Return the next entries, `None` for each that is no blob; empty at the end."""
-        with self._lock:
+        with failures_translated(), self._lock:
             if self._closed:
                 return []
             if self._entries is None:
@@ -252,18 +251,15 @@ class _Scan:
     def _blob(self, entry: os.DirEntry[str]) -> ListedBlob | None:
         if not is_blob_name(self._folder.name, entry.name):
             return None
-        try:
+        with suppress(FileNotFoundError):
             return _described(entry.name, entry.stat(follow_symlinks=False))
-        except FileNotFoundError:
-            return None
+        return None
 
 
 def _folders(directory: Path) -> list[Path]:
-    try:
-        with os.scandir(directory) as entries:
-            return [Path(entry.path) for entry in entries]
-    except FileNotFoundError:
-        return []
+    with failures_translated(), suppress(FileNotFoundError), os.scandir(directory) as entries:
+        return [Path(entry.path) for entry in entries]
+    return []
 
 
 def _described(name: str, status: os.stat_result) -> ListedBlob | None:

@@ -28,7 +28,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -154,19 +154,11 @@ class FilesystemBlobStore:
 
     async def find(self, project_id: str, digest: str) -> ListedBlob | None:
         """See `BlobStore.find`."""
-        with failures_translated():
-            return await anyio.to_thread.run_sync(found_file, Path(self._place(project_id, digest)))
+        return await anyio.to_thread.run_sync(found_file, Path(self._place(project_id, digest)))
 
-    async def listed(self, project_id: str) -> AsyncGenerator[ListedBlob, None]:
+    def listed(self, project_id: str) -> AsyncGenerator[ListedBlob, None]:
         """See `BlobStore.listed`."""
-        async with aclosing(listed_files(self._root / project_path(project_id))) as blobs:
-            while True:
-                # Only the listing's own failures are translated, not what a caller throws in.
-                with failures_translated():
-                    blob = await anext(blobs, None)
-                if blob is None:
-                    return
-                yield blob
+        return listed_files(self._root / project_path(project_id))
 
     async def delete(self, project_id: str, digest: str) -> None:
         """See `BlobStore.delete`.
