@@ -49,19 +49,13 @@ def start_of(unit: UnitOfWork, session_id: str | None, after: int | None) -> Sta
         session_id: Whose events are wanted, `None` for all.
         after: The position behind which it is to begin, `None` for now.
     """
-    if session_id is None:
-        return _start_in_project(unit, after)
-    return _start_in_session(unit, session_id, after)
-
-
-def _start_in_project(unit: UnitOfWork, after: int | None) -> Start:
-    """Return where the stream of a project begins; its positions are the numbers of the log."""
+    if session_id is not None:
+        return _start_in_session(unit, session_id, after)
+    # The positions in a project are the numbers of its log.
     bounds = unit.events.bounds()
-    if after is None:
-        return Start(bounds.last, bounds.last)
-    if bounds.removed <= after <= bounds.last:
+    if after is not None and bounds.removed <= after <= bounds.last:
         return Start(after, after)
-    return Start(bounds.last, bounds.last, is_reset=True)
+    return Start(bounds.last, bounds.last, is_reset=after is not None)
 
 
 def _start_in_session(unit: UnitOfWork, session_id: str, after: int | None) -> Start:
@@ -91,10 +85,8 @@ def _start_in_session(unit: UnitOfWork, session_id: str, after: int | None) -> S
 
 def _number_behind(unit: UnitOfWork, session_id: str, after: int) -> int | None:
     """Return the number behind which the events with a `seq` above `after` follow without a gap."""
-    if after:
-        number = unit.events.newest_with(session_id, after)
-        if number is not None:
-            return number
+    if after and (number := unit.events.newest_with(session_id, after)) is not None:
+        return number
     number = unit.events.newest_with(session_id, after + 1)
     return None if number is None else number - 1
 

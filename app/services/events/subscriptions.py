@@ -45,9 +45,7 @@ class EventBatch:
 
 def event_item_of(event: Event, session_id: str | None) -> EventItem:
     """Return an event for those who listen to a session, or to all of the project."""
-    position = event.number
-    if session_id is not None and event.seq is not None:
-        position = event.seq
+    position = event.number if session_id is None or event.seq is None else event.seq
     return EventItem(event.number, position, event.type, event.data)
 
 

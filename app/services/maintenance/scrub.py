@@ -83,16 +83,13 @@ class SlicedPeriod:
         current = int(now.timestamp() / self.slice_seconds)
         lookback = int(_MADE_UP.total_seconds() / self.slice_seconds)
         for number in range(current - min(lookback, self.count - 1), current + 1):
-            yield self._slice(number)
-
-    def _slice(self, number: int) -> Slice:
-        place = number % self.count
-        return Slice(
-            # With the count, since other settings would give other slices the same numbers.
-            key=f"{number} of {self.count} in {self.seconds} s",
-            first=self._digits(place),
-            end=self._digits(place + 1) if place + 1 < self.count else None,
-        )
+            place = number % self.count
+            yield Slice(
+                # With the count, since other settings would give other slices the same numbers.
+                key=f"{number} of {self.count} in {self.seconds} s",
+                first=self._digits(place),
+                end=self._digits(place + 1) if place + 1 < self.count else None,
+            )
 
     def _digits(self, place: int) -> str:
         return f"{place * 16**_DIGITS // self.count:0{_DIGITS}x}"

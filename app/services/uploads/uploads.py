@@ -76,12 +76,11 @@ class Piece:
     checksum: Checksum | None
 
 
+@dataclass(eq=False)
 class _DamagedSegmentError(Exception):
     """A segment is gone, or no longer what came."""
 
-    def __init__(self, segment: Segment) -> None:
-        super().__init__(f"the segment from byte {segment.start} on")
-        self.segment = segment
+    segment: Segment
 
 
 @dataclass(frozen=True, slots=True, eq=False)

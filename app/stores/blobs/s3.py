@@ -145,18 +145,14 @@ class S3BlobStore:
             is_answering = False
             raise
         finally:
-            cleanup = self._begin_cleanup(writer)
+            # The loop itself does not hold on to a task whose waiter was cancelled.
+            cleanup = asyncio.ensure_future(writer.discard())
+            self._cleanups.add(cleanup)
+            cleanup.add_done_callback(self._cleanups.discard)
             # A store that hangs does so again: the caller has waited for it once.
             if is_answering:
                 with anyio.CancelScope(shield=True):
                     await asyncio.shield(cleanup)
-
-    def _begin_cleanup(self, writer: "_S3Writer") -> asyncio.Task[None]:
-        # The loop itself does not hold on to a task whose waiter was cancelled.
-        cleanup = asyncio.ensure_future(writer.discard())
-        self._cleanups.add(cleanup)
-        cleanup.add_done_callback(self._cleanups.discard)
-        return cleanup
 
     def draft(self, project_id: str, *, limit_bytes: int) -> FileDraft:
         """See `BlobStore.draft`; it is a local file, for a bucket shows nothing unfinished."""

@@ -94,6 +94,7 @@ class FileDraft:
         limit_bytes: int,
     ) -> None:
         self.temporary = temporary
+        self.digest = temporary.digest
         self._publish = publish
         self._limit_bytes = limit_bytes
         self._head = b""
@@ -103,10 +104,6 @@ class FileDraft:
     def size_bytes(self) -> int:
         """See `BlobDraft.size_bytes`."""
         return self.temporary.size_bytes
-
-    def digest(self) -> str:
-        """See `BlobDraft.digest`."""
-        return self.temporary.digest()
 
     def append(self, data: bytes) -> None:
         """See `BlobDraft.append`."""
