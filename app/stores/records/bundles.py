@@ -133,14 +133,11 @@ class BundleRecords(Repository):
                 rows = rows[len(batch) :]
 
     def levels(self, page_ids: Sequence[str]) -> dict[str, list[StoredRepresentation]]:
-        """Return the levels of up to 500 pages by page id, in order."""
-        rows = self._scope.all(
-            self._scope.select(page_levels, page_levels.c.page_id.in_(page_ids)).order_by(
-                page_levels.c.page_id, page_levels.c.level
-            )
-        )
+        """Return the levels of some pages by page id, in order."""
+        page_id = page_levels.c.page_id
+        ordered = self._scope.select(page_levels).order_by(page_id, page_levels.c.level)
         levels: dict[str, list[StoredRepresentation]] = {}
-        for row in rows:
+        for row in self._scope.rows_with(page_id, page_ids, ordered):
             levels.setdefault(row.page_id, []).append(stored_level(row))
         return levels
 

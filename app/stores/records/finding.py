@@ -79,7 +79,13 @@ def find(query: SearchQuery, places: Sequence[SearchPlace], weights: Sequence[in
         weights: Those that an earlier part of the list was ranked by, if this is to continue it.
     """
     terms: Sequence[SearchTerm] = query.terms
-    openings, is_all = _complete(terms, places), True
+    is_all = True
+    # Of what has all terms.
+    openings = {
+        (each.place, number): opening
+        for each in places
+        for number, opening in each.index.newest(terms, each.marks)
+    }
     known = dict.fromkeys(openings, (1 << len(terms)) - 1)
     if len(openings) < _ENOUGH and (len(terms) > 1 or not openings):
         holders, is_all = _holders(terms, places)
@@ -98,15 +104,6 @@ def find(query: SearchQuery, places: Sequence[SearchPlace], weights: Sequence[in
         for key, opening in openings.items()
     ]
     return Found(sorted(matches, reverse=True), terms, weights)
-
-
-def _complete(terms: Sequence[SearchTerm], places: Sequence[SearchPlace]) -> dict[_Key, str]:
-    """Return the openings of what has all terms."""
-    return {
-        (each.place, number): opening
-        for each in places
-        for number, opening in each.index.newest(terms, each.marks)
-    }
 
 
 def _holders(

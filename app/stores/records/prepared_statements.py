@@ -87,16 +87,12 @@ class IsAmong(ColumnElement[bool]):
         return self
 
 
-@compiles(IsAmong, "sqlite")
-def _among_json(among: IsAmong, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401
+@compiles(IsAmong)
+def _among(among: IsAmong, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401
     column, values = (compiler.process(each, **options) for each in (among.column, among.values))
+    if compiler.dialect.name == "postgresql":
+        return f"{column} = ANY ({values})"
     return f"{column} IN (SELECT value FROM json_each({values}))"  # noqa: S608 - both compiled
-
-
-@compiles(IsAmong, "postgresql")
-def _among_array(among: IsAmong, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401
-    column, values = (compiler.process(each, **options) for each in (among.column, among.values))
-    return f"{column} = ANY ({values})"
 
 
 class Prepared:

@@ -27,6 +27,7 @@ from app.stores.records.scope import (
     ProjectScope,
     Repository,
     in_batches,
+    read_row,
     scoped_from,
     scoped_select,
 )
@@ -138,12 +139,11 @@ A blob that was claimed again since has another claim, and is asked for again.
 """
 
 
+@dataclass(eq=False)
 class SizeUnknownError(Exception):
     """A transaction needs the sizes of blobs that have come back behind claims, if they have."""
 
-    def __init__(self, claims: Sequence[ClaimOver]) -> None:
-        super().__init__(claims)
-        self.claims = claims
+    claims: Sequence[ClaimOver]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -276,7 +276,7 @@ class SweptBlobRecords:
             if claim.swept_at is None and claim.claimed_at > abandoned
         }
         return running, [
-            ClaimOver(claim.digest, claim.claimed_at, claim.swept_at)
+            read_row(ClaimOver, claim)
             for claim in sorted(claims, key=lambda claim: str(claim.digest))
             if claim.digest not in running
         ]
