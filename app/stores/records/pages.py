@@ -14,10 +14,9 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
-    false,
     func,
-    or_,
     true,
+    tuple_,
 )
 
 from app.models.page import (
@@ -28,7 +27,7 @@ from app.models.page import (
     StoredPage,
     StoredRepresentation,
 )
-from app.stores.records.prepared_statements import Lookup, Offered
+from app.stores.records.prepared_statements import IsAmong, Lookup, Offered
 from app.stores.records.scope import (
     Repository,
     in_batches,
@@ -59,9 +58,10 @@ _FILTERED = Lookup(
 _FEW = 32
 _FEW_BYTES = 256 * 1024
 """What the event loop reads of so few pages; a copy of it takes a tenth of a millisecond."""
-_OF_FEW = pages.c.page_number.in_([bindparam(f"number_{index}") for index in range(_FEW)])
+_IS_NUMBERED = IsAmong(pages.c.page_number, "numbers")
+# Both databases know the length of a blob without reading it.
 _IS_WANTED = func.length(pages.c.content) <= bindparam("content_up_to")
-_SIZE_OF_FEW = Lookup(
+_SIZE = Lookup(
     scoped_select(
         pages,
         func.sum(
@@ -69,13 +69,13 @@ _SIZE_OF_FEW = Lookup(
             + func.length(pages.c.body)
             + case((_IS_WANTED, func.length(pages.c.content)), else_=0)
         ).label("size_bytes"),
-    ).where(_OF_FEW)
+    ).where(_IS_NUMBERED)
 )
-_FIND_FEW = Lookup(
+_FIND_NUMBERED = Lookup(
     scoped_select(pages, *_LISTED)
     .add_columns(case((_IS_WANTED, pages.c.content), else_=None).label("content"))
     .outerjoin_from(pages, page_accesses)
-    .where(_OF_FEW),
+    .where(_IS_NUMBERED),
     large=[pages.c.descriptor, pages.c.body],
 )
 _OF_PAGE = Lookup(
@@ -183,14 +183,18 @@ class PageRecords(Repository):
             content_up_to: Want the content of those where it has at most so many bytes.
         """
         up_to = -1 if content_up_to is None else content_up_to
-        if len(numbers) <= _FEW:
-            return self._few(numbers, up_to)
-        # Both databases know the length of a blob without reading it.
-        content = case((func.length(pages.c.content) <= up_to, pages.c.content), else_=None)
-        statement = self._scope.select(pages, columns=[*_LISTED, content.label("content")])
-        statement = statement.outerjoin_from(pages, page_accesses)
-        rows = self._scope.rows_with(pages.c.page_number, numbers, statement)
-        return {row.page_number: _stored(row) for row in rows}
+        found: dict[int, StoredPage] = {}
+        for batch in in_batches(numbers):
+            is_short = len(batch) <= _FEW
+            if is_short and not self._scope.is_postgresql:
+                # What takes longer is no work for the event loop.
+                (size,) = self._scope.look_up(_SIZE, numbers=batch, content_up_to=up_to)
+                is_short = (size.size_bytes or 0) <= _FEW_BYTES
+            rows = self._scope.look_up(
+                _FIND_NUMBERED, is_short=is_short, numbers=batch, content_up_to=up_to
+            )
+            found |= {row.page_number: _stored(row) for row in rows}
+        return found
 
     def manifest_places(
         self, session_id: str, *, after: ManifestPlace | None, limit: int
@@ -203,7 +207,8 @@ class PageRecords(Repository):
         in_session = pages.c.session_id == session_id
         statement = self._scope.select(pages, in_session, columns=columns)
         if after is not None:
-            statement = statement.where(_is_behind(after))
+            place = (after.is_pinned, after.importance, after.page_number)
+            statement = statement.where(tuple_(*columns) < place)
         ordered = statement.order_by(*(column.desc() for column in columns))
         rows = self._scope.all(ordered.limit(limit))
         return [ManifestPlace(row.pinned, row.importance, row.page_number) for row in rows]
@@ -217,32 +222,6 @@ class PageRecords(Repository):
     def count_in_session(self, session_id: str) -> int:
         """Count the pages of a session."""
         return self._scope.count(pages, pages.c.session_id == session_id)
-
-    def _few(self, numbers: Collection[int], up_to: int) -> dict[int, StoredPage]:
-        if not numbers:
-            return {}
-        # No page has the number 0.
-        padded = [*sorted(numbers), *[0] * (_FEW - len(numbers))]
-        values = {f"number_{index}": number for index, number in enumerate(padded)}
-        is_short = True
-        if not self._scope.is_postgresql:
-            # What takes longer is no work for the event loop.
-            (size,) = self._scope.look_up(
-                _SIZE_OF_FEW, is_short=True, content_up_to=up_to, **values
-            )
-            is_short = (size.size_bytes or 0) <= _FEW_BYTES
-        rows = self._scope.look_up(_FIND_FEW, is_short=is_short, content_up_to=up_to, **values)
-        return {row.page_number: _stored(row) for row in rows}
-
-
-def _is_behind(place: ManifestPlace) -> ColumnElement[bool]:
-    importance, number = pages.c.importance, pages.c.page_number
-    is_less = or_(
-        importance < place.importance,
-        and_(importance == place.importance, number < place.page_number),
-    )
-    behind = and_(pages.c.pinned.is_(place.is_pinned), is_less)
-    return or_(pages.c.pinned.is_(false()), behind) if place.is_pinned else behind
 
 
 def _is_still(current: StoredPage) -> ColumnElement[bool]:
@@ -315,11 +294,10 @@ def stored_level(row: Row[Any]) -> StoredRepresentation:
     return read_row(StoredRepresentation, row, level=Level(row.level))
 
 
-_IDS_AT_ONCE = 32
 # Held, so that none of them is removed before its row is there.
-_HOLD = Lookup(
+_HOLD = (
     scoped_select(pages, pages.c.page_id)
-    .where(pages.c.page_id.in_([bindparam(f"id_{index}") for index in range(_IDS_AT_ONCE)]))
+    .where(IsAmong(pages.c.page_id, "page_ids"))
     .order_by(pages.c.page_id)
     .with_for_update(read=True, key_share=True)
 )
@@ -335,11 +313,8 @@ class PageAccessRecords(Repository):
             counts: For each page id how many accesses, and the last of them. A page that is gone
                 meanwhile is passed over; an access earlier than the noted one changes no time.
         """
-        for wanted in in_batches(counts, _IDS_AT_ONCE):
-            # The last one again in the place of those that are not there.
-            padded = wanted + wanted[-1:] * (_IDS_AT_ONCE - len(wanted))
-            ids = {f"id_{index}": page_id for index, page_id in enumerate(padded)}
-            held = {row.page_id for row in self._scope.look_up(_HOLD, is_short=True, **ids)}
+        for wanted in in_batches(counts):
+            held = {row.page_id for row in self._scope.kept(_HOLD, page_ids=wanted)}
             rows = [
                 {"page_id": each, "access_count": counts[each][0], "last_accessed": counts[each][1]}
                 for each in sorted(held)

@@ -12,6 +12,7 @@ from functools import cache, lru_cache, partial
 from typing import Any, TypeAlias, cast
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     ColumnElement,
     Executable,
@@ -42,44 +43,50 @@ _POSTGRESQL_FLOAT = 701
 _POSTGRESQL: Dialect = cast(Any, postgresql.psycopg).dialect(paramstyle="format")
 
 _Process: TypeAlias = Callable[[Any], Any]
-Values: TypeAlias = dict[str, str | int]
+Value: TypeAlias = str | int | Sequence[str] | Sequence[int]
+Values: TypeAlias = Mapping[str, Value]
 """The parameters of a lookup, by name."""
 _LARGEST_BYTES = 65_536
 
 
-class _Texts(TypeDecorator[Sequence[str]]):
-    """Texts that are one parameter: an array, or JSON in SQLite, which has no arrays."""
+class _Several(TypeDecorator[Sequence[str] | Sequence[int]]):
+    """Values that are one parameter: an array, or JSON in SQLite, which has no arrays."""
 
     impl = String
     cache_ok = True
 
+    def __init__(self, item: TypeEngine[Any]) -> None:
+        super().__init__()
+        self.item = item
+
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """Return the type that a database has for it."""
-        kind = postgresql.ARRAY(String()) if dialect.name == "postgresql" else String()
+        kind = postgresql.ARRAY(self.item) if dialect.name == "postgresql" else String()
         return dialect.type_descriptor(kind)
 
-    def process_bind_param(self, value: Sequence[str] | None, dialect: Dialect) -> Any:  # noqa: ANN401
+    def process_bind_param(self, value: Sequence[Any] | None, dialect: Dialect) -> Any:  # noqa: ANN401
         """Return what the driver is given."""
         given = list(value or ())
         return given if dialect.name == "postgresql" else json.dumps(given)
 
 
 class IsAmong(ColumnElement[bool]):
-    """Whether a column has one of the texts of a parameter, for statements that are kept.
+    """Whether a column has one of the values of a parameter, for statements that are kept.
 
     An `IN` has a parameter for each of its values, and so another text for each number of them.
 
     Args:
-        column: The column.
-        name: The parameter's name; its value is a sequence of texts.
+        column: The column, of texts or of whole numbers.
+        name: The parameter's name; its value is a sequence of such values.
     """
 
     inherit_cache = False
     type = Boolean()
 
-    def __init__(self, column: ColumnElement[str], name: str) -> None:
+    def __init__(self, column: ColumnElement[Any], name: str) -> None:
         self.column = column
-        self.values = bindparam(name, type_=_Texts())
+        item = String() if isinstance(column.type, String) else BigInteger()
+        self.values = bindparam(name, type_=_Several(item))
 
     def self_group(self, against: object = None) -> "IsAmong":
         """Return itself: beside other conditions, ` = 1` behind it would hide it from indexes."""

@@ -49,6 +49,8 @@ from app.stores.records.prepared_statements import (
     IsAmong,
     Lookup,
     Merge,
+    Value,
+    Values,
     inserting,
     upserting,
 )
@@ -90,7 +92,7 @@ def in_batches(values: Collection[_Key], most: int = 500) -> Iterator[list[_Key]
 
 @cache
 def _with_any(column: Column[Any]) -> Select[Any]:
-    """Select all columns of the rows whose column has one of some texts."""
+    """Select all columns of the rows whose column has one of some values."""
     return scoped_select(column.table).where(IsAmong(column, "values"))
 
 
@@ -157,13 +159,13 @@ class ProjectScope:
         self.is_postgresql = connection.is_postgresql
 
     def look_up(
-        self, lookup: Lookup, *, is_short: bool = True, **values: str | int
+        self, lookup: Lookup, *, is_short: bool = True, **values: Value
     ) -> Sequence[Row[Any]]:
         """Return the project's rows that a lookup finds; of a `scoped_select`, it finds no others.
 
         `is_short` is what the caller knows: what takes longer is no work for the event loop.
         """
-        given = {"project_id": self.project_id, **values}
+        given: Values = {"project_id": self.project_id, **values}
         return self._connection.look_up(lookup, given, is_short=is_short)
 
     def select(
@@ -193,10 +195,8 @@ class ProjectScope:
         for batch in in_batches(values):
             if statement is not None:
                 yield from self.all(statement.where(column.in_(batch)))
-            elif isinstance(column.type, String):
-                yield from self.kept(_with_any(column), values=batch)
             else:
-                yield from self.all(self.select(column.table, column.in_(batch)))
+                yield from self.kept(_with_any(column), values=batch)
 
     def column(self, column: Column[_Value], *conditions: ColumnElement[bool]) -> set[_Value]:
         """Return the values of a column among the project's rows that meet conditions."""

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 
-from sqlalchemy import Column, MetaData, String, Table
+from sqlalchemy import BigInteger, Column, MetaData, String, Table
 
 from app.stores.records.prepared_statements import IsAmong, Prepared
 from app.stores.records.scope import scoped_select
@@ -35,3 +35,12 @@ def test_texts_are_json_to_sqlite_which_finds_each_by_its_key() -> None:
     assert sorted(connection.execute(found.text, given)) == [("a",), ('b"',)]
     plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {found.text}", given)]
     assert plan[0].endswith("(project_id=? AND id=?)")
+
+
+def test_numbers_are_given_as_texts_are() -> None:
+    numbered = Table("numbered", MetaData(), Column("project_id", String), Column("n", BigInteger))
+    find = scoped_select(numbered, numbered.c.n).where(IsAmong(numbered.c.n, "numbers"))
+    found = Prepared(find, is_postgresql=True)
+    assert found.text.endswith("numbered.n = ANY (%s::BIGINT[])")
+    assert found.parameters({"project_id": "p", "numbers": [2, 1]}) == ["p", [2, 1]]
+    assert Prepared(find).parameters({"project_id": "p", "numbers": [2, 1]}) == ["p", "[2, 1]"]
