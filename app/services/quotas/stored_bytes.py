@@ -7,8 +7,9 @@ way.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 
@@ -52,9 +53,7 @@ class StoredBytes:
 
     def reservation(self, project_id: str) -> "ByteReservation":
         """Return room for one blob on its way; none is taken yet."""
-        return ByteReservation(
-            self._records, project_id, quota_bytes=self._quota_bytes, left=self._left
-        )
+        return ByteReservation(self._records, project_id, self._quota_bytes, self._left)
 
     async def check_room(self, project_id: str, size_bytes: int) -> None:
         """Refuse at once what there is no room for now; nothing is reserved.
@@ -141,12 +140,10 @@ class LeftReservations:
         self._left[reservation_id] = project_id
         self._is_any.set()
 
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    def running(self) -> AbstractAsyncContextManager[object]:
         """Give back what is left for the length of the block, and once more at its end."""
         # Not cancelled: a statement that is given up would cost the connection.
-        async with run_beside(self._run(), end=self._end):
-            yield
+        return run_beside(self._run(), end=self._end)
 
     def _end(self) -> None:
         self._is_ending.set()
@@ -158,38 +155,27 @@ class LeftReservations:
             with anyio.move_on_after(_RETRY_SECONDS):
                 await self._is_ending.wait()
             with log_failures(_log, "reserved bytes not given back yet"):
-                await self._release()
+                for reservation_id, project_id in list(self._left.items()):
+                    await self._records.write(project_id, partial(_release, reservation_id))
+                    del self._left[reservation_id]
             if self._is_ending.is_set():
                 return
             if not self._left:
                 self._is_any.clear()
 
-    async def _release(self) -> None:
-        for reservation_id, project_id in list(self._left.items()):
-            await self._records.write(project_id, partial(_release, reservation_id))
-            del self._left[reservation_id]
 
-
+@dataclass(slots=True, eq=False)
 class ByteReservation:
-    """The room that one blob takes on its way. One task uses it.
+    """The room that one blob takes on its way. One task uses it."""
 
-    Args:
-        records: Where it is counted.
-        project_id: Whose blob it is.
-        quota_bytes: How many bytes the project may keep.
-        left: Takes the reservation where it cannot be given back now.
-    """
-
-    def __init__(
-        self, records: Records, project_id: str, *, quota_bytes: int, left: LeftReservations
-    ) -> None:
-        self._left = left
-        self._records = records
-        self._project_id = project_id
-        self._quota_bytes = quota_bytes
-        self._id = new_id()
-        self._is_open = False
-        self.size_bytes = 0
+    _records: Records
+    _project_id: str
+    _quota_bytes: int
+    _left: LeftReservations
+    """Takes the reservation where it cannot be given back now."""
+    _id: str = field(default_factory=new_id)
+    _is_open: bool = False
+    size_bytes: int = 0
 
     async def is_kept(self, digest: str) -> bool:
         """Return whether a blob is counted already, so that the same bytes again cost nothing."""

@@ -116,7 +116,9 @@ class StoredBlobRecords(Repository):
         released = 0
         if reservation_id is not None:
             released = self._removed(byte_reservations, _is(reservation_id))
-        entered = self._entered(sizes)
+        rows = [{"digest": digest, "size_bytes": sizes[digest]} for digest in sorted(sizes)]
+        inserted = self._scope.insert_absent(stored_blobs, rows, returning=["size_bytes"])
+        entered = sum(int(row.size_bytes) for row in inserted)
         if entered or released:
             self._change(entered=entered, taken=-released)
         before = StoredTotal(total.stored_bytes, total.reserved_bytes - released)
@@ -160,12 +162,6 @@ class StoredBlobRecords(Repository):
     def _alike(self, outer: AnyTable, inner: AnyTable) -> ColumnElement[bool]:
         """Return whether a table has a row of the project with the digest of a row of another."""
         return self._scope.select(inner, inner.c.digest == outer.c.digest).exists()
-
-    def _entered(self, sizes: Mapping[str, int]) -> int:
-        """Insert the entries that are not there; says how many bytes they stand for."""
-        rows = [{"digest": digest, "size_bytes": sizes[digest]} for digest in sorted(sizes)]
-        entered = self._scope.insert_absent(stored_blobs, rows, returning=["size_bytes"])
-        return sum(int(row.size_bytes) for row in entered)
 
     def _release(self, which: ColumnElement[bool]) -> int:
         self.total()
