@@ -150,10 +150,8 @@ class MediaChecks:
             read = partial(read_whole, start=start, end=start + size)
             return anyio.from_thread.run(read, self._blobs, project_id, digest)
 
-        def look() -> Damage | None:
-            return judge(Looking(read_at, size_bytes), mime_type)
-
-        damage = await anyio.to_thread.run_sync(look, limiter=self._threads)
+        looking = Looking(read_at, size_bytes)
+        damage = await anyio.to_thread.run_sync(judge, looking, mime_type, limiter=self._threads)
         self.remember(digest, mime_type, damage)
         return damage
 

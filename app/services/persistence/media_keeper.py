@@ -72,7 +72,7 @@ class MediaKeeper:
             else:
                 looked[identity] = each
         if looked:
-            resources = await self._store_all(list(looked.values()), are_judged=True)
+            resources = await self._store_all(list(looked.values()))
             for (identity, each), resource in zip(looked.items(), resources, strict=True):
                 if self.checks is not None:
                     self.checks.remember(resource.digest, each.mime_type, each.damage)
@@ -83,15 +83,13 @@ class MediaKeeper:
 
     async def store(self, source: MediaSource, mime_type: str, filename: str | None) -> Resource:
         """Store bytes of a settled type and describe them."""
-        (resource,) = await self._store_all(
-            [_Looked(source, mime_type, filename)], are_judged=False
-        )
-        return resource
+        looked = _Looked(source, mime_type, filename, is_judged=False)
+        return (await self._store_all([looked]))[0]
 
-    async def _store_all(self, looked: Sequence["_Looked"], *, are_judged: bool) -> list[Resource]:
+    async def _store_all(self, looked: Sequence["_Looked"]) -> list[Resource]:
         def look() -> None:
             for each in looked:
-                each.look(is_judged=are_judged)
+                each.look()
 
         blobs = await self.blobs.put_all(
             self.project_id,
@@ -123,13 +121,14 @@ class _Looked:
     source: MediaSource
     mime_type: str
     filename: str | None
+    is_judged: bool = True
     hints: MediaHints = field(default_factory=MediaHints)
     damage: Damage | None = None
 
-    def look(self, *, is_judged: bool) -> None:
+    def look(self) -> None:
         """Look at the bytes; blocks."""
         self.hints = probe_media(self.source.head(HEAD_BYTES), self.source, self.mime_type)
-        if is_judged:
+        if self.is_judged:
             self.damage = damage_of(self.source, self.mime_type)
 
     def inline(self) -> KeptMedium:

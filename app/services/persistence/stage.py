@@ -143,7 +143,9 @@ class _Persisting:
             case NormalizedReference():
                 return await self._reference(part, beside)
             case NormalizedLink():
-                return _link(part, beside)
+                name = safe_file_name(part.filename)
+                shown = _shown(part.url, part.mime_type, name, kind=part.kind, beside=beside)
+                return PersistedPart(shown)
 
     async def _text(
         self, template: TextTemplate, mime_type: str, beside: dict[str, Any]
@@ -274,11 +276,6 @@ def _damages(media: Sequence[NormalizedMedia], kept: Sequence[KeptMedium]) -> It
             yield Warning(damage.code, medium.pointer, damage.detail)
     if len(warned) > _MOST_DAMAGES:
         yield more_warnings(len(warned) - _MOST_DAMAGES)
-
-
-def _link(part: NormalizedLink, beside: dict[str, Any]) -> PersistedPart:
-    filename = safe_file_name(part.filename)
-    return PersistedPart(_shown(part.url, part.mime_type, filename, kind=part.kind, beside=beside))
 
 
 def _as_object(value: JsonValue) -> JsonValue:
