@@ -18,7 +18,6 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from io import FileIO
 from pathlib import Path
 from threading import Lock
 
@@ -157,8 +156,9 @@ class TemporaryFile:
 
     def read(self, start: int, size_bytes: int) -> bytes:
         """Return bytes that were written, before or after they were published."""
-        with self._lock, FileIO(self.path) as file:
-            return b"".join(_pieces(file.fileno(), start, size_bytes))
+        with self._lock, open(self.path, "rb") as file:
+            file.seek(start)
+            return file.read(size_bytes)
 
     def digest(self) -> str:
         """Return the SHA-256 of what was written, as 64 hex digits."""
@@ -238,14 +238,6 @@ class TemporaryFile:
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
-
-
-def _pieces(descriptor: int, start: int, size_bytes: int) -> Iterator[bytes]:
-    # One read gives 2 GiB at most.
-    while size_bytes > 0 and (piece := os.pread(descriptor, size_bytes, start)):
-        yield piece
-        start += len(piece)
-        size_bytes -= len(piece)
 
 
 @dataclass(frozen=True, slots=True)
