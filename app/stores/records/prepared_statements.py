@@ -156,16 +156,11 @@ class Prepared:
         return value if process is None else process(value)
 
 
-@lru_cache(_MOST_KEPT)
-def prepared(statement: Executable, names: tuple[str, ...], *, is_postgresql: bool) -> Prepared:
-    """Return a statement that is kept, made ready the first time.
+prepared = lru_cache(_MOST_KEPT)(Prepared)
+"""Returns a statement that is kept, made ready the first time.
 
-    Args:
-        statement: It is known by itself: one that is made anew is compiled anew.
-        names: Of an insert: the columns that are given.
-        is_postgresql: Whether it is for PostgreSQL; else it is for SQLite.
-    """
-    return Prepared(statement, names, is_postgresql=is_postgresql)
+It is known by itself: one that is made anew is compiled anew.
+"""
 
 
 def _reader(column: ColumnElement[Any], dialect: Dialect) -> _Process | None:
