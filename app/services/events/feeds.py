@@ -90,10 +90,6 @@ class ProjectFeed:
         self.is_begun = False
         self.users = 0
 
-    async def newest(self) -> int:
-        """Return the number of the newest event there is."""
-        return await self._records.read(self._project_id, lambda unit: unit.events.bounds().last)
-
     def wake(self, number: int | None) -> None:
         """Cause the log to be read, unless it is known to hold nothing new."""
         if number is None or number > self.position:
@@ -146,7 +142,10 @@ class ProjectFeed:
     async def _read(self) -> bool:
         """Hand out what is new; says whether there was anything."""
         logged, removed = await self._records.read(self._project_id, self._look)
-        self._cut_overtaken(removed)
+        if self.position < removed:
+            # These streams miss what was removed unread: they come back, and are told so.
+            for subscription in self._subscriptions:
+                subscription.cut("slow")
         if logged:
             self._hand_out([self._shown(event_of(each)) for each in logged])
             self.position = logged[-1].number
@@ -158,17 +157,9 @@ class ProjectFeed:
         is_gap = bool(logged) and logged[0].number > self.position + 1
         return logged, unit.events.bounds().removed if is_gap else 0
 
-    def _cut_overtaken(self, removed: int) -> None:
-        """End the streams that miss what was removed unread: they come back, and are told so."""
-        if self.position < removed:
-            for subscription in self._subscriptions:
-                subscription.cut("slow")
-
     def _shown(self, event: Event) -> Event:
-        raw_result = self._raw_results.take(event.subject_id)
-        if raw_result is None:
-            return event
-        return replace(event, data=with_raw_result(event.data, raw_result))
+        raw = self._raw_results.take(event.subject_id)
+        return event if raw is None else replace(event, data=with_raw_result(event.data, raw))
 
     def _hand_out(self, events: Sequence[Event]) -> None:
         # Made once for all who listen to the same, of whom there may be a thousand.
@@ -236,7 +227,7 @@ class Feeds:
         if feed.is_begun:
             return feed
         try:
-            newest = await feed.newest()
+            newest = await self._records.read(project_id, lambda unit: unit.events.bounds().last)
         except BaseException:
             self.leave(feed, project_id)
             raise

@@ -165,15 +165,12 @@ class EventStreams:
             now = monotonic()
             for stream in [each for each in self._open if each.is_stalled(now)]:
                 _end_stalled(stream)
-            self._count_write_buffers(now)
+            # Where there is no room for what stuck connections hold, the longest stuck are ended.
+            stuck = [(since, each) for each in self._open if (since := each.stuck_since(now))]
+            stuck.sort(key=lambda pair: pair[0])
+            self._write_buffers.count([partial(_end_stalled, stream) for _, stream in stuck])
             with log_failures(_log, "keys of event streams not checked"):
                 await self._cut_revoked_callers()
-
-    def _count_write_buffers(self, now: float) -> None:
-        """Count what stuck connections hold; without room, the longest stuck do not wait longer."""
-        stuck = [(since, each) for each in self._open if (since := each.stuck_since(now))]
-        stuck.sort(key=lambda pair: pair[0])
-        self._write_buffers.count([partial(_end_stalled, stream) for _, stream in stuck])
 
     async def _cut_revoked_callers(self) -> None:
         if callers := {stream.caller for stream in self._open}:

@@ -159,7 +159,10 @@ class BlobCheck:
         blob = await self.blobs.find(self.project_id, digest)
         kind, wrong = await self._fault(digest, wrong)
         # Rows that have been there all the while had a right to their blob all the while.
-        wrong = await self._still_there(digest, wrong)
+        still_there = await self.records.read(
+            self.project_id, lambda unit: set(unit.blob_references.of([digest]))
+        )
+        wrong = [row for row in wrong if row in still_there]
         if kind is None or not wrong:
             return None
         moved = (
@@ -212,14 +215,6 @@ class BlobCheck:
                 if self.pace is not None:
                     await self.pace(len(piece))
         return hashing.hexdigest(), size_bytes
-
-    async def _still_there(
-        self, digest: str, rows: Sequence[BlobReference]
-    ) -> Sequence[BlobReference]:
-        now = await self.records.read(
-            self.project_id, lambda unit: set(unit.blob_references.of([digest]))
-        )
-        return [row for row in rows if row in now]
 
     async def _quarantine(self, damaged: ListedBlob) -> bool:
         """Move a damaged blob out of sight, unless it was put anew; says whether it was moved.

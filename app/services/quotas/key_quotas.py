@@ -176,14 +176,10 @@ class Quotas:
     """
 
     def __init__(self, *, requests_per_minute: int, body_bytes_per_day: int) -> None:
-        self._requests = (
-            _Quota(REQUESTS, requests_per_minute, window_seconds=_MINUTE)
-            if requests_per_minute
-            else None
-        )
-        self._sent = (
-            _Quota(BYTES, body_bytes_per_day, window_seconds=_DAY) if body_bytes_per_day else None
-        )
+        requests = _Quota(REQUESTS, requests_per_minute, window_seconds=_MINUTE)
+        sent = _Quota(BYTES, body_bytes_per_day, window_seconds=_DAY)
+        self._requests = requests if requests.amount else None
+        self._sent = sent if sent.amount else None
 
     def allowance(self, caller: Caller) -> Allowance:
         """Return what a caller's request may take. Without keys, all requests are one caller's."""

@@ -169,7 +169,8 @@ class SegmentIntake:
         uncounted: list[Segment] = []
 
         async def keep(stretch: _Stretch) -> None:
-            segment = await stretch.commit()
+            blob = await stretch.writer.commit()
+            segment = Segment(stretch.start, blob.size_bytes, blob.digest)
             if body.checksum is None:
                 await self._count(project_id, upload_id, [segment])
             else:
@@ -236,11 +237,6 @@ class _Stretch:
         while chunk := await body.next(most_bytes - self.size_bytes):
             # A writer that is cancelled within a write cannot be committed any more.
             await run_to_completion(self._write(chunk))
-
-    async def commit(self) -> Segment:
-        """Make it durable."""
-        blob = await self.writer.commit()
-        return Segment(self.start, blob.size_bytes, blob.digest)
 
     async def _write(self, chunk: bytes) -> None:
         self._is_sound = False

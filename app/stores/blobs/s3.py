@@ -25,7 +25,6 @@ from collections.abc import (
     Awaitable,
     Callable,
     Collection,
-    Iterator,
     Sequence,
 )
 from contextlib import asynccontextmanager, suppress
@@ -73,7 +72,8 @@ if TYPE_CHECKING:
     from obstore import AsyncWritableFile
     from obstore.store import S3Config
 
-_BUFFER_BYTES = 8 * CHUNK_BYTES
+_CHUNKS = 8
+_BUFFER_BYTES = _CHUNKS * CHUNK_BYTES
 # What the server puts together from parts within the time of a common request.
 _QUICK_BYTES = 1024**3
 # What S3 copies in one request, and so the largest blob that can get its final name.
@@ -186,7 +186,7 @@ class S3BlobStore:
             raise too_large(limit_bytes)
         chunks = source.chunks()
         async with self.writer(project_id, limit_bytes=limit_bytes) as writer:
-            while batch := await anyio.to_thread.run_sync(_next_buffer, chunks):
+            while batch := await anyio.to_thread.run_sync(lambda: [*islice(chunks, _CHUNKS)]):
                 for chunk in batch:
                     await writer.write(chunk)
             return await writer.commit()
@@ -368,7 +368,3 @@ class _S3Writer(GatheringWriter):
                 await self._upload.close()
         with suppress(BaseError, OSError):
             await obstore.delete_async(self._objects, self._temporary_path)
-
-
-def _next_buffer(chunks: Iterator[bytes]) -> list[bytes]:
-    return list(islice(chunks, _BUFFER_BYTES // CHUNK_BYTES))

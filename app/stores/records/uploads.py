@@ -55,11 +55,8 @@ class UploadRecords:
 
     def segments(self, upload_id: str) -> Sequence[Segment]:
         """Return what has come of an upload, in order; nothing any more once it is complete."""
-        rows = self._scope.all(
-            self._scope.select(upload_segments, upload_segments.c.upload_id == upload_id).order_by(
-                upload_segments.c.start
-            )
-        )
+        of_upload = self._scope.select(upload_segments, upload_segments.c.upload_id == upload_id)
+        rows = self._scope.all(of_upload.order_by(upload_segments.c.start))
         return [read_row(Segment, row) for row in rows]
 
     def set_back(self, upload_id: str, start: int) -> None:
