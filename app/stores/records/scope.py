@@ -83,11 +83,11 @@ def values_of(item: object, **others: object) -> dict[str, object]:
     return {name: getattr(item, name) for name in _names(cast(Any, type(item)))} | others
 
 
-def in_batches(values: Collection[_Key], most: int = 500) -> Iterator[list[_Key]]:
-    """Yield values in order, up to `most` at once, for a condition that names them all."""
+def in_batches(values: Collection[_Key]) -> Iterator[list[_Key]]:
+    """Yield values in order, up to 500 at once, for a condition that names them all."""
     ordered = sorted(values)
-    for start in range(0, len(ordered), most):
-        yield ordered[start : start + most]
+    for start in range(0, len(ordered), _ROWS_AT_ONCE):
+        yield ordered[start : start + _ROWS_AT_ONCE]
 
 
 @cache

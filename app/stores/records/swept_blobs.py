@@ -22,14 +22,12 @@ from typing import Any, TypeAlias
 from sqlalchemy import Row, func, or_
 
 from app.errors import BlobSweptError
-from app.stores.records.prepared_statements import Lookup, touch
+from app.stores.records.prepared_statements import touch
 from app.stores.records.scope import (
     ProjectScope,
     Repository,
-    in_batches,
     read_row,
     scoped_from,
-    scoped_select,
 )
 from app.stores.records.stored_blobs import Entered, StoredBlobRecords
 from app.stores.records.tables import resources, swept_blobs, upload_segments
@@ -48,7 +46,6 @@ _ABANDONED_AFTER = timedelta(minutes=10)
 _WAIT_SECONDS = 2.0
 _LOCK = 7_224_013
 _TABLES = (resources, upload_segments)
-_FIND_CLAIM = Lookup(scoped_select(swept_blobs, by=["digest"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +164,11 @@ class SweptBlobRecords:
         if not digests:
             return
         self._scope.lock(_LOCK, shared=True)
-        all_over: list[ClaimOver] = []
-        for batch in in_batches(set(digests), DIGESTS_AT_ONCE):
-            running, over = self._claims(batch)
-            if running:
-                raise BlobSweptError
-            all_over += over
+        running, over = self._claims(set(digests))
+        if running:
+            raise BlobSweptError
         # Of all at once: what asks for those that are not known begins the transaction anew.
-        for digest, size_bytes in self._sizes_of(all_over).items():
+        for digest, size_bytes in self._sizes_of(over).items():
             if size_bytes is None:
                 raise BlobSweptError
             # The claim has taken its entry away, and the blob has come back.
@@ -261,12 +255,7 @@ class SweptBlobRecords:
 
     def _claims(self, digests: Collection[str]) -> tuple[set[str], list[ClaimOver]]:
         """Return the digests with a running claim, and the claims that are over, by digest."""
-        wanted = sorted(digests)
-        if len(wanted) == 1:
-            claims = self._scope.look_up(_FIND_CLAIM, digest=wanted[0])
-        else:
-            is_wanted = swept_blobs.c.digest.in_(wanted)
-            claims = self._scope.all(self._scope.select(swept_blobs, is_wanted))
+        claims = list(self._scope.rows_with(swept_blobs.c.digest, digests))
         if not claims:
             return set(), []
         abandoned = self._scope.now() - _ABANDONED_AFTER

@@ -42,7 +42,6 @@ MOST_HELD = MOST_COUNTED
 MARK = "\ue000"
 """What the marks of projects, sessions, modalities and kinds begin with."""
 _RANKED_CHARS = 2_000
-_NUMBERS_AT_ONCE = 1_000
 _MOST_SESSIONS = 8_192
 
 Marks: TypeAlias = Sequence[Sequence[str]]
@@ -107,7 +106,7 @@ class WordIndex(Repository, ABC):
 
     def remove_all(self, numbers: Collection[int]) -> None:
         """Find these no longer."""
-        for batch in in_batches(numbers, _NUMBERS_AT_ONCE):
+        for batch in in_batches(numbers):
             self._remove(batch)
 
     def narrowed(
@@ -151,7 +150,7 @@ class WordIndex(Repository, ABC):
 
     @abstractmethod
     def _remove(self, numbers: Sequence[int]) -> None:
-        """Forget the words of up to 1,000."""
+        """Forget the words of up to 500."""
 
     @abstractmethod
     def _insert(self, entries: Sequence[IndexEntry]) -> None:
