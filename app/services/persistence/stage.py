@@ -144,7 +144,7 @@ class _Persisting:
                 return await self._reference(part, beside)
             case NormalizedLink():
                 name = safe_file_name(part.filename)
-                shown = _shown(part.url, part.mime_type, name, kind=part.kind, beside=beside)
+                shown = _shown(part.url, part.mime_type, name, part.kind, beside)
                 return PersistedPart(shown)
 
     async def _text(
@@ -162,13 +162,8 @@ class _Persisting:
         kept = self.kept[part.slot.index]
         source = self.normalized.media[part.slot.index].source
         claimed = canonical_mime_type(source.declared_mime_type or "")
-        shown = _shown(
-            kept.reference,
-            kept.mime_type,
-            kept.filename,
-            kind=resource_kind(kept.mime_type),
-            beside=beside,
-        )
+        kind = resource_kind(kept.mime_type)
+        shown = _shown(kept.reference, kept.mime_type, kept.filename, kind, beside)
         return PersistedPart(
             shown,
             (kept.resource,) if kept.resource else (),
@@ -189,13 +184,8 @@ class _Persisting:
                     )
                 )
             return await self._text((part.literal,), "text/plain", beside)
-        shown = _shown(
-            resource.reference,
-            resource.mime_type,
-            resource.filename,
-            kind=resource.kind,
-            beside=beside,
-        )
+        mime_type, filename = resource.mime_type, resource.filename
+        shown = _shown(resource.reference, mime_type, filename, resource.kind, beside)
         return PersistedPart(shown, (resource,))
 
     async def _meta_value(self, value: JsonValue, key: str) -> JsonValue:
@@ -242,7 +232,6 @@ def _shown(
     reference: str,
     mime_type: str,
     filename: str | None,
-    *,
     kind: ResourceKind,
     beside: dict[str, Any],
 ) -> Part:
