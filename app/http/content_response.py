@@ -160,7 +160,7 @@ def _sent_from_here(
         status, (span,) = 206, spans
         headers = {**headers, "Content-Range": span.content_range(content.size_bytes)}
     if span.size_bytes <= CHUNK_BYTES:
-        raw = _raw({**headers, "Content-Length": str(span.size_bytes)})
+        raw = raw_headers({**headers, "Content-Length": str(span.size_bytes)})
         return ContentPiece(span, open_range=open_range, status=status, headers=raw)
     return ContentStream(
         [BodyPart(b"", span)],
@@ -194,10 +194,11 @@ def _content_headers(
 @lru_cache(maxsize=1_024)
 def _whole_piece_headers(content: ContentToSend, resource_policy: ResourcePolicy) -> RawHeaders:
     headers = _content_headers(content, resource_policy, has_digest=True)
-    return _raw({**headers, "Content-Length": str(content.size_bytes)})
+    return raw_headers({**headers, "Content-Length": str(content.size_bytes)})
 
 
-def _raw(headers: Mapping[str, str]) -> RawHeaders:
+def raw_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    """Return headers as they are sent."""
     return [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
 
 

@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from app.errors import PreconditionFailedError, ServiceError
 from app.http.conditions import Outcome, evaluate_conditions, joined_fields, prefers, strong_etag
 from app.http.content_headers import REVALIDATE
-from app.http.content_response import not_modified
+from app.http.content_response import not_modified, raw_headers
 from app.http.problem_types import problem_responses
 from app.http.response_memory import (
     FREE_BYTES,
@@ -44,9 +44,8 @@ def read_responses(*error_classes: type[ServiceError]) -> dict[int | str, dict[s
     }
 
 
-def record_response(
-    request_headers: Mapping[str, str],
-    method: str,
+def answer_record(
+    request: Request,
     body: bytes,
     *,
     etag: str | None = None,
@@ -59,8 +58,7 @@ def record_response(
     done.
 
     Args:
-        request_headers: Case-insensitive; repeated fields are joined here.
-        method: The request method.
+        request: The request, of any method.
         body: The record as it is stored.
         etag: Its entity-tag, with the quotes; without one, a strong tag is made of the body.
         status: The status when the record is sent.
@@ -69,65 +67,51 @@ def record_response(
     Raises:
         PreconditionFailedError: If-Match does not hold.
     """
-    tag = etag or strong_etag(hashlib.sha256(body).hexdigest())
-    answer_headers = {
+    all_headers = {
         **(headers or {}),
         "Content-Type": "application/json",
-        "ETag": tag,
+        "ETag": etag or strong_etag(hashlib.sha256(body).hexdigest()),
         "Cache-Control": REVALIDATE,
     }
-    if unchanged := unchanged_response(request_headers, method, answer_headers):
+    if unchanged := unchanged_response(request, all_headers):
         return unchanged
-    answer_headers["Content-Length"] = str(len(body))
-    return Response(b"" if method == "HEAD" else body, status_code=status, headers=answer_headers)
+    all_headers["Content-Length"] = str(len(body))
+    return _Record(b"" if request.method == "HEAD" else body, status, all_headers)
 
 
-def unchanged_response(
-    request_headers: Mapping[str, str], method: str, headers: Mapping[str, str]
-) -> Response | None:
+def unchanged_response(request: Request, headers: Mapping[str, str]) -> Response | None:
     """Return the 304 to a GET or HEAD of a record that the caller has already, if that is so.
 
     Args:
-        request_headers: Case-insensitive; repeated fields are joined here.
-        method: The request method; of others, conditions are not judged.
+        request: The request; of other methods, conditions are not judged.
         headers: What the record would be sent with, an `ETag` among it.
 
     Raises:
         PreconditionFailedError: If-Match does not hold.
     """
-    if method not in ("GET", "HEAD"):
+    has_condition = any(name[:3] == b"if-" for name, _ in request.scope["headers"])
+    if not has_condition or request.method not in ("GET", "HEAD"):
         return None
     outcome = evaluate_conditions(
-        joined_fields(request_headers), method=method, etag=headers["ETag"], last_modified=None
+        joined_fields(request.headers),
+        method=request.method,
+        etag=headers["ETag"],
+        last_modified=None,
     )
     if outcome is Outcome.PRECONDITION_FAILED:
         raise PreconditionFailedError
     return not_modified(headers) if outcome is Outcome.NOT_MODIFIED else None
 
 
-def answer_record(
-    request: Request,
-    body: bytes,
-    *,
-    etag: str | None = None,
-    headers: Mapping[str, str] | None = None,
-) -> Response:
-    """Return a record: 200 with an ETag, by default one made of the body, or 304."""
-    has_condition = any(name[:3] == b"if-" for name, _ in request.scope["headers"])
-    if has_condition or request.scope["method"] != "GET":
-        return record_response(request.headers, request.method, body, etag=etag, headers=headers)
-    return _WholeRecord(body, etag or strong_etag(hashlib.sha256(body).hexdigest()), headers or {})
-
-
 def answer_unchanged(request: Request, *, etag: str) -> Response | None:
     """Return the 304 to a caller that has the record already, to be given before it is read."""
     headers = {"ETag": etag, "Cache-Control": REVALIDATE, "Vary": "Accept"}
-    return unchanged_response(request.headers, request.method, headers)
+    return unchanged_response(request, headers)
 
 
 def answer_text(request: Request, text: str, *, etag: str | None = None) -> Response:
-    """Return the same for people, as plain text, to those whose Accept asks for it."""
-    response = record_response(request.headers, request.method, text.encode(), etag=etag)
+    """Return a record for people, as plain text, to those whose Accept asks for it."""
+    response = answer_record(request, text.encode(), etag=etag)
     response.headers["Content-Type"] = "text/plain; charset=utf-8"
     response.headers["Vary"] = "Accept"
     return response
@@ -142,14 +126,8 @@ def answer_written(
     request: Request, body: bytes, *, path: str, is_new: bool, etag: str | None = None
 ) -> Response:
     """Return a record that was just written: 201, or 200 if it was there, and where it is."""
-    return record_response(
-        request.headers,
-        request.method,
-        body,
-        etag=etag,
-        status=201 if is_new else 200,
-        headers={"Location": path},
-    )
+    status = 201 if is_new else 200
+    return answer_record(request, body, etag=etag, status=status, headers={"Location": path})
 
 
 def answer_page(request: Request, items: Iterable[bytes], next_cursor: str | None) -> Response:
@@ -174,20 +152,14 @@ def next_link(request: Request, next_cursor: str | None) -> dict[str, str]:
     return {"Link": f'<{request.url.path}?{parameters}>; rel="next"'}
 
 
-class _WholeRecord(Response):
-    """A record to a caller that has set no condition: what `record_response` makes, ready to go."""
+class _Record(Response):
+    """A record, ready to go: Starlette would look for what is among its headers already."""
 
-    def __init__(self, body: bytes, etag: str, headers: Mapping[str, str]) -> None:
-        self.status_code = 200
+    def __init__(self, body: bytes, status: int, headers: Mapping[str, str]) -> None:
+        self.status_code = status
         self.background = None
         self.body = body
-        self.raw_headers = [
-            *((name.lower().encode(), value.encode()) for name, value in headers.items()),
-            (b"content-type", b"application/json"),
-            (b"etag", etag.encode()),
-            (b"cache-control", REVALIDATE.encode()),
-            (b"content-length", str(len(body)).encode()),
-        ]
+        self.raw_headers = raw_headers(headers)
 
 
 def rendered_response(
@@ -213,7 +185,7 @@ def rendered_response(
         "ETag": strong_etag(rendering.digest),
         "Cache-Control": REVALIDATE,
     }
-    unchanged = unchanged_response(request.headers, request.method, all_headers)
+    unchanged = unchanged_response(request, all_headers)
     return unchanged or sent_json(request, body, all_headers)
 
 

@@ -336,9 +336,7 @@ async def get_resource_text(
     if is_alone:
         return answer_text(call.request, text_alone(answer.found), etag=etag)
     record = text_record(answer.resource, answer.total_lines, answer.found)
-    response = answer_record(call.request, record, etag=etag)
-    response.headers["Vary"] = "Accept"
-    return response
+    return answer_record(call.request, record, etag=etag, headers={"Vary": "Accept"})
 
 
 @router.get(

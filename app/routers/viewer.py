@@ -162,7 +162,7 @@ async def _answer(
         "Content-Security-Policy": policy,
         **_SAFE_HEADERS,
     }
-    unchanged = unchanged_response(request.headers, request.method, headers)
+    unchanged = unchanged_response(request, headers)
     return unchanged or _sent(request, body, headers)
 
 

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message
 from app.errors import PreconditionFailedError, RangeNotSatisfiableError, StoreUnavailableError
 from app.http.content_response import ContentToSend, content_response
 from app.http.problems import install_problem_handlers
-from app.http.record_responses import record_response
+from app.http.record_responses import answer_record
 from app.services.memory_budget.budget import MemoryBudget
 
 DATA = bytes(range(100))
@@ -356,6 +356,10 @@ async def test_a_failing_connection_closes_the_stream() -> None:
     assert (len(blob.opened), blob.closed) == (2, 2)
 
 
+def asking(method: str, headers: Mapping[str, str] | None = None) -> Request:
+    return Request({"type": "http", "method": method, "headers": Headers(headers or {}).raw})
+
+
 RECORD = b'{"id":"r1"}'
 RECORD_HEADERS = {
     "content-type": "application/json",
@@ -382,13 +386,13 @@ RECORD_ANSWERS = {
 async def test_a_record_is_sent_as_it_is_stored_or_not_at_all(
     method: str, headers: dict[str, str], answer: Answer
 ) -> None:
-    assert await send_whole(record_response(headers, method, RECORD, etag='"v1"')) == answer
+    assert await send_whole(answer_record(asking(method, headers), RECORD, etag='"v1"')) == answer
 
 
 @pytest.mark.anyio
 async def test_a_new_record_says_where_it_is() -> None:
-    response = record_response(
-        {}, "POST", RECORD, etag='"v1"', status=201, headers={"Location": "/api/records/r1"}
+    response = answer_record(
+        asking("POST"), RECORD, etag='"v1"', status=201, headers={"Location": "/api/records/r1"}
     )
     expected = RECORD_HEADERS | {"location": "/api/records/r1"}
     assert await send_whole(response) == Answer(201, expected, RECORD)
@@ -396,7 +400,7 @@ async def test_a_new_record_says_where_it_is() -> None:
 
 @pytest.mark.anyio
 async def test_a_record_without_a_tag_gets_one_of_its_bytes() -> None:
-    answer = await send_whole(record_response({}, "GET", RECORD))
+    answer = await send_whole(answer_record(asking("GET"), RECORD))
     tag = f'"sha256-{hashlib.sha256(RECORD).hexdigest()}"'
     assert answer == Answer(200, RECORD_HEADERS | {"etag": tag}, RECORD)
 
@@ -404,11 +408,13 @@ async def test_a_record_without_a_tag_gets_one_of_its_bytes() -> None:
 @pytest.mark.anyio
 async def test_a_known_record_keeps_what_caches_need() -> None:
     kept = {"Vary": "Accept", "Link": "</next>"}
-    response = record_response({"if-none-match": "*"}, "GET", RECORD, etag='"v1"', headers=kept)
+    response = answer_record(
+        asking("GET", {"if-none-match": "*"}), RECORD, etag='"v1"', headers=kept
+    )
     expected = RECORD_UNCHANGED.headers | {"vary": "Accept"}
     assert await send_whole(response) == Answer(304, expected, b"")
 
 
 def test_a_record_that_is_not_the_wanted_version_is_not_sent() -> None:
     with pytest.raises(PreconditionFailedError):
-        record_response({"if-match": '"v0"'}, "GET", RECORD, etag='"v1"')
+        answer_record(asking("GET", {"if-match": '"v0"'}), RECORD, etag='"v1"')
