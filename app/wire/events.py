@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from app.models.base import WireModel
-from app.models.event import CONTENT_OF, Event, EventType, LoggedEvent
+from app.models.event import CONTENT_OF, Event, LoggedEvent
 from app.models.interaction import ChatMessage, InputKind, Interaction, StoredInteraction
 from app.models.page import LevelName, Modality, PageType
 from app.models.tool_result import SanitizedToolResult
@@ -109,22 +109,6 @@ class EventTicket(WireModel):
 
     ticket: str
     expires_at: datetime
-
-
-DATA_OF: dict[EventType | Literal["reset"], type[Shape]] = {
-    "llmservice:toolResult": ToolResultEvent,
-    "message:created": MessageEvent,
-    "interaction:created": InteractionEvent,
-    "interaction:answered": AnswerEvent,
-    "page:created": PageEvent,
-    "page:updated": PageEvent,
-    "page:deleted": PageEvent,
-    "page:faulted": PageFaultEvent,
-    "session:imported": SessionImportedEvent,
-    "session:deleted": SessionDeletedEvent,
-    "reset": ResetEvent,
-}
-"""The shape of `data` for every name of an event."""
 
 
 def event_of(logged: LoggedEvent) -> Event:

@@ -9,10 +9,11 @@ import httpx
 import pytest
 from pydantic import TypeAdapter
 
-from app.wire.events import DATA_OF, EventTicket
+from app.wire.events import EventTicket
 from tests.contract.bundled_sessions import export, take_in
 from tests.contract.page_requests import put
 from tests.contract.session_requests import ANSWER, append, ask, call_tool
+from tests.kit.event_shapes import DATA_OF
 from tests.kit.event_streams import Block, log_of
 from tests.kit.process import ROOT
 

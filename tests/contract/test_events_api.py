@@ -7,10 +7,10 @@ import httpx
 import pytest
 from pydantic import TypeAdapter
 
-from app.wire.events import DATA_OF
 from tests.contract.bundled_sessions import SESSION, export, make_small_session, take_in
 from tests.contract.page_requests import data_uri, put, supply
 from tests.contract.session_requests import ANSWER, JSON, MESSAGES, answer, append, ask, call_tool
+from tests.kit.event_shapes import DATA_OF
 from tests.kit.event_streams import Block, heard, listening, log_of, member
 from tests.kit.media import png
 from tests.kit.servers import LiveService

@@ -16,8 +16,8 @@ from referencing.jsonschema import DRAFT202012
 
 from app.http.openapi_schemas import all_schemas
 from app.version import VERSION
-from app.wire.events import DATA_OF
 from tests.kit.described_api import api_document
+from tests.kit.event_shapes import DATA_OF
 
 DOCUMENT = api_document()
 SCHEMAS: dict[str, dict[str, Any]] = DOCUMENT["components"]["schemas"]

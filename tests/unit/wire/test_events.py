@@ -7,7 +7,8 @@ import pytest
 
 from app.models.event import CONTENT_OF, Event, EventType, LoggedEvent
 from app.models.interaction import StoredInteraction
-from app.wire.events import DATA_OF, event_of, with_raw_result
+from app.wire.events import event_of, with_raw_result
+from tests.kit.event_shapes import DATA_OF
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
 PLACE = '"sessionId":"s","seq":7,"id":"x","createdAt":"2026-01-02T03:04:05.678901Z"}'
