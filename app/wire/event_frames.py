@@ -10,17 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from app.wire.events import (
-    AnswerEvent,
-    InteractionEvent,
-    MessageEvent,
-    PageEvent,
-    PageFaultEvent,
-    ResetEvent,
-    SessionDeletedEvent,
-    SessionImportedEvent,
-    ToolResultEvent,
-)
+from app.wire import events
 from app.wire.shape import Shape
 
 
@@ -35,63 +25,63 @@ class ToolResultFrame(_Frame, kw_only=True):
     """A tool result was stored."""
 
     event: Literal["llmservice:toolResult"]
-    data: ToolResultEvent
+    data: events.ToolResultEvent
 
 
 class MessageFrame(_Frame, kw_only=True):
     """A message was appended."""
 
     event: Literal["message:created"]
-    data: MessageEvent
+    data: events.MessageEvent
 
 
 class InteractionFrame(_Frame, kw_only=True):
     """A user's turn was stored."""
 
     event: Literal["interaction:created"]
-    data: InteractionEvent
+    data: events.InteractionEvent
 
 
 class AnswerFrame(_Frame, kw_only=True):
     """The answer of an interaction was set."""
 
     event: Literal["interaction:answered"]
-    data: AnswerEvent
+    data: events.AnswerEvent
 
 
 class PageFrame(_Frame, kw_only=True):
     """A page was created, changed or deleted."""
 
     event: Literal["page:created", "page:updated", "page:deleted"]
-    data: PageEvent
+    data: events.PageEvent
 
 
 class PageFaultFrame(_Frame, kw_only=True):
     """A page was faulted in."""
 
     event: Literal["page:faulted"]
-    data: PageFaultEvent
+    data: events.PageFaultEvent
 
 
 class SessionImportedFrame(_Frame, kw_only=True):
     """A session came in as a bundle."""
 
     event: Literal["session:imported"]
-    data: SessionImportedEvent
+    data: events.SessionImportedEvent
 
 
 class SessionDeletedFrame(_Frame, kw_only=True):
     """A session was deleted."""
 
     event: Literal["session:deleted"]
-    data: SessionDeletedEvent
+    data: events.SessionDeletedEvent
 
 
 class ResetFrame(_Frame, kw_only=True):
     """The place that was asked for is not kept."""
 
     event: Literal["reset"]
-    data: ResetEvent
+    data: events.ResetEvent
 
 
 StreamEvent = TypeAliasType(
