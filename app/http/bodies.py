@@ -8,10 +8,8 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from fastapi import Request
-from pydantic import BaseModel, ValidationError
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
@@ -24,7 +22,6 @@ from app.errors import (
     UnsupportedMediaError,
 )
 from app.http.conditions import whole_number
-from app.models.base import faults_of
 from app.models.json_value import JsonValue, parse_repaired_json
 from app.models.limits import Limits
 from app.rendering.names.file_names import disposition_filename
@@ -38,8 +35,6 @@ _LARGEST_HEADERS_BYTES = 16 * 1024
 _MOST_PARTS = 100
 _IN_QUERY = ("alias", "filename")
 _LARGEST_FIELDS_BYTES = 1024 * 1024
-
-_Model = TypeVar("_Model", bound=BaseModel)
 
 
 async def limited_body(
@@ -119,23 +114,6 @@ def require_json(request: Request) -> None:
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type != "application/json" and not content_type.endswith("+json"):
         raise UnsupportedMediaError("Send the body with `Content-Type: application/json`.")
-
-
-async def read_model(request: Request, limits: Limits, model: type[_Model]) -> _Model:
-    """Read a small JSON body as a model; see `read_small_json`.
-
-    Raises:
-        PayloadTooLargeError: It is longer than 64 KiB, or nested too deep.
-        InvalidJsonError, InvalidPayloadError: It is not the model.
-    """
-    value = await read_small_json(request, limits)
-    try:
-        return model.model_validate(value)
-    except ValidationError as exc:
-        raise InvalidPayloadError(
-            "The body is not what the route takes; `errors` says where.",
-            faults=faults_of(exc),
-        ) from exc
 
 
 async def read_small_json(request: Request, limits: Limits) -> JsonValue:

@@ -7,10 +7,11 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, Request
 from pydantic import BaseModel
 
-from app.http.authenticate import ProjectDep
-from app.http.bodies import limited_body, read_model, require_json
+from app.http.authenticate import ProjectDep, authenticate
+from app.http.bodies import limited_body, read_small_json, require_json
 from app.http.conditions import write_condition
 from app.http.dependencies import container_of
+from app.services.requests.validation import validated
 from app.wiring import Container
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -39,16 +40,32 @@ class Call:
         return self.body(most_bytes)
 
     async def model(self, model: type[_Model]) -> _Model:
-        """Return a small JSON body as a model; see `read_model`."""
-        return await read_model(self.request, self.container.limits, model)
+        """Return a small JSON body as a model.
+
+        Raises:
+            PayloadTooLargeError: It is longer than 64 KiB, or nested too deep.
+            InvalidJsonError, InvalidPayloadError: It is not the model.
+        """
+        value = await read_small_json(self.request, self.container.limits)
+        return validated(model, value, "The body is not what the route takes; `errors` says where.")
 
     def condition(self) -> Callable[[str | None], None]:
         """Return what `If-Match` and `If-None-Match` ask of a write; see `write_condition`."""
         return write_condition(self.request.headers, self.request.method)
 
 
+async def call_of(request: Request) -> Call:
+    """Return the call of a request, for routes that take the request alone.
+
+    Raises:
+        UnauthorizedError: There is no valid key.
+        QuotaExceededError: The key has sent too many requests.
+    """
+    return Call(request, await authenticate(request), container_of(request))
+
+
 async def get_call(request: Request, project_id: ProjectDep) -> Call:
-    """Return the call of a request. Raises UnauthorizedError without a valid key."""
+    """Return the same, as a dependency."""
     return Call(request, project_id, container_of(request))
 
 

@@ -11,10 +11,8 @@ from app.errors import (
     PayloadTooLargeError,
 )
 from app.http.api_router import RECORD_ERRORS, ApiRouter
-from app.http.authenticate import authenticate
-from app.http.calls import CallDep
+from app.http.calls import CallDep, call_of
 from app.http.conditions import strong_etag
-from app.http.dependencies import container_of
 from app.http.parameters import (
     LARGEST_SEQ,
     AfterSeqQuery,
@@ -55,27 +53,18 @@ async def list_messages(request: Request) -> Response:
     Tool results, page faults, messages, interactions and their answers share one numbering with
     the writes of the session's pages, which are told in its events only.
     """
-    project_id = await authenticate(request)
+    call = await call_of(request)
     asked = _Asked.of(request)
-    history = container_of(request).history
+    history = call.container.history
+    place = (call.project_id, asked.session_id)
     if asked.media == "inline":
         body, next_cursor = await history.list_inline(
-            project_id,
-            asked.session_id,
-            cursor=asked.cursor,
-            after_seq=asked.after,
-            limit=asked.limit,
+            *place, cursor=asked.cursor, after_seq=asked.after, limit=asked.limit
         )
         return held_answer(
             lambda: rendered_response(request, body, next_link(request, next_cursor)), body.held
         )
-    page = await history.list(
-        project_id,
-        asked.session_id,
-        cursor=asked.cursor,
-        after_seq=asked.after,
-        limit=asked.limit,
-    )
+    page = await history.list(*place, cursor=asked.cursor, after_seq=asked.after, limit=asked.limit)
     return held_answer(
         lambda: answer_listed(request, page.body, page.next_cursor, etag=strong_etag(page.digest)),
         page.held,

@@ -19,12 +19,10 @@ from app.errors import (
     UpstreamTimeoutError,
 )
 from app.http.api_router import RECORD_ERRORS, WRITE_FAULTS, ApiRouter
-from app.http.authenticate import authenticate
 from app.http.bodies import read_small_json
-from app.http.calls import CallDep
+from app.http.calls import CallDep, call_of
 from app.http.content_headers import REVALIDATE
 from app.http.content_response import ContentToSend, content_response
-from app.http.dependencies import container_of
 from app.http.openapi import (
     json_body,
 )
@@ -136,12 +134,11 @@ async def fault_page(request: Request) -> Response:
     again gives the same message. A page that is not there is a 404, and an id or a level that
     cannot be is a 422, that carries the tool message to give to the model instead.
     """
-    project_id = await authenticate(request)
+    call = await call_of(request)
     asked = _Faulted.of(request)
-    container = container_of(request)
-    told = await read_small_json(request, container.limits)
+    told = await read_small_json(request, call.container.limits)
     wish = read_fault_request(told, asked.page_id, asked.form)
-    message = await container.page_faults.fault(project_id, asked.page_id, wish)
+    message = await call.container.page_faults.fault(call.project_id, asked.page_id, wish)
     return sent_json(request, message, {})
 
 

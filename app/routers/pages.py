@@ -12,10 +12,8 @@ from app.errors import (
     PreconditionFailedError,
 )
 from app.http.api_router import RECORD_ERRORS, ApiRouter
-from app.http.authenticate import authenticate
-from app.http.calls import CallDep
+from app.http.calls import CallDep, call_of
 from app.http.conditions import strong_etag
-from app.http.dependencies import container_of
 from app.http.openapi import json_body
 from app.http.parameters import (
     CursorQuery,
@@ -140,15 +138,15 @@ async def search_pages(
 )
 async def get_page(request: Request) -> Response:
     """Read a page. Its ETag stands for everything but the access counters."""
-    project_id = await authenticate(request)
+    call = await call_of(request)
     asked = _Asked.of(request)
-    reading = container_of(request).page_reading
+    reading = call.container.page_reading
     if wants_text(request):
-        return answer_text(request, await reading.detail(project_id, asked.page_id))
+        return answer_text(request, await reading.detail(call.project_id, asked.page_id))
     if asked.media == "inline":
-        as_sent = await reading.get_as_sent(project_id, asked.page_id)
+        as_sent = await reading.get_as_sent(call.project_id, asked.page_id)
         return rendered_response(request, as_sent, _BY_ACCEPT)
-    stored = await reading.get(project_id, asked.page_id)
+    stored = await reading.get(call.project_id, asked.page_id)
     return answer_record(
         request, page_record(stored), etag=strong_etag(stored.digest), headers=_BY_ACCEPT
     )

@@ -7,10 +7,7 @@ from fastapi import Header, Path, Query, Request, Response
 
 from app.errors import ConflictError, NotFoundError
 from app.http.api_router import ApiRouter
-from app.http.authenticate import authenticate
-from app.http.bodies import limited_body, require_json
-from app.http.calls import CallDep
-from app.http.dependencies import container_of
+from app.http.calls import CallDep, call_of
 from app.http.parameters import (
     CursorQuery,
     HandlesQuery,
@@ -73,20 +70,18 @@ async def create_tool_result(request: Request) -> Response:
     is written; other JSON is a 409. Outside a session an `Idempotency-Key` makes a retry safe; that
     of a record which was deleted since is a 404. With `render` the answer has its rendering, too.
     """
-    project_id = await authenticate(request)
+    call = await call_of(request)
     asked = _Written.of(request)
-    require_json(request)
-    container = container_of(request)
-    ingested = await container.tool_results.ingest(
-        project_id, limited_body(request, container.limits), idempotency_key=asked.idempotency_key
+    ingested = await call.container.tool_results.ingest(
+        call.project_id, call.json_body(), idempotency_key=asked.idempotency_key
     )
     record = tool_result_record(ingested.result)
     path = f"/api/tool-results/{ingested.result.tool_result_id}"
     if asked.render is None:
         return answer_written(request, record, path=path, is_new=ingested.is_new)
     wish = RenderQuery(asked.render, RenderOptions(handles=asked.handles))
-    body = await container.renders.with_record(
-        project_id, ingested.result.tool_result_id, record, wish
+    body = await call.container.renders.with_record(
+        call.project_id, ingested.result.tool_result_id, record, wish
     )
     status = 201 if ingested.is_new else 200
     return sent_json(request, body, {"Location": path}, status=status)
@@ -109,7 +104,7 @@ async def list_tool_results(
 @router.reads("/{tool_result_id}", ToolResultRecord, NotFoundError, asked=_Named)
 async def get_tool_result(request: Request) -> Response:
     """Read a record: the stored bytes, with a strong ETag."""
-    project_id = await authenticate(request)
+    call = await call_of(request)
     asked = _Named.of(request)
-    stored = await container_of(request).tool_results.get(project_id, asked.tool_result_id)
+    stored = await call.container.tool_results.get(call.project_id, asked.tool_result_id)
     return answer_record(request, tool_result_record(stored))
