@@ -22,9 +22,9 @@ from app.errors import (
 from app.http.api_router import WRITE_FAULTS, ApiRouter
 from app.http.authenticate import authenticate
 from app.http.bodies import form_file
-from app.http.calls import CallDep
+from app.http.calls import CallDep, call_of
 from app.http.conditions import strong_etag
-from app.http.content_headers import Disposition, ResourcePolicy, parse_repr_digest
+from app.http.content_headers import Disposition, parse_repr_digest
 from app.http.content_response import ContentToSend, content_response
 from app.http.dependencies import container_of
 from app.http.openapi import (
@@ -53,7 +53,7 @@ from app.http.record_responses import (
 )
 from app.models.identity import utc_now
 from app.models.json_pointer import parse_json_pointer
-from app.models.resource import parse_resource_id
+from app.models.resource import Resource, parse_resource_id
 from app.models.text_windows import LineRange, parse_line_range
 from app.rendering.names.file_names import disposition_filename
 from app.rendering.texts.excerpts import text_alone
@@ -141,8 +141,8 @@ async def list_resources(
 @router.reads("/{uri}", ResourceRecord, NotFoundError, asked=_Named, with_head=True)
 async def get_resource(request: Request) -> Response:
     """Read a descriptor."""
-    project_id = await authenticate(request)
-    resource = await container_of(request).resources.get(project_id, _Named.of(request).uri)
+    call = await call_of(request)
+    resource = await call.container.resources.get(call.project_id, _Named.of(request).uri)
     return answer_record(request, resource_record(resource))
 
 
@@ -177,37 +177,6 @@ class _ContentAsked(Parameters):
     filename: FilenameQuery = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Grant:
-    """Whose content may be read, and how it is to be presented."""
-
-    project_id: str
-    disposition: Disposition
-    filename: str | None
-    resource_policy: ResourcePolicy
-    """Who may embed it."""
-
-
-async def _grant(request: Request, asked: _ContentAsked) -> _Grant:
-    """Return what the caller may read: by a signed link's token, else by its key."""
-    container = container_of(request)
-    if asked.token is None:
-        return _Grant(
-            await authenticate(request),
-            "attachment" if asked.download else "inline",
-            asked.filename,
-            container.cross_origin_resource_policy,
-        )
-    grant = container.links.verify(asked.token, parse_resource_id(asked.uri) or "", utc_now())
-    is_attachment = asked.download or grant.disposition == "attachment"
-    return _Grant(
-        grant.project_id,
-        "attachment" if is_attachment else "inline",
-        grant.filename,
-        container.link_resource_policy,
-    )
-
-
 @router.sends(
     "/{uri}/content",
     "whole content",
@@ -225,25 +194,39 @@ async def _grant(request: Request, asked: _ContentAsked) -> _Grant:
 async def get_resource_content(request: Request) -> Response:
     """Read the bytes: whole, in ranges, or only if they changed (RFC 9110)."""
     asked = _ContentAsked.of(request)
-    grant = await _grant(request, asked)
     container = container_of(request)
-    resource = await container.resources.get(grant.project_id, asked.uri)
-    content = ContentToSend(
-        digest=resource.digest,
-        size_bytes=resource.size_bytes,
-        mime_type=resource.mime_type,
-        filename=grant.filename or resource.filename,
-        disposition=grant.disposition,
-        created_at=resource.created_at,
+    is_attachment = asked.download
+    if asked.token is None:
+        project_id, filename = await authenticate(request), asked.filename
+        policy = container.cross_origin_resource_policy
+    else:
+        grant = container.links.verify(asked.token, parse_resource_id(asked.uri) or "", utc_now())
+        project_id, filename = grant.project_id, grant.filename
+        policy = container.link_resource_policy
+        is_attachment |= grant.disposition == "attachment"
+    resource = await container.resources.get(project_id, asked.uri)
+    content = _content(
+        resource, "attachment" if is_attachment else "inline", filename or resource.filename
     )
-    source = container.content_sources.of(grant.project_id, resource.digest)
+    source = container.content_sources.of(project_id, resource.digest)
     return content_response(
         request.headers,
         request.method,
         content,
         open_range=source.open,
         ways=source,
-        resource_policy=grant.resource_policy,
+        resource_policy=policy,
+    )
+
+
+def _content(resource: Resource, disposition: Disposition, filename: str | None) -> ContentToSend:
+    return ContentToSend(
+        digest=resource.digest,
+        size_bytes=resource.size_bytes,
+        mime_type=resource.mime_type,
+        filename=filename,
+        disposition=disposition,
+        created_at=resource.created_at,
     )
 
 
@@ -355,13 +338,6 @@ async def get_resource_poster(call: CallDep, uri: UriPath) -> Response:
     """
     video = await call.container.resources.get(call.project_id, uri)
     poster = (await call.container.posters.get(call.project_id, video)).resource
-    content = ContentToSend(
-        digest=poster.digest,
-        size_bytes=poster.size_bytes,
-        mime_type=poster.mime_type,
-        filename=None,
-        disposition="inline",
-        created_at=poster.created_at,
-    )
+    content = _content(poster, "inline", None)
     source = call.container.content_sources.of(call.project_id, poster.digest)
     return content_response(call.request.headers, "GET", content, open_range=source.open)
