@@ -109,11 +109,8 @@ async def get_api_page(request: Request) -> Response:
 
 @cache
 def _page_of(app: FastAPI) -> str:
-    return api_page(app.openapi())
-
-
-def api_page(document: Mapping[str, Any]) -> str:
-    """Return an OpenAPI document as HTML: its operations by tag, then its schemas."""
+    """Return the OpenAPI document as HTML: its operations by tag, then its schemas."""
+    document = app.openapi()
     title = html.escape(document["info"]["title"])
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" '

@@ -1,6 +1,6 @@
 """The OpenAPI document, in the form that client generators accept."""
 
-from collections.abc import Iterator
+from functools import cache, partial
 from typing import Any
 
 from fastapi import FastAPI, routing
@@ -38,6 +38,16 @@ SERVERS = (
 
 _METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
 _WRITING = ("post", "put", "patch", "delete")
+_OF_ANY = problem_responses(MisdirectedRequestError)
+_OF_WRITES = problem_responses(ForbiddenOriginError)
+_OF_API = problem_responses(
+    UnauthorizedError,
+    QuotaExceededError,
+    StoreUnavailableError,
+    StoreFullError,
+    StoredBytesQuotaError,
+)
+_OF_QUERIES = problem_responses(InvalidPayloadError)
 
 TAGS = (
     {"name": "tool results", "description": "Raw results in, canonical records out."},
@@ -141,14 +151,8 @@ _ETAG = answer_headers(ETag=("string", "Stands for what was sent; for `If-Match`
 
 def install_openapi(app: FastAPI) -> None:
     """Serve the finished document at `/openapi.json`, made on first use."""
-
-    def document() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            app.openapi_schema = _describe(app)
-        return app.openapi_schema
-
     # FastAPI documents this assignment as the way to extend its document.
-    app.openapi = document  # type: ignore[method-assign]
+    app.openapi = cache(partial(_describe, app))  # type: ignore[method-assign]
 
 
 def _describe(app: FastAPI) -> dict[str, Any]:
@@ -172,20 +176,17 @@ def _describe(app: FastAPI) -> dict[str, Any]:
         schemas.pop(unused, None)
     # By name: the order in which modules are loaded is not to show.
     document["components"]["schemas"] = dict(sorted(schemas.items()))
-    _document_common_faults(document)
-    for operation in _operations(document):
-        _document_conditions(operation)
-        _document_links(operation)
-        _document_streams(operation)
-        # What has none is for everybody; a generator is to be told, and not to conclude it.
-        operation.setdefault("security", [])
+    for path, item in document["paths"].items():
+        for method in item.keys() & _METHODS:
+            operation = item[method]
+            _document_common_faults(path, method, operation["responses"])
+            _document_conditions(operation)
+            _document_links(operation)
+            _document_streams(operation)
+            # What has none is for everybody; a generator is to be told, and not to conclude it.
+            operation.setdefault("security", [])
     finish_schemas(document)
     return document
-
-
-def _operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for item in document["paths"].values():
-        yield from (item[method] for method in _METHODS if method in item)
 
 
 def _document_conditions(operation: dict[str, Any]) -> None:
@@ -221,35 +222,16 @@ def _document_streams(operation: dict[str, Any]) -> None:
         content["text/event-stream"] = {"schema": reference(StreamEvent)}
 
 
-def _document_common_faults(document: dict[str, Any]) -> None:
+def _document_common_faults(path: str, method: str, responses: dict[str, Any]) -> None:
     """Add what any operation may answer to a browser, and any of the API to anybody.
 
     That is no key, a quota, a store that does not answer, a name in the query that is not known.
     """
-    of_any = problem_responses(MisdirectedRequestError)
-    of_writes = problem_responses(ForbiddenOriginError)
-    of_api = problem_responses(
-        UnauthorizedError,
-        QuotaExceededError,
-        StoreUnavailableError,
-        StoreFullError,
-        StoredBytesQuotaError,
-    )
-    of_queries = problem_responses(InvalidPayloadError)
-    for path, item in document["paths"].items():
-        is_api = path.startswith("/api/")
-        for method in _METHODS:
-            if method not in item:
-                continue
-            responses = item[method]["responses"]
-            # The framework's own 422 stands where a route has not declared ours.
-            if "application/json" in responses.get("422", {}).get("content", {}):
-                del responses["422"]
-            faults = {
-                **of_any,
-                **(of_writes if method in _WRITING else {}),
-                **(of_api if is_api else {}),
-                **(of_queries if is_api and not path.startswith(TUS_PATH) else {}),
-            }
-            for status, fault in faults.items():
-                responses.setdefault(str(status), fault)
+    # The framework's own 422 stands where a route has not declared ours.
+    if "application/json" in responses.get("422", {}).get("content", {}):
+        del responses["422"]
+    faults = _OF_ANY | (_OF_WRITES if method in _WRITING else {})
+    if path.startswith("/api/"):
+        faults |= _OF_API | ({} if path.startswith(TUS_PATH) else _OF_QUERIES)
+    for status, fault in faults.items():
+        responses.setdefault(str(status), fault)
