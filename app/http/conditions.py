@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from enum import Enum
 
 from app.errors import PreconditionFailedError, RangeNotSatisfiableError
 
@@ -36,17 +35,9 @@ MAX_RANGES = 16
 _SPEC = re.compile(r"([0-9]*)-([0-9]*)")
 
 
-class Outcome(Enum):
-    """What the conditions of a request come to."""
-
-    PROCEED = "proceed"
-    NOT_MODIFIED = "not modified"
-    PRECONDITION_FAILED = "precondition failed"
-
-
 def evaluate_conditions(
     headers: Mapping[str, str], *, method: str, etag: str, last_modified: datetime | None
-) -> Outcome:
+) -> bool:
     """Judge the conditions of a request on something that exists.
 
     Args:
@@ -56,13 +47,18 @@ def evaluate_conditions(
         last_modified: When it was last changed, aware; `None` if it has no date, and then
             conditions on dates are ignored.
 
+    Returns:
+        Whether a read is answered with "not modified", since the caller has it already.
+
+    Raises:
+        PreconditionFailedError: They do not hold.
     Source: RFC 9110 §13.1 and §13.2.2.
     """
-    if not _current_version_is_wanted(headers, etag, last_modified):
-        return Outcome.PRECONDITION_FAILED
-    if _is_known(headers, method=method, etag=etag, last_modified=last_modified):
-        return Outcome.NOT_MODIFIED if method in _READING else Outcome.PRECONDITION_FAILED
-    return Outcome.PROCEED
+    is_wanted = _current_version_is_wanted(headers, etag, last_modified)
+    is_known = _is_known(headers, method=method, etag=etag, last_modified=last_modified)
+    if not is_wanted or (is_known and method not in _READING):
+        raise PreconditionFailedError
+    return is_known
 
 
 def write_condition(headers: Mapping[str, str], method: str) -> Callable[[str | None], None]:
@@ -79,15 +75,10 @@ def write_condition(headers: Mapping[str, str], method: str) -> Callable[[str | 
     fields = joined_fields(headers)
 
     def judge(digest: str | None) -> None:
-        if digest is None:
+        if digest is not None:
+            evaluate_conditions(fields, method=method, etag=strong_etag(digest), last_modified=None)
+        elif "if-match" in fields:
             # Of what does not exist, no version is the current one (RFC 9110 §13.1.1).
-            holds = "if-match" not in fields
-        else:
-            outcome = evaluate_conditions(
-                fields, method=method, etag=strong_etag(digest), last_modified=None
-            )
-            holds = outcome is Outcome.PROCEED
-        if not holds:
             raise PreconditionFailedError
 
     return judge

@@ -19,10 +19,8 @@ from functools import lru_cache
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from app.errors import PreconditionFailedError
 from app.http.conditions import (
     ByteRange,
-    Outcome,
     evaluate_conditions,
     joined_fields,
     parse_range,
@@ -125,18 +123,18 @@ def content_response(
             headers=_whole_piece_headers(content, resource_policy),
         )
     fields = joined_fields(request_headers)
-    outcome = evaluate_conditions(
+    is_known = evaluate_conditions(
         fields, method=method, etag=content.etag, last_modified=content.created_at
     )
-    if outcome is Outcome.PRECONDITION_FAILED:
-        raise PreconditionFailedError
     has_digest = wants_repr_digest(fields.get("want-repr-digest"))
     headers = _content_headers(content, resource_policy, has_digest=has_digest)
-    if outcome is Outcome.NOT_MODIFIED:
+    if is_known:
         return not_modified(headers)
     if method == "HEAD":
         return Response(headers={**headers, "Content-Length": str(content.size_bytes)})
-    spans = _asked_spans(fields, content)
+    spans = None
+    if "range" in fields and range_applies(fields, content.etag, content.created_at):
+        spans = parse_range(fields["range"], content.size_bytes)
     if ways and sender and _can_offload(sender, fields, spans):
         return _OffloadResponse(
             ways, headers, is_whole=spans is None, resource_policy=resource_policy
@@ -206,12 +204,6 @@ def not_modified(headers: Mapping[str, str]) -> Response:
     """Return the 304 that stands for an answer with these headers."""
     kept = {name: value for name, value in headers.items() if name.lower() in _NOT_MODIFIED_HEADERS}
     return Response(status_code=304, headers=kept)
-
-
-def _asked_spans(fields: Mapping[str, str], content: ContentToSend) -> list[ByteRange] | None:
-    if "range" not in fields or not range_applies(fields, content.etag, content.created_at):
-        return None
-    return parse_range(fields["range"], content.size_bytes)
 
 
 def _multipart_response(
@@ -295,7 +287,15 @@ class _OffloadResponse(Response):
             content_type=headers["Content-Type"], disposition=headers["Content-Disposition"]
         )
         if isinstance(place, StoreLink):
-            answer = self._sent_to(place.url)
+            # As good as a key for as long as it lives: nobody keeps the address, or passes it on.
+            answer = Response(
+                status_code=307,
+                headers={
+                    "Location": place.url,
+                    "Cache-Control": "no-store",
+                    **safe_headers(self._resource_policy),
+                },
+            )
         else:
             answer = Response(headers={**headers, "X-Accel-Redirect": place.path})
             # The proxy counts what it is going to send by itself.
@@ -304,8 +304,3 @@ class _OffloadResponse(Response):
                 # nginx says so too, though not of a part.
                 del answer.headers["Accept-Ranges"]
         await answer(scope, receive, send)
-
-    def _sent_to(self, url: str) -> Response:
-        # The address is as good as a key for as long as it lives: nobody keeps it, or passes it on.
-        headers = {"Location": url, "Cache-Control": "no-store"}
-        return Response(status_code=307, headers=headers | safe_headers(self._resource_policy))

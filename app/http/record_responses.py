@@ -16,7 +16,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from app.errors import PreconditionFailedError, ServiceError
-from app.http.conditions import Outcome, evaluate_conditions, joined_fields, prefers, strong_etag
+from app.http.conditions import evaluate_conditions, joined_fields, prefers, strong_etag
 from app.http.content_headers import REVALIDATE
 from app.http.content_response import not_modified, raw_headers
 from app.http.problem_types import problem_responses
@@ -92,15 +92,13 @@ def unchanged_response(request: Request, headers: Mapping[str, str]) -> Response
     has_condition = any(name[:3] == b"if-" for name, _ in request.scope["headers"])
     if not has_condition or request.method not in ("GET", "HEAD"):
         return None
-    outcome = evaluate_conditions(
+    is_known = evaluate_conditions(
         joined_fields(request.headers),
         method=request.method,
         etag=headers["ETag"],
         last_modified=None,
     )
-    if outcome is Outcome.PRECONDITION_FAILED:
-        raise PreconditionFailedError
-    return not_modified(headers) if outcome is Outcome.NOT_MODIFIED else None
+    return not_modified(headers) if is_known else None
 
 
 def answer_unchanged(request: Request, *, etag: str) -> Response | None:
