@@ -214,16 +214,13 @@ def history_message_pieces(
 
 
 def _head(message: stored.StoredHistoryMessage) -> _Head:
+    kind: Literal["page_fault", "message"] = "page_fault" if message.is_page_fault else "message"
     return _Head(
         seq=message.seq,
         id=message.message_id,
         created_at=moment(message.created_at),
-        entry=None if _has_own_entry(message) else _kind(message),
+        entry=None if _has_own_entry(message) else kind,
     )
-
-
-def _kind(message: stored.StoredHistoryMessage) -> Literal["page_fault", "message"]:
-    return "page_fault" if message.is_page_fault else "message"
 
 
 def _has_own_entry(message: stored.StoredHistoryMessage) -> bool:

@@ -4,7 +4,7 @@ The shape of a value that is too large is made by `app/rendering/texts`, which c
 its members takes; here it is only described.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Raw
@@ -126,53 +126,36 @@ def text_record(
 ) -> bytes:
     """Return the JSON of lines, of matches, or of a value or, where it is too large, its shape."""
     if isinstance(found, JsonExcerpt):
-        return _value_at(resource, found).encode()
+        return JsonValueAt(
+            uri=resource.uri,
+            mime_type=resource.mime_type,
+            pointer=found.pointer,
+            truncated=found.shape is not None,
+            shape=None if found.shape is None else raw_json(found.shape),
+            # The value keeps its spelling, so its text is put in as it is.
+            value=Raw(b"null" if found.text is None else found.text.encode()),
+        ).encode()
+    about: dict[str, Any] = {
+        "uri": resource.uri,
+        "mime_type": resource.mime_type,
+        "total_lines": total_lines or 0,
+        "total_bytes": resource.size_bytes,
+        "truncated": found.next_line is not None,
+        "next_line": found.next_line,
+    }
     if isinstance(found, Matches):
-        return _matches(resource, total_lines or 0, found).encode()
-    return _lines(resource, total_lines or 0, found).encode()
-
-
-def _value_at(resource: Resource, found: JsonExcerpt) -> JsonValueAt:
-    return JsonValueAt(
-        uri=resource.uri,
-        mime_type=resource.mime_type,
-        pointer=found.pointer,
-        truncated=found.shape is not None,
-        shape=None if found.shape is None else raw_json(found.shape),
-        # The value keeps its spelling, so its text is put in as it is.
-        value=Raw(b"null" if found.text is None else found.text.encode()),
-    )
-
-
-def _matches(resource: Resource, total_lines: int, found: Matches) -> TextMatches:
-    return TextMatches(
-        uri=resource.uri,
-        mime_type=resource.mime_type,
-        total_lines=total_lines,
-        total_bytes=resource.size_bytes,
-        matches=tuple(map(_match, found.found)),
-        total_matches=found.total,
-        truncated=found.next_line is not None,
-        next_line=found.next_line,
-    )
+        matches = tuple(map(_match, found.found))
+        return TextMatches(**about, matches=matches, total_matches=found.total).encode()
+    return TextLines(
+        **about,
+        first=found.first_line if found.lines else None,
+        last=found.last_line if found.lines else None,
+        text="\n".join(found.lines),
+        cut_lines=tuple(found.cut_lines),
+    ).encode()
 
 
 def _match(match: Match) -> TextMatch:
     return TextMatch(
         line=match.line, text=match.text, before=tuple(match.before), after=tuple(match.after)
-    )
-
-
-def _lines(resource: Resource, total_lines: int, found: LineExcerpt) -> TextLines:
-    return TextLines(
-        uri=resource.uri,
-        mime_type=resource.mime_type,
-        total_lines=total_lines,
-        total_bytes=resource.size_bytes,
-        first=found.first_line if found.lines else None,
-        last=found.last_line if found.lines else None,
-        text="\n".join(found.lines),
-        cut_lines=tuple(found.cut_lines),
-        truncated=found.next_line is not None,
-        next_line=found.next_line,
     )
