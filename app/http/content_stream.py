@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TypeAlias
 
 import anyio
 from starlette.responses import Response, StreamingResponse
@@ -51,35 +51,32 @@ class BodyPart:
     span: ByteRange
 
 
+@dataclass(frozen=True, slots=True)
 class ContentMemory:
-    """The memory that one answer holds while it is sent.
+    """The memory that one answer holds while it is sent."""
 
-    Args:
-        budget: Of the process.
-        wide_bytes: What reading and sending large pieces holds.
-        held: What was taken, at least `NARROW_BYTES`.
-    """
-
-    def __init__(self, budget: MemoryBudget, wide_bytes: int, held: HeldMemory) -> None:
-        self._budget = budget
-        self._wide_bytes = wide_bytes
-        self._held = held
+    budget: MemoryBudget
+    """Of the process."""
+    wide_bytes: int
+    """What reading and sending large pieces holds."""
+    held: HeldMemory
+    """What was taken, at least `NARROW_BYTES`."""
 
     def widen(self) -> bool:
         """Take what large pieces need, if a quarter of the budget is enough for all then."""
-        more_bytes = self._wide_bytes - self._held.size_bytes
+        more_bytes = self.wide_bytes - self.held.size_bytes
         if more_bytes <= 0:
             return True
-        if self._budget.held_bytes + more_bytes > self._budget.limit_bytes // 4:
+        if self.budget.held_bytes + more_bytes > self.budget.limit_bytes // 4:
             return False
-        self._held.grow(more_bytes)
+        self.held.grow(more_bytes)
         return True
 
     def narrow_if_short(self) -> bool:
         """Give back what large pieces need if half of the budget is taken; tells whether it is."""
-        if self._budget.held_bytes <= self._budget.limit_bytes // 2:
+        if self.budget.held_bytes <= self.budget.limit_bytes // 2:
             return False
-        self._held.resize(min(self._held.size_bytes, NARROW_BYTES))
+        self.held.resize(min(self.held.size_bytes, NARROW_BYTES))
         return True
 
 
@@ -100,11 +97,6 @@ async def content_memory(scope: Scope, size_bytes: int) -> AsyncIterator[Content
         wide_bytes += min(_WINDOW_BYTES, size_bytes)
     async with container.memory.holding(NARROW_BYTES) as held:
         yield ContentMemory(container.memory, wide_bytes, held)
-
-
-@runtime_checkable
-class _Closable(Protocol):
-    async def aclose(self) -> None: ...
 
 
 class ContentPiece(Response):
@@ -283,7 +275,7 @@ async def _opened(open_range: OpenRange, span: ByteRange) -> AsyncIterator[Async
 
 
 async def _close(chunks: AsyncIterator[bytes]) -> None:
-    if isinstance(chunks, _Closable):
+    if aclose := getattr(chunks, "aclose", None):
         # A client that goes away cancels this task; the file has to be let go of all the same.
         with anyio.CancelScope(shield=True):
-            await chunks.aclose()
+            await aclose()
