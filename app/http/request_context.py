@@ -8,6 +8,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, MutableMapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -33,22 +34,19 @@ _UNITS = {BYTES: ';qu="content-bytes"'}
 _log = structlog.get_logger("pagefault.requests")
 
 
+@dataclass(slots=True)
 class Slot:
-    """A request's slot among those that are worked on at once; left once.
+    """A request's slot among those that are worked on at once; left once."""
 
-    Args:
-        leave: Makes room for another request; nothing, if it takes no room.
-    """
-
-    def __init__(self, leave: Callable[[], None] | None = None) -> None:
-        self._leave = leave
-        self.is_left = False
-        """While the request goes on, it is then a stream without an end."""
+    make_room: Callable[[], None] | None = None
+    """Makes room for another request; nothing, if it takes no room."""
+    is_left: bool = False
+    """While the request goes on, it is then a stream without an end."""
 
     def leave(self) -> None:
         """Make room for another request."""
-        if not self.is_left and self._leave is not None:
-            self._leave()
+        if not self.is_left and self.make_room is not None:
+            self.make_room()
         self.is_left = True
 
 
@@ -105,14 +103,14 @@ class RequestContextMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection."""
-        if scope["type"] == "websocket":
-            await self._converse(scope, receive, send)
-            return
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
         request_id = _request_id(scope)
         scope.setdefault("state", {})["request_id"] = request_id
+        if scope["type"] == "websocket":
+            await self._converse(scope, receive, send)
+            return
         status = 0
 
         async def send_with_id(message: Message) -> None:
@@ -139,15 +137,13 @@ class RequestContextMiddleware:
             _tell(scope, status, time.perf_counter() - started, is_stream=is_stream)
 
     async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request_id = _request_id(scope)
-        scope.setdefault("state", {})["request_id"] = request_id
         started = time.perf_counter()
         try:
             await self._app(scope, receive, send)
         finally:
             _log.info(
                 "websocket",
-                request_id=request_id,
+                request_id=scope["state"]["request_id"],
                 route=getattr(scope.get("route"), "path", "(none)"),
                 milliseconds=round((time.perf_counter() - started) * 1000, 1),
             )
