@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TypedDict
 
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
@@ -82,12 +81,6 @@ _MODULES = (
 )
 
 
-class State(TypedDict):
-    """What the lifespan opens and every request finds in `request.state`."""
-
-    container: Container
-
-
 def create_app(settings: Settings | None = None) -> FastAPI:
     """Return the service as an ASGI application; nothing is opened before its lifespan starts.
 
@@ -100,9 +93,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     mcp = McpEndpoint()
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[State]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[dict[str, Container]]:
         configure_logging(settings.log_format, settings.log_level)
         async with open_container(settings) as container, mcp.running(container):
+            # Every request finds it in `request.state`.
             yield {"container": container}
         flush_logs()
 

@@ -56,9 +56,7 @@ async def open_container(settings: Settings) -> AsyncIterator["Container"]:
     rules = offload_rules(settings)
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_stores(settings))
-        container = Container(
-            settings, stores, Metrics(), content_sources=ContentSources(stores.blobs, rules)
-        )
+        container = Container(settings, stores, rules)
         period = SlicedPeriod(settings.scrub.period_seconds)
         pace = ReadingPace(settings.scrub.bytes_per_second)
         scrub = Scrub(stores.records, stores.blobs, period, pace, container.metrics)
@@ -82,30 +80,22 @@ class Container(MemoryServices):
     Args:
         settings: How the services are to be.
         stores: The stores they work on.
-        metrics: Counts what they do.
-        content_sources: Who sends stored bytes.
+        rules: Who sends stored bytes.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        stores: OpenStores,
-        metrics: Metrics,
-        *,
-        content_sources: ContentSources,
-    ) -> None:
+    def __init__(self, settings: Settings, stores: OpenStores, rules: OffloadRules) -> None:
+        self.metrics = metrics = Metrics()
         super().__init__(settings, stores, clock=metrics)
         records, blobs, limits, memory = self.records, self.blobs, self.limits, self.memory
         stored_bytes = stores.stored_bytes
-        self.content_sources = content_sources
+        self.content_sources = ContentSources(stores.blobs, rules)
         self.base_url = base_url_of(settings)
         # What signed links begin with.
         self.content_base_url = settings.content_url or self.base_url
         self.cross_origin_resource_policy = settings.cross_origin_resource_policy
         self.link_resource_policy = settings.link_resource_policy
         self.quotas = _quotas(settings)
-        self.metrics = metrics
-        self.metrics.watch_memory(lambda: memory.held_bytes)
+        metrics.watch_memory(lambda: memory.held_bytes)
         self.answers = ResponseBudget(memory)
         self.search = Search(records, self.search_indexing)
         self.sweep = wired_sweep(settings, records, stores.blobs, stored_bytes)
