@@ -148,12 +148,11 @@ def _around(kind: str, position: int) -> tuple[bytes, bytes]:
     return head, tail
 
 
-def _written(kind: str, data: bytes, position: int) -> bytes:
+# Everybody who listens is sent the same, and most at about the same time.
+@lru_cache(maxsize=_BLOCKS_KEPT)
+def _block_for_many(kind: str, data: bytes, position: int) -> bytes:
     return format_sse_event(event=kind, data_str=data.decode(), id=str(position))
 
-
-# Everybody who listens is sent the same, and most at about the same time.
-_block_for_many = lru_cache(maxsize=_BLOCKS_KEPT)(_written)
 
 _FIRST_WORD_SECONDS = 1.0
 _CLOSING_SECONDS = 5.0
