@@ -17,59 +17,44 @@ from app.wire.problem import PROBLEM_MEDIA_TYPE, Problem, problem_faults
 _MAX_INSTANCE_LENGTH = 512
 
 
-def problem_response(error: ServiceError, *, instance: str, request_id: str) -> Response:
-    """Return the answer to an error of the domain, for code outside the reach of the handlers.
+def problem_response(
+    error: ServiceError,
+    *,
+    instance: str,
+    request_id: str,
+    kind: ProblemType | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """Return the answer to an error, for handlers and for code outside of their reach.
 
     Args:
         error: What went wrong.
         instance: The path of the request, decoded, without its query.
         request_id: The id the request has in the log.
-    """
-    kind = problem_type(type(error))
-    headers = dict(kind.headers)
-    if isinstance(error, RangeNotSatisfiableError):
-        headers["Content-Range"] = f"bytes */{error.size_bytes}"
-    if isinstance(error, QuotaExceededError):
-        headers["Retry-After"] = str(error.retry_after_seconds)
-    return response_of(
-        kind, error.detail, error=error, headers=headers, instance=instance, request_id=request_id
-    )
-
-
-def response_of(
-    kind: ProblemType,
-    detail: str,
-    *,
-    instance: str,
-    request_id: str,
-    error: ServiceError | None = None,
-    headers: Mapping[str, str] | None = None,
-) -> Response:
-    """Return a problem document.
-
-    Args:
-        kind: What kind of problem it is.
-        detail: What went wrong, in a sentence.
-        instance: The path of the request, decoded, without its query.
-        request_id: The id the request has in the log.
-        error: The error of the domain, if it is one.
+        kind: What kind of problem it is; by default, that of the error's class.
         headers: What else stands in the head.
     """
+    kind = kind or problem_type(type(error))
+    all_headers = {**kind.headers, **(headers or {})}
+    if isinstance(error, RangeNotSatisfiableError):
+        all_headers["Content-Range"] = f"bytes */{error.size_bytes}"
+    if isinstance(error, QuotaExceededError):
+        all_headers["Retry-After"] = str(error.retry_after_seconds)
     problem = Problem(
         type=kind.type,
         title=kind.title,
         status=kind.status,
-        detail=without_lone_surrogates(detail),
+        detail=without_lone_surrogates(error.detail),
         instance=_instance_reference(instance),
-        code=error.problem_code if error else kind.code,
+        code=error.problem_code,
         request_id=without_lone_surrogates(request_id),
-        errors=problem_faults(error.faults, every=error.tells_every_fault) if error else (),
+        errors=problem_faults(error.faults, every=error.tells_every_fault),
     )
     return Response(
-        problem.json_bytes(error.members if error else {}),
+        problem.json_bytes(error.members),
         status_code=kind.status,
         headers={
-            **(headers or {}),
+            **all_headers,
             "Content-Type": PROBLEM_MEDIA_TYPE,
             # A 404 may otherwise be kept by caches that are told nothing (RFC 9110 §15.1).
             "Cache-Control": "no-store",

@@ -8,9 +8,8 @@ these are cleaned: text that cannot be encoded would turn a 422 into a 500.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
-from typing import Any
 
 import structlog
 from fastapi import FastAPI
@@ -28,7 +27,7 @@ from app.errors import (
     ServiceError,
 )
 from app.http.docs_page import is_for_a_browser, lost_page, problems_page
-from app.http.problem_responses import problem_response, response_of
+from app.http.problem_responses import problem_response
 from app.http.problem_types import (
     FRAMEWORK_KINDS,
     INTERNAL,
@@ -74,26 +73,24 @@ async def _answer(connection: Request | WebSocket, exc: Exception) -> Response |
 
 def _problem(request: HTTPConnection, exc: Exception) -> Response:
     error = _domain_error(exc)
-    instance: str = request.scope["path"]
     request_id = str(getattr(request.state, "request_id", "-"))
+    respond = partial(problem_response, instance=request.scope["path"], request_id=request_id)
     if error is not None:
         if isinstance(error, MemoryExhaustedError):
             request.state.container.metrics.count_memory_refusal()
-        return problem_response(error, instance=instance, request_id=request_id)
+        return respond(error)
     if isinstance(exc, HTTPException) and exc.status_code != INTERNAL.status:
         if exc.status_code == HTTPStatus.NOT_FOUND and is_for_a_browser(request):
             return lost_page(is_head=request.scope["method"] == "HEAD")
         kind = FRAMEWORK_KINDS.get(exc.status_code) or _undocumented_kind(exc.status_code)
-        headers = {**kind.headers, **(exc.headers or {})}
+        headers = dict(exc.headers or {})
         if exc.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (
             allowed := _allowed_methods(request)
         ):
             headers["Allow"] = allowed
-        return response_of(
-            kind, f"{kind.title}.", headers=headers, instance=instance, request_id=request_id
-        )
+        return respond(ServiceError(f"{kind.title}.", code=kind.code), kind=kind, headers=headers)
     _log.error("request_failed", request_id=request_id, exc_info=exc)
-    return response_of(INTERNAL, _INTERNAL_DETAIL, instance=instance, request_id=request_id)
+    return respond(ServiceError(_INTERNAL_DETAIL, code=INTERNAL.code))
 
 
 def _allowed_methods(request: HTTPConnection) -> str:
@@ -120,7 +117,11 @@ def _domain_error(exc: Exception) -> ServiceError | None:
     if isinstance(exc, ServiceError):
         return None if problem_type(type(exc)) is INTERNAL else exc
     if isinstance(exc, RequestValidationError | WebSocketRequestValidationError):
-        return _invalid_payload(exc.errors())
+        errors = exc.errors()
+        return InvalidPayloadError(
+            f"The request does not fit the route in {len(errors)} place(s); `errors` says where.",
+            faults=[fault_of(error) for error in errors[:MAX_FAULTS]],
+        )
     if isinstance(exc, ClientDisconnect):
         # Nobody is there to read it; what matters is that it is no fault of ours to be logged.
         return MalformedRequestError("The body ended before it was complete.")
@@ -133,11 +134,3 @@ def _undocumented_kind(status: int) -> ProblemType:
     except ValueError:
         title = "Error"
     return ProblemType(status, re.sub(r"[^a-z]+", "-", title.lower()), title)
-
-
-def _invalid_payload(errors: Sequence[Mapping[str, Any]]) -> InvalidPayloadError:
-    faults = [fault_of(error) for error in errors[:MAX_FAULTS]]
-    return InvalidPayloadError(
-        f"The request does not fit the route in {len(errors)} place(s); `errors` says where.",
-        faults=faults,
-    )
