@@ -7,7 +7,7 @@ Of a rendering, media are read from the store while it is sent.
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack, aclosing
+from contextlib import aclosing
 from typing import Any
 from urllib.parse import urlencode
 
@@ -24,7 +24,6 @@ from app.http.response_memory import (
     FREE_BYTES,
     answers_of,
     body_message,
-    holding,
     reading,
     sending,
     start_message,
@@ -226,15 +225,17 @@ class _RenderedStream(StreamingResponse):
             self._body.held.resize(text_bytes + STREAM_BYTES)
             await super().__call__(scope, receive, send)
             return
-        with ExitStack() as stack:
-            if text_bytes <= FREE_BYTES:
-                held = await answers_of(scope).hold(STREAM_BYTES)
-                stack.callback(held.release)
-            else:
-                # Who holds a long text already does not wait for more.
-                held = stack.enter_context(holding(scope, text_bytes + STREAM_BYTES))
-            reader = stack.enter_context(reading(scope, held))
-            await super().__call__(scope, receive, sending(reader, send))
+        room = answers_of(scope)
+        if text_bytes <= FREE_BYTES:
+            held = await room.hold(STREAM_BYTES)
+        else:
+            # Who holds a long text already does not wait for more.
+            held = room.take(text_bytes + STREAM_BYTES)
+        try:
+            with reading(scope, held) as reader:
+                await super().__call__(scope, receive, sending(reader, send))
+        finally:
+            held.release()
 
     async def stream_response(self, send: Send) -> None:
         """Send the headers once the first medium is open, then everything."""

@@ -120,20 +120,6 @@ def held_answer(make: Callable[[], Response], held: ResponseMemory | None) -> Re
 
 
 @contextmanager
-def holding(scope: Scope, size_bytes: int) -> Iterator[ResponseMemory]:
-    """Count bytes that are in memory already for the length of the block.
-
-    Raises:
-        OverloadedError: They do not fit.
-    """
-    held = answers_of(scope).take(size_bytes)
-    try:
-        yield held
-    finally:
-        held.release()
-
-
-@contextmanager
 def reading(scope: Scope, held: Held) -> Iterator[Reader]:
     """Count the client of a request among those who make room if they read slowly."""
     # Where the server cannot end a connection, its own deadlines do.
