@@ -7,8 +7,9 @@ anything. Nothing else of it than what is read here goes further.
 
 import base64
 import re
+from contextlib import suppress
 from email.utils import format_datetime
-from typing import Annotated, Final, get_args
+from typing import Annotated, Final
 
 from fastapi import Depends, Request
 from pydantic import Field
@@ -73,7 +74,7 @@ class TusMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection."""
-        if scope["type"] != "http" or not _is_about_uploads(scope["path"]):
+        if scope["type"] != "http" or not f"{scope['path']}/".startswith(f"{PATH}/"):
             await self._app(scope, receive, send)
             return
 
@@ -86,10 +87,6 @@ class TusMiddleware:
 
         # A copy: the server goes by the method that the request really has, as for HEAD.
         await self._app({**scope, "method": _method(scope)}, receive, send_with_version)
-
-
-def _is_about_uploads(path: str) -> bool:
-    return path == PATH or path.startswith(f"{PATH}/")
 
 
 def _method(scope: Scope) -> str:
@@ -182,13 +179,10 @@ def parse_checksum(text: str) -> Checksum:
         MalformedRequestError: The algorithm is none that is offered, or it is not its base64.
     """
     name, _, encoded = text.partition(" ")
-    for algorithm in get_args(ChecksumAlgorithm):
-        if name == algorithm:
-            try:
-                digest = base64.b64decode(encoded, validate=True)
-            except ValueError:
-                break
-            if len(digest) == _DIGEST_BYTES[algorithm]:
+    with suppress(ValueError):
+        digest = base64.b64decode(encoded, validate=True)
+        for algorithm, digest_bytes in _DIGEST_BYTES.items():
+            if (name, len(digest)) == (algorithm, digest_bytes):
                 return Checksum(algorithm, digest)
     raise MalformedRequestError(
         f"Upload-Checksum is verified for {ALGORITHMS}: send `sha256 <base64 of the digest>`."
