@@ -54,17 +54,6 @@ from app.wire.problem import PROBLEM_MEDIA_TYPE, PageFaultProblem, PageFaultRefu
 
 router = ApiRouter("/api/pages", "pages")
 
-_DOWNLOAD_ERRORS = (
-    NotFoundError,
-    ConflictError,
-    RangeNotSatisfiableError,
-    InvalidPayloadError,
-    FetchBlockedError,
-    FetchesBusyError,
-    UpstreamError,
-    UpstreamTimeoutError,
-)
-
 
 def _with_message(
     error_class: type[ServiceError], status: int, shape: type[PageFaultProblem] | TypeAliasType
@@ -152,7 +141,14 @@ odd_ids_router.add_api_route(
 @router.sends(
     "/{page_id}/download",
     "file",
-    *_DOWNLOAD_ERRORS,
+    NotFoundError,
+    ConflictError,
+    RangeNotSatisfiableError,
+    InvalidPayloadError,
+    FetchBlockedError,
+    FetchesBusyError,
+    UpstreamError,
+    UpstreamTimeoutError,
     names=("download_page", "head_page_download"),
 )
 async def download_page(call: CallDep, page_id: PageIdPath, level: LevelQuery) -> Response:

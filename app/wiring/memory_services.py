@@ -87,7 +87,9 @@ async def open_stores(settings: Settings) -> AsyncIterator[OpenStores]:
         await prove_blob_store(blobs)
         await blobs.sweep_temporary(_ABANDONED_UPLOAD_SECONDS)
         links = LinkSigner(await anyio.to_thread.run_sync(signing_keys, settings))
-        access = await _open_access(settings, records)
+        access = Access(records, settings.default_project if settings.auth == "none" else None)
+        if access.default_project is not None:
+            await access.ensure_project(access.default_project)
         stored_bytes = await stack.enter_async_context(open_stored_bytes(settings, records, blobs))
         yield OpenStores(records, blobs, stored_bytes, broker, access, links)
 
@@ -209,11 +211,3 @@ class MemoryServices:
             bodies=self._bodies,
             limits=self.limits,
         )
-
-
-async def _open_access(settings: Settings, records: Records) -> Access:
-    default_project = settings.default_project if settings.auth == "none" else None
-    access = Access(records, default_project)
-    if default_project is not None:
-        await access.ensure_project(default_project)
-    return access
