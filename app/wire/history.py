@@ -196,13 +196,42 @@ def history_entry(entry: stored.HistoryEntry) -> bytes:
     """Return the JSON of an entry of a session's history."""
     match entry:
         case stored.StoredMessage():
-            return _tool_message(entry)
+            return ToolMessage(
+                seq=entry.seq,
+                id=entry.message_id,
+                role="tool",
+                tool_call_id=entry.tool_call_id,
+                name=entry.tool_name,
+                created_at=moment(entry.created_at),
+                entry="tool_result",
+                sanitized=Raw(entry.sanitized),
+            ).encode()
         case stored.StoredHistoryMessage():
             return _head(entry).followed_by(entry.message)
         case StoredInteraction():
-            return _interaction_entry(entry)
+            bound = {
+                attached_id: None if resource_id is None else f"blob:{resource_id}"
+                for attached_id, resource_id in entry.bindings.items()
+            }
+            return InteractionEntry(
+                seq=entry.seq,
+                id=entry.interaction_id,
+                created_at=moment(entry.created_at),
+                entry="interaction",
+                input_kind=entry.input_kind,
+                bound=bound or None,
+                interaction=interaction(entry, entry.first_output),
+            ).encode()
         case StoredAnswer():
-            return _answer_entry(entry)
+            # The id of an answer is made of that of its interaction.
+            return AnswerEntry(
+                seq=entry.seq,
+                id=f"{entry.interaction_id}.output",
+                created_at=moment(entry.created_at),
+                entry="answer",
+                interaction_id=entry.interaction_id,
+                output=Raw(entry.output),
+            ).encode()
 
 
 def history_message_pieces(
@@ -226,44 +255,3 @@ def _head(message: stored.StoredHistoryMessage) -> _Head:
 def _has_own_entry(message: stored.StoredHistoryMessage) -> bool:
     """Tell whether a message has a member of that name, from before the name was ours."""
     return b'"entry":' in message.message and "entry" in parse_stored_json(message.message)
-
-
-def _tool_message(message: stored.StoredMessage) -> bytes:
-    return ToolMessage(
-        seq=message.seq,
-        id=message.message_id,
-        role="tool",
-        tool_call_id=message.tool_call_id,
-        name=message.tool_name,
-        created_at=moment(message.created_at),
-        entry="tool_result",
-        sanitized=Raw(message.sanitized),
-    ).encode()
-
-
-def _interaction_entry(entry: StoredInteraction) -> bytes:
-    bound = {
-        attached_id: None if resource_id is None else f"blob:{resource_id}"
-        for attached_id, resource_id in entry.bindings.items()
-    }
-    return InteractionEntry(
-        seq=entry.seq,
-        id=entry.interaction_id,
-        created_at=moment(entry.created_at),
-        entry="interaction",
-        input_kind=entry.input_kind,
-        bound=bound or None,
-        interaction=interaction(entry, entry.first_output),
-    ).encode()
-
-
-def _answer_entry(entry: StoredAnswer) -> bytes:
-    # The id of an answer is made of that of its interaction.
-    return AnswerEntry(
-        seq=entry.seq,
-        id=f"{entry.interaction_id}.output",
-        created_at=moment(entry.created_at),
-        entry="answer",
-        interaction_id=entry.interaction_id,
-        output=Raw(entry.output),
-    ).encode()
