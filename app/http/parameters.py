@@ -121,7 +121,9 @@ IfMatchHeader = Annotated[
 IfNoneMatchHeader = Annotated[
     str | None, Header(description="`*`: write only if there is no such page yet, else 412.")
 ]
-IdempotencyKeyHeader = Annotated[str | None, Header(min_length=1, max_length=255)]
+IdempotencyKeyHeader = Annotated[
+    str | None, Header(alias="idempotency-key", min_length=1, max_length=255)
+]
 
 SessionIdPath = Annotated[ClientId, Path()]
 HistoryMediaQuery = Annotated[

@@ -137,9 +137,8 @@ async def get_manifest(
         text=manifest.text,
         next_cursor=manifest.next_cursor,
     )
-    response = answer_listed(call.request, record, manifest.next_cursor)
-    response.headers["Vary"] = "Accept"
-    return response
+    headers = {**next_link(call.request, manifest.next_cursor), "Vary": "Accept"}
+    return answer_record(call.request, record, headers=headers)
 
 
 @router.lists("/{session_id}/outline", OutlinePage, NotFoundError)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Header, Path, Query, Request, Response
+from fastapi import Path, Query, Request, Response
 
 from app.errors import ConflictError, NotFoundError
 from app.http.api_router import ApiRouter
@@ -11,6 +11,7 @@ from app.http.calls import CallDep, call_of
 from app.http.parameters import (
     CursorQuery,
     HandlesQuery,
+    IdempotencyKeyHeader,
     LimitQuery,
     Parameters,
 )
@@ -37,9 +38,7 @@ router = ApiRouter("/api/tool-results", "tool results")
 
 @dataclass(frozen=True, slots=True)
 class _Written(Parameters):
-    idempotency_key: Annotated[
-        str | None, Header(alias="idempotency-key", min_length=1, max_length=255)
-    ] = None
+    idempotency_key: IdempotencyKeyHeader = None
     render: Annotated[
         Target | None,
         Query(description="The target to render the record for, in the same answer."),
