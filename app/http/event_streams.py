@@ -17,14 +17,13 @@ from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope, Send
 
 from app.http.authenticate import BearerDep, caller_by_key, count_request
-from app.http.dependencies import ContainerDep, container_of
+from app.http.dependencies import container_of
 from app.http.parameters import LARGEST_SEQ, SessionIdPath
 from app.http.response_memory import body_message, start_message
 from app.models.identity import utc_now
 from app.services.access.callers import Caller
 from app.services.concurrency.background import run_beside
 from app.services.events.stream import EventStream
-from app.wiring import Container
 
 # The one behind it has to be a number that can be looked for.
 LARGEST_POSITION = LARGEST_SEQ - 1
@@ -48,9 +47,7 @@ AfterQuery = Annotated[
 ]
 
 
-async def authorised_caller(
-    connection: HTTPConnection, container: Container, ticket: str | None
-) -> Caller:
+async def authorised_caller(connection: HTTPConnection, ticket: str | None) -> Caller:
     """Return who listens: by a ticket if there is one, else by the key.
 
     Raises:
@@ -59,17 +56,16 @@ async def authorised_caller(
     """
     if ticket is None:
         return await caller_by_key(connection)
+    container = container_of(connection)
     caller = container.links.verify_ticket(ticket, utc_now())
     await container.access.check(caller)
     count_request(connection, caller)
     return caller
 
 
-async def get_listener(
-    request: Request, container: ContainerDep, _: BearerDep, ticket: TicketQuery = None
-) -> Caller:
+async def get_listener(request: Request, _: BearerDep, ticket: TicketQuery = None) -> Caller:
     """Return who listens. Raises UnauthorizedError without a valid key or ticket."""
-    return await authorised_caller(request, container, ticket)
+    return await authorised_caller(request, ticket)
 
 
 ListenerDep = Annotated[Caller, Depends(get_listener)]

@@ -22,7 +22,7 @@ from app.errors import InvalidPayloadError, NotFoundError, OverloadedError, Stre
 from app.http.api_route import QueryNames, judge
 from app.http.api_router import ApiRouter
 from app.http.authenticate import BearerDep, caller_by_key
-from app.http.dependencies import ContainerDep
+from app.http.dependencies import container_of
 from app.http.event_streams import (
     LARGEST_POSITION,
     AfterQuery,
@@ -85,7 +85,7 @@ async def stream_session_events(stream: SessionStreamDep) -> Response:
     status_code=201,
     response_model=EventTicket,
 )
-async def create_event_ticket(request: Request, container: ContainerDep, _: BearerDep) -> Response:
+async def create_event_ticket(request: Request, _: BearerDep) -> Response:
     """Make a ticket to begin listening with, for browsers, whose EventSource sends no headers.
 
     It holds for a minute and permits nothing else. A stream that has begun goes on behind it, until
@@ -94,7 +94,7 @@ async def create_event_ticket(request: Request, container: ContainerDep, _: Bear
     caller = await caller_by_key(request)
     expires_at = utc_now().replace(microsecond=0) + timedelta(seconds=_TICKET_SECONDS)
     ticket = EventTicket(
-        ticket=container.links.sign_ticket(caller, expires_at), expires_at=expires_at
+        ticket=container_of(request).links.sign_ticket(caller, expires_at), expires_at=expires_at
     )
     return Response(
         ticket.model_dump_json(by_alias=True),
@@ -178,7 +178,6 @@ async def judge_query(websocket: WebSocket) -> None:
 @router.websocket("/sessions/{session_id}/ws", dependencies=[Depends(judge_query)])
 async def listen_to_session(
     websocket: WebSocket,
-    container: ContainerDep,
     session_id: Annotated[str, Path()],
     ticket: TicketQuery = None,
     after: AfterQuery = None,
@@ -186,8 +185,9 @@ async def listen_to_session(
     """Send the events of a session until the client goes, or is cut off with 1013."""
     if not CLIENT_ID.match(session_id):
         raise NotFoundError("session")
-    caller = await authorised_caller(websocket, container, ticket)
-    conversation = _Conversation(websocket, container.event_streams, caller, session_id)
+    caller = await authorised_caller(websocket, ticket)
+    streams = container_of(websocket).event_streams
+    conversation = _Conversation(websocket, streams, caller, session_id)
     async with run_beside(conversation.receive()):
         await conversation.run(after)
 

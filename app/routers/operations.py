@@ -1,11 +1,11 @@
 """Health, readiness and metrics, for those who run the service."""
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from app.errors import StoreFullError, StoreMisconfiguredError, StoreUnavailableError
 from app.http.api_route import ApiRoute
 from app.http.authenticate import get_project
-from app.http.dependencies import ContainerDep
+from app.http.dependencies import container_of
 from app.http.openapi import PLAIN_TEXT, operation_id
 from app.http.problem_types import problem_responses
 from app.version import VERSION
@@ -24,11 +24,12 @@ async def get_health() -> Health:
     "/readyz",
     responses=problem_responses(StoreUnavailableError, StoreMisconfiguredError, StoreFullError),
 )
-async def get_readiness(container: ContainerDep) -> Readiness:
+async def get_readiness(request: Request) -> Readiness:
     """Say that both stores answer; 503 if one does not, 507 if there is no room for a file.
 
     It costs a query and a small file, or a read in a bucket: see `BlobStore.check`.
     """
+    container = container_of(request)
     await container.records.check()
     await container.blobs.check()
     return Readiness(status="ready", database="ok", blobs="ok")
@@ -54,8 +55,7 @@ router.add_api_route(
     response_class=Response,
     responses={200: {"content": PLAIN_TEXT}},
 )
-async def get_metrics(container: ContainerDep) -> Response:
+async def get_metrics(request: Request) -> Response:
     """Return metrics in Prometheus' text format."""
-    return Response(
-        container.metrics.exposition(), media_type="text/plain; version=0.0.4; charset=utf-8"
-    )
+    text = container_of(request).metrics.exposition()
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
