@@ -24,7 +24,6 @@ from app.http.response_memory import (
     FREE_BYTES,
     answers_of,
     body_message,
-    reading,
     sending,
     start_message,
 )
@@ -232,8 +231,8 @@ class _RenderedStream(StreamingResponse):
             # Who holds a long text already does not wait for more.
             held = room.take(text_bytes + STREAM_BYTES)
         try:
-            with reading(scope, held) as reader:
-                await super().__call__(scope, receive, sending(reader, send))
+            with sending(scope, held, send) as send_counted:
+                await super().__call__(scope, receive, send_counted)
         finally:
             held.release()
 

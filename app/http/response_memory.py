@@ -14,17 +14,13 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from app.errors import OverloadedError
-from app.services.memory_budget.budget import HeldMemory
-from app.services.memory_budget.responses import Held, Reader, ResponseBudget, ResponseMemory
+from app.services.memory_budget.responses import Held, ResponseBudget, ResponseMemory
 
 FREE_BYTES = 64 * 1024
 """What a connection takes before its sender has to wait; answers up to this are not counted."""
 _READING = ("GET", "HEAD")
 PIECE_BYTES = 256 * 1024
 """How much of a long answer is handed to the connection at once."""
-
-
-_Held = ResponseMemory | HeldMemory
 
 
 class CountedResponse(Response):
@@ -36,7 +32,7 @@ class CountedResponse(Response):
             counted when it is sent.
     """
 
-    def __init__(self, response: Response, held: _Held | None = None) -> None:
+    def __init__(self, response: Response, held: Held | None = None) -> None:
         super().__init__(status_code=response.status_code)
         self.raw_headers = response.raw_headers
         self._response = response
@@ -55,15 +51,13 @@ class CountedResponse(Response):
             if body_bytes:
                 # What it was made of is not in memory any more.
                 held.resize(min(held.size_bytes, body_bytes))
-            with reading(scope, held) as reader:
-                send = sending(reader, send)
-                if body_bytes:
-                    send = self._in_pieces(held, send)
+            with sending(scope, held, send) as send_counted:
+                send = self._in_pieces(held, send_counted) if body_bytes else send_counted
                 await self._response(scope, receive, send)
         finally:
             held.release()
 
-    def _in_pieces(self, held: _Held, send: Send) -> Send:
+    def _in_pieces(self, held: Held, send: Send) -> Send:
         async def send_in_pieces(message: Message) -> None:
             if message["type"] != "http.response.body" or message.get("more_body", False):
                 await send(message)
@@ -120,22 +114,20 @@ def held_answer(make: Callable[[], Response], held: ResponseMemory | None) -> Re
 
 
 @contextmanager
-def reading(scope: Scope, held: Held) -> Iterator[Reader]:
-    """Count the client of a request among those who make room if they read slowly."""
+def sending(scope: Scope, held: Held, send: Send) -> Iterator[Send]:
+    """Send as before, and count the client among those who make room if they read slowly.
+
+    What it takes is counted, and how long it lets pieces wait.
+    """
     # Where the server cannot end a connection, its own deadlines do.
     abort = scope["state"].get("abort", lambda: None)
     with answers_of(scope).reading(held, abort) as reader:
-        yield reader
 
+        async def send_counted(message: Message) -> None:
+            with reader.taking(len(message.get("body", b""))):
+                await send(message)
 
-def sending(reader: Reader, send: Send) -> Send:
-    """Send as before, and count what the client takes and how long it lets pieces wait."""
-
-    async def send_counted(message: Message) -> None:
-        with reader.taking(len(message.get("body", b""))):
-            await send(message)
-
-    return send_counted
+        yield send_counted
 
 
 def answers_of(scope: Scope) -> ResponseBudget:
