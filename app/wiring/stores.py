@@ -96,7 +96,13 @@ async def open_checked_database(settings: Settings) -> AsyncIterator[Engines]:
     await anyio.to_thread.run_sync(make_data_dir, settings.data_dir)
     engines = open_database(settings)
     try:
-        await _check_schema(settings, engines)
+        if settings.is_embedded_database:
+            await anyio.to_thread.run_sync(migrate, engines.writer)
+        else:
+            current = await anyio.to_thread.run_sync(current_revision, engines.reader)
+            needed = await anyio.to_thread.run_sync(newest_revision)
+            if current != needed:
+                raise OutdatedDatabaseError(current, needed)
         yield engines
     finally:
         await engines.close()
@@ -169,17 +175,6 @@ async def prove_blob_store(blobs: BlobStore) -> None:
     """
     with suppress(StoreFullError):
         await blobs.check()
-
-
-async def _check_schema(settings: Settings, engines: Engines) -> None:
-    """Bring the embedded database up to date; make sure that a server's is."""
-    if settings.is_embedded_database:
-        await anyio.to_thread.run_sync(migrate, engines.writer)
-        return
-    current = await anyio.to_thread.run_sync(current_revision, engines.reader)
-    needed = await anyio.to_thread.run_sync(newest_revision)
-    if current != needed:
-        raise OutdatedDatabaseError(current, needed)
 
 
 def make_data_dir(data_dir: Path) -> None:
