@@ -54,22 +54,17 @@ def all_schemas(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield every schema of a document, those inside of others too."""
     for schema in document["components"]["schemas"].values():
         yield from _within(schema)
-    for item in document["paths"].values():
-        for operation in item.values():
-            yield from _schemas_of_operation(operation)
+    for holder in _holders(document["paths"]):
+        yield from _within(holder["schema"])
 
 
-def _schemas_of_operation(operation: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    answers = operation.get("responses", {}).values()
-    holders = [
-        *operation.get("parameters", ()),
-        *(header for answer in answers for header in answer.get("headers", {}).values()),
-        *operation.get("requestBody", {}).get("content", {}).values(),
-        *(content for answer in answers for content in answer.get("content", {}).values()),
-    ]
-    for holder in holders:
-        if "schema" in holder:
-            yield from _within(holder["schema"])
+def _holders(node: object) -> Iterator[dict[str, Any]]:
+    """Yield the parameters, headers and contents that have a schema, in whatever has them."""
+    if isinstance(node, dict) and "schema" in node:
+        yield node
+    elif isinstance(node, dict | list):
+        for each in node.values() if isinstance(node, dict) else node:
+            yield from _holders(each)
 
 
 def _within(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
