@@ -189,16 +189,13 @@ def _rate_limit_headers(states: Sequence[QuotaState]) -> list[tuple[bytes, bytes
 
     Source: draft-ietf-httpapi-ratelimit-headers-10.
     """
-    policies = ", ".join(map(_policy, states))
-    left = ", ".join(map(_left, states))
-    return [(b"ratelimit-policy", policies.encode()), (b"ratelimit", left.encode())]
-
-
-def _policy(state: QuotaState) -> str:
-    unit = _UNITS.get(state.name, "")
-    return f'"{state.name}";q={state.quota};w={state.window_seconds}{unit}'
-
-
-def _left(state: QuotaState) -> str:
-    reset = "" if state.reset_seconds is None else f";t={state.reset_seconds}"
-    return f'"{state.name}";r={state.remaining}{reset}'
+    policies, left = [], []
+    for state in states:
+        unit = _UNITS.get(state.name, "")
+        policies.append(f'"{state.name}";q={state.quota};w={state.window_seconds}{unit}')
+        reset = "" if state.reset_seconds is None else f";t={state.reset_seconds}"
+        left.append(f'"{state.name}";r={state.remaining}{reset}')
+    return [
+        (b"ratelimit-policy", ", ".join(policies).encode()),
+        (b"ratelimit", ", ".join(left).encode()),
+    ]
