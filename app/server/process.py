@@ -21,11 +21,7 @@ _MMAP_THRESHOLD = -3
 _ARENA_MAX = -8
 
 _RECURSION_LIMIT = 10_000
-_KEPT_BYTES = 16 * 1024 * 1024
-_OWN_MAPPING_BYTES = 4 * 1024 * 1024
-_HEAPS = 2
-_LITTLE_BYTES = 1024 * 1024
-_SMALL_MAPPING_BYTES = 512 * 1024
+_MIB = 1024 * 1024
 
 
 def accept_deep_json() -> None:
@@ -38,9 +34,7 @@ def keep_freed_memory() -> None:
 
     Other C libraries than glibc are left as they are.
     """
-    _set_malloc(
-        {_TRIM_THRESHOLD: _KEPT_BYTES, _MMAP_THRESHOLD: _OWN_MAPPING_BYTES, _ARENA_MAX: _HEAPS}
-    )
+    _set_malloc({_TRIM_THRESHOLD: 16 * _MIB, _MMAP_THRESHOLD: 4 * _MIB, _ARENA_MAX: 2})
 
 
 def give_freed_memory_back() -> None:
@@ -48,9 +42,7 @@ def give_freed_memory_back() -> None:
 
     Other C libraries than glibc are left as they are.
     """
-    _set_malloc(
-        {_TRIM_THRESHOLD: _LITTLE_BYTES, _MMAP_THRESHOLD: _SMALL_MAPPING_BYTES, _ARENA_MAX: 1}
-    )
+    _set_malloc({_TRIM_THRESHOLD: _MIB, _MMAP_THRESHOLD: _MIB // 2, _ARENA_MAX: 1})
 
 
 def _set_malloc(options: Mapping[int, int]) -> None:
