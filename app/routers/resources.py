@@ -103,7 +103,12 @@ async def create_resource(
     """
     chunks = call.body()
     named = filename or disposition_filename(call.request.headers.get("content-disposition", ""))
-    digest = _announced_digest(call.request) if repr_digest else None
+    digest = None
+    if repr_digest:
+        digest = parse_repr_digest(", ".join(call.request.headers.getlist("repr-digest")))
+        if digest is None:
+            # One that cannot be verified is refused rather than ignored.
+            raise MalformedRequestError("Repr-Digest is verified for sha-256: send `sha-256=:…:`.")
     content_type = call.request.headers.get("content-type", "")
     upload = Upload(None if content_type == _NO_CLAIM else content_type, named, digest, alias)
     if content_type.lower().startswith("multipart/form-data"):
@@ -117,14 +122,6 @@ async def create_resource(
         path=f"/api/resources/{uploaded.resource_id}",
         is_new=is_new,
     )
-
-
-def _announced_digest(request: Request) -> str:
-    """Return the digest to verify; one that cannot be verified is refused rather than ignored."""
-    digest = parse_repr_digest(", ".join(request.headers.getlist("repr-digest")))
-    if digest is None:
-        raise MalformedRequestError("Repr-Digest is verified for sha-256: send `sha-256=:…:`.")
-    return digest
 
 
 @router.lists("", ResourcePage)
@@ -266,19 +263,15 @@ async def get_text_query(
     if pointer is None:
         if grep is None and (ignore_case or context):
             raise _refused("grep", "has to be there for `ignoreCase` and `context`")
-        return TextQuery(_line_range(lines), grep, ignore_case, context)
+        line_range = LineRange() if lines is None else parse_line_range(lines)
+        if line_range is None:
+            raise _refused("lines", f"must be {_LINES}")
+        return TextQuery(line_range, grep, ignore_case, context)
     if lines is not None or grep is not None or ignore_case or context:
         raise _refused("pointer", "stands alone: `lines` and `grep` are asked for apart from it")
     if parse_json_pointer(pointer) is None:
         raise _refused("pointer", "must be empty, or names that each begin with `/`")
     return TextQuery(pointer=pointer)
-
-
-def _line_range(lines: str | None) -> LineRange:
-    wanted = LineRange() if lines is None else parse_line_range(lines)
-    if wanted is None:
-        raise _refused("lines", f"must be {_LINES}")
-    return wanted
 
 
 def _refused(name: str, sentence: str) -> InvalidPayloadError:
