@@ -12,10 +12,7 @@ from fastapi import Depends, Header, Path, Query, Request, params
 from fastapi.exceptions import RequestValidationError
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
-from app.errors import (
-    Fault,
-    InvalidPayloadError,
-)
+from app.errors import Fault, InvalidPayloadError
 from app.http.authenticate import BEARER
 from app.models.base import Count
 from app.models.identity import CLIENT_ID_PATTERN, ClientId
@@ -39,14 +36,7 @@ from app.models.rendering import (
 )
 from app.services.pages.reading import BlocksOptions, MediaForm
 from app.services.renders.queries import RenderQuery
-from app.wire.renders import (
-    ADAPTIVE,
-    CACHE_MARKERS,
-    EVICT_BATCH,
-    MAX_TOKENS,
-    Target,
-    check_ranges,
-)
+from app.wire.renders import ADAPTIVE, CACHE_MARKERS, EVICT_BATCH, MAX_TOKENS, Target, check_ranges
 
 
 class Parameters:

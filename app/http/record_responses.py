@@ -20,13 +20,7 @@ from app.http.conditions import evaluate_conditions, joined_fields, prefers, str
 from app.http.content_headers import REVALIDATE
 from app.http.content_response import not_modified, raw_headers
 from app.http.problem_types import problem_responses
-from app.http.response_memory import (
-    FREE_BYTES,
-    answers_of,
-    body_message,
-    sending,
-    start_message,
-)
+from app.http.response_memory import FREE_BYTES, answers_of, body_message, sending, start_message
 from app.services.inline_media.json_with_media import RenderedBody
 from app.wire.lists import list_page
 

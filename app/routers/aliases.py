@@ -5,11 +5,7 @@ from urllib.parse import quote
 
 from fastapi import Header, Path, Query, Response
 
-from app.errors import (
-    ConflictError,
-    NotFoundError,
-    PreconditionFailedError,
-)
+from app.errors import ConflictError, NotFoundError, PreconditionFailedError
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.parameters import CursorQuery, IfMatchHeader, LimitQuery

@@ -5,11 +5,7 @@ from typing import Annotated
 
 from fastapi import Path, Request, Response
 
-from app.errors import (
-    ConflictError,
-    NotFoundError,
-    PayloadTooLargeError,
-)
+from app.errors import ConflictError, NotFoundError, PayloadTooLargeError
 from app.http.api_router import RECORD_ERRORS, ApiRouter
 from app.http.calls import CallDep, call_of
 from app.http.conditions import strong_etag

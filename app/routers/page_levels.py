@@ -23,9 +23,7 @@ from app.http.bodies import read_small_json
 from app.http.calls import CallDep, call_of
 from app.http.content_headers import REVALIDATE
 from app.http.content_response import ContentToSend, content_response
-from app.http.openapi import (
-    json_body,
-)
+from app.http.openapi import json_body
 from app.http.openapi_schemas import reference
 from app.http.parameters import (
     BlocksOptionsDep,
@@ -39,12 +37,7 @@ from app.http.parameters import (
     Parameters,
 )
 from app.http.problem_types import problem_responses
-from app.http.record_responses import (
-    answer_record,
-    answer_written,
-    rendered_response,
-    sent_json,
-)
+from app.http.record_responses import answer_record, answer_written, rendered_response, sent_json
 from app.http.response_memory import CountedResponse
 from app.models.page import Level, PageContent
 from app.services.pages.faults import FaultRequest, read_fault_request

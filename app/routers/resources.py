@@ -27,12 +27,7 @@ from app.http.conditions import strong_etag
 from app.http.content_headers import Disposition, parse_repr_digest
 from app.http.content_response import ContentToSend, content_response
 from app.http.dependencies import container_of
-from app.http.openapi import (
-    BINARY,
-    PLAIN_TEXT,
-    file_body,
-    json_body,
-)
+from app.http.openapi import BINARY, PLAIN_TEXT, file_body, json_body
 from app.http.parameters import (
     AliasQuery,
     CursorQuery,

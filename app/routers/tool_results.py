@@ -15,12 +15,7 @@ from app.http.parameters import (
     LimitQuery,
     Parameters,
 )
-from app.http.record_responses import (
-    answer_page,
-    answer_record,
-    answer_written,
-    sent_json,
-)
+from app.http.record_responses import answer_page, answer_record, answer_written, sent_json
 from app.models.identity import ClientId
 from app.models.rendering import RenderOptions
 from app.services.renders.queries import RenderQuery

@@ -17,12 +17,7 @@ import httptools
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from app.errors import (
-    HeadersTooLargeError,
-    MalformedRequestError,
-    OverloadedError,
-    ServiceError,
-)
+from app.errors import HeadersTooLargeError, MalformedRequestError, OverloadedError, ServiceError
 from app.server.lingering_close import LINGER_BYTES, LINGER_SECONDS, LingeringProtocol, disconnect
 from app.server.request_target import resolve_target
 
