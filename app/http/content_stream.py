@@ -254,24 +254,18 @@ async def _pieces(
         is_wide = room.widen()
         end = span.end if is_wide else min(position + SMALL_BYTES, span.end)
         before = position
-        async with _opened(open_range, ByteRange(position, end)) as chunks:
+        chunks = await open_range(position, end)
+        try:
             async for chunk in chunks:
                 position += len(chunk)
                 yield chunk
                 if is_wide and position < end and room.narrow_if_short():
                     break
+        finally:
+            await _close(chunks)
         if position == before:
             # The length was announced: a body of another one must not pass for whole.
             raise StoreUnavailableError("blob store")
-
-
-@asynccontextmanager
-async def _opened(open_range: OpenRange, span: ByteRange) -> AsyncIterator[AsyncIterator[bytes]]:
-    chunks = await open_range(span.start, span.end)
-    try:
-        yield chunks
-    finally:
-        await _close(chunks)
 
 
 async def _close(chunks: AsyncIterator[bytes]) -> None:
