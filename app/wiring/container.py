@@ -1,7 +1,7 @@
 """Opens everything that has a lifetime, and hands the services their collaborators."""
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 
 import anyio
 import anyio.to_thread
@@ -54,24 +54,23 @@ async def open_container(settings: Settings) -> AsyncIterator["Container"]:
         StoreUnavailableError: A store does not answer, or refuses the service.
     """
     rules = offload_rules(settings)
-    async with AsyncExitStack() as stack:
-        stores = await stack.enter_async_context(open_stores(settings))
+    async with open_stores(settings) as stores:
         container = Container(settings, stores, rules)
         period = SlicedPeriod(settings.scrub.period_seconds)
         pace = ReadingPace(settings.scrub.bytes_per_second)
         scrub = Scrub(stores.records, stores.blobs, period, pace, container.metrics)
-        await stack.enter_async_context(container.accesses.kept())
-        await stack.enter_async_context(container.search_indexing.running())
-        await stack.enter_async_context(container.event_streams.running(stores.broker))
-        await stack.enter_async_context(
+        async with (
+            container.accesses.kept(),
+            container.search_indexing.running(),
+            container.event_streams.running(stores.broker),
             container.sweep.scheduled(
                 interval_seconds=settings.sweep.interval_seconds,
                 grace_seconds=settings.sweep.grace_seconds,
-            )
-        )
-        await stack.enter_async_context(scrub.running())
-        _ = await stack.enter_async_context(run_beside(trim_freed_memory(container.memory)))
-        yield container
+            ),
+            scrub.running(),
+            run_beside(trim_freed_memory(container.memory)),
+        ):
+            yield container
 
 
 class Container(MemoryServices):
