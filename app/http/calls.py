@@ -55,12 +55,7 @@ class Call:
 
 
 async def call_of(request: Request) -> Call:
-    """Return the call of a request, for routes that take the request alone.
-
-    Raises:
-        UnauthorizedError: There is no valid key.
-        QuotaExceededError: The key has sent too many requests.
-    """
+    """Return the call, for routes that take the request alone. Raises as `authenticate` does."""
     return Call(request, await authenticate(request), container_of(request))
 
 
