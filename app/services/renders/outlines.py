@@ -4,6 +4,7 @@ It is made from the entries when it is read, by what reads them for renderings, 
 are known in every dialect.
 """
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -13,7 +14,19 @@ from functools import partial
 import anyio.to_thread
 
 from app.errors import Fault, InvalidPayloadError
-from app.models.conversation import ComposedTurn, DataItem, Item, Medium, TextItem
+from app.models.conversation import (
+    Address,
+    ComposedTurn,
+    DataItem,
+    InlineBytes,
+    Invented,
+    Item,
+    LeftOut,
+    Medium,
+    MediumSource,
+    StoredBytes,
+    TextItem,
+)
 from app.models.identity import ListName, decode_cursor, encode_cursor
 from app.models.interaction import StoredAnswer, StoredInteraction
 from app.models.json_value import json_text
@@ -31,7 +44,6 @@ from app.models.message import (
 from app.rendering.entry_texts import first_line
 from app.rendering.pages.sizes import image_tokens, text_tokens
 from app.services.memory_budget.responses import ResponseBudget
-from app.services.renders.fingerprints import fingerprint_of
 from app.services.renders.known_turns import KnownTurns
 from app.services.renders.loading import LoadedSession, entry_size_bytes, referred
 from app.services.requests.validation import require_found
@@ -46,18 +58,19 @@ _MOST_READ_BYTES = 4 * 1024 * 1024
 _FREE_BYTES = 64 * 1024
 _COPIES = 4
 """How often entries are in memory: the rows, their values, the turns made of them."""
+_HEX_DIGITS = 32
+"""Of a fingerprint."""
 # What the message of a page fault says first; see `app.rendering.turns.pages`.
 _FAULTED = re.compile(r"Page (\S+) \((\w+), ")
 
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """Entries that are to be read, or were, and how far the history goes on."""
+    """Entries that are to be read, or were, and where the history goes on."""
 
     limit: int
     size_bytes: int
-    last_seq: int
-    more: bool
+    next_cursor: str | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +122,7 @@ class Outlines:
                 body = await anyio.to_thread.run_sync(_outlined, loaded, stretch)
             finally:
                 held.release()
-        return body, encode_cursor(_CURSOR, stretch.last_seq) if stretch.more else None
+        return body, stretch.next_cursor
 
 
 def _start(cursor: str | None, after_seq: int | None) -> int:
@@ -130,14 +143,14 @@ def _found(unit: UnitOfWork, *, session_id: str, after_seq: int, limit: int) -> 
     )
     last_seq = found.rows[-1].seq if found.rows else head.last_seq
     more = last_seq < head.last_seq and unit.sessions.has_entries(session_id, after_seq=last_seq)
-    return _Stretch(len(found.rows), found.size_bytes, last_seq, more)
+    next_cursor = encode_cursor(_CURSOR, last_seq) if more else None
+    return _Stretch(len(found.rows), found.size_bytes, next_cursor)
 
 
 def _load(unit: UnitOfWork, *, session_id: str, after_seq: int, limit: int) -> LoadedSession:
     known = KnownTurns(most_bytes=0)
     entries = unit.sessions.entries(session_id, after_seq=after_seq, limit=limit)
-    told = [each for each in entries if not isinstance(each, StoredMessage)]
-    resources = unit.resources.find_all(referred(told, known))
+    resources = unit.resources.find_all(referred(entries, known))
     return LoadedSession(session_id, entries, resources, {}, known)
 
 
@@ -146,8 +159,7 @@ def _outlined(loaded: LoadedSession, stretch: _Stretch) -> bytes:
         outline_entry(entry, loaded.turns_of(entry, "assistant")).encode()
         for entry in loaded.entries
     )
-    next_cursor = encode_cursor(_CURSOR, stretch.last_seq) if stretch.more else None
-    return list_page(lines, next_cursor)
+    return list_page(lines, stretch.next_cursor)
 
 
 def outline_entry(entry: HistoryEntry, turns: Sequence[ComposedTurn]) -> OutlineEntry:
@@ -216,3 +228,55 @@ def _tokens(item: Item) -> int:
             return words + image_tokens(item.hints.width, item.hints.height)
         case _:
             return words
+
+
+def fingerprint_of(turns: Sequence[ComposedTurn]) -> str:
+    """Return the fingerprint of an entry: equal where two entries say the same.
+
+    It is taken from turns, so who wrote them and when, ids of calls and the dialect are no part of
+    it.
+    """
+    digest = hashlib.sha256()
+    for turn in turns:
+        digest.update(_framed("turn", turn.role, turn.tool_name, "failed" if turn.is_error else ""))
+        for item in turn.items:
+            digest.update(_framed(*_said(item)))
+        for call in turn.calls:
+            digest.update(_framed("call", call.name, json_text(call.arguments)))
+        if turn.structured is not None:
+            digest.update(_framed("structured", json_text(turn.structured[0])))
+    return digest.hexdigest()[:_HEX_DIGITS]
+
+
+def _framed(*parts: str) -> bytes:
+    """Return parts as bytes that no other parts give."""
+    # A text of a model may have half of a surrogate pair.
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    lengths = " ".join(str(len(part)) for part in encoded)
+    return b"".join([f"{lengths}\n".encode(), *encoded])
+
+
+def _said(item: Item) -> tuple[str, ...]:
+    """Return what an item says, without where it stands."""
+    match item:
+        case TextItem():
+            return ("text", item.text)
+        case DataItem():
+            return ("data", json_text(item.value))
+        case Medium():
+            source = _source(item.source)
+            return (item.kind, item.mime_type, item.filename or "", item.before or "", source)
+        case LeftOut():
+            return ("left out", item.what, item.code)
+        case Invented():
+            return ("invented", item.what)
+
+
+def _source(source: MediumSource) -> str:
+    match source:
+        case StoredBytes():
+            return source.digest
+        case InlineBytes():
+            return hashlib.sha256(source.data).hexdigest()
+        case Address():
+            return source.url
