@@ -58,31 +58,11 @@ class PageManifests:
         project_id: str,
         session_id: str,
         *,
-        cursor: str | None,
-        limit: int,
-        most_tokens: int | None,
-    ) -> Manifest:
-        """Return some of the session's pages, one at least if there is one; see `manifest`."""
-        return await self.manifest(
-            project_id,
-            session_id,
-            limit=limit,
-            cursor=cursor,
-            most_tokens=most_tokens,
-            least=1,
-            count=count_tokens,
-        )
-
-    async def manifest(
-        self,
-        project_id: str,
-        session_id: str,
-        *,
         limit: int,
         cursor: str | None = None,
         most_tokens: int | None = None,
-        least: int = 0,
-        count: CountTokens,
+        least: int = 1,
+        count: CountTokens = count_tokens,
     ) -> Manifest:
         """Return the session's pages for a model: pinned first, then important, then new ones.
 

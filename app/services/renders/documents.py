@@ -2,9 +2,9 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain, compress, repeat
 from operator import not_
+from typing import NamedTuple
 
 from app.models.conversation import SettledTurn
 from app.models.rendering import LossEntry, RenderOptions
@@ -33,11 +33,12 @@ def document_of(
     system, turns = opened(settled.turns, profile)
     messages = _written(turns, profile, options)
     answer = _answer(messages, system, settled.loss, profile)
-    return _counted(answer, system, turns, profile) if is_counted else answer
+    if is_counted:
+        answer["tokensEst"] = profile.tokens.turns(turns, system)
+    return answer
 
 
-@dataclass(frozen=True, slots=True)
-class SessionDocument:
+class SessionDocument(NamedTuple):
     """The answer of a session's rendering.
 
     `hashes` are the prefix hashes of all messages of the session, where these are remembered: with
@@ -74,7 +75,8 @@ def session_document(
     loss = compress(settled.loss, told)
     # What the system says of its memory is made anew each time.
     said = system if options.memory or any(are_new[:leading]) else ""
-    answer = _counted(_answer(messages, said, loss, profile), said, new, profile)
+    answer = _answer(messages, said, loss, profile)
+    answer["tokensEst"] = profile.tokens.turns(new, said)
     answer |= {"prefixHash": [each.hex() for each in hashes], "lastSeq": last_seq}
     if since:
         is_open = bool(new) and new[0].role == "tool"
@@ -150,12 +152,6 @@ def _answer(
         answer["system"] = system
     answer["loss"] = [JsonLeaf(entry.wire()) for entry in loss]
     return answer
-
-
-def _counted(
-    answer: dict[str, Node], system: str, turns: Sequence[SettledTurn], profile: Profile
-) -> dict[str, Node]:
-    return {**answer, "tokensEst": profile.tokens.turns(turns, system)}
 
 
 def mark(

@@ -1,5 +1,7 @@
 """Load what is rendered: a session with its resources and structures, a page with its medium.
 
+Whole texts that stand in records as previews are read for hosts that show longer ones.
+
 Structured content that was too long for its record is read back from where it is kept: `mcp` shows
 it whole, and for other targets it is compared with what the parts say.
 """
@@ -20,14 +22,16 @@ from app.models.conversation import (
     Medium,
     MediumSource,
     StoredBytes,
+    TextItem,
 )
 from app.models.interaction import StoredAnswer, StoredInteraction
 from app.models.json_value import JsonValue, parse_json
 from app.models.message import HistoryEntry, StoredHistoryMessage, StoredMessage
 from app.models.page import Body, Level
 from app.models.rendering import Audience
-from app.models.resource import MediaHints, Resource, resource_kind
+from app.models.resource import MediaHints, Resource, parse_resource_id, resource_kind
 from app.rendering.pages.descriptors import body_mime_type
+from app.rendering.texts.cuts import PREVIEW_LIMIT_CHARS, preview, whole_length, whole_text_uri
 from app.rendering.turns.interactions import answer_turn, attached_ids, interaction_turns
 from app.rendering.turns.pairing import paired
 from app.rendering.turns.tool_results import kept_apart, tool_result_turn
@@ -45,6 +49,8 @@ MOST_TEXT_BYTES = 16 * 1024 * 1024
 """Of one history; more is rendered nowhere at once."""
 # Of one rendering, the structured contents. What is above is not shown, and told of in the loss.
 _MOST_APART_BYTES = 4 * 1024 * 1024
+# Of one rendering, the texts that are read whole; the others stay previews.
+_MOST_WHOLE_CHARS = 4_000_000
 # Parsed, a value takes up to 500 bytes.
 _MOST_VALUES = 200_000
 _DEEPEST = 4_000
@@ -207,8 +213,53 @@ def _all_entries(
                 "is more than any model reads. Render its tool results one by one."
             )
         entries += page
-    told = [each for each in entries if not isinstance(each, StoredMessage)]
-    return entries, unit.resources.find_all(referred(told, known)), session.last_seq
+    return entries, unit.resources.find_all(referred(entries, known)), session.last_seq
+
+
+async def read_whole_texts(
+    records: Records,
+    blobs: BlobStore,
+    project_id: str,
+    session_id: str,
+    turns: Sequence[ComposedTurn],
+    most_chars: int,
+) -> Mapping[str, str]:
+    """Return the texts that are no longer than a host shows, by their previews.
+
+    A text that a tool wrote in the form of a preview is none: the whole has to begin and end as it
+    does, and to be part of the session.
+
+    Raises:
+        StoreUnavailableError: A store did not answer.
+    """
+    if most_chars <= PREVIEW_LIMIT_CHARS:
+        return {}
+    wanted: dict[str, str] = {}
+    left = _MOST_WHOLE_CHARS
+    for text in (item.text for turn in turns for item in turn.items if isinstance(item, TextItem)):
+        uri, length = whole_text_uri(text), whole_length(text)
+        if uri is not None and length <= min(most_chars, left) and text not in wanted:
+            wanted[text] = parse_resource_id(uri) or ""
+            left -= length
+    if not wanted:
+        return {}
+    found = await records.read(
+        project_id, lambda unit: unit.resources.find_in_session(set(wanted.values()), session_id)
+    )
+    texts: dict[str, str] = {}
+    for text, resource_id in wanted.items():
+        resource = found.get(resource_id)
+        # A character has four bytes at most; a longer file is not what the preview says.
+        if resource is None or resource.size_bytes > 4 * whole_length(text):
+            continue
+        try:
+            data = await read_whole(blobs, project_id, resource.digest)
+        except BlobMissingError:
+            continue
+        whole = data.decode("utf-8", "replace")
+        if preview(whole, f"blob:{resource_id}") == text:
+            texts[text] = whole
+    return texts
 
 
 async def page_medium(reading: PageReading, project_id: str, view: PageView) -> Medium | None:

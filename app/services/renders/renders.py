@@ -18,7 +18,7 @@ from app.models.identity import is_id, utc_now
 from app.models.page import Level
 from app.models.rendering import NamedRecord, Rendering, RenderOptions, joined_pieces
 from app.rendering.pages.effective_level import shown_level
-from app.rendering.targets.ladder import Settled
+from app.rendering.pages.instructions import instructions
 from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
 from app.rendering.targets.profile import Profile
 from app.rendering.turns.pages import page_turn
@@ -29,7 +29,6 @@ from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.manifests import PageManifests
 from app.services.pages.reading import PageReading
 from app.services.renders.documents import (
-    SessionDocument,
     document_of,
     equal_hashes,
     mark,
@@ -42,11 +41,10 @@ from app.services.renders.loading import (
     load_session,
     page_medium,
     read_apart,
+    read_whole_texts,
 )
-from app.services.renders.memory import memory_turn
 from app.services.renders.queries import RenderQuery
 from app.services.renders.settling import Settling
-from app.services.renders.whole_texts import read_whole_texts
 from app.services.requests.validation import require_found
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
@@ -55,6 +53,8 @@ from app.stores.records import Records, UnitOfWork
 _SESSIONS_AT_ONCE = 8
 # So often is a frontier moved anew that somebody else has moved meanwhile.
 _TRIES = 8
+# Of the pages of a session, in what is said of its memory.
+_MOST_LISTED = 10_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,31 +191,16 @@ class Renders:
         profile = self.check(wish, since=since)
         async with self.session_slots:
             loaded = (await self.load(project_id, session_id)).up_to(up_to)
-            if wish.options.frontier is not None:
-                return await self._with_frontier(
+            for _ in range(_TRIES):
+                document = await self._session(
                     project_id, loaded, profile, wish, since=since, moves=moves
                 )
-            turns = await self.conversation(project_id, loaded, wish)
-            settled, _ = await self.settling.fitted(
-                project_id, turns, profile, wish.options, NOTHING_EVICTED, is_whole=True
-            )
-            rendered = await self._session(settled, profile, wish, loaded, since=since)
-            mark(rendered.answer, profile, wish.options)
-            return await self._body(project_id, rendered.answer)
-
-    async def _session(
-        self,
-        settled: Settled,
-        profile: Profile,
-        wish: RenderQuery,
-        loaded: LoadedSession,
-        *,
-        since: int,
-    ) -> SessionDocument:
-        return await self.settling.worked(
-            lambda: session_document(
-                settled, profile, wish.options, last_seq=loaded.last_seq, since=since
-            )
+                if document is not None:
+                    return await self._body(project_id, document)
+        raise ConflictError(
+            "Others move this frontier all the time. Send the request again, or use one of your "
+            "own.",
+            code="frontier-contended",
         )
 
     async def load(self, project_id: str, session_id: str) -> LoadedSession:
@@ -230,9 +215,9 @@ class Renders:
         loaded: LoadedSession,
         wish: RenderQuery,
         *,
-        kept: Collection[int] = (),
+        kept: Collection[int],
     ) -> Sequence[ComposedTurn]:
-        """Return the turns of a session, behind what is said of its memory.
+        """Return the turns of a session, behind what is said of its memory: its rules, its pages.
 
         Answers that are `kept` stay behind the calls that were written for them.
         """
@@ -242,11 +227,23 @@ class Renders:
         )
         if not options.memory:
             return turns
-        profile = self._profile(wish)
-        memory = await memory_turn(self.manifests, project_id, loaded.session_id, profile, options)
-        return [memory, *turns]
+        texts = [instructions("strict")] if "instructions" in options.memory else []
+        if "manifest" in options.memory:
+            most, count = options.memory_tokens, self._profile(wish).tokens.text
+            listed = await self.manifests.get(
+                project_id,
+                loaded.session_id,
+                limit=_MOST_LISTED,
+                most_tokens=most,
+                least=0,
+                count=count,
+            )
+            texts.append(listed.text)
+        items = (TextItem("", "\n\n".join(texts)),)
+        origin = f"/api/sessions/{loaded.session_id}/manifest"
+        return [Turn(role="system", items=items, origin=origin), *turns]
 
-    async def _with_frontier(
+    async def _session(
         self,
         project_id: str,
         loaded: LoadedSession,
@@ -255,35 +252,34 @@ class Renders:
         *,
         since: int,
         moves: bool,
-    ) -> RenderedBody:
-        """Render a session with a frontier, and store how far that has moved if it is to move.
+    ) -> dict[str, Node] | None:
+        """Render a session, and store how far its frontier has moved if it is to move.
 
-        Raises:
-            ConflictError: Others move it all the time.
+        Returns:
+            The answer; `None` if somebody else has moved the frontier meanwhile.
         """
-        for _ in range(_TRIES):
-            stored = await self.stored_frontier(project_id, loaded.session_id, wish.options)
-            turns = await self.conversation(project_id, loaded, wish, kept=stored.frontier.orphans)
-            settled, moved_to = await self.settling.fitted(
-                project_id, turns, profile, wish.options, stored.frontier, is_whole=True
+        options = wish.options
+        stored = await self.stored_frontier(project_id, loaded.session_id, options)
+        turns = await self.conversation(project_id, loaded, wish, kept=stored.frontier.orphans)
+        settled, moved_to = await self.settling.fitted(
+            project_id, turns, profile, options, stored.frontier, is_whole=True
+        )
+        document, hashes = await self.settling.worked(
+            lambda: session_document(
+                settled, profile, options, last_seq=loaded.last_seq, since=since
             )
+        )
+        stable = equal_hashes(stored.sent, hashes)
+        if options.frontier is not None:
             frontier = moved_to.model_copy(update={"orphans": orphans_in(turns)})
-            rendered = await self._session(settled, profile, wish, loaded, since=since)
-            document, hashes = rendered.answer, rendered.hashes
             new = StoredFrontier(stored.name, frontier, b"".join(hashes), stored.version + 1)
             if moves and stored.name and not await self._keep(project_id, loaded, stored, new):
-                continue
+                return None
             document["frontier"] = JsonLeaf(frontier.wire())
-            stable = equal_hashes(stored.sent, hashes)
-            if stored.name:
-                document["stableThrough"] = stable
-            mark(document, profile, wish.options, stable=stable)
-            return await self._body(project_id, document)
-        raise ConflictError(
-            "Others move this frontier all the time. Send the request again, or use one of your "
-            "own.",
-            code="frontier-contended",
-        )
+        if stored.name:
+            document["stableThrough"] = stable
+        mark(document, profile, options, stable=stable)
+        return document
 
     async def stored_frontier(
         self, project_id: str, session_id: str, options: RenderOptions
