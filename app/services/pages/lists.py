@@ -1,17 +1,19 @@
-"""Pages found: listed and searched."""
+"""Pages found: listed and searched; and where the lists that searches answer with go on."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import anyio.to_thread
 
-from app.models.identity import decode_cursor, encode_cursor
+from app.errors import InvalidCursorError
+from app.models.identity import ListName, decode_cursor, encode_cursor
+from app.models.json_value import json_text
 from app.models.page import Modality, PageFilters, StoredPage
 from app.models.ranking import is_complete
 from app.models.search import SearchQuery, ids_in, parse_search
 from app.rendering.texts.snippets import Passages
 from app.services.pages.accesses import AccessCounts
-from app.services.pages.search_lists import SearchList
 from app.services.pages.versions import stored_texts
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.finding import IN_PAGES, Found, Match, SearchPlace, find
@@ -23,6 +25,43 @@ _LARGEST_ANSWER_BYTES = 8 * 1024 * 1024
 _PAGES_AT_ONCE = 32
 # So many are read and looked through in no more time than handing them to a thread takes.
 _AT_ONCE_BYTES = 64 * 1024
+
+
+class SearchList:
+    """A list of what a search has found, which a cursor continues by the same weights.
+
+    Args:
+        name: Which list it is.
+        asked: What was asked, so that a cursor of another search is refused.
+    """
+
+    def __init__(self, name: ListName, *asked: str | None) -> None:
+        described = json_text(list(asked)).encode("utf-8", "replace")
+        self._name = name
+        self._asked = hashlib.sha256(described).hexdigest()[:16]
+
+    def position(self, cursor: str | None) -> tuple[Match | None, Sequence[int]]:
+        """Return the match that a cursor stands for, and the weights it was ranked by.
+
+        Raises:
+            InvalidCursorError: The cursor is not this list's.
+        """
+        if cursor is None:
+            return None, ()
+        shape = (str, str, int, int, int)
+        asked, weights, rank, place, number = decode_cursor(self._name, cursor, shape)
+        try:
+            read = [int(digit, 16) for digit in str(weights)]
+        except ValueError as exc:
+            raise InvalidCursorError from exc
+        if asked != self._asked:
+            raise InvalidCursorError
+        return Match(int(rank), int(place), int(number)), read
+
+    def cursor(self, last: Match, weights: Sequence[int]) -> str:
+        """Return the cursor for what follows a match."""
+        digits = "".join(f"{each:x}" for each in weights)
+        return encode_cursor(self._name, self._asked, digits, *last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +97,7 @@ class PageLists:
 
         def find(unit: UnitOfWork) -> tuple[Sequence[int], list[StoredPage]]:
             numbers = unit.pages.page_numbers(filters, before=before, limit=limit + 1)
-            return numbers, _bounded(unit, numbers[:limit])
+            return numbers, [*bounded_pages(unit, numbers[:limit])]
 
         numbers, found = await self.records.read(project_id, find)
         page = [self.accesses.counted(project_id, stored) for stored in found]
@@ -94,7 +133,7 @@ class PageLists:
             named = [(IN_PAGES, number) for number in named_pages(unit, text, filters)]
             rest = found.after(named, last)
             wanted = [match.number for match in rest[:limit]]
-            return found, rest, _bounded(unit, wanted, content_up_to=_SNIPPED_BYTES)
+            return found, rest, [*bounded_pages(unit, wanted, content_up_to=_SNIPPED_BYTES)]
 
         found, rest, pages = await self.records.read(project_id, search)
         counted = [self.accesses.counted(project_id, stored) for stored in pages]
@@ -122,24 +161,22 @@ def named_pages(unit: UnitOfWork, text: str, filters: PageFilters) -> list[int]:
     return [number for number in numbers if number is not None]
 
 
-def _bounded(
+def bounded_pages(
     unit: UnitOfWork, numbers: Sequence[int], *, content_up_to: int | None = None
-) -> list[StoredPage]:
-    """Return pages with these numbers, in this order, as many as an answer may hold, or one.
+) -> Iterator[StoredPage]:
+    """Yield pages with these numbers, in this order, as many as an answer may hold, or one.
 
     One that was deleted meanwhile is missing.
     """
-    found: list[StoredPage] = []
     size_bytes = 0
     for start in range(0, len(numbers), _PAGES_AT_ONCE):
         batch = numbers[start : start + _PAGES_AT_ONCE]
         stored = unit.pages.numbered(batch, content_up_to=content_up_to)
         for page in (stored[number] for number in batch if number in stored):
-            size_bytes += len(page.descriptor)
-            if found and size_bytes > _LARGEST_ANSWER_BYTES:
-                return found
-            found.append(page)
-    return found
+            before_bytes, size_bytes = size_bytes, size_bytes + len(page.descriptor)
+            if before_bytes and size_bytes > _LARGEST_ANSWER_BYTES:
+                return
+            yield page
 
 
 async def _hits(pages: Sequence[StoredPage], query: SearchQuery) -> list[Hit]:

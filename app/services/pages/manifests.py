@@ -1,6 +1,6 @@
 """Manifests: what a model is told of a session's pages, a line for each, as much as fits."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +11,12 @@ from app.models.identity import decode_cursor, encode_cursor
 from app.models.page import Level, ManifestPlace, StoredPage
 from app.rendering.pages.detail import ManifestEntry, manifest_lines, manifest_text
 from app.rendering.targets.tokens import count_tokens
+from app.services.pages.lists import bounded_pages
 from app.services.pages.versions import read_descriptor, read_fields
 from app.services.requests.validation import require_found
 from app.stores.records import Records, UnitOfWork
 
 _PAGES_AT_ONCE = 200
-_READ_AT_ONCE = 32
-# Descriptors of a batch: they are small as a rule.
-_LARGEST_BATCH_BYTES = 8 * 1024 * 1024
 
 # What stands around the lines, where not all fit.
 _AROUND = manifest_text([], following=10_000)
@@ -83,7 +81,6 @@ class PageManifests:
         if cursor is not None:
             after, passed = _place(cursor)
         entries: list[ManifestEntry] = []
-        places: list[ManifestPlace] = []
         total, room = 0, None if most_tokens is None else most_tokens - count(_AROUND)
         while len(entries) < limit:
             wanted = min(_PAGES_AT_ONCE, limit - len(entries))
@@ -92,13 +89,16 @@ class PageManifests:
                 break
             kept, room = await anyio.to_thread.run_sync(_fitting, found, room, least, count)
             entries += kept
-            places += [place for place, _ in found[: len(kept)]]
-            after = found[-1][0]
+            if kept:
+                after, _ = found[len(kept) - 1]
             if len(kept) < len(found):
                 break
         following = max(0, total - passed - len(entries))
-        is_end = not following or not entries
-        next_cursor = None if is_end else _cursor(places[-1], passed + len(entries))
+        next_cursor = None
+        if following and entries and after is not None:
+            # A cursor has no fractions.
+            place = (int(after.is_pinned), repr(after.importance), after.page_number)
+            next_cursor = encode_cursor("manifest", *place, passed + len(entries))
         return Manifest(session_id, entries, total, following, next_cursor)
 
     async def _read(
@@ -108,28 +108,12 @@ class PageManifests:
 
         def find(unit: UnitOfWork) -> tuple[Sequence[tuple[ManifestPlace, StoredPage]], int]:
             require_found(unit.sessions.find(session_id), "session")
-            places = unit.pages.manifest_places(session_id, after=after, limit=limit)
-            return list(_bounded(unit, places)), unit.pages.count_in_session(session_id)
+            listed = unit.pages.manifest_places(session_id, after=after, limit=limit)
+            places = {place.page_number: place for place in listed}
+            pages = [(places[each.page_number], each) for each in bounded_pages(unit, [*places])]
+            return pages, unit.pages.count_in_session(session_id)
 
         return await self.records.read(project_id, find)
-
-
-def _bounded(
-    unit: UnitOfWork, places: Sequence[ManifestPlace]
-) -> Iterator[tuple[ManifestPlace, StoredPage]]:
-    """Yield pages at their places, as many as are held at once, or one."""
-    size_bytes = 0
-    for start in range(0, len(places), _READ_AT_ONCE):
-        batch = places[start : start + _READ_AT_ONCE]
-        stored = unit.pages.numbered([place.page_number for place in batch])
-        for place in batch:
-            page = stored.get(place.page_number)
-            if page is None:
-                continue
-            size_bytes += len(page.descriptor)
-            if size_bytes > _LARGEST_BATCH_BYTES and size_bytes > len(page.descriptor):
-                return
-            yield place, page
 
 
 def _fitting(
@@ -154,12 +138,6 @@ def _entry(page: StoredPage) -> ManifestEntry:
     descriptor: dict[str, Any] = read_descriptor(page)
     levels = [Level(number) for number in descriptor["levels"]]
     return ManifestEntry(page.page_id, read_fields(descriptor), levels, descriptor["size_tokens"])
-
-
-def _cursor(place: ManifestPlace, passed: int) -> str:
-    # A cursor has no fractions.
-    importance = repr(place.importance)
-    return encode_cursor("manifest", int(place.is_pinned), importance, place.page_number, passed)
 
 
 def _place(cursor: str) -> tuple[ManifestPlace, int]:

@@ -19,8 +19,7 @@ from app.models.search_entry import (
 from app.rendering.entry_texts import entry_texts
 from app.rendering.texts.cuts import cut_short
 from app.rendering.texts.snippets import Passages
-from app.services.pages.lists import named_pages, page_place
-from app.services.pages.search_lists import SearchList
+from app.services.pages.lists import SearchList, named_pages, page_place
 from app.services.pages.versions import read_descriptor, stored_texts
 from app.services.search.indexing import SearchIndexing
 from app.stores.records import Records, UnitOfWork
