@@ -7,7 +7,6 @@ which contents a modality takes, and that words are words.
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
 
 import anyio.to_thread
 
@@ -24,7 +23,7 @@ from app.rendering.names.file_names import safe_file_name
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.stored_media import MediaMover, StoredMedia
 from app.services.persistence.media_checks import probe_media
-from app.services.persistence.media_keeper import INLINE_LIMIT_BYTES, MediaKeeper
+from app.services.persistence.media_keeper import INLINE_LIMIT_BYTES
 from app.services.requests.data_uris import (
     SOUND,
     InlineForm,
@@ -34,9 +33,6 @@ from app.services.requests.data_uris import (
     pointer_to,
     strings_in,
 )
-from app.services.requests.streamed_requests import StreamedMedia
-from app.stores.blobs import BlobStore
-from app.stores.records import Records
 
 _REFERENCE_MARK = "@blob:"
 _LONGEST_BROKEN_CHARS = 2_000
@@ -65,35 +61,18 @@ class SettledContent:
     source: MediaSource | None = field(default=None, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
 class PageContents:
-    """Settles contents for one request of one project; its blobs are stored, its rows are not.
+    """Settles contents for one request of one project; its blobs are stored, its rows are not."""
 
-    Args:
-        records: Where resources are looked up.
-        blobs: Takes the media.
-        project_id: The project.
-        limits: For texts and media.
-        now: When the request came.
-        streamed: Its media that are in drafts already.
-        is_quick: Whether the event loop can work on its text.
-    """
-
-    def __init__(
-        self,
-        records: Records,
-        blobs: BlobStore,
-        *,
-        project_id: str,
-        limits: Limits,
-        now: datetime,
-        streamed: StreamedMedia,
-        is_quick: bool,
-    ) -> None:
-        self._limits = limits
-        self.is_quick = is_quick
-        self.media = StoredMedia(records, blobs, project_id)
-        self.keeper = MediaKeeper(blobs, project_id, limit_bytes=limits.medium_bytes, now=now)
-        self._mover = MediaMover(self.keeper, most_media=limits.media_per_result, streamed=streamed)
+    media: StoredMedia
+    """Where resources are looked up."""
+    mover: MediaMover
+    """Moves the media of the request."""
+    limits: Limits
+    """For texts and media."""
+    is_quick: bool
+    """Whether the event loop can work on its text."""
 
     async def settle(self, modality: Modality, content: JsonValue) -> SettledContent:
         """Store the media of a content and return what it is.
@@ -146,8 +125,8 @@ class PageContents:
         if not is_textual(media.mime_type):
             return None
         if source is None:
-            data = await self.media.read(str(body.value), limit_bytes=self._limits.page_text_bytes)
-        elif source.size_bytes > self._limits.page_text_bytes:
+            data = await self.media.read(str(body.value), limit_bytes=self.limits.page_text_bytes)
+        elif source.size_bytes > self.limits.page_text_bytes:
             raise self._too_long()
         else:
             data = await anyio.to_thread.run_sync(source.head, source.size_bytes)
@@ -162,7 +141,7 @@ class PageContents:
             )
         if uri.data is None:
             return SettledContent(Body("data", uri.text))
-        head = self._mover.source(uri).head(HEAD_BYTES)
+        head = self.mover.source(uri).head(HEAD_BYTES)
         mime_type = settle_type(head, uri.mime_type, uri.filename)
         check_family(modality, mime_type)
         if is_to_be_moved(uri) or not uri.head:
@@ -171,9 +150,9 @@ class PageContents:
         return SettledContent(Body("data", uri.text, media), source=InMemoryMedia(uri.data))
 
     async def _moved(self, uri: DataUriText) -> SettledContent:
-        moved = await self._mover.move(uri, "")
+        moved = await self.mover.move(uri, "")
         body = blob_body(moved.resources[0])
-        return SettledContent(body, moved.forms, moved.resources, self._mover.source(uri))
+        return SettledContent(body, moved.forms, moved.resources, self.mover.source(uri))
 
     async def _text(self, content: str) -> SettledContent:
         """Settle a text: a reference to one, a data URI of one, or a text with media in it."""
@@ -192,7 +171,7 @@ class PageContents:
         if not spans:
             self._check_length(content)
             return SettledContent(Body("text", content))
-        moved = await self._mover.lift(content, spans, "")
+        moved = await self.mover.lift(content, spans, "")
         self._check_length(moved.value)
         return SettledContent(Body("text", moved.value), moved.forms, moved.resources)
 
@@ -212,7 +191,7 @@ class PageContents:
         resource = await self.media.find(content)
         if resource is None or not is_textual(resource.mime_type):
             return None
-        if resource.size_bytes > self._limits.page_text_bytes:
+        if resource.size_bytes > self.limits.page_text_bytes:
             raise self._too_long()
         return SettledContent(blob_body(resource), resources=(resource,))
 
@@ -230,12 +209,12 @@ class PageContents:
         movable = await run_in_loop_if(self.is_quick, movable_media, value)
         if len(movable) == 1 and not movable[0].pointer and movable[0].uri:
             return await self._moved(movable[0].uri)
-        moved = await self._mover.move_all(value, movable)
+        moved = await self.mover.move_all(value, movable)
         shown, forms, resources = moved.value, moved.forms, moved.resources
         if not movable:
             shown = content
         elif is_embedded:
-            form_of_text, kept_text = await self._mover.keep_text(content, resources)
+            form_of_text, kept_text = await self.mover.keep_text(content, resources)
             forms = {"": form_of_text}
             resources = (*resources, kept_text)
             shown = json_text(shown)
@@ -249,22 +228,22 @@ class PageContents:
         try:
             value = parse_json(
                 content.encode(),
-                max_depth=self._limits.json_depth,
-                max_nodes=self._limits.json_nodes,
+                max_depth=self.limits.json_depth,
+                max_nodes=self.limits.json_nodes,
             )
         except (InvalidJsonError, PayloadTooLargeError):
             return content, False
         return value, True
 
     def _check_length(self, text: str) -> None:
-        if len(text) > self._limits.page_text_bytes or (
-            len(text.encode()) > self._limits.page_text_bytes
+        if len(text) > self.limits.page_text_bytes or (
+            len(text.encode()) > self.limits.page_text_bytes
         ):
             raise self._too_long()
 
     def _too_long(self) -> PayloadTooLargeError:
         return PayloadTooLargeError(
-            f"The text of a page may have {self._limits.page_text_bytes} bytes. Store it as a "
+            f"The text of a page may have {self.limits.page_text_bytes} bytes. Store it as a "
             "resource, and let the page hold an excerpt and refer to it. Nothing was stored."
         )
 

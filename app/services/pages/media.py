@@ -88,7 +88,8 @@ class PageMediaReader:
         if body.media is None:
             return _NO_BASE64 if body.kind == "data" else None
         if body.kind == "blob":
-            return await damage_of_stored(self.checks, self.media, await self._resource(body))
+            resource = await self.media.resource(str(body.value))
+            return await damage_of_stored(self.checks, self.media, resource)
         return await self.checks.of_bytes(_data_of(body), body.media.mime_type)
 
     async def address(
@@ -134,7 +135,7 @@ class PageMediaReader:
             return None
         if body.kind == "data":
             return await anyio.to_thread.run_sync(_base64, _data_of(body))
-        resource = await self._resource(body)
+        resource = await self.media.resource(str(body.value))
         check_fits(resource, self.limits.image_bytes)
         return places.mark(MediaPiece(resource.digest, resource.size_bytes))
 
@@ -168,9 +169,6 @@ class PageMediaReader:
             limit_bytes = self.limits.image_bytes
             data = await self.media.read(str(body.value), limit_bytes=limit_bytes)
         return await anyio.to_thread.run_sync(repaired_uri, data)
-
-    async def _resource(self, body: Body) -> Resource:
-        return await self.media.resource(str(body.value))
 
 
 async def damage_of_stored(

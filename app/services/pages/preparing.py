@@ -14,8 +14,10 @@ from app.models.page import Body, Level, Page, PageFields
 from app.models.resource import Resource
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.images.image_work import ImageWork
+from app.services.inline_media.stored_media import MediaMover, StoredMedia
 from app.services.pages.contents import PageContents, SettledContent, blob_body, check_words
 from app.services.pages.planning import PreparedPage
+from app.services.persistence.media_keeper import MediaKeeper
 from app.services.requests.streamed_requests import StreamedRequest
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
@@ -34,13 +36,12 @@ class PagePreparer:
         self, project_id: str, now: datetime, request: StreamedRequest[Any] | None = None
     ) -> PageContents:
         """Return what settles contents of one request; some media may be in drafts already."""
+        limits = self.limits
+        keeper = MediaKeeper(self.blobs, project_id, limit_bytes=limits.medium_bytes, now=now)
         return PageContents(
-            self.records,
-            self.blobs,
-            project_id=project_id,
-            limits=self.limits,
-            now=now,
-            streamed=request.media if request else {},
+            StoredMedia(self.records, self.blobs, project_id),
+            MediaMover(keeper, limits.media_per_result, request.media if request else {}),
+            limits,
             is_quick=request is not None and request.is_quick,
         )
 
@@ -79,7 +80,7 @@ class PagePreparer:
             text=text,
             reduced=reduced,
             resources=[*settled.resources, *smaller],
-            now=contents.keeper.now,
+            now=contents.mover.keeper.now,
             # What a reference stands for may be long, however short the request is.
             is_quick=contents.is_quick and text is None,
         )
@@ -116,5 +117,5 @@ class PagePreparer:
         small, mime_type = made
         if small is data:
             return body, []
-        resource = await contents.keeper.store(InMemoryMedia(small), mime_type, None)
+        resource = await contents.mover.keeper.store(InMemoryMedia(small), mime_type, None)
         return blob_body(resource), [resource]
