@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import Self
 
 from app.errors import StoreUnavailableError
 from app.models.rendering import MediaPiece, Rendering, TextPiece
@@ -33,8 +34,8 @@ class RenderedBody:
         if self.given is not None:
             self.given()
 
-    async def check(self) -> None:
-        """Make sure that all files are there before anything is sent.
+    async def check(self) -> Self:
+        """Make sure that all files are there before anything is sent; return it.
 
         Raises:
             StoreUnavailableError: One is not, or has not the size it had.
@@ -45,13 +46,14 @@ class RenderedBody:
             if not isinstance(piece, bytes)
         }
         if not expected:
-            return
+            return self
         sizes = await self.blobs.sizes(self.project_id, {digest for digest, _ in expected})
         for digest, size_bytes in expected:
             if digest not in sizes:
                 raise BlobMissingError
             if sizes[digest] != size_bytes:
                 raise StoreUnavailableError(_STORE)
+        return self
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """Yield all of it, in order.

@@ -100,7 +100,7 @@ class PageDownloads:
         if body.kind == "url":
             return self._stored(project_id, view, await self._fetched(project_id, view, body.value))
         if body.kind == "blob":
-            resource = await self.reading.resource(project_id, str(body.value))
+            resource = await view.media.media.resource(str(body.value))
             return self._stored(project_id, view, resource)
         if body.kind == "data":
             return self._counted(_decoded(view, body))
@@ -157,7 +157,7 @@ class PageDownloads:
         is_content = url == view.page.full.value
         known = view.stored.fetched_resource_id
         if is_content and known is not None:
-            return await self.reading.resource(project_id, known)
+            return await view.media.media.resource(known)
         async with self.fetcher.fetch(project_id, url) as response:
             resource = await self._keep(project_id, response, view.page)
 

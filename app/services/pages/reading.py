@@ -16,7 +16,6 @@ from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.page import Body, Level, Page, Representation, StoredPage
 from app.models.rendering import ImageDetail, Rendering, rendering_of
-from app.models.resource import Resource
 from app.rendering.pages.blocks import PageBlocks, page_blocks
 from app.rendering.pages.detail import page_detail
 from app.rendering.pages.effective_level import shown_level
@@ -108,7 +107,8 @@ class PageReading:
         media = self._media_of(project_id, stored)
         content = await media.content_as_sent(stored.content or b"null")
         pieces = page_record_pieces(stored, content)
-        return await self.checked(project_id, Rendering(pieces, stored.digest))
+        rendering = Rendering(pieces, stored.digest)
+        return await RenderedBody(self.blobs, project_id, rendering).check()
 
     async def view(self, project_id: str, page_id: str, level: Level | None) -> PageView:
         """Return a page at a level, by default at the one the page names itself.
@@ -259,14 +259,6 @@ class PageReading:
             )
         return view.shown
 
-    async def resource(self, project_id: str, reference: str) -> Resource:
-        """Return the resource that a page refers to.
-
-        Raises:
-            NotFoundError: The project has none.
-        """
-        return await self.media(project_id).resource(reference)
-
     def media(self, project_id: str) -> StoredMedia:
         """Return what reads the media of a project."""
         return StoredMedia(self.records, self.blobs, project_id)
@@ -281,17 +273,7 @@ class PageReading:
         rendering = await run_in_loop_if(
             view.is_quick, lambda: rendering_of(places.pieces(render()))
         )
-        return await self.checked(view.media.media.project_id, rendering)
-
-    async def checked(self, project_id: str, rendering: Rendering) -> RenderedBody:
-        """Return the body of an answer, all of whose files are there.
-
-        Raises:
-            StoreUnavailableError: One is not, or the store did not answer.
-        """
-        body = RenderedBody(self.blobs, project_id, rendering)
-        await body.check()
-        return body
+        return await RenderedBody(self.blobs, view.media.media.project_id, rendering).check()
 
     def note(self, project_id: str, page_id: str) -> None:
         """Count that a model got a page: a fault, a rendering."""

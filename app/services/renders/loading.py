@@ -36,7 +36,7 @@ from app.rendering.turns.interactions import answer_turn, attached_ids, interact
 from app.rendering.turns.pairing import paired
 from app.rendering.turns.tool_results import kept_apart, tool_result_turn
 from app.services.pages.contents import fits
-from app.services.pages.reading import PageReading, PageView
+from app.services.pages.reading import PageView
 from app.services.renders.known_turns import KnownTurns
 from app.services.renders.message_content import ContentReading
 from app.services.renders.messages import message_turns
@@ -262,7 +262,7 @@ async def read_whole_texts(
     return texts
 
 
-async def page_medium(reading: PageReading, project_id: str, view: PageView) -> Medium | None:
+async def page_medium(view: PageView) -> Medium | None:
     """Return the medium that a page's level is, if it is one that is really there.
 
     Raises:
@@ -276,7 +276,7 @@ async def page_medium(reading: PageReading, project_id: str, view: PageView) -> 
     media = body.media
     source: MediumSource | None = None
     if media is not None and body.kind == "blob":
-        resource = await reading.resource(project_id, str(body.value))
+        resource = await view.media.media.resource(str(body.value))
         source = StoredBytes(resource.resource_id, resource.digest)
     elif media is not None and (uri := split_data_uri(str(body.value))) and uri.data is not None:
         source = InlineBytes(uri.data)

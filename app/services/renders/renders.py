@@ -156,7 +156,7 @@ class Renders:
         if view.page.damage:
             # An image that no model can read makes no level fuller, and is told of at any.
             view = replace(view, level=shown_level(view.page, view.level).level)
-        medium = await page_medium(self.reading, project_id, view)
+        medium = await page_medium(view)
         origin = f"/api/pages/{page_id}"
         call_id = tool_call_id or f"call_{hashlib.sha256(page_id.encode()).hexdigest()[:24]}"
         turn = await self.settling.worked(
@@ -388,6 +388,4 @@ class Renders:
         self, project_id: str, document: dict[str, Node], given: Callable[[], None] | None = None
     ) -> RenderedBody:
         rendered = await self.settling.worked(lambda: json_pieces(document))
-        body = RenderedBody(self.blobs, project_id, rendered, given=given)
-        await body.check()
-        return body
+        return await RenderedBody(self.blobs, project_id, rendered, given=given).check()

@@ -170,9 +170,7 @@ class References:
         pieces = await self.work.run(
             read.size_bytes, _write_answer, read, found, resolved, contents
         )
-        answer = RenderedBody(self.blobs, project_id, Rendering(pieces))
-        await answer.check()
-        return answer
+        return await RenderedBody(self.blobs, project_id, Rendering(pieces)).check()
 
     def _check_size(self, form: ReferenceForm, resolved: Mapping[_Mention, Resource]) -> None:
         if form == "signed-url":

@@ -192,8 +192,9 @@ class History:
             more = read.more or len(shown) < len(read.entries)
             last_seq = read.entries[len(shown) - 1].seq if more else 0
             next_cursor = encode_cursor("messages", last_seq) if more else None
-            pieces = list_page_pieces(shown, next_cursor)
-            return await self._checked(project_id, pieces, read.held), next_cursor
+            rendering = rendering_of(list_page_pieces(shown, next_cursor))
+            body = RenderedBody(self.blobs, project_id, rendering, held=read.held)
+            return await body.check(), next_cursor
 
     async def entry(self, project_id: str, session_id: str, seq: int) -> HeldEntry:
         """Return the entry with this number. The caller releases what is held for it.
@@ -219,14 +220,8 @@ class History:
         entry, held = await self.entry(project_id, session_id, seq)
         media = StoredMedia(self.records, self.blobs, project_id)
         with _released_if_it_fails(held):
-            return await self._checked(project_id, await self._shown(media, entry), held)
-
-    async def _checked(
-        self, project_id: str, pieces: Sequence[JsonPiece], held: ResponseMemory | None
-    ) -> RenderedBody:
-        body = RenderedBody(self.blobs, project_id, rendering_of(pieces), held=held)
-        await body.check()
-        return body
+            rendering = rendering_of(await self._shown(media, entry))
+            return await RenderedBody(self.blobs, project_id, rendering, held=held).check()
 
     async def _read(self, place: ListPosition) -> _Entries:
         """Return the entries of a list, once there is memory for them."""
