@@ -37,8 +37,7 @@ from app.services.concurrency.background import run_to_completion
 from app.services.pages.versions import searchable_text
 from app.services.quotas.stored_bytes import StoredBytes
 from app.services.resources.aliases import too_many_aliases
-from app.services.sessions.sessions import ShownSession
-from app.services.sessions.uses import uses_of
+from app.services.sessions.sessions import ShownSession, uses_of
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.bundles import Entry

@@ -1,16 +1,17 @@
-"""Sessions: what they hold, and their end."""
+"""Sessions: what they hold, take of the store and are called, and their end."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from app.errors import StoreUnavailableError
 from app.models.event import NewEvent
 from app.models.identity import decode_moment_cursor, encode_moment_cursor, utc_now
 from app.models.message import DeletedSession, Session, SessionUse
+from app.models.search_entry import EntrySource
+from app.rendering.entry_texts import entry_texts, first_line
 from app.services.pages.accesses import AccessCounts
 from app.services.requests.validation import WriteCondition, require_found
-from app.services.sessions.uses import uses_of
 from app.stores.records import Records, UnitOfWork
 from app.wire.sessions import deleted_entries, session_record
 
@@ -131,3 +132,24 @@ class Sessions:
         for page_id in page_ids:
             self.accesses.forget(project_id, page_id)
         return deleted
+
+
+def uses_of(unit: UnitOfWork, session_ids: Collection[str]) -> dict[str, SessionUse]:
+    """Return what each of these sessions, at most 1,000, takes, with its title."""
+    openings = unit.session_resources.openings(session_ids)
+    return {
+        session_id: replace(use, title=_title(openings.get(session_id, ())))
+        for session_id, use in unit.session_resources.use_of(session_ids).items()
+    }
+
+
+def _title(opening: Sequence[EntrySource]) -> str | None:
+    """Return the first line that a user says."""
+    for source in opening:
+        texts = entry_texts(source)
+        # The title of a message is its role.
+        if source.kind == "interaction" or texts.title == "user":
+            for text in texts.searchable.text:
+                if line := first_line(text):
+                    return line
+    return None
