@@ -13,7 +13,6 @@ from functools import partial
 
 import anyio.to_thread
 
-from app.errors import Fault, InvalidPayloadError
 from app.models.conversation import (
     Address,
     ComposedTurn,
@@ -27,7 +26,7 @@ from app.models.conversation import (
     StoredBytes,
     TextItem,
 )
-from app.models.identity import ListName, decode_cursor, encode_cursor
+from app.models.identity import ListName, encode_cursor
 from app.models.interaction import StoredAnswer, StoredInteraction
 from app.models.json_value import json_text
 from app.models.message import (
@@ -47,6 +46,7 @@ from app.services.memory_budget.responses import ResponseBudget
 from app.services.renders.known_turns import KnownTurns
 from app.services.renders.loading import LoadedSession, entry_size_bytes, referred
 from app.services.requests.validation import require_found
+from app.services.sessions.history import start_of
 from app.stores.records import Records, UnitOfWork
 from app.wire.lists import list_page
 from app.wire.outlines import OutlinedCall, OutlineEntry
@@ -106,7 +106,7 @@ class Outlines:
             NotFoundError: The project has no such session.
             OverloadedError: There is no memory for it; nothing was read.
         """
-        start = _start(cursor, after_seq)
+        start = start_of(_CURSOR, "An outline", cursor, after_seq)
         find = partial(_found, session_id=session_id, after_seq=start, limit=limit)
         stretch = await self.records.read(project_id, find)
         if not stretch.limit:
@@ -123,17 +123,6 @@ class Outlines:
             finally:
                 held.release()
         return body, stretch.next_cursor
-
-
-def _start(cursor: str | None, after_seq: int | None) -> int:
-    if cursor is None:
-        return after_seq or 0
-    if after_seq is not None:
-        raise InvalidPayloadError(
-            "An outline begins behind a cursor or behind a number: leave one out.",
-            faults=[Fault("/query/after", "stands beside a cursor")],
-        )
-    return int(decode_cursor(_CURSOR, cursor, (int,))[0])
 
 
 def _found(unit: UnitOfWork, *, session_id: str, after_seq: int, limit: int) -> _Stretch:

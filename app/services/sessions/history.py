@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from app.errors import Fault, InvalidPayloadError, NotFoundError
-from app.models.identity import decode_cursor, encode_cursor
+from app.models.identity import ListName, decode_cursor, encode_cursor
 from app.models.limits import Limits
 from app.models.message import HistoryEntry, StoredHistoryMessage
 from app.models.rendering import JsonPiece, Rendering, rendering_of
@@ -148,7 +148,8 @@ class History:
             InvalidPayloadError: A cursor and a number are given.
             OverloadedError: There is no memory for it; nothing was read.
         """
-        place = ListPosition(project_id, session_id, _start(cursor, after_seq), limit)
+        start = start_of("messages", "A page of a history", cursor, after_seq)
+        place = ListPosition(project_id, session_id, start, limit)
         found = await self.records.read(
             project_id, lambda unit: unit.sessions.history_head(session_id)
         )
@@ -184,11 +185,17 @@ class History:
             StoreUnavailableError: A store did not answer, or has lost a medium.
             Exception: See `list`.
         """
-        read = await self._read(
-            ListPosition(project_id, session_id, _start(cursor, after_seq), limit)
-        )
+        start = start_of("messages", "A page of a history", cursor, after_seq)
+        read = await self._read(ListPosition(project_id, session_id, start, limit))
         with _released_if_it_fails(read.held):
-            shown = await self._with_media(project_id, read.entries)
+            shown: list[Sequence[JsonPiece]] = []
+            size_bytes = 0
+            for entry in read.entries:
+                shown.append(await self._shown(project_id, entry))
+                if isinstance(entry, StoredHistoryMessage):
+                    size_bytes += Rendering(shown[-1]).size_bytes
+                if size_bytes >= _INLINE_LIST_BYTES:
+                    break
             more = read.more or len(shown) < len(read.entries)
             last_seq = read.entries[len(shown) - 1].seq if more else 0
             next_cursor = encode_cursor("messages", last_seq) if more else None
@@ -218,9 +225,8 @@ class History:
             StoreUnavailableError: A store did not answer, or has lost a medium.
         """
         entry, held = await self.entry(project_id, session_id, seq)
-        media = StoredMedia(self.records, self.blobs, project_id)
         with _released_if_it_fails(held):
-            rendering = rendering_of(await self._shown(media, entry))
+            rendering = rendering_of(await self._shown(project_id, entry))
             return await RenderedBody(self.blobs, project_id, rendering, held=held).check()
 
     async def _read(self, place: ListPosition) -> _Entries:
@@ -238,23 +244,10 @@ class History:
                 found = await self.records.read(place.project_id, read)
         return replace(found, held=held)
 
-    async def _with_media(
-        self, project_id: str, entries: Sequence[HistoryEntry]
-    ) -> Sequence[Sequence[JsonPiece]]:
-        media = StoredMedia(self.records, self.blobs, project_id)
-        shown: list[Sequence[JsonPiece]] = []
-        size_bytes = 0
-        for entry in entries:
-            shown.append(await self._shown(media, entry))
-            if isinstance(entry, StoredHistoryMessage):
-                size_bytes += Rendering(shown[-1]).size_bytes
-            if size_bytes >= _INLINE_LIST_BYTES:
-                break
-        return shown
-
-    async def _shown(self, media: StoredMedia, entry: HistoryEntry) -> Sequence[JsonPiece]:
+    async def _shown(self, project_id: str, entry: HistoryEntry) -> Sequence[JsonPiece]:
         if not isinstance(entry, StoredHistoryMessage):
             return [history_entry(entry)]
+        media = StoredMedia(self.records, self.blobs, project_id)
         limit_bytes = self.limits.inline_bytes
         if entry.is_page_fault:
             pieces = await with_images(media, entry.message, limit_bytes=limit_bytes)
@@ -289,13 +282,13 @@ def _released_if_it_fails(held: ResponseMemory | None) -> Iterator[None]:
         raise
 
 
-def _start(cursor: str | None, after_seq: int | None) -> int:
-    """Return the `seq` behind which a list begins."""
+def start_of(name: ListName, noun: str, cursor: str | None, after_seq: int | None) -> int:
+    """Return the `seq` behind which a list of a history begins; `noun` is what it is called."""
     if cursor is None:
         return after_seq or 0
     if after_seq is not None:
         raise InvalidPayloadError(
-            "A page of a history begins behind a cursor or behind a number: leave one out.",
+            f"{noun} begins behind a cursor or behind a number: leave one out.",
             faults=[Fault("/query/after", "stands beside a cursor")],
         )
-    return int(decode_cursor("messages", cursor, (int,))[0])
+    return int(decode_cursor(name, cursor, (int,))[0])
