@@ -52,14 +52,13 @@ class ShownInteraction:
     is_new: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Interactions:
     """Takes user turns in, and the answers to them."""
 
-    def __init__(self, records: Records, *, bodies: RequestBodies, limits: Limits) -> None:
-        self._records = records
-        self._bodies = bodies
-        self._limits = limits
-        self._idempotency = Idempotency(records)
+    records: Records
+    bodies: RequestBodies
+    limits: Limits
 
     async def create(
         self,
@@ -81,15 +80,15 @@ class Interactions:
             StoreUnavailableError: The database did not answer; nothing is visible, send it again.
         Source: spec 001, "Session Interaction".
         """
-        work = partial(read_interaction, session_id=session_id, limits=self._limits)
-        async with self._bodies.read(body, work) as read:
+        work = partial(read_interaction, session_id=session_id, limits=self.limits)
+        async with self.bodies.read(body, work) as read:
             create = partial(
                 self._create, project_id, session_id, read, accepts_unknown=accepts_unknown
             )
             if idempotency_key is None:
                 return await create(None)
             call = IdempotentCall(project_id, CREATE_ROUTE, idempotency_key, read.identity)
-            async with self._idempotency.claimed(call, utc_now()) as answer_id:
+            async with Idempotency(self.records).claimed(call, utc_now()) as answer_id:
                 if answer_id is None:
                     return await create(call)
                 return await self.get(project_id, session_id, answer_id)
@@ -105,7 +104,7 @@ class Interactions:
             stored = _found(unit, session_id, interaction_id)
             return ShownInteraction(stored, attachments_of(unit, [stored])[0])
 
-        return await self._records.read(project_id, find)
+        return await self.records.read(project_id, find)
 
     async def list(
         self,
@@ -139,7 +138,7 @@ class Interactions:
             attachments = attachments_of(unit, found)
             return [ShownInteraction(*each) for each in zip(found, attachments, strict=True)], more
 
-        listed, more = await self._records.read(project_id, find)
+        listed, more = await self.records.read(project_id, find)
         return listed, encode_cursor("interactions", listed[-1].interaction.seq) if more else None
 
     async def set_output(
@@ -162,8 +161,8 @@ class Interactions:
             PreconditionFailedError: The condition does not hold; nothing stored.
             StoreUnavailableError: The database did not answer; nothing is visible, send it again.
         """
-        async with self._bodies.read(body, partial(read_output, limits=self._limits)) as output:
-            await self._records.read(
+        async with self.bodies.read(body, partial(read_output, limits=self.limits)) as output:
+            await self.records.read(
                 project_id, lambda unit: _found(unit, session_id, interaction_id)
             )
             now = utc_now()
@@ -180,7 +179,7 @@ class Interactions:
                     _check_same(output, stored.output)
                 return ShownInteraction(stored, attachments, is_new)
 
-            return await self._records.write(project_id, answer)
+            return await self.records.write(project_id, answer)
 
     async def _create(
         self,
@@ -220,12 +219,12 @@ class Interactions:
                 session_id=session_id,
             )
             if call is not None:
-                self._idempotency.note_answer(unit, call, stored.interaction_id)
+                Idempotency(self.records).note_answer(unit, call, stored.interaction_id)
             unit.events.note(_event("interaction:created", stored, seq, size_bytes=size_bytes))
             return ShownInteraction(stored, attachments, is_new=True)
 
         is_alone = size_bytes > MOST_TOGETHER_BYTES
-        return await self._records.write(project_id, create, is_alone=is_alone)
+        return await self.records.write(project_id, create, is_alone=is_alone)
 
 
 def _stored(interaction: Interaction, session_id: str) -> StoredInteraction:

@@ -100,17 +100,14 @@ class _Read:
         return self.value.get("tool_call_id") if self.value["role"] == "tool" else None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class SessionMessages:
     """Appends messages to the histories of a project's sessions."""
 
-    def __init__(
-        self, records: Records, blobs: BlobStore, *, bodies: StreamedRequests, limits: Limits
-    ) -> None:
-        self._records = records
-        self._blobs = blobs
-        self._bodies = bodies
-        self._limits = limits
-        self._idempotency = Idempotency(records)
+    records: Records
+    blobs: BlobStore
+    bodies: StreamedRequests
+    limits: Limits
 
     async def append(
         self,
@@ -134,14 +131,15 @@ class SessionMessages:
             if idempotency_key is None:
                 return await self._append(project_id, session_id, request, None)
             call = IdempotentCall(project_id, APPEND_ROUTE, idempotency_key, request.identity)
-            async with self._idempotency.claimed(call, utc_now()) as answer_id:
+            idempotency = Idempotency(self.records)
+            async with idempotency.claimed(call, utc_now()) as answer_id:
                 if answer_id is None:
                     message, is_new = await self._append(project_id, session_id, request, call)
                     if not is_new:
                         # The call had been answered before: there was no commit to note it in.
-                        await self._idempotency.note_known_answer(call, message.message_id)
+                        await idempotency.note_known_answer(call, message.message_id)
                     return message, is_new
-                stored = await self._records.read(
+                stored = await self.records.read(
                     project_id, lambda unit: unit.messages.find(answer_id)
                 )
         return require_found(stored, "message"), False
@@ -161,10 +159,10 @@ class SessionMessages:
     def _read(
         self, project_id: str, session_id: str, body: AsyncIterator[bytes]
     ) -> AbstractAsyncContextManager[StreamedRequest[_Read]]:
-        return self._bodies.read(
+        return self.bodies.read(
             project_id,
             body,
-            partial(read_value, limits=self._limits, spelled=True),
+            partial(read_value, limits=self.limits, spelled=True),
             _read_message,
             media_of=lambda read: [each.uri for each in read.movable if each.uri is not None],
             identity_prefix=session_id.encode() + b"\0",
@@ -178,7 +176,7 @@ class SessionMessages:
         call: IdempotentCall | None,
     ) -> tuple[StoredHistoryMessage, bool]:
         read = request.value
-        answered = await self._records.read(
+        answered = await self.records.read(
             project_id, lambda unit: _answered(unit, session_id, read, request.identity)
         )
         if answered is not None:
@@ -188,24 +186,22 @@ class SessionMessages:
         def append(unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
             appended, is_new = prepared.append(unit)
             if is_new and call is not None:
-                self._idempotency.note_answer(unit, call, appended.message_id)
+                Idempotency(self.records).note_answer(unit, call, appended.message_id)
             return appended, is_new
 
-        return await self._records.write(project_id, append, is_alone=prepared.is_long)
+        return await self.records.write(project_id, append, is_alone=prepared.is_long)
 
     async def _prepared(
         self, project_id: str, session_id: str, request: StreamedRequest[_Read]
     ) -> "PreparedMessage":
         read, now = request.value, utc_now()
-        keeper = MediaKeeper(
-            self._blobs, project_id, limit_bytes=self._limits.medium_bytes, now=now
-        )
-        mover = MediaMover(keeper, most_media=self._limits.media_per_result, streamed=request.media)
+        keeper = MediaKeeper(self.blobs, project_id, limit_bytes=self.limits.medium_bytes, now=now)
+        mover = MediaMover(keeper, most_media=self.limits.media_per_result, streamed=request.media)
         moved = await mover.move_all(read.value, read.movable)
         text = (await run_in_loop_if(request.is_quick, json_text, moved.value)).encode()
-        if len(text) > self._limits.message_bytes:
+        if len(text) > self.limits.message_bytes:
             raise PayloadTooLargeError(
-                f"A message may have {self._limits.message_bytes} bytes beside its media. Store "
+                f"A message may have {self.limits.message_bytes} bytes beside its media. Store "
                 "what is longer as a resource, and refer to it. Nothing was stored."
             )
         message = StoredHistoryMessage(

@@ -117,28 +117,17 @@ class AnsweredError(Exception):
     twin: StoredToolResult
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class ToolResults:
     """Takes raw tool results in and gives canonical records out."""
 
-    def __init__(
-        self,
-        records: Records,
-        keepers: MediaKeepers,
-        *,
-        bodies: StreamedBodies,
-        work: LargeWork,
-        limits: Limits,
-        clock: IngestClock,
-        raw_results: RawResults,
-    ) -> None:
-        self._records = records
-        self._keepers = keepers
-        self._bodies = bodies
-        self._work = work
-        self._limits = limits
-        self._clock = clock
-        self._raw_results = raw_results
-        self._idempotency = Idempotency(records)
+    records: Records
+    keepers: MediaKeepers
+    bodies: StreamedBodies
+    work: LargeWork
+    limits: Limits
+    clock: IngestClock
+    raw_results: RawResults
 
     async def ingest(
         self, project_id: str, body: AsyncIterator[bytes], *, idempotency_key: str | None
@@ -161,7 +150,18 @@ class ToolResults:
         Source: spec 002, "Storage & History".
         """
         async with self._received(project_id, body) as received:
-            return await self._ingest(project_id, received, idempotency_key)
+            if idempotency_key is None:
+                return await self._ingest(project_id, received, None)
+            call = IdempotentCall(project_id, IDEMPOTENT_ROUTE, idempotency_key, received.identity)
+            idempotency = Idempotency(self.records)
+            async with idempotency.claimed(call, utc_now()) as answer_id:
+                if answer_id is not None:
+                    return Ingested(await self.get(project_id, answer_id), is_new=False)
+                ingested = await self._ingest(project_id, received, call)
+                if not ingested.is_new:
+                    # The session had answered this call, so there was no commit to note it in.
+                    await idempotency.note_known_answer(call, ingested.result.tool_result_id)
+                return ingested
 
     async def prepare(
         self,
@@ -182,7 +182,7 @@ class ToolResults:
             Exception: See `ingest`; nothing is visible.
         """
         async with self._received(project_id, body) as received:
-            resources = await self._records.read(
+            resources = await self.records.read(
                 project_id, lambda unit: _session_resources(unit, received)
             )
             return await self._prepared(project_id, received, {**shown, **resources})
@@ -191,26 +191,11 @@ class ToolResults:
     async def _received(
         self, project_id: str, body: AsyncIterator[bytes]
     ) -> AsyncIterator[_Received]:
-        async with self._bodies.received(project_id, body) as received:
+        async with self.bodies.received(project_id, body) as received:
             if received.is_quick:
                 yield self._normalized(received)
             else:
-                yield await self._work.run(received.bytes_in_memory, self._normalized, received)
-
-    async def _ingest(
-        self, project_id: str, received: _Received, idempotency_key: str | None
-    ) -> Ingested:
-        if idempotency_key is None:
-            return await self._ingest_once(project_id, received, None)
-        call = IdempotentCall(project_id, IDEMPOTENT_ROUTE, idempotency_key, received.identity)
-        async with self._idempotency.claimed(call, utc_now()) as answer_id:
-            if answer_id is not None:
-                return Ingested(await self.get(project_id, answer_id), is_new=False)
-            ingested = await self._ingest_once(project_id, received, call)
-            if not ingested.is_new:
-                # The session had answered this call before, so there was no commit to note it in.
-                await self._idempotency.note_known_answer(call, ingested.result.tool_result_id)
-            return ingested
+                yield await self.work.run(received.bytes_in_memory, self._normalized, received)
 
     async def get(self, project_id: str, tool_result_id: str) -> StoredToolResult:
         """Return the record with this id.
@@ -220,14 +205,14 @@ class ToolResults:
         """
         stored = None
         if is_id(tool_result_id):
-            stored = await self._records.read(
+            stored = await self.records.read(
                 project_id, lambda unit: unit.tool_results.find(tool_result_id)
             )
         return require_found(stored, "tool result")
 
     async def has_call(self, project_id: str, session_id: str, tool_call_id: str) -> bool:
         """Return whether a tool call of a session has a result."""
-        return await self._records.read(
+        return await self.records.read(
             project_id,
             lambda unit: unit.tool_results.find_call(session_id, tool_call_id) is not None,
         )
@@ -243,7 +228,7 @@ class ToolResults:
         before_id = None
         if cursor is not None:
             before_id = str(decode_cursor("tool-results", cursor, (str,))[0])
-        found = await self._records.read(
+        found = await self.records.read(
             project_id,
             lambda unit: unit.tool_results.page(session_id, before_id=before_id, limit=limit + 1),
         )
@@ -253,23 +238,23 @@ class ToolResults:
 
     def _normalized(self, body: ReceivedBody) -> _Received:
         json = body.finish()
-        with self._clock.stage("normalization"):
+        with self.clock.stage("normalization"):
             read = normalize_streamed(json, self._read, body.hold_text)
         return _Received(read.request, read.normalized, read.identity, json, body.size_bytes)
 
     def _read(self, body: bytes) -> ReadToolResult:
-        limits = self._limits
+        limits = self.limits
         return read_tool_result_request(
             body, max_depth=limits.json_depth, max_nodes=limits.json_nodes
         )
 
-    async def _ingest_once(
+    async def _ingest(
         self, project_id: str, received: _Received, call: IdempotentCall | None
     ) -> Ingested:
         session_resources: Mapping[str, Resource] = {}
         if received.refers:
             # Before anything is stored for a result that is there.
-            previous, session_resources = await self._records.read(
+            previous, session_resources = await self.records.read(
                 project_id,
                 lambda unit: (
                     previous_answer(unit, received.request, received.identity),
@@ -279,9 +264,9 @@ class ToolResults:
             if previous is not None:
                 return Ingested(previous, is_new=False)
         package = await self._prepared(project_id, received, session_resources)
-        with self._clock.stage("commit"):
+        with self.clock.stage("commit"):
             ingested = await self._commit(project_id, package, call)
-        self._clock.count_saved(
+        self.clock.count_saved(
             bytes_in=received.body_bytes, bytes_kept=len(ingested.result.sanitized)
         )
         return ingested
@@ -294,26 +279,26 @@ class ToolResults:
     ) -> PreparedResult:
         """Do the stages behind normalization: media are stored, the record is made."""
         now = utc_now()
-        with self._clock.stage("persistence"):
+        with self.clock.stage("persistence"):
             persisted = await persist_tool_media(
                 received.normalized,
-                self._keepers.keeper(project_id, now=now),
+                self.keepers.keeper(project_id, now=now),
                 session_resources=session_resources,
-                limits=self._limits,
+                limits=self.limits,
             )
         package = await run_in_loop_if(
             received.json.is_quick, self._package, persisted, received, now
         )
-        if self._raw_results.is_wanted(project_id, size_bytes=received.body_bytes):
+        if self.raw_results.is_wanted(project_id, size_bytes=received.body_bytes):
             await self._offer_raw(project_id, package.result.tool_result_id, received)
         return package
 
     async def _offer_raw(self, project_id: str, tool_result_id: str, received: _Received) -> None:
         """Show what the tool returned, whole, to those who listen for that."""
-        request = await self._work.run(
+        request = await self.work.run(
             received.body_bytes, whole_request, received.json, received.request, self._read
         )
-        self._raw_results.offer(
+        self.raw_results.offer(
             project_id, tool_result_id, request.result, size_bytes=received.body_bytes
         )
 
@@ -321,7 +306,7 @@ class ToolResults:
         self, persisted: PersistedToolResult, received: _Received, now: datetime
     ) -> PreparedResult:
         request = received.request
-        with self._clock.stage("packaging"):
+        with self.clock.stage("packaging"):
             sanitized = build_sanitized_tool_result(
                 persisted,
                 tool_name=request.tool_name,
@@ -347,11 +332,11 @@ class ToolResults:
         def write(unit: UnitOfWork) -> Ingested:
             ingested = package.append(unit)
             if call is not None:
-                self._idempotency.note_answer(unit, call, package.result.tool_result_id)
+                Idempotency(self.records).note_answer(unit, call, package.result.tool_result_id)
             return ingested
 
         try:
-            ingested = await self._records.write(project_id, write)
+            ingested = await self.records.write(project_id, write)
         except AnsweredError as exc:
             return Ingested(exc.twin, is_new=False)
         reached(CrashPoint.RESULT_COMMITTED)
