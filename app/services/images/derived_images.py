@@ -21,7 +21,6 @@ from app.models.resource import (
     DerivedImage,
     FittedImage,
     ImageRecipe,
-    MediaHints,
     Resource,
     derive_resource_id,
     resource_kind,
@@ -38,17 +37,6 @@ from app.stores.records.derived_images import NotedImage
 _LEAST_ROOM_BYTES = 128 * 1024
 _MOST_GROWTH = 4
 _log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """An image to be made of a stored one."""
-
-    project_id: str
-    digest: str
-    mime_type: str
-    recipe: ImageRecipe
-    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +89,16 @@ class DerivedImages:
 
         # What is beyond the bounds or the decoder of today need not be so tomorrow.
         key = f"{recipe.key};{self.limits.image_pixels};{CODEC_VERSION}"
-        wanted = _Wanted(project_id, source.digest, mime_type, recipe, key)
-        noted = await self.noted(project_id, wanted.digest, key)
+        digest = source.digest
+        noted = await self.noted(project_id, digest, key)
         if noted is None and size_bytes <= self.limits.image_bytes:
             # Whoever waited here may find what it waited for.
-            hints = await self._hints(wanted, size_bytes)
+            blob = StoredBlob(digest, size_bytes)
+            hints = await probe_stored_media(self.blobs, project_id, blob, mime_type)
             async with self.images.turn(size_bytes, hints.width, hints.height):
-                noted = await self.noted(project_id, wanted.digest, key) or await self._make(wanted)
+                noted = await self.noted(project_id, digest, key)
+                if noted is None:
+                    noted = await self._make(project_id, digest, mime_type, recipe, key)
         return noted.image if noted else None
 
     async def _make_in_memory(
@@ -125,10 +116,6 @@ class DerivedImages:
         resource = await anyio.to_thread.run_sync(_described, project_id, made.image)
         return DerivedImage(resource, made.image.is_first_picture, made.image.data)
 
-    async def _hints(self, wanted: _Wanted, size_bytes: int) -> MediaHints:
-        blob = StoredBlob(wanted.digest, size_bytes)
-        return await probe_stored_media(self.blobs, wanted.project_id, blob, wanted.mime_type)
-
     async def noted(self, project_id: str, digest: str, key: str) -> NotedImage | None:
         """Return what was made of a blob before, if it was tried.
 
@@ -141,19 +128,22 @@ class DerivedImages:
             project_id, lambda unit: unit.derived_images.find(digest, key)
         )
 
-    async def _make(self, wanted: _Wanted) -> NotedImage | None:
+    async def _make(
+        self, project_id: str, digest: str, mime_type: str, recipe: ImageRecipe, key: str
+    ) -> NotedImage | None:
         most_bytes = self.limits.image_bytes
-        data = await read_whole(self.blobs, wanted.project_id, wanted.digest, end=most_bytes + 1)
+        data = await read_whole(self.blobs, project_id, digest, end=most_bytes + 1)
         if len(data) > most_bytes:
             return None
-        made = await self._fitted(data, wanted.mime_type, wanted.recipe)
+        made = await self._fitted(data, mime_type, recipe)
         if made is None:
             return None
+        keep = partial(self.keep, project_id, digest, key, made.image)
         try:
-            return await self.keep(wanted.project_id, wanted.digest, wanted.key, made.image)
+            return await keep()
         except BlobSweptError:
             # The bytes had been there before, as garbage, and were removed in this moment.
-            return await self.keep(wanted.project_id, wanted.digest, wanted.key, made.image)
+            return await keep()
 
     async def _fitted(self, data: bytes, mime_type: str, recipe: ImageRecipe) -> _Made | None:
         """Return what became of an image; `None` if that could not be found out now."""
@@ -184,12 +174,7 @@ class DerivedImages:
         now = utc_now()
         image: DerivedImage | None = None
         if fitted is not None:
-            keeper = MediaKeeper(
-                self.blobs,
-                project_id,
-                limit_bytes=len(fitted.data),
-                now=now,
-            )
+            keeper = MediaKeeper(self.blobs, project_id, limit_bytes=len(fitted.data), now=now)
             resource = await keeper.store(InMemoryMedia(fitted.data), fitted.mime_type, None)
             image = DerivedImage(resource, fitted.is_first_picture)
 
