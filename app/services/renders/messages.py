@@ -64,6 +64,7 @@ _TEXTS = ("refusal", "tool_call_id", "name")
 # How a host and a provider come to terms about a call, which is no part of the conversation.
 _APART = ("tool-approval-request", "tool-approval-response")
 _MARKS = frozenset({"cachePoint"})
+_NO_ANSWER = Answer("", "", None)
 
 
 def message_turns(
@@ -156,7 +157,7 @@ class _Reading:
         if answer.structured is not None and not is_told(answer.structured[0], map(Said, items)):
             items.append(DataItem(pointer, answer.structured[0]))
         said = self._calling.get(answer.call_id, self._said[-1])
-        said.answers.append(self._answer_turn(answer, [*items, *left]))
+        said.answers.append(self._turn("tool", [*items, *left], answer=answer))
 
     def _read_aside(self) -> None:
         """Take what a message says beside its content: calls, a voice, a refusal, the rest."""
@@ -237,7 +238,8 @@ class _Reading:
         if self._entry.is_page_fault:
             items = [*faulted(items)]
         failed = says_error(message)
-        return [*answers, self._answer_turn(Answer(call_id, name, None, is_error=failed), items)]
+        answer = Answer(call_id, name, None, is_error=failed)
+        return [*answers, self._turn("tool", items, answer=answer)]
 
     def _is_answer(self) -> bool:
         """Return whether the message itself is an answer, and does not only hold some."""
@@ -251,7 +253,11 @@ class _Reading:
         return self._said[-1]
 
     def _turn(
-        self, role: TurnRole, items: Sequence[Item], calls: Sequence[Call] = ()
+        self,
+        role: TurnRole,
+        items: Sequence[Item],
+        calls: Sequence[Call] = (),
+        answer: Answer = _NO_ANSWER,
     ) -> ComposedTurn:
         return Turn(
             role=role,
@@ -259,14 +265,6 @@ class _Reading:
             origin=self._origin,
             seq=self._entry.seq,
             calls=tuple(calls),
-        )
-
-    def _answer_turn(self, answer: Answer, items: Sequence[Item]) -> ComposedTurn:
-        return Turn(
-            role="tool",
-            items=tuple(items),
-            origin=self._origin,
-            seq=self._entry.seq,
             call_id=answer.call_id,
             tool_name=answer.name,
             is_error=answer.is_error,
