@@ -111,15 +111,10 @@ class Target:
     literal: IPAddress | None
 
     @property
-    def scheme(self) -> str:
-        """`http` or `https`."""
-        return self.url.scheme
-
-    @property
     def authority(self) -> str:
         """The host, and the port unless it is the scheme's own: the value of `Host`."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+        return host if self.port == DEFAULT_PORTS[self.url.scheme] else f"{host}:{self.port}"
 
     def at(self, address: IPAddress) -> httpx.URL:
         """Return the URL that reaches the same resource at one address and asks no resolver."""
@@ -162,7 +157,7 @@ def redirect_target(origin: Target, location: str) -> Target:
     if any(not character.isprintable() for character in location):
         raise FetchBlockedError("The URL redirects to something that is not a URL.")
     target = parse_target(joined)
-    if origin.scheme == "https" and target.scheme == "http":
+    if (origin.url.scheme, target.url.scheme) == ("https", "http"):
         raise FetchBlockedError("The URL redirects from https to http.")
     return target
 
@@ -244,12 +239,11 @@ def _places(entry: str) -> list[tuple[str, int]]:
         # A scheme without a default port keeps every port that is spelled out.
         parsed = httpx.URL(f"allow://{_bracketed(entry)}")
         host, _ = parse_host(parsed.raw_host.decode("ascii"))
+        if parsed.userinfo or parsed.raw_path not in (b"", b"/"):
+            raise FetchBlockedError("There is more than a host and a port.")
     except (httpx.InvalidURL, FetchBlockedError) as exc:
         msg = f"{entry!r} is not a host or host:port"
         raise ValueError(msg) from exc
-    if str(parsed.userinfo, "ascii") or parsed.raw_path not in (b"", b"/"):
-        msg = f"{entry!r} is not a host or host:port"
-        raise ValueError(msg)
     ports = _WEB_PORTS if parsed.port is None else (parsed.port,)
     return [(host, port) for port in ports]
 

@@ -85,7 +85,8 @@ def _in_block(holder: JsonValue, place: Place | None, text: str) -> DataUriText 
     declared = _declared_type(holder, place)
     data = decode_undeclared(text) if declared is None else decode_base64(text)
     shown = None if data is None else sniff(data[:512])
-    if data is None or not (len(data) >= INLINE_LIMIT_BYTES or _is_sound(shown)):
+    is_sound = shown is not None and resource_kind(shown) in SOUND
+    if data is None or not (len(data) >= INLINE_LIMIT_BYTES or is_sound):
         return None
     if declared and is_textual(declared) and not _is_text(data):
         # Letters of which somebody said that they are text, as they are.
@@ -119,10 +120,6 @@ def _declared_type(holder: JsonValue, place: Place | None) -> str | None:
         return AUDIO_FORMATS[audio]
     is_medium = is_of_shape or around in MEDIUM_NAMES or place.key in MEDIA_ONLY_NAMES
     return "" if is_medium else None
-
-
-def _is_sound(mime_type: str | None) -> bool:
-    return mime_type is not None and resource_kind(mime_type) in SOUND
 
 
 def _is_text(data: bytes) -> bool:
