@@ -230,8 +230,7 @@ def test_what_is_wrong_with_an_image_is_logged_as_json_too() -> None:
     script = """
 from app.models.resource import ImageRecipe
 from app.models.media import InMemoryMedia
-from app.services.images.pixels import fit_image
-from app.services.images.reducing import reduce_image
+from app.services.images.pixels import fit_image, reduce_image
 from app.services.persistence.media_checks import probe_media
 from app.telemetry.logs import configure_logging
 from tests.kit.images import picture, saved

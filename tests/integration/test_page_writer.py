@@ -20,8 +20,7 @@ from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import BodyBudget
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.pages import Pages
-from app.services.pages.planning import PageChange, PreparedPage, plan_change
-from app.services.pages.preparing import PagePreparer
+from app.services.pages.preparing import PageChange, PagePreparer, PreparedPage, plan_change
 from app.services.pages.versions import find_page
 from app.services.pages.writing import PageChangedError, PageWriter, WrittenPage
 from app.services.requests.streamed_bodies import StreamedBodies

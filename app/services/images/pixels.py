@@ -1,7 +1,8 @@
-"""Pixels: the one place that decodes and encodes any, and fits images to recipes.
+"""Pixels: the one place that decodes and encodes any: images fitted to recipes, and smaller forms.
 
-Decoders are handed hostile bytes, so the size in pixels is known and judged before any is decoded.
-All of this blocks, so it belongs in a worker thread, and may raise whatever a decoder raises.
+A page has the smaller form of its image at its second level. Decoders are handed hostile bytes, so
+the size in pixels is known and judged before any is decoded. All of this blocks, so it belongs in a
+worker thread, and may raise whatever a decoder raises.
 """
 
 import struct
@@ -10,7 +11,7 @@ from io import BytesIO
 from math import ceil, log
 
 import PIL
-from PIL import Image, ImageFile, JpegImagePlugin
+from PIL import Image, ImageFile, ImageOps, JpegImagePlugin
 
 from app.media.headers import open_image
 from app.media.soundness import without_damaged_chunks
@@ -43,9 +44,13 @@ _STEP = 0.7
 # The last one has a fiftieth of the sides, far below what any bound on bytes asks for.
 _MOST_STEPS = 12
 _DRAFTS = (1, 2, 4, 8)
+_REDUCED_SIDE = 512
+_REDUCED_QUALITIES = (85, 50)
+# Twice as many as are shown, so that scaling has something to choose from.
+_ENOUGH = (2 * _REDUCED_SIDE, 2 * _REDUCED_SIDE)
 
 
-def load_pixels(
+def _load_pixels(
     image: ImageFile.ImageFile,
     data: bytes,
     *,
@@ -70,7 +75,7 @@ def load_pixels(
     return True
 
 
-def in_shades(image: Image.Image) -> Image.Image:
+def _in_shades(image: Image.Image) -> Image.Image:
     """Return the image in a mode that can be scaled: between two palette indexes is no colour."""
     if image.mode.startswith("I;16"):
         # Converted as it is, all but the darkest values would become white.
@@ -82,19 +87,19 @@ def in_shades(image: Image.Image) -> Image.Image:
     return image
 
 
-def may_be_transparent(image: Image.Image) -> bool:
+def _may_be_transparent(image: Image.Image) -> bool:
     """Return whether the image has a way to say that something in it is transparent."""
     return image.mode in _TRANSPARENT_MODES or "transparency" in image.info
 
 
-def saved(image: Image.Image, form: str, **options: int) -> bytes:
+def _saved(image: Image.Image, form: str, **options: int) -> bytes:
     """Return the image as a file in one of Pillow's formats."""
     out = BytesIO()
     image.save(out, form, **options)
     return out.getvalue()
 
 
-def is_want_of_resources(exc: Exception) -> bool:
+def _is_want_of_resources(exc: Exception) -> bool:
     """Return whether an error is about this process now, and tells nothing of the image."""
     if isinstance(exc, OSError):
         # Pillow itself has no number for what is wrong with an image, and this is one of its words.
@@ -151,7 +156,7 @@ def fit_image(
         )
     except Exception as exc:
         # Decoders of hostile bytes raise anything.
-        if is_want_of_resources(exc):
+        if _is_want_of_resources(exc):
             raise
         return None
 
@@ -172,7 +177,7 @@ def _fitted(
     )
     has_more = bool(getattr(image, "is_animated", False))
     enough = None if fits else _enough(image.size, side, most_pixels)
-    if not load_pixels(image, data, most_pixels=most_pixels, enough=enough):
+    if not _load_pixels(image, data, most_pixels=most_pixels, enough=enough):
         return None
     if fits:
         return FittedImage(data, shown, is_first_picture=False)
@@ -187,7 +192,7 @@ def _orientation(image: Image.Image) -> int:
         return int(image.getexif().get(_ORIENTATION, 1))
     except Exception as exc:
         # Damaged Exif data tell nothing, and the image is still one.
-        if is_want_of_resources(exc):
+        if _is_want_of_resources(exc):
             raise
         return 1
 
@@ -213,24 +218,21 @@ def _upright(image: Image.Image, side: int, orientation: int) -> Image.Image:
     if image.mode.startswith("I;16"):
         # It names a shade out of 65,536, and there are 256 left.
         image.info.pop("transparency", None)
-    shown = in_shades(image)
+    shown = _in_shades(image)
     if "transparency" in shown.info:
         # Before it is scaled: there is nothing between a colour and the one that is see-through.
         shown = shown.convert("RGBA")
     shown = _scaled(shown, side)
     if orientation in _TURNS:
         shown = shown.transpose(_TURNS[orientation])
-    shown = _in_mode(shown, "RGBA" if may_be_transparent(shown) else "RGB")
+    mode = "RGBA" if _may_be_transparent(shown) else "RGB"
+    # Pillow copies an image that is in the mode already.
+    shown = shown if shown.mode == mode else shown.convert(mode)
     if shown.mode == "RGBA" and shown.getchannel("A").getextrema() == (255, 255):
         shown = shown.convert("RGB")
     # What is said about an image is not shown, and takes bytes: colour profiles, places, comments.
     shown.info = {}
     return shown
-
-
-def _in_mode(image: Image.Image, mode: str) -> Image.Image:
-    # Pillow copies an image that is in the mode already.
-    return image if image.mode == mode else image.convert(mode)
 
 
 def _scaled(image: Image.Image, side: int) -> Image.Image:
@@ -250,7 +252,9 @@ def _type_of(image: Image.Image, types: tuple[str, ...]) -> str | None:
 def _within(image: Image.Image, mime_type: str, most_bytes: int | None) -> bytes | None:
     """Return a file of the image, smaller and smaller until it has no more bytes than it may."""
     if image.mode == "RGBA" and mime_type == "image/jpeg":
-        image = _on_white(image)
+        paper = Image.new("RGB", image.size, "white")
+        paper.paste(image, mask=image.getchannel("A"))
+        image = paper
     image = _scaled(image, _MOST_SIDE.get(mime_type, _ANY_SIDE))
     left = _MOST_STEPS
     while True:
@@ -267,20 +271,63 @@ def _within(image: Image.Image, mime_type: str, most_bytes: int | None) -> bytes
         image = _scaled(image, max(1, round(max(image.size) * _STEP**steps)))
 
 
-def _on_white(image: Image.Image) -> Image.Image:
-    paper = Image.new("RGB", image.size, "white")
-    paper.paste(image, mask=image.getchannel("A"))
-    return paper
-
-
 def _encoded(image: Image.Image, mime_type: str) -> Iterator[bytes]:
     """Yield the image as a file, the best form first."""
     if mime_type == "image/gif":
-        yield saved(image, "GIF")
+        yield _saved(image, "GIF")
     elif mime_type == "image/png":
-        yield saved(image, "PNG")
-        yield saved(image.quantize(_COLOURS, Image.Quantize.FASTOCTREE), "PNG")
+        yield _saved(image, "PNG")
+        yield _saved(image.quantize(_COLOURS, Image.Quantize.FASTOCTREE), "PNG")
     else:
         form = "JPEG" if mime_type == "image/jpeg" else "WEBP"
         for quality in _QUALITIES:
-            yield saved(image, form, quality=quality)
+            yield _saved(image, form, quality=quality)
+
+
+def reduce_image(data: bytes, mime_type: str, *, most_pixels: int) -> tuple[bytes, str] | None:
+    """Make an image smaller: at most 512 pixels on its longer side, the right way up.
+
+    Blocks, so it belongs in a worker thread. Of an animation it shows the first picture.
+
+    Args:
+        data: The whole image.
+        mime_type: The type the bytes were found to be of.
+        most_pixels: An image that decodes to more has no smaller form.
+
+    Returns:
+        The bytes of a JPEG or PNG and their MIME type; the image itself where it has no more pixels
+        already, or no smaller form of it takes fewer bytes; `None` if it cannot be decoded.
+    """
+    data = without_damaged_chunks(data)
+    try:
+        image = open_image(BytesIO(data), mime_type)
+        return _reduced(image, data, mime_type, most_pixels) if image else None
+    except Exception:  # noqa: BLE001 - decoders of hostile bytes raise anything
+        return None
+
+
+def _reduced(
+    image: ImageFile.ImageFile, data: bytes, mime_type: str, most_pixels: int
+) -> tuple[bytes, str] | None:
+    is_small = max(image.size) <= _REDUCED_SIDE
+    if not _load_pixels(image, data, most_pixels=most_pixels, enough=_ENOUGH):
+        return None
+    if is_small:
+        return data, mime_type
+    shown = _in_shades(image)
+    shown.thumbnail((_REDUCED_SIDE, _REDUCED_SIDE), reducing_gap=2.0)
+    smaller = _smaller_forms(ImageOps.exif_transpose(shown))
+    return next((made for made in smaller if len(made[0]) < len(data)), (data, mime_type))
+
+
+def _smaller_forms(image: Image.Image) -> Iterator[tuple[bytes, str]]:
+    """Yield the image as it may be sent, the best form first, then ever smaller ones."""
+    if _may_be_transparent(image):
+        transparent = image.convert("RGBA")
+        yield _saved(transparent, "PNG", optimize=True), "image/png"
+        yield _saved(transparent.quantize(64), "PNG", optimize=True), "image/png"
+        return
+    opaque = image.convert("RGB")
+    for quality in _REDUCED_QUALITIES:
+        yield _saved(opaque, "JPEG", quality=quality, optimize=True), "image/jpeg"
+    yield _saved(opaque.convert("1"), "PNG", optimize=True), "image/png"

@@ -20,8 +20,7 @@ from app.models.resource import Resource
 from app.rendering.pages.levels import check_supplied
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.contents import PageContents, SettledContent, check_words
-from app.services.pages.planning import KeptContent, plan_change, supplied_levels
-from app.services.pages.preparing import PagePreparer
+from app.services.pages.preparing import KeptContent, PagePreparer, plan_change, supplied_levels
 from app.services.pages.requests import (
     media_of_representation,
     patched,

@@ -16,8 +16,13 @@ from app.models.limits import Limits
 from app.models.page import StoredPage
 from app.services.concurrency.large_work import is_quick, run_in_loop_if
 from app.services.pages.accesses import AccessCounts
-from app.services.pages.planning import PageChange, PreparedPage, plan_change, plan_same_content
-from app.services.pages.preparing import PagePreparer
+from app.services.pages.preparing import (
+    PageChange,
+    PagePreparer,
+    PreparedPage,
+    plan_change,
+    plan_same_content,
+)
 from app.services.pages.requests import (
     PageDraft,
     media_of_page,

@@ -1,26 +1,82 @@
-"""What a page takes before it is planned: content settled, media stored, one smaller image."""
+"""What is written of a page, made ready outside of any transaction: prepared, then planned.
 
-from dataclasses import dataclass
+To prepare a page takes long: its content is settled, its media are stored, and one smaller image is
+made. A plan has its levels, its search words and its version, and is pure, but takes a thread's
+time. It is made over what is stored under the page's id at that moment, and of use only as long as
+that is there.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import anyio.to_thread
 
+from app.errors import InvalidPayloadError, PayloadTooLargeError
 from app.media.data_uris import split_data_uri
+from app.models.json_value import json_text
 from app.models.limits import Limits
 from app.models.media import InMemoryMedia, MediaSource
-from app.models.page import Body, Level, Page, PageFields
+from app.models.page import (
+    Body,
+    Level,
+    Page,
+    PageFields,
+    PageVersion,
+    Representation,
+    StoredPage,
+    StoredRepresentation,
+)
 from app.models.resource import Resource
+from app.models.search import SearchWords, search_words
+from app.rendering.pages.descriptors import scenes_of
+from app.rendering.pages.levels import derive_levels
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.images.image_work import ImageWork
 from app.services.inline_media.stored_media import MediaMover, StoredMedia
 from app.services.pages.contents import PageContents, SettledContent, blob_body, check_words
-from app.services.pages.planning import PreparedPage
+from app.services.pages.versions import (
+    Stamp,
+    StoredContent,
+    page_version,
+    read_descriptor,
+    read_fields,
+    read_representation,
+    resource_ids,
+    same_fields,
+    searchable_text,
+    stored_levels,
+)
 from app.services.persistence.media_keeper import MediaKeeper
+from app.services.requests.data_uris import InlineForm, dump_forms
 from app.services.requests.streamed_requests import StreamedRequest
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
+
+
+@dataclass(frozen=True)
+class PreparedPage:
+    """A page as it is to be, its media stored and no levels derived yet.
+
+    `forms` says how moved data URIs were written, `text` is what a reference to a text resource
+    stands for, `reduced` the smaller form of an image. `resources` are new or named by the client.
+    `is_quick` says that the event loop can plan what is written of it.
+    """
+
+    page: Page
+    forms: dict[str, InlineForm]
+    text: str | None
+    reduced: Body | None
+    resources: Sequence[Resource]
+    now: datetime
+    is_quick: bool = False
+
+    @cached_property
+    def content(self) -> StoredContent:
+        """Return the content as it is stored; serialised when it is first asked for."""
+        return StoredContent(json_text(self.page.full.value).encode(), dump_forms(self.forms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +164,7 @@ class PagePreparer:
             else:
                 data = await anyio.to_thread.run_sync(source.head, source.size_bytes)
             # Pillow, which a process that prepares no image does without.
-            from app.services.images.reducing import reduce_image  # noqa: PLC0415
+            from app.services.images.pixels import reduce_image  # noqa: PLC0415
 
             reduce = partial(reduce_image, most_pixels=self.limits.image_pixels)
             made = await anyio.to_thread.run_sync(reduce, data, media.mime_type)
@@ -119,3 +175,135 @@ class PagePreparer:
             return body, []
         resource = await contents.mover.keeper.store(InMemoryMedia(small), mime_type, None)
         return blob_body(resource), [resource]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptContent:
+    """What stays of a stored page where its content does, and what was said about the page."""
+
+    content: StoredContent
+    supplied: Mapping[Level, Body]
+    fields: PageFields
+
+
+@dataclass(frozen=True, slots=True)
+class PageChange:
+    """A version of a page with all that is written beside it, serialised."""
+
+    version: PageVersion
+    """The version."""
+    levels: Sequence[StoredRepresentation]
+    """Those above FULL."""
+    words: SearchWords | None
+    """Those a search finds it by; `None` where they are what they were."""
+    fetched_resource_id: str | None
+    """What its address was downloaded to."""
+    resources: Mapping[str, Resource]
+    """Those that it refers to and that may not be stored yet, by id."""
+    stored_resource_ids: set[str]
+    """The others that it refers to."""
+    now: datetime
+    """When it is written."""
+
+
+def plan_change(
+    prepared: PreparedPage, current: StoredPage | None, kept: KeptContent | None, limits: Limits
+) -> PageChange:
+    """Return the version of a page that follows a stored one, or the first.
+
+    Args:
+        prepared: The page as it is to be.
+        current: The page as it is stored; its content is not needed.
+        kept: What stays, if the content does.
+        limits: How much may be said about it.
+
+    Raises:
+        InvalidPayloadError: A supplied level does not fit there any more.
+        PayloadTooLargeError: What is said about the page is too long.
+    """
+    now, content = prepared.now, kept.content if kept else prepared.content
+    page = _with_levels(prepared, kept.supplied if kept else {})
+    stamp = Stamp(current.version + 1, current.created_at, now) if current else Stamp(1, now, now)
+    version = page_version(page, content, stamp)
+    if len(version.descriptor) > limits.page_fields_bytes:
+        raise PayloadTooLargeError(
+            "Caption, transcript, scenes, metadata and the other fields of a page may have "
+            f"{limits.page_fields_bytes} bytes in all. Store what is longer as a resource or as a "
+            "page of its own. Nothing was stored."
+        )
+    has_words = kept is not None and _searched(kept.fields) == _searched(page.fields)
+    wanted = resource_ids(page) | content.resource_ids
+    resources = {each.resource_id: each for each in prepared.resources}
+    return PageChange(
+        version,
+        stored_levels(page, now),
+        None if has_words else search_words(searchable_text(page, prepared.text)),
+        content.fetched_resource_id,
+        {key: resource for key, resource in resources.items() if key in wanted},
+        wanted - resources.keys(),
+        now,
+    )
+
+
+def plan_same_content(
+    prepared: PreparedPage,
+    current: StoredPage,
+    levels: Iterable[StoredRepresentation],
+    limits: Limits,
+) -> PageChange | None:
+    """Return what makes a page with this content the prepared one; `None` if it is that already.
+
+    Levels that a client supplied stay as long as the content does.
+
+    Args:
+        prepared: The page as it is to be.
+        current: The page as it is stored, without its content.
+        levels: Its levels.
+        limits: How much may be said about it.
+
+    Raises:
+        InvalidPayloadError, PayloadTooLargeError: See `plan_change`.
+    """
+    content = prepared.content
+    # What was read is written back: the references in it still stand for what was moved.
+    inline_form = content.inline_form or current.inline_form
+    before = read_fields(read_descriptor(current))
+    if inline_form == current.inline_form and same_fields(prepared.page.fields, before):
+        return None
+    kept = KeptContent(
+        StoredContent(content.text, inline_form, current.fetched_resource_id),
+        supplied_levels(map(read_representation, levels)),
+        before,
+    )
+    return plan_change(prepared, current, kept, limits)
+
+
+def supplied_levels(levels: Iterable[Representation]) -> dict[Level, Body]:
+    """Return the levels that a client has supplied."""
+    return {each.level: each.body for each in levels if each.origin == "supplied"}
+
+
+def _with_levels(prepared: PreparedPage, supplied: Mapping[Level, Body]) -> Page:
+    page = prepared.page
+    try:
+        levels = derive_levels(
+            page.page_id,
+            page.fields,
+            page.full,
+            reduced_image=prepared.reduced,
+            supplied=supplied,
+            text=prepared.text,
+        )
+    except InvalidPayloadError as exc:
+        raise InvalidPayloadError(
+            f"{exc.detail} It was supplied before: supply a shorter one first, or DELETE it at "
+            "`/representations/{level}` to have it derived.",
+            code="level-too-long",
+        ) from exc
+    return replace(page, levels=levels)
+
+
+def _searched(fields: PageFields) -> tuple[object, ...]:
+    """Return the fields that a search looks in, or is narrowed by."""
+    words = (fields.hint, fields.caption, fields.transcript, scenes_of(fields))
+    return (*words, fields.session_id, fields.modality)

@@ -26,7 +26,7 @@ from app.models.event import NewEvent
 from app.models.identity import utc_now
 from app.models.page import PageFields, StoredPage
 from app.models.resource import Resource
-from app.services.pages.planning import PageChange
+from app.services.pages.preparing import PageChange
 from app.services.pages.versions import read_descriptor, read_fields
 from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
 from app.stores.records.word_index import IndexedPage

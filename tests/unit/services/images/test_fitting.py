@@ -9,8 +9,7 @@ from PIL import Image, ImageFile
 
 from app.media.types import sniff
 from app.models.resource import FittedImage, ImageRecipe
-from app.services.images.pixels import fit_image
-from app.services.images.reducing import reduce_image
+from app.services.images.pixels import fit_image, reduce_image
 from tests.kit import media
 from tests.kit.images import difference, jpeg_in_three_scans, opened, picture, saved, see_through
 
