@@ -160,9 +160,8 @@ class BundleCheck:
         elif isinstance(line, rows.MessageLine):
             self._link(message.MESSAGE, line.id, record_checks.check_message(line, self.limits))
         else:
-            self._link(
-                message.PAGE_FAULT, line.id, record_checks.check_page_fault(line, self.limits)
-            )
+            referred = record_checks.check_page_fault(line, self.limits)
+            self._link(message.PAGE_FAULT, line.id, referred)
 
     def _check_pages(self) -> None:
         seen: set[str] = set()

@@ -25,7 +25,7 @@ from app.models.search import SearchWords, search_words
 from app.services.bundles import archive, rows
 from app.services.bundles.checking import ENTRY_KINDS, BundleCheck
 from app.services.bundles.reading import BundleFile, read_bundle
-from app.services.bundles.record_checks import read_bundled_page, referred_text_digest
+from app.services.bundles.record_checks import read_bundled_page
 from app.services.bundles.stored import (
     recorded_result,
     stored_frontier,
@@ -34,6 +34,7 @@ from app.services.bundles.stored import (
     stored_message,
 )
 from app.services.concurrency.background import run_to_completion
+from app.services.pages.contents import refers_to_text
 from app.services.pages.versions import searchable_text
 from app.services.quotas.stored_bytes import StoredBytes
 from app.services.resources.aliases import too_many_aliases
@@ -219,12 +220,11 @@ class _BundleWriter:
         self.unit.bundles.add_links(self.session.session_id, self.bundle.links)
 
     def _words(self, page: Page) -> SearchWords:
-        digest = referred_text_digest(page, self.bundle.resources)
         text = None
-        if digest is not None:
-            text = b"".join(self.bundle.file.chunks(archive.BLOBS + digest)).decode(
-                "utf-8", "replace"
-            )
+        if refers_to_text(page.fields.modality, page.full):
+            resource = self.bundle.resources[str(page.full.value).removeprefix("@blob:")]
+            chunks = self.bundle.file.chunks(archive.BLOBS + resource.digest)
+            text = b"".join(chunks).decode("utf-8", "replace")
         return search_words(searchable_text(page, text))
 
 

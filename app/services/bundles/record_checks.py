@@ -144,8 +144,8 @@ def check_message(line: rows.MessageLine, limits: Limits) -> References:
 def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> References:
     """Raise unless the message of a page fault can be given out, its images in place."""
     value = parse_stored_object(bytes(line.message), limits)
-    require(list(value) == ["role", "tool_call_id", "content"], "is no message of a page fault")
-    require(value["role"] == "tool", "is no message of a page fault")
+    is_message = list(value) == ["role", "tool_call_id", "content"] and value["role"] == "tool"
+    require(is_message, "is no message of a page fault")
     require(value["tool_call_id"] == line.tool_call_id, "answers another call than it says")
     content = value["content"]
     require(
@@ -294,19 +294,6 @@ def check_page(
     return form_references(forms, needed=frozenset(needed))
 
 
-def referred_text_digest(page: Page, kept: ResourcesById) -> str | None:
-    """Return the digest of the text that a text or structured page refers to, if it does.
-
-    See `PageContents.referred_text`.
-    """
-    media = page.full.media
-    if page.fields.modality not in ("text", "structured") or page.full.kind != "blob":
-        return None
-    if media is None or not is_textual(media.mime_type):
-        return None
-    return kept[str(page.full.value).removeprefix("@blob:")].digest
-
-
 def _check_same(line: rows.PageLine, page: Page, version: PageVersion) -> None:
     require(
         (version.page_id, version.descriptor, version.content, version.body)
@@ -345,8 +332,8 @@ def _check_data(value: str, media: PageMedia | None) -> None:
     if media is None or uri is None:
         require(uri is not None and uri.data is None, "says nothing of its medium")
         return
-    require(uri.data is not None and len(uri.data) == media.size_bytes, "has another medium")
-    require(media.uri is None, "has another medium")
+    is_same = uri.data is not None and len(uri.data) == media.size_bytes and media.uri is None
+    require(is_same, "has another medium")
     require(canonical_mime_type(media.mime_type) is not None, "has a medium of no type")
     require(safe_file_name(media.filename) == media.filename, "has a name that is not safe")
     pixels = (media.width, media.height)

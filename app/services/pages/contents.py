@@ -119,10 +119,7 @@ class PageContents:
             PayloadTooLargeError: It is longer than a page's text may be.
             StoreUnavailableError: The store did not answer.
         """
-        media = body.media
-        if modality not in ("text", "structured") or body.kind != "blob" or media is None:
-            return None
-        if not is_textual(media.mime_type):
+        if not refers_to_text(modality, body):
             return None
         if source is None:
             data = await self.media.read(str(body.value), limit_bytes=self.limits.page_text_bytes)
@@ -246,6 +243,12 @@ class PageContents:
             f"The text of a page may have {self.limits.page_text_bytes} bytes. Store it as a "
             "resource, and let the page hold an excerpt and refer to it. Nothing was stored."
         )
+
+
+def refers_to_text(modality: Modality, body: Body) -> bool:
+    """Return whether the content of a text or structured page is a reference to a text."""
+    is_reference = modality in ("text", "structured") and body.kind == "blob"
+    return is_reference and body.media is not None and is_textual(body.media.mime_type)
 
 
 def blob_body(resource: Resource) -> Body:
