@@ -70,7 +70,11 @@ class RenderedBody:
                     yield chunk
 
     async def _written(self, piece: MediaPiece | TextPiece) -> AsyncGenerator[bytes, None]:
-        writer = _writer(piece)
+        writer: StringWriter
+        if isinstance(piece, MediaPiece):
+            writer = Base64Writer(is_urlsafe=piece.is_urlsafe, is_padded=piece.is_padded)
+        else:
+            writer = TextWriter("utf-8" if piece.is_verbatim else None)
         opened: BlobReader = await self.blobs.open(self.project_id, piece.digest)
         left = piece.size_bytes
         async with aclosing(opened) as reader:
@@ -83,9 +87,3 @@ class RenderedBody:
             raise StoreUnavailableError(_STORE)
         if rest := writer.finish():
             yield rest
-
-
-def _writer(piece: MediaPiece | TextPiece) -> StringWriter:
-    if isinstance(piece, MediaPiece):
-        return Base64Writer(is_urlsafe=piece.is_urlsafe, is_padded=piece.is_padded)
-    return TextWriter("utf-8" if piece.is_verbatim else None)

@@ -7,6 +7,7 @@ the page itself stays as it is.
 import hashlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -114,22 +115,19 @@ class PageDownloads:
         """Put the media back into the content: elsewhere a reference leads nowhere."""
         rendering = Rendering(await view.media.content_as_sent(stored))
         held = None
-        if rendering.size_bytes > _FREE_BYTES:
-            held = await self.memory.hold(_COPIES * rendering.size_bytes)
-        try:
+        with ExitStack() as unless_sent:
+            if rendering.size_bytes > _FREE_BYTES:
+                held = await self.memory.hold(_COPIES * rendering.size_bytes)
+                unless_sent.callback(held.release)
             as_sent = RenderedBody(self.blobs, project_id, rendering)
             content = b"".join([chunk async for chunk in as_sent.chunks()])
             if body.kind == "text" or isinstance(body.value, str):
                 body = replace(body, value=json.loads(content))
-            written = await anyio.to_thread.run_sync(_written, view, body, content)
-            file = replace(written, held=held)
+            file = await anyio.to_thread.run_sync(_written, view, body, content)
             if held is not None:
                 held.resize(min(file.size_bytes, held.size_bytes))
-        except BaseException:
-            if held is not None:
-                held.release()
-            raise
-        return file
+            unless_sent.pop_all()
+        return replace(file, held=held)
 
     def _counted(self, file: PageFile) -> PageFile:
         """Count a file that is in memory already, if it is long."""

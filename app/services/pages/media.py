@@ -121,7 +121,11 @@ class PageMediaReader:
         if body.media is None or (body.kind == "blob" and places is None):
             return str(body.value)
         if is_repaired:
-            return await self._repaired(body)
+            data = _data_of(body)
+            if body.kind == "blob":
+                limit_bytes = self.limits.image_bytes
+                data = await self.media.read(str(body.value), limit_bytes=limit_bytes)
+            return await anyio.to_thread.run_sync(repaired_uri, data)
         return await self._data_uri(places or MediaPlaces(), body)
 
     async def base64(self, places: MediaPlaces, body: Body) -> str | None:
@@ -162,13 +166,6 @@ class PageMediaReader:
         if form is not None and is_own and form.is_plain:
             head = form.head
         return f"{head}{await self.base64(places, body)}"
-
-    async def _repaired(self, body: Body) -> str:
-        data = _data_of(body)
-        if body.kind == "blob":
-            limit_bytes = self.limits.image_bytes
-            data = await self.media.read(str(body.value), limit_bytes=limit_bytes)
-        return await anyio.to_thread.run_sync(repaired_uri, data)
 
 
 async def damage_of_stored(

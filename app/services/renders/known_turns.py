@@ -104,18 +104,16 @@ class KnownTurns:
                 self._known.move_to_end(entry.message_id)
                 return known
             new = _Known(entry)
-            if _size_bytes(entry) <= _LARGEST_BYTES:
-                self._put(entry.message_id, new)
+            if _size_bytes(entry) > _LARGEST_BYTES:
+                return new
+            if known is not None:
+                self._size_bytes -= self._known.pop(entry.message_id).size_bytes
+            self._known[entry.message_id] = new
+            self._size_bytes += new.size_bytes
+            while self._size_bytes > self._most_bytes:
+                _, oldest = self._known.popitem(last=False)
+                self._size_bytes -= oldest.size_bytes
             return new
-
-    def _put(self, entry_id: str, new: _Known) -> None:
-        if entry_id in self._known:
-            self._size_bytes -= self._known.pop(entry_id).size_bytes
-        self._known[entry_id] = new
-        self._size_bytes += new.size_bytes
-        while self._size_bytes > self._most_bytes:
-            _, oldest = self._known.popitem(last=False)
-            self._size_bytes -= oldest.size_bytes
 
 
 def _size_bytes(entry: KnownEntry) -> int:

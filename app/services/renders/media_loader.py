@@ -71,7 +71,13 @@ class MediaLoader:
                 images[index] = made
 
         async def read(index: int) -> None:
-            text = decode_text(await self._bytes(project_id, media[index]))
+            data = b""
+            match media[index].source:
+                case InlineBytes() as source:
+                    data = source.data
+                case StoredBytes() as source:
+                    data = await read_whole(self.blobs, project_id, source.digest)
+            text = decode_text(data)
             # A text in an encoding that is not told is no text that could be read out.
             if "\ufffd" not in text:
                 texts[index] = text
@@ -80,14 +86,6 @@ class MediaLoader:
         makes = (partial(make, index, media_plan.images[index]) for index in wanted)
         await _together([*makes, *(partial(read, index) for index in media_plan.texts)])
         return LoadedMedia(images, texts)
-
-    async def _bytes(self, project_id: str, medium: Medium) -> bytes:
-        source = medium.source
-        if isinstance(source, InlineBytes):
-            return source.data
-        if not isinstance(source, StoredBytes):
-            return b""
-        return await read_whole(self.blobs, project_id, source.digest)
 
 
 def _wanted(media: Sequence[Medium], media_plan: MediaPlan) -> list[int]:

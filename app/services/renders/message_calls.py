@@ -114,7 +114,17 @@ def as_answer(block: JsonValue) -> Answer | None:
         parts=tuple(parts) if isinstance(parts, list) else (),
     )
     result = _mcp_result(content)
-    return answer if result is None else _of_mcp(result, answer)
+    if result is None:
+        return answer
+    beside = (result.get("toolResult"), result.extras or None)
+    structured = result.get("structuredContent")
+    return replace(
+        answer,
+        content=result.get("content"),
+        is_error=answer.is_error or result.get("isError") is True,
+        parts=(*(each for each in beside if each is not None), *answer.parts),
+        structured=None if structured is None else (structured,),
+    )
 
 
 def left_of_answer(block: dict[str, JsonValue], pointer: str) -> Iterator[LeftOut]:
@@ -200,18 +210,6 @@ def _mcp_result(content: JsonValue) -> CallToolResult | None:
     if not is_block(content):
         return None
     return read_call_tool_result({key: content[key] for key in content if key != _DISPLAY})
-
-
-def _of_mcp(result: CallToolResult, answer: Answer) -> Answer:
-    beside = (result.get("toolResult"), result.extras or None)
-    structured = result.get("structuredContent")
-    return replace(
-        answer,
-        content=result.get("content"),
-        is_error=answer.is_error or result.get("isError") is True,
-        parts=(*(each for each in beside if each is not None), *answer.parts),
-        structured=None if structured is None else (structured,),
-    )
 
 
 def _inner(listed: dict[str, JsonValue]) -> dict[str, JsonValue]:

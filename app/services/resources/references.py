@@ -273,14 +273,10 @@ def _places_in(root: list[JsonValue], limits: Limits) -> Iterator[_TextWithRefer
 def _mention(pointer: str, text: str, match: re.Match[str]) -> _Mention:
     # A model may copy the whole line in which it saw the reference.
     start, end = (0, len(text)) if is_handle_line(text) else match.span()
-    return _Mention(pointer, match.group(), start, end, _id_of(text, match))
-
-
-def _id_of(text: str, match: re.Match[str]) -> str | None:
-    goes_on = text[match.end() : match.end() + 1]
-    if goes_on.isascii() and goes_on.isalnum():
-        return None
-    return parse_resource_id(match.group())
+    following = text[match.end() : match.end() + 1]
+    goes_on = following.isascii() and following.isalnum()
+    resource_id = None if goes_on else parse_resource_id(match.group())
+    return _Mention(pointer, match.group(), start, end, resource_id)
 
 
 def _write_answer(

@@ -10,12 +10,11 @@ from app.models.resource import (
     Resource,
     check_alias,
     derive_resource_id,
-    parse_resource_id,
     resource_kind,
 )
 from app.rendering.names.file_names import safe_file_name
+from app.services.inline_media.stored_media import StoredMedia
 from app.services.persistence.media_checks import probe_stored_media
-from app.services.requests.validation import require_found
 from app.services.resources.aliases import name_resource
 from app.stores.blobs import BlobStore, StoredBlob
 from app.stores.records import Records, UnitOfWork
@@ -84,12 +83,7 @@ class Resources:
         Raises:
             NotFoundError: The project has none.
         """
-        resource = None
-        if resource_id := parse_resource_id(uri):
-            resource = await self.records.read(
-                project_id, lambda unit: unit.resources.find(resource_id)
-            )
-        return require_found(resource, "resource")
+        return await StoredMedia(self.records, self.blobs, project_id).resource(uri)
 
     async def list(
         self, project_id: str, *, cursor: str | None, limit: int
