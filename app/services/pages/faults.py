@@ -136,9 +136,6 @@ class PageFaults:
 
     async def _message(self, project_id: str, page_id: str, request: FaultRequest) -> bytes:
         """Return the message as history keeps it: with references in the place of stored media."""
-        if not is_page_id(page_id):
-            existing = await self.existing(project_id, page_id)
-            raise refused_id(page_id, existing, request)
         options = BlocksOptions(
             media="reference",
             detail=request.detail,
@@ -146,10 +143,12 @@ class PageFaults:
             offset=request.offset,
         )
         try:
+            if not is_page_id(page_id):
+                raise NotFoundError("page")
             view = await self.reading.view(project_id, page_id, request.target_level)
         except NotFoundError as exc:
             existing = await self.existing(project_id, page_id)
-            raise missing_page(page_id, existing, request) from exc
+            raise no_page(page_id, existing, request) from exc
         if request.form == "json":
             content: JsonValue = await self.reading.json_text_of(view, options)
         else:
@@ -313,14 +312,21 @@ def named_ids(text: str) -> list[str]:
     return [*ids][:_MOST_CANDIDATES]
 
 
-def refused_id(page_id: str, existing: Sequence[str], request: FaultRequest) -> InvalidPayloadError:
-    """Return the error for an id that no page can have; it names pages that are there."""
+def no_page(
+    page_id: str, existing: Sequence[str], request: FaultRequest
+) -> InvalidPayloadError | NotFoundError:
+    """Return the error for an id that no page has, or none can have; it names pages that are."""
+    instead = _instead(existing, request.target_level)
+    if is_page_id(page_id):
+        error = f"There is no page {page_id} in this project."
+        error += f" {instead}" if instead else ""
+        return NotFoundError("page", members=failure(page_id, error, request.tool_call_id))
     said = (
         f"{quoted_short(page_id, _SHOWN_CHARS)} is no page id."
         if page_id
         else "The page id is empty."
     )
-    error = f"{said} {_instead(existing, request.target_level) or _ID_RULE}"
+    error = f"{said} {instead or _ID_RULE}"
     return InvalidPayloadError(
         "The page id cannot be one; `content` is the tool message for the model.",
         members=failure(page_id, error, request.tool_call_id),
@@ -342,14 +348,6 @@ def refused_arguments(
         members=failure(page_id, f"The page was not faulted in. {wrong}.{instead}", tool_call_id),
         faults=faults,
     )
-
-
-def missing_page(page_id: str, existing: Sequence[str], request: FaultRequest) -> NotFoundError:
-    """Return the error for a page that is not there; it names pages that are."""
-    error = f"There is no page {page_id} in this project."
-    if instead := _instead(existing, request.target_level):
-        error += f" {instead}"
-    return NotFoundError("page", members=failure(page_id, error, request.tool_call_id))
 
 
 def failure(page_id: str, error: str, tool_call_id: str | None) -> dict[str, object]:
