@@ -84,6 +84,8 @@ class PageContents:
         """
         if content is None:
             return SettledContent(Body("none"))
+        if modality in ("text", "structured") and (text := await self._text_reference(content)):
+            return text
         if modality == "structured":
             return await self._data(content)
         if not isinstance(content, str):
@@ -152,11 +154,7 @@ class PageContents:
         return SettledContent(body, moved.forms, moved.resources, self.mover.source(uri))
 
     async def _text(self, content: str) -> SettledContent:
-        """Settle a text: a reference to one, a data URI of one, or a text with media in it."""
-        if content.startswith(_REFERENCE_MARK):
-            settled = await self._text_reference("text", content)
-            if settled is not None:
-                return settled
+        """Settle a text: a data URI of one, or a text with media in it."""
         uri = await run_in_loop_if(self.is_quick, split_data_uri, content)
         if uri is not None and uri.is_base64 and is_to_be_moved(uri):
             return await self._moved(uri)
@@ -183,8 +181,10 @@ class PageContents:
         check_family(modality, resource.mime_type)
         return SettledContent(blob_body(resource), resources=(resource,))
 
-    async def _text_reference(self, modality: Modality, content: str) -> SettledContent | None:
-        """Settle the reference to a text; returns `None` where it is but text itself."""
+    async def _text_reference(self, content: JsonValue) -> SettledContent | None:
+        """Settle the reference to a text; returns `None` where it is but text itself, or data."""
+        if not isinstance(content, str) or not content.startswith(_REFERENCE_MARK):
+            return None
         resource = await self.media.find(content)
         if resource is None or not is_textual(resource.mime_type):
             return None
@@ -198,10 +198,6 @@ class PageContents:
         A string with JSON in it is understood as that JSON; where a medium is moved out of it, the
         string is kept as it was sent, beside the JSON text that takes its place.
         """
-        if isinstance(content, str) and content.startswith(_REFERENCE_MARK):
-            settled = await self._text_reference("structured", content)
-            if settled is not None:
-                return settled
         value, is_embedded = await run_in_loop_if(self.is_quick, self._understood, content)
         movable = await run_in_loop_if(self.is_quick, movable_media, value)
         if len(movable) == 1 and not movable[0].pointer and movable[0].uri:
