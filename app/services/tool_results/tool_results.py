@@ -264,8 +264,22 @@ class ToolResults:
             if previous is not None:
                 return Ingested(previous, is_new=False)
         package = await self._prepared(project_id, received, session_resources)
+
+        def write(unit: UnitOfWork) -> Ingested:
+            """Write record, history entry and resources in one transaction."""
+            ingested = package.append(unit)
+            if call is not None:
+                note_answer = Idempotency(self.records).note_answer
+                note_answer(unit, call, package.result.tool_result_id)
+            return ingested
+
         with self.clock.stage("commit"):
-            ingested = await self._commit(project_id, package, call)
+            try:
+                ingested = await self.records.write(project_id, write)
+            except AnsweredError as exc:
+                ingested = Ingested(exc.twin, is_new=False)
+            else:
+                reached(CrashPoint.RESULT_COMMITTED)
         self.clock.count_saved(
             bytes_in=received.body_bytes, bytes_kept=len(ingested.result.sanitized)
         )
@@ -289,18 +303,16 @@ class ToolResults:
         package = await run_in_loop_if(
             received.json.is_quick, self._package, persisted, received, now
         )
-        if self.raw_results.is_wanted(project_id, size_bytes=received.body_bytes):
-            await self._offer_raw(project_id, package.result.tool_result_id, received)
+        size_bytes = received.body_bytes
+        if self.raw_results.is_wanted(project_id, size_bytes=size_bytes):
+            # What the tool returned, whole, for those who listen for that.
+            request = await self.work.run(
+                size_bytes, whole_request, received.json, received.request, self._read
+            )
+            self.raw_results.offer(
+                project_id, package.result.tool_result_id, request.result, size_bytes=size_bytes
+            )
         return package
-
-    async def _offer_raw(self, project_id: str, tool_result_id: str, received: _Received) -> None:
-        """Show what the tool returned, whole, to those who listen for that."""
-        request = await self.work.run(
-            received.body_bytes, whole_request, received.json, received.request, self._read
-        )
-        self.raw_results.offer(
-            project_id, tool_result_id, request.result, size_bytes=received.body_bytes
-        )
 
     def _package(
         self, persisted: PersistedToolResult, received: _Received, now: datetime
@@ -323,24 +335,6 @@ class ToolResults:
                 sanitized=encode_sanitized(sanitized),
             )
         return PreparedResult(result, persisted.resources, sanitized.meta.success, received)
-
-    async def _commit(
-        self, project_id: str, package: PreparedResult, call: IdempotentCall | None
-    ) -> Ingested:
-        """Write record, history entry and resources in one transaction."""
-
-        def write(unit: UnitOfWork) -> Ingested:
-            ingested = package.append(unit)
-            if call is not None:
-                Idempotency(self.records).note_answer(unit, call, package.result.tool_result_id)
-            return ingested
-
-        try:
-            ingested = await self.records.write(project_id, write)
-        except AnsweredError as exc:
-            return Ingested(exc.twin, is_new=False)
-        reached(CrashPoint.RESULT_COMMITTED)
-        return ingested
 
 
 def _event(result: StoredToolResult, *, success: bool) -> NewEvent:
