@@ -57,7 +57,7 @@ class _Lines:
         self.name = name
         self.size_bytes = 0
         self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115
-        self._digest = hashlib.sha256()
+        self.digest = hashlib.sha256()
 
     def write(self, lines: Iterable[msgspec.Struct]) -> None:
         """Write all lines."""
@@ -65,7 +65,7 @@ class _Lines:
             for line in lines:
                 text = rows.encode(line) + b"\n"
                 self.size_bytes += len(text)
-                self._digest.update(text)
+                self.digest.update(text)
                 self._file.write(text)
             # A full disk is found out here, before anything is sent.
             self._file.flush()
@@ -75,10 +75,6 @@ class _Lines:
         await anyio.to_thread.run_sync(self._file.seek, 0)
         while chunk := await anyio.to_thread.run_sync(self._file.read, CHUNK_BYTES):
             yield chunk
-
-    def described(self) -> rows.FileLine:
-        """Return its line in the manifest."""
-        return rows.FileLine(self.name, self.size_bytes, self._digest.hexdigest())
 
     def close(self) -> None:
         """Remove it."""
@@ -160,7 +156,10 @@ class Bundle:
             last_seq=session.last_seq,
             frontiers=tuple(map(frontier_line, self.frontiers)),
         )
-        files = [lines.described() for lines in self.files]
+        files = [
+            rows.FileLine(lines.name, lines.size_bytes, lines.digest.hexdigest())
+            for lines in self.files
+        ]
         files += (rows.FileLine(BLOBS + digest, size, digest) for digest, size in self.sizes)
         return rows.Manifest(rows.FORMAT, rows.VERSION, line, tuple(files))
 

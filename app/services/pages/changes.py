@@ -19,7 +19,7 @@ from app.models.page import Body, Level, Page, PageFields, Representation, Store
 from app.models.resource import Resource
 from app.rendering.pages.levels import check_supplied
 from app.services.pages.accesses import AccessCounts
-from app.services.pages.contents import PageContents, SettledContent, check_words
+from app.services.pages.contents import SettledContent, check_words
 from app.services.pages.preparing import KeptContent, PagePreparer, plan_change, supplied_levels
 from app.services.pages.requests import (
     media_of_representation,
@@ -116,7 +116,12 @@ class PageChanges:
                 stored, page = await self._load(project_id, page_id)
                 condition(await anyio.to_thread.run_sync(_digest, page, level))
                 contents = self.preparer.contents(project_id, utc_now(), request)
-                settled = await _settled(contents, page, request.value.content)
+                modality, content = page.fields.modality, request.value.content
+                is_own = modality == "structured" or (
+                    modality == "image" and isinstance(content, str)
+                )
+                # Words stand for all else.
+                settled = await contents.settle(modality if is_own else "text", content)
                 await anyio.to_thread.run_sync(check_supplied, page, level, settled.body)
                 previous = supplied_levels(page.levels.values())
                 if previous.get(level) != settled.body:
@@ -175,14 +180,6 @@ class PageChanges:
         kept = KeptContent(content, supplied, page.fields)
         change = await anyio.to_thread.run_sync(plan_change, prepared, stored, kept, self.limits)
         return await self.writer.replace(project_id, stored, change)
-
-
-async def _settled(contents: PageContents, page: Page, content: JsonValue) -> SettledContent:
-    """Settle what a supplied level holds: words, data, and a medium where one may be."""
-    modality = page.fields.modality
-    if modality == "structured" or (modality == "image" and isinstance(content, str)):
-        return await contents.settle(modality, content)
-    return await contents.settle("text", content)
 
 
 def _patched(fields: PageFields, patch: dict[str, JsonValue]) -> PageFields | None:

@@ -241,7 +241,18 @@ class PageReading:
         Source: spec 000, "Enhanced modality display".
         """
         view = await self.view(project_id, page_id, None)
-        return await anyio.to_thread.run_sync(_detail, view)
+        stored = view.stored
+        return await anyio.to_thread.run_sync(
+            lambda: page_detail(
+                view.page,
+                version=stored.version,
+                created_at=stored.created_at,
+                updated_at=updated_at(stored),
+                last_accessed=stored.last_accessed,
+                access_count=stored.access_count,
+                size_bytes=read_descriptor(stored)["size_bytes"],
+            )
+        )
 
     async def representation(self, project_id: str, page_id: str, level: Level) -> Representation:
         """Return one level as it is stored.
@@ -304,16 +315,3 @@ def _json_blocks(view: PageView, options: BlocksOptions, blocks: PageBlocks) -> 
         cut = json.loads(text)
         blocks = replace(blocks, truncated=cut["truncated"], next_offset=cut.get("next_offset"))
     return blocks_record(blocks, content=text, requested_level=view.level)
-
-
-def _detail(view: PageView) -> str:
-    stored = view.stored
-    return page_detail(
-        view.page,
-        version=stored.version,
-        created_at=stored.created_at,
-        updated_at=updated_at(stored),
-        last_accessed=stored.last_accessed,
-        access_count=stored.access_count,
-        size_bytes=read_descriptor(stored)["size_bytes"],
-    )

@@ -96,7 +96,9 @@ class ContentReading:
             return
         if is_block(content):
             yield from self._block(content, pointer)
-        elif isinstance(content, list) and any(map(_is_read_alone, content)):
+        elif isinstance(content, list) and any(
+            is_block(each) and (_is_text(each) or is_typed_block(each)) for each in content
+        ):
             for each in content:
                 alone = self._block(each, pointer) if is_block(each) else self._data(each, pointer)
                 yield from alone
@@ -196,10 +198,6 @@ def _inline(medium: NormalizedMedia, pointer: str) -> Medium:
         source.size_bytes,
         said_type=None if declared == mime_type else declared,
     )
-
-
-def _is_read_alone(value: JsonValue) -> bool:
-    return is_block(value) and (_is_text(value) or is_typed_block(value))
 
 
 def _is_text(block: Mapping[str, JsonValue]) -> bool:

@@ -64,15 +64,6 @@ _HEX_DIGITS = 32
 _FAULTED = re.compile(r"Page (\S+) \((\w+), ")
 
 
-@dataclass(frozen=True, slots=True)
-class _Stretch:
-    """Entries that are to be read, or were, and where the history goes on."""
-
-    limit: int
-    size_bytes: int
-    next_cursor: str | None
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Outlines:
     """Outlines the sessions of a project."""
@@ -108,24 +99,27 @@ class Outlines:
         """
         start = start_of(_CURSOR, "An outline", cursor, after_seq)
         find = partial(_found, session_id=session_id, after_seq=start, limit=limit)
-        stretch = await self.records.read(project_id, find)
-        if not stretch.limit:
+        found, size_bytes, next_cursor = await self.records.read(project_id, find)
+        if not found:
             return list_page((), None), None
         # A history only grows, so it is the same when it is read.
-        read = partial(_load, session_id=session_id, after_seq=start, limit=stretch.limit)
-        if stretch.size_bytes <= _FREE_BYTES:
-            body = _outlined(await self.records.read(project_id, read), stretch)
+        read = partial(_load, session_id=session_id, after_seq=start, limit=found)
+        if size_bytes <= _FREE_BYTES:
+            body = _outlined(await self.records.read(project_id, read), next_cursor)
         else:
-            held = await self.room.hold(_COPIES * stretch.size_bytes)
+            held = await self.room.hold(_COPIES * size_bytes)
             try:
                 loaded = await self.records.read(project_id, read)
-                body = await anyio.to_thread.run_sync(_outlined, loaded, stretch)
+                body = await anyio.to_thread.run_sync(_outlined, loaded, next_cursor)
             finally:
                 held.release()
-        return body, stretch.next_cursor
+        return body, next_cursor
 
 
-def _found(unit: UnitOfWork, *, session_id: str, after_seq: int, limit: int) -> _Stretch:
+def _found(
+    unit: UnitOfWork, *, session_id: str, after_seq: int, limit: int
+) -> tuple[int, int, str | None]:
+    """Return how many entries are to be read, their bytes, and where the history goes on."""
     head = require_found(unit.sessions.history_head(session_id), "session")
     found = unit.sessions.stretch(
         session_id, after_seq=after_seq, limit=limit, most_bytes=_MOST_READ_BYTES
@@ -133,7 +127,7 @@ def _found(unit: UnitOfWork, *, session_id: str, after_seq: int, limit: int) -> 
     last_seq = found.rows[-1].seq if found.rows else head.last_seq
     more = last_seq < head.last_seq and unit.sessions.has_entries(session_id, after_seq=last_seq)
     next_cursor = encode_cursor(_CURSOR, last_seq) if more else None
-    return _Stretch(len(found.rows), found.size_bytes, next_cursor)
+    return len(found.rows), found.size_bytes, next_cursor
 
 
 def _load(unit: UnitOfWork, *, session_id: str, after_seq: int, limit: int) -> LoadedSession:
@@ -143,12 +137,12 @@ def _load(unit: UnitOfWork, *, session_id: str, after_seq: int, limit: int) -> L
     return LoadedSession(session_id, entries, resources, {}, known)
 
 
-def _outlined(loaded: LoadedSession, stretch: _Stretch) -> bytes:
+def _outlined(loaded: LoadedSession, next_cursor: str | None) -> bytes:
     lines = (
         outline_entry(entry, loaded.turns_of(entry, "assistant")).encode()
         for entry in loaded.entries
     )
-    return list_page(lines, stretch.next_cursor)
+    return list_page(lines, next_cursor)
 
 
 def outline_entry(entry: HistoryEntry, turns: Sequence[ComposedTurn]) -> OutlineEntry:

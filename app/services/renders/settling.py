@@ -110,7 +110,12 @@ class Settling:
         if options.handles:
             turns = with_handles(turns, profile.takes_structured)
         turns = with_lines(turns, profile, is_whole=is_whole)
-        most = self._most_base64(profile, options, turns)
+        limits = [base64_length(self.limits.inline_bytes)]
+        if profile.request_bytes is not None:
+            limits.append(max(0, profile.request_bytes - request_text_bytes(turns)))
+        if options.max_bytes is not None:
+            limits.append(options.max_bytes)
+        most = min(limits)
         turns = await measured(turns)
         turns = await judged(self.media_loader.checks, project_id, turns, profile, options)
         media_plan = plan_media(turns, profile, options, most_base64=most)
@@ -118,16 +123,6 @@ class Settling:
         sign = self._signer(project_id, options)
         ladder = Ladder(profile, options, most_base64=most, sign=sign)
         return await self.worked(lambda: ladder.settle(turns, loaded))
-
-    def _most_base64(
-        self, profile: Profile, options: RenderOptions, turns: Sequence[ComposedTurn]
-    ) -> int:
-        limits = [base64_length(self.limits.inline_bytes)]
-        if profile.request_bytes is not None:
-            limits.append(max(0, profile.request_bytes - request_text_bytes(turns)))
-        if options.max_bytes is not None:
-            limits.append(options.max_bytes)
-        return min(limits)
 
     def _signer(self, project_id: str, options: RenderOptions) -> Sign | None:
         if options.media != "signed-url" or self.content_base_url is None:
