@@ -5,7 +5,7 @@ The rows are written in one transaction: everything of a session, or none of it.
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -23,8 +23,7 @@ from app.models.page import Page
 from app.models.resource import MOST_ALIASES
 from app.models.search import SearchWords, search_words
 from app.services.bundles import archive, rows
-from app.services.bundles.checking import ENTRY_KINDS, BundleCheck
-from app.services.bundles.reading import BundleFile, read_bundle
+from app.services.bundles.reading import ENTRY_KINDS, BundleCheck, BundleFile, read_bundle
 from app.services.bundles.record_checks import read_bundled_page
 from app.services.bundles.stored import (
     recorded_result,
@@ -98,7 +97,9 @@ class BundleImports:
 
     async def _put(self, project_id: str, bundle: BundleFile, digest: str, size_bytes: int) -> None:
         async with self.blobs.writer(project_id, limit_bytes=size_bytes) as writer:
-            async for chunk in _iterate_in_threads(bundle.chunks(archive.BLOBS + digest)):
+            chunks = bundle.chunks(archive.BLOBS + digest)
+            # To read and to inflate them blocks.
+            while chunk := await anyio.to_thread.run_sync(next, chunks, b""):
                 await writer.write(chunk)
             await writer.commit(digest)
 
@@ -269,9 +270,3 @@ def _write(file: IO[bytes], data: bytes) -> None:
     with archive.disk_full_as_store_full():
         while view:
             view = view[file.write(view) :]
-
-
-async def _iterate_in_threads(items: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the items of an iterator that blocks, fetching each in a worker thread."""
-    while item := await anyio.to_thread.run_sync(next, items, b""):
-        yield item
