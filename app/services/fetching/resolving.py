@@ -82,7 +82,7 @@ class FetchSlots:
 
     def give_back(self, project_id: str) -> None:
         """Give a slot back that was taken."""
-        self._decrease(self._taken, project_id)
+        self._taken -= Counter([project_id])
         freed, self._freed = self._freed, anyio.Event()
         freed.set()
 
@@ -96,19 +96,13 @@ class FetchSlots:
                 while not self._is_free(project_id):
                     await self._freed.wait()
         finally:
-            self._decrease(self._waiting, project_id)
+            self._waiting -= Counter([project_id])
         # Asked again, since the time may have run out just when one was given back.
         if not self._is_free(project_id):
             raise FetchesBusyError
 
     def _is_free(self, project_id: str) -> bool:
         return self._taken[project_id] < self._per_project and self._taken.total() < self._in_all
-
-    @staticmethod
-    def _decrease(counts: Counter[str], project_id: str) -> None:
-        counts[project_id] -= 1
-        if not counts[project_id]:
-            del counts[project_id]
 
 
 class HostResolver:
