@@ -153,7 +153,8 @@ class PageFaults:
             content: JsonValue = await self.reading.json_text_of(view, options)
         else:
             content = (await self.reading.blocks_of(view, options)).content
-        return await run_in_loop_if(view.is_quick, _tool_message, request, content)
+        message = {"role": "tool", "tool_call_id": request.tool_call_id, "content": content}
+        return await run_in_loop_if(view.is_quick, lambda: json_text(message).encode())
 
     async def existing(self, project_id: str, page_id: str) -> list[str]:
         """Return the pages that are named in what was sent as an id; the one of that id first."""
@@ -257,11 +258,6 @@ def _answered(unit: UnitOfWork, call: _Call) -> StoredHistoryMessage | None:
         "tool_call_id.",
         code="tool-call-answered",
     )
-
-
-def _tool_message(request: FaultRequest, content: JsonValue) -> bytes:
-    message = {"role": "tool", "tool_call_id": request.tool_call_id, "content": content}
-    return json_text(message).encode()
 
 
 def read_fault_request(value: JsonValue, page_id: str, form: str | None) -> FaultRequest:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import anyio.to_thread
 
@@ -125,19 +124,16 @@ def _fitting(
     """Return the entries whose lines fit, and how many tokens are left."""
     kept: list[ManifestEntry] = []
     for _, page in found:
-        entry = _entry(page)
+        descriptor = read_descriptor(page)
+        levels = [Level(number) for number in descriptor["levels"]]
+        fields, size_tokens = read_fields(descriptor), descriptor["size_tokens"]
+        entry = ManifestEntry(page.page_id, fields, levels, size_tokens)
         if room is not None:
             room -= count("".join(f"{line}\n" for line in manifest_lines([entry])))
             if room < 0 and len(kept) >= least:
                 break
         kept.append(entry)
     return kept, room
-
-
-def _entry(page: StoredPage) -> ManifestEntry:
-    descriptor: dict[str, Any] = read_descriptor(page)
-    levels = [Level(number) for number in descriptor["levels"]]
-    return ManifestEntry(page.page_id, read_fields(descriptor), levels, descriptor["size_tokens"])
 
 
 def _place(cursor: str) -> tuple[ManifestPlace, int]:

@@ -82,19 +82,15 @@ class MediaLoader:
             if "\ufffd" not in text:
                 texts[index] = text
 
-        wanted = _wanted(media, media_plan)
+        # Of those that are held in memory until they are sent, the newest are made.
+        held = sorted(
+            index for index in media_plan.images if isinstance(media[index].source, InlineBytes)
+        )
+        left_out = set(held[:-_MOST_IN_MEMORY])
+        wanted = [index for index in media_plan.images if index not in left_out]
         makes = (partial(make, index, media_plan.images[index]) for index in wanted)
         await _together([*makes, *(partial(read, index) for index in media_plan.texts)])
         return LoadedMedia(images, texts)
-
-
-def _wanted(media: Sequence[Medium], media_plan: MediaPlan) -> list[int]:
-    """Return the images to be made: of those held in memory until they are sent, the newest."""
-    held = sorted(
-        index for index in media_plan.images if isinstance(media[index].source, InlineBytes)
-    )
-    left_out = set(held[:-_MOST_IN_MEMORY])
-    return [index for index in media_plan.images if index not in left_out]
 
 
 async def measured(turns: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:

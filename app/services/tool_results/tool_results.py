@@ -81,6 +81,7 @@ class PreparedResult:
         Raises:
             AnsweredError: The call has this result already.
             ConflictError: It was answered with something else.
+        Source: spec 002, "Event Flow & Consumers".
         """
         result, identity = self.result, self.request.identity
         digest = identity.digest
@@ -106,7 +107,20 @@ class PreparedResult:
             owner_id=result.tool_result_id,
             session_id=result.session_id,
         )
-        unit.events.note(_event(result, success=self.success))
+        event = NewEvent(
+            "llmservice:toolResult",
+            result.tool_result_id,
+            result.created_at,
+            session_id=result.session_id,
+            seq=result.seq,
+            size_bytes=len(result.sanitized),
+            members={
+                "toolName": result.tool_name,
+                "callId": result.tool_call_id,
+                "success": self.success,
+            },
+        )
+        unit.events.note(event)
         return Ingested(result, is_new=True)
 
 
@@ -335,22 +349,6 @@ class ToolResults:
                 sanitized=encode_sanitized(sanitized),
             )
         return PreparedResult(result, persisted.resources, sanitized.meta.success, received)
-
-
-def _event(result: StoredToolResult, *, success: bool) -> NewEvent:
-    """Return what subscribers are told of a result.
-
-    Source: spec 002, "Event Flow & Consumers".
-    """
-    return NewEvent(
-        "llmservice:toolResult",
-        result.tool_result_id,
-        result.created_at,
-        session_id=result.session_id,
-        seq=result.seq,
-        size_bytes=len(result.sanitized),
-        members={"toolName": result.tool_name, "callId": result.tool_call_id, "success": success},
-    )
 
 
 def _session_resources(unit: UnitOfWork, received: _Received) -> dict[str, Resource]:
