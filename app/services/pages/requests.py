@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.errors import Fault, InvalidPayloadError
 from app.media.data_uris import DataUriText, bare_base64, split_data_uri
-from app.models.base import FrozenModel, faults_of
+from app.models.base import FrozenModel
 from app.models.identity import ClientId
 from app.models.json_value import JsonValue
 from app.models.limits import Limits
@@ -211,13 +211,8 @@ def patched(fields: PageFields, patch: Mapping[str, JsonValue]) -> PageFields:
         InvalidPayloadError: The outcome is not a page.
     """
     given = {name: getattr(fields, name) for name in PageFields.model_fields}
-    merged = _merge(given, patch)
-    try:
-        return PageFields.model_validate(merged)
-    except ValidationError as exc:
-        raise InvalidPayloadError(
-            "With this patch it would not be a page; `errors` says where.", faults=faults_of(exc)
-        ) from exc
+    sentence = "With this patch it would not be a page; `errors` says where."
+    return validated(PageFields, _merge(given, patch), sentence)
 
 
 def read_representation_draft(value: JsonValue) -> RepresentationDraft:

@@ -11,15 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic.config import JsonDict
 
-from app.errors import ConflictError, Fault, InvalidPayloadError
-from app.models.base import faults_of
+from app.errors import ConflictError, Fault
 from app.models.identity import ClientId
 from app.models.json_value import JsonValue, parse_json
-from app.models.media import InMemoryMedia, MediaSource
+from app.models.media import InMemoryMedia
 from app.models.normalized import NormalizedToolResult
 from app.models.text_windows import without_lone_surrogates
 from app.models.tool_result import StoredToolResult
@@ -32,6 +31,7 @@ from app.services.requests.streamed_requests import (
     numbers_in,
     read_with_placeholders,
 )
+from app.services.requests.validation import validated
 from app.stores.blobs import DraftMedia
 from app.stores.records import UnitOfWork
 from app.stores.records.tool_results import RecordedCall
@@ -98,14 +98,12 @@ def _checked(value: JsonValue) -> ToolResultRequest:
             else member
             for key, member in value.items()
         }
-    try:
-        return ToolResultRequest.model_validate(value)
-    except ValidationError as exc:
-        raise InvalidPayloadError(
-            "The body is not a tool result: it takes toolName, toolCallId, result, and "
-            "optionally success and sessionId.",
-            faults=faults_of(exc),
-        ) from exc
+    return validated(
+        ToolResultRequest,
+        value,
+        "The body is not a tool result: it takes toolName, toolCallId, result, and optionally "
+        "success and sessionId.",
+    )
 
 
 def previous_answer(
@@ -238,16 +236,14 @@ def _settled(
     media = []
     found = set()
     for medium in normalized.media:
-        data = _bytes_of(medium.source) if numbers else b""
+        source = medium.source
+        is_at_hand = bool(numbers) and isinstance(source, InMemoryMedia)
+        data = source.head(source.size_bytes) if is_at_hand else b""
         number = numbers.get(data)
         if number is None:
             media.append(medium)
             continue
         found.add(data)
-        draft = DraftMedia(strings[number].draft, medium.source.declared_mime_type)
+        draft = DraftMedia(strings[number].draft, source.declared_mime_type)
         media.append(replace(medium, source=draft))
     return replace(normalized, media=tuple(media)), found
-
-
-def _bytes_of(source: MediaSource) -> bytes:
-    return source.head(source.size_bytes) if isinstance(source, InMemoryMedia) else b""
