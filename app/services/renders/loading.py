@@ -274,13 +274,15 @@ async def page_medium(view: PageView) -> Medium | None:
     if body.kind == "url":
         return _addressed(body, view)
     media = body.media
-    source: MediumSource | None = None
-    if media is not None and body.kind == "blob":
+    source: MediumSource
+    if media is None:
+        return None
+    if body.kind == "blob":
         resource = await view.media.media.resource(str(body.value))
         source = StoredBytes(resource.resource_id, resource.digest)
-    elif media is not None and (uri := split_data_uri(str(body.value))) and uri.data is not None:
+    elif (uri := split_data_uri(str(body.value))) and uri.data is not None:
         source = InlineBytes(uri.data)
-    if media is None or source is None:
+    else:
         return None
     return Medium(
         pointer="/content",

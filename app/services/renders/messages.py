@@ -60,6 +60,7 @@ _ROLES: dict[str, TurnRole] = {
 }
 _CONTENTS = ("content", "parts", "images")
 _VOICE = ("data", "transcript")
+_BLOCKS = ("audio", "function_call")
 _TEXTS = ("refusal", "tool_call_id", "name")
 # How a host and a provider come to terms about a call, which is no part of the conversation.
 _APART = ("tool-approval-request", "tool-approval-response")
@@ -175,17 +176,13 @@ class _Reading:
     def _known(self) -> frozenset[str]:
         """Return the members that are read, as they have to be for that."""
         message = self._message
-        known = set(_CONTENTS)
-        known |= {name for name in _TEXTS if isinstance(message.get(name), str)}
-        known |= {name for name in ("audio",) if is_block(message.get(name))}
-        if not self._is_answer():
-            known -= {"name"}
-        if self._role == "assistant":
-            listed = message.get("tool_calls")
-            is_read = isinstance(listed, list) and all(map(is_block, listed))
-            known |= {"tool_calls"} if is_read else set()
-            known |= {name for name in ("function_call",) if is_block(message.get(name))}
-        return frozenset(known)
+        known = {*_CONTENTS, *(name for name in _TEXTS if isinstance(message.get(name), str))}
+        known |= {name for name in _BLOCKS if is_block(message.get(name))}
+        listed = message.get("tool_calls")
+        if isinstance(listed, list) and all(map(is_block, listed)):
+            known.add("tool_calls")
+        unread = set[str]() if self._role == "assistant" else {"tool_calls", "function_call"}
+        return frozenset(known - (unread if self._is_answer() else unread | {"name"}))
 
     def _list_calls(self) -> None:
         """Take the calls beside the content; LangChain lists those again that are blocks."""
