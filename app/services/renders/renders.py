@@ -5,7 +5,7 @@ call gives the same bytes. With signed URLs it does so for an hour, when the URL
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -13,12 +13,13 @@ import anyio
 
 from app.errors import ConflictError, Fault, InvalidPayloadError, ServiceError
 from app.models.conversation import ComposedTurn, TextItem, Turn
-from app.models.frontier import NOTHING_EVICTED, StoredFrontier
+from app.models.frontier import NOTHING_EVICTED, Frontier, StoredFrontier
 from app.models.identity import is_id, utc_now
 from app.models.page import Level
 from app.models.rendering import NamedRecord, Rendering, RenderOptions, joined_pieces
 from app.rendering.pages.effective_level import shown_level
 from app.rendering.pages.instructions import instructions
+from app.rendering.targets.ladder import Settled
 from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
 from app.rendering.targets.profile import Profile
 from app.rendering.turns.pages import page_turn
@@ -209,39 +210,43 @@ class Renders:
             self.records, self.blobs, project_id, session_id, self._known_turns
         )
 
-    async def conversation(
-        self,
-        project_id: str,
-        loaded: LoadedSession,
-        wish: RenderQuery,
-        *,
-        kept: Collection[int],
-    ) -> Sequence[ComposedTurn]:
-        """Return the turns of a session, behind what is said of its memory: its rules, its pages.
+    async def fitted(
+        self, project_id: str, loaded: LoadedSession, profile: Profile, options: RenderOptions
+    ) -> tuple[StoredFrontier, Sequence[ComposedTurn], Settled, Frontier]:
+        """Make a session fit a target, from the frontier that is asked for.
 
-        Answers that are `kept` stay behind the calls that were written for them.
+        Answers that were kept behind the calls that were written for them stay there.
+
+        Returns:
+            That frontier, the turns of the session, what is shown of them, and how far the frontier
+            has moved for that.
         """
-        options = wish.options
+        stored = await self._stored_frontier(project_id, loaded.session_id, options)
+        kept = stored.frontier.orphans
         turns = await self.settling.worked(
             lambda: loaded.turns(audience=options.audience, kept=kept)
         )
-        if not options.memory:
-            return turns
+        if options.memory:
+            memory = await self._memory(project_id, loaded.session_id, profile, options)
+            turns = [memory, *turns]
+        settled, frontier = await self.settling.fitted(
+            project_id, turns, profile, options, stored.frontier, is_whole=True
+        )
+        return stored, turns, settled, frontier
+
+    async def _memory(
+        self, project_id: str, session_id: str, profile: Profile, options: RenderOptions
+    ) -> ComposedTurn:
+        """Return what the system says of the memory: its rules and its pages, as far as asked."""
         texts = [instructions("strict")] if "instructions" in options.memory else []
         if "manifest" in options.memory:
-            most, count = options.memory_tokens, self._profile(wish).tokens.text
+            most, count = options.memory_tokens, profile.tokens.text
             listed = await self.manifests.get(
-                project_id,
-                loaded.session_id,
-                limit=_MOST_LISTED,
-                most_tokens=most,
-                least=0,
-                count=count,
+                project_id, session_id, limit=_MOST_LISTED, most_tokens=most, least=0, count=count
             )
             texts.append(listed.text)
         items = (TextItem("", "\n\n".join(texts)),)
-        origin = f"/api/sessions/{loaded.session_id}/manifest"
-        return [Turn(role="system", items=items, origin=origin), *turns]
+        return Turn(role="system", items=items, origin=f"/api/sessions/{session_id}/manifest")
 
     async def _session(
         self,
@@ -259,11 +264,7 @@ class Renders:
             The answer; `None` if somebody else has moved the frontier meanwhile.
         """
         options = wish.options
-        stored = await self.stored_frontier(project_id, loaded.session_id, options)
-        turns = await self.conversation(project_id, loaded, wish, kept=stored.frontier.orphans)
-        settled, moved_to = await self.settling.fitted(
-            project_id, turns, profile, options, stored.frontier, is_whole=True
-        )
+        stored, turns, settled, moved_to = await self.fitted(project_id, loaded, profile, options)
         document, hashes = await self.settling.worked(
             lambda: session_document(
                 settled, profile, options, last_seq=loaded.last_seq, since=since
@@ -281,7 +282,7 @@ class Renders:
         mark(document, profile, options, stable=stable)
         return document
 
-    async def stored_frontier(
+    async def _stored_frontier(
         self, project_id: str, session_id: str, options: RenderOptions
     ) -> StoredFrontier:
         """Return the frontier that is asked for; one without a name is stored nowhere."""

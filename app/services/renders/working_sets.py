@@ -53,12 +53,7 @@ class WorkingSets:
         profile, options = renders.check(wish), wish.options
         async with renders.session_slots:
             loaded = await renders.load(project_id, session_id)
-            stored = await renders.stored_frontier(project_id, session_id, options)
-            kept = stored.frontier.orphans
-            turns = await renders.conversation(project_id, loaded, wish, kept=kept)
-            settled, frontier = await settling.fitted(
-                project_id, turns, profile, options, stored.frontier, is_whole=True
-            )
+            _, turns, settled, frontier = await renders.fitted(project_id, loaded, profile, options)
             history = await settling.history(project_id, turns, options)
 
         def described() -> bytes:
