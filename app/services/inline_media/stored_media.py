@@ -23,12 +23,14 @@ from app.media.block_table import AUDIO_FORMATS, BASE64_NAMES, MEDIA_ONLY_NAMES,
 from app.media.data_uris import DataUriSpan, DataUriText
 from app.media.settling import HEAD_BYTES, settle_type
 from app.media.types import canonical_mime_type, is_textual, sniff
+from app.models.identity import utc_now
 from app.models.json_value import JsonValue, json_text, parse_stored_json
 from app.models.media import InMemoryMedia, MediaSource
 from app.models.rendering import JsonPiece, MediaPiece, TextPiece
-from app.models.resource import Resource, parse_resource_id, resource_kind
+from app.models.resource import Resource, derive_resource_id, parse_resource_id, resource_kind
 from app.rendering.names.file_names import safe_file_name
 from app.rendering.texts.json_strings import MediaPlaces, TextWriter
+from app.services.persistence.media_checks import probe_stored_media
 from app.services.persistence.media_keeper import INLINE_LIMIT_BYTES, MediaKeeper
 from app.services.requests.data_uris import (
     SOUND,
@@ -44,7 +46,7 @@ from app.services.requests.data_uris import (
 )
 from app.services.requests.streamed_requests import StreamedMedia
 from app.services.requests.validation import require_found
-from app.stores.blobs import BlobStore, DraftMedia, read_whole
+from app.stores.blobs import BlobStore, DraftMedia, StoredBlob, read_whole
 from app.stores.records import Records
 
 _LONGEST_REFERENCE_CHARS = 40
@@ -188,12 +190,12 @@ class StoredMedia:
             return [text]
         places = MediaPlaces()
         written: dict[str, str] = {}
-        sources = {_source(form) for form in forms.values()}
+        sources = {at: each.text_resource_id or each.resource_id for at, each in forms.items()}
         resources = await self.records.read(
-            self.project_id, lambda unit: unit.resources.find_all(sources)
+            self.project_id, lambda unit: unit.resources.find_all(set(sources.values()))
         )
         for pointer, form in forms.items():
-            resource = require_found(resources.get(_source(form)), "resource")
+            resource = require_found(resources.get(sources[pointer]), "resource")
             check_fits(resource, limit_bytes)
             limit_bytes -= resource.size_bytes
             written[pointer] = await self._written(places, form, resource)
@@ -209,7 +211,16 @@ class StoredMedia:
     async def _written(self, places: MediaPlaces, form: InlineForm, resource: Resource) -> str:
         """Return what stands for a data URI: its head and the mark of its medium or text."""
         if form.text_resource_id is not None:
-            return places.mark(await self._text(resource))
+            # A text that was kept as it was, read once to learn how long it is escaped.
+            writer = TextWriter("utf-8")
+            sent_bytes = 0
+            opened = await self.blobs.open(self.project_id, resource.digest)
+            async with aclosing(opened) as reader:
+                async for chunk in reader:
+                    sent_bytes += await anyio.to_thread.run_sync(length_of, writer, chunk)
+            sent_bytes += len(writer.finish())
+            size_bytes = resource.size_bytes
+            return places.mark(TextPiece(resource.digest, size_bytes, sent_bytes, is_verbatim=True))
         medium = MediaPiece(
             resource.digest,
             resource.size_bytes,
@@ -218,16 +229,21 @@ class StoredMedia:
         )
         return form.head + places.mark(medium)
 
-    async def _text(self, resource: Resource) -> TextPiece:
-        """Return a text that was kept as it was, read once to learn how long it is escaped."""
-        writer = TextWriter("utf-8")
-        sent_bytes = 0
-        opened = await self.blobs.open(self.project_id, resource.digest)
-        async with aclosing(opened) as reader:
-            async for chunk in reader:
-                sent_bytes += await anyio.to_thread.run_sync(_length, writer, chunk)
-        sent_bytes += len(writer.finish())
-        return TextPiece(resource.digest, resource.size_bytes, sent_bytes, is_verbatim=True)
+
+async def describe_stored(
+    blobs: BlobStore, project_id: str, blob: StoredBlob, mime_type: str, filename: str | None
+) -> Resource:
+    """Describe a stored blob of a settled type under a safe name; its resource has no row yet."""
+    return Resource(
+        resource_id=derive_resource_id(project_id, blob.digest, mime_type, filename),
+        digest=blob.digest,
+        mime_type=mime_type,
+        filename=filename,
+        size_bytes=blob.size_bytes,
+        kind=resource_kind(mime_type),
+        hints=await probe_stored_media(blobs, project_id, blob, mime_type),
+        created_at=utc_now(),
+    )
 
 
 def check_fits(resource: Resource, limit_bytes: int) -> None:
@@ -241,11 +257,8 @@ def check_fits(resource: Resource, limit_bytes: int) -> None:
         )
 
 
-def _source(form: InlineForm) -> str:
-    return form.text_resource_id or form.resource_id
-
-
-def _length(writer: TextWriter, chunk: bytes) -> int:
+def length_of(writer: TextWriter, chunk: bytes) -> int:
+    """Return how many bytes become of a chunk of a text."""
     return sum(map(len, writer.feed(chunk)))
 
 

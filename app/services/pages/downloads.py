@@ -17,22 +17,21 @@ from app.errors import ConflictError, Fault, InvalidPayloadError, NotFoundError,
 from app.media.data_uris import DataUriText, split_data_uri
 from app.media.settling import HEAD_BYTES, settle_type
 from app.media.types import is_textual
-from app.models.identity import utc_now
 from app.models.json_value import json_text
 from app.models.limits import Limits
 from app.models.media import CHUNK_BYTES
 from app.models.page import Body, Level, Page, StoredPage
 from app.models.rendering import Rendering
-from app.models.resource import Resource, derive_resource_id, resource_kind
+from app.models.resource import Resource, resource_kind
 from app.rendering.names.file_names import download_name, safe_file_name
 from app.services.fetching import FetchedResponse, Fetcher
 from app.services.inline_media.json_with_media import RenderedBody
+from app.services.inline_media.stored_media import describe_stored
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 from app.services.pages.contents import fits
 from app.services.pages.reading import PageReading, PageView
 from app.services.pages.versions import find_page, updated_at
 from app.services.pages.writing import PAGE
-from app.services.persistence.media_checks import probe_stored_media
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 
@@ -196,16 +195,7 @@ class PageDownloads:
                     f"page of modality {page.fields.modality} holds. Nothing was kept."
                 )
             blob = await writer.commit()
-        return Resource(
-            resource_id=derive_resource_id(project_id, blob.digest, mime_type, filename),
-            digest=blob.digest,
-            mime_type=mime_type,
-            filename=filename,
-            size_bytes=blob.size_bytes,
-            kind=resource_kind(mime_type),
-            hints=await probe_stored_media(self.blobs, project_id, blob, mime_type),
-            created_at=utc_now(),
-        )
+        return await describe_stored(self.blobs, project_id, blob, mime_type, filename)
 
 
 def _decoded(view: PageView, body: Body) -> PageFile:

@@ -32,6 +32,7 @@ from app.rendering.turns.handles import is_handle_line
 from app.services.access.callers import LinkGrant, LinkSigner, link_expiry
 from app.services.concurrency.large_work import LargeWork
 from app.services.inline_media.json_with_media import RenderedBody
+from app.services.inline_media.stored_media import length_of
 from app.services.requests.data_uris import held_strings, pointer_to
 from app.services.requests.streamed_bodies import RequestBodies
 from app.services.requests.validation import read_object, require_found, validated
@@ -148,29 +149,26 @@ class References:
             StoreUnavailableError: A store did not answer.
         """
         async with self.bodies.read(body, partial(_read, limits=self.limits)) as read:
-            return await self._resolve(project_id, read)
+            request = read.request
+            wanted = {each.resource_id for each in read.mentions if each.resource_id}
 
-    async def _resolve(self, project_id: str, read: _ReadRequest) -> RenderedBody:
-        request = read.request
-        wanted = {each.resource_id for each in read.mentions if each.resource_id}
+            def find(unit: UnitOfWork) -> Mapping[str, Resource]:
+                require_found(unit.sessions.find(request.session_id), "session")
+                return unit.resources.find_in_session(wanted, request.session_id)
 
-        def find(unit: UnitOfWork) -> Mapping[str, Resource]:
-            require_found(unit.sessions.find(request.session_id), "session")
-            return unit.resources.find_in_session(wanted, request.session_id)
-
-        found = await self.records.read(project_id, find)
-        resolved = {
-            mention: resource
-            for mention in read.mentions
-            if (resource := found.get(mention.resource_id or "")) is not None
-            and (request.form != "text" or is_textual(resource.mime_type))
-        }
-        self._check_size(request.form, resolved)
-        contents = await self._contents(project_id, request.form, resolved.values())
-        pieces = await self.work.run(
-            read.size_bytes, _write_answer, read, found, resolved, contents
-        )
-        return await RenderedBody(self.blobs, project_id, Rendering(pieces)).check()
+            found = await self.records.read(project_id, find)
+            resolved = {
+                mention: resource
+                for mention in read.mentions
+                if (resource := found.get(mention.resource_id or "")) is not None
+                and (request.form != "text" or is_textual(resource.mime_type))
+            }
+            self._check_size(request.form, resolved)
+            contents = await self._contents(project_id, request.form, resolved.values())
+            pieces = await self.work.run(
+                read.size_bytes, _write_answer, read, found, resolved, contents
+            )
+            return await RenderedBody(self.blobs, project_id, Rendering(pieces)).check()
 
     def _check_size(self, form: ReferenceForm, resolved: Mapping[_Mention, Resource]) -> None:
         if form == "signed-url":
@@ -220,12 +218,8 @@ class References:
         opened = await self.blobs.open(project_id, resource.digest)
         async with aclosing(opened) as reader:
             async for chunk in reader:
-                sent_bytes += await self.work.run(len(chunk), _length, writer, chunk)
+                sent_bytes += await self.work.run(len(chunk), length_of, writer, chunk)
         return TextPiece(resource.digest, resource.size_bytes, sent_bytes + len(writer.finish()))
-
-
-def _length(writer: TextWriter, chunk: bytes) -> int:
-    return sum(map(len, writer.feed(chunk)))
 
 
 def _read(body: bytes, *, limits: Limits) -> _ReadRequest:

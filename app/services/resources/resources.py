@@ -5,16 +5,10 @@ from dataclasses import dataclass
 
 from app.errors import ConflictError, NotFoundError
 from app.media.settling import HEAD_BYTES, settle_type
-from app.models.identity import decode_moment_cursor, encode_moment_cursor, utc_now
-from app.models.resource import (
-    Resource,
-    check_alias,
-    derive_resource_id,
-    resource_kind,
-)
+from app.models.identity import decode_moment_cursor, encode_moment_cursor
+from app.models.resource import Resource, check_alias
 from app.rendering.names.file_names import safe_file_name
-from app.services.inline_media.stored_media import StoredMedia
-from app.services.persistence.media_checks import probe_stored_media
+from app.services.inline_media.stored_media import StoredMedia, describe_stored
 from app.services.resources.aliases import name_resource
 from app.stores.blobs import BlobStore, StoredBlob
 from app.stores.records import Records, UnitOfWork
@@ -144,13 +138,4 @@ async def describe_blob(
     """
     filename = safe_file_name(claim.filename)
     mime_type = settle_type(head, claim.mime_type, filename)
-    return Resource(
-        resource_id=derive_resource_id(project_id, blob.digest, mime_type, filename),
-        digest=blob.digest,
-        mime_type=mime_type,
-        filename=filename,
-        size_bytes=blob.size_bytes,
-        kind=resource_kind(mime_type),
-        hints=await probe_stored_media(blobs, project_id, blob, mime_type),
-        created_at=utc_now(),
-    )
+    return await describe_stored(blobs, project_id, blob, mime_type, filename)
