@@ -122,24 +122,23 @@ def name_resource(
     alias: str,
     resource: Resource,
     *,
-    condition: WriteCondition | None = None,
+    condition: WriteCondition = lambda _: None,
     is_guarded: bool = False,
 ) -> tuple[Alias, bool]:
     """Let an alias name a resource whose row the transaction holds; see `Aliases.put`.
 
     Of several who do so at once for one alias, each sees what the one before has committed.
     """
-    judge: WriteCondition = condition or (lambda _: None)
     now = utc_now()
     named, is_new = unit.aliases.ensure(alias, resource.resource_id, now=now)
     if named.resource_id == resource.resource_id:
         written = Alias(alias, resource, named.created_at)
-        judge(None if is_new else _digest(written))
+        condition(None if is_new else _digest(written))
         if not is_new:
             return written, False
     else:
         other = unit.aliases.find(alias)
-        judge(None if other is None else _digest(other))
+        condition(None if other is None else _digest(other))
         if not is_guarded:
             raise _taken()
         unit.aliases.move(alias, resource.resource_id, now=now)

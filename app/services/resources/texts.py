@@ -7,7 +7,7 @@ up to a limit. What reads through a large text waits for its project's turn. Not
 import hashlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from dataclasses import astuple, dataclass, field
 from functools import partial
 
@@ -129,21 +129,17 @@ class ResourceTexts:
         is_search = query.grep is not None or query.pointer is not None
         # Where it is known where the answer is, little has to be read.
         is_near = index is not None and index.is_dense and not is_search
-        if is_near or resource.size_bytes <= LARGE_BYTES:
-            return await self._answer(project_id, resource, query)
-        async with self._turns.turn(project_id):
-            return await self._answer(project_id, resource, query)
-
-    async def _answer(self, project_id: str, resource: Resource, query: TextQuery) -> TextAnswer:
-        if query.pointer is not None:
-            value = await self._value(project_id, resource, query.pointer)
-            return TextAnswer(resource, None, value)
-        index = await self._index(project_id, resource)
-        first, last = query.lines.within(index.total_lines)
-        collector = _collector(query, first, last)
-        if first <= last:
-            await self._collect(project_id, resource, index, collector, first=first)
-        return TextAnswer(resource, index.total_lines, _found(collector))
+        is_short = is_near or resource.size_bytes <= LARGE_BYTES
+        async with nullcontext() if is_short else self._turns.turn(project_id):
+            if query.pointer is not None:
+                value = await self._value(project_id, resource, query.pointer)
+                return TextAnswer(resource, None, value)
+            index = await self._index(project_id, resource)
+            first, last = query.lines.within(index.total_lines)
+            collector = _collector(query, first, last)
+            if first <= last:
+                await self._collect(project_id, resource, index, collector, first=first)
+            return TextAnswer(resource, index.total_lines, _found(collector))
 
     async def _index(self, project_id: str, resource: Resource) -> LineIndex:
         # By project: how long an answer takes must not tell what others have stored.
