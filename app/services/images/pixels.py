@@ -301,23 +301,19 @@ def reduce_image(data: bytes, mime_type: str, *, most_pixels: int) -> tuple[byte
     data = without_damaged_chunks(data)
     try:
         image = open_image(BytesIO(data), mime_type)
-        return _reduced(image, data, mime_type, most_pixels) if image else None
+        if image is None:
+            return None
+        is_small = max(image.size) <= _REDUCED_SIDE
+        if not _load_pixels(image, data, most_pixels=most_pixels, enough=_ENOUGH):
+            return None
+        if is_small:
+            return data, mime_type
+        shown = _in_shades(image)
+        shown.thumbnail((_REDUCED_SIDE, _REDUCED_SIDE), reducing_gap=2.0)
+        smaller = _smaller_forms(ImageOps.exif_transpose(shown))
+        return next((made for made in smaller if len(made[0]) < len(data)), (data, mime_type))
     except Exception:  # noqa: BLE001 - decoders of hostile bytes raise anything
         return None
-
-
-def _reduced(
-    image: ImageFile.ImageFile, data: bytes, mime_type: str, most_pixels: int
-) -> tuple[bytes, str] | None:
-    is_small = max(image.size) <= _REDUCED_SIDE
-    if not _load_pixels(image, data, most_pixels=most_pixels, enough=_ENOUGH):
-        return None
-    if is_small:
-        return data, mime_type
-    shown = _in_shades(image)
-    shown.thumbnail((_REDUCED_SIDE, _REDUCED_SIDE), reducing_gap=2.0)
-    smaller = _smaller_forms(ImageOps.exif_transpose(shown))
-    return next((made for made in smaller if len(made[0]) < len(data)), (data, mime_type))
 
 
 def _smaller_forms(image: Image.Image) -> Iterator[tuple[bytes, str]]:
