@@ -206,7 +206,10 @@ def check_forms(text: str | None) -> dict[str, InlineForm]:
 def check_form_pointers(value: JsonValue, forms: Mapping[str, InlineForm]) -> None:
     """Raise unless every form is that of a string in a value, which is used up by this."""
     for pointer in forms:
-        require(isinstance(_at(value, pointer), str), "has a form that is not in it")
+        held = value
+        for token in pointer.split("/")[1:]:
+            held = held[int(token) if isinstance(held, list) else unescape(token)]
+        require(isinstance(held, str), "has a form that is not in it")
         value = put_member(value, pointer, "")
 
 
@@ -229,12 +232,6 @@ def _shown(sanitized: SanitizedToolResult) -> Iterator[str]:
             case ImagePart(image=reference) | FilePart(data=reference):
                 if reference.startswith("@blob:"):
                     yield reference
-
-
-def _at(value: JsonValue, pointer: str) -> JsonValue:
-    for token in pointer.split("/")[1:]:
-        value = value[int(token) if isinstance(value, list) else unescape(token)]
-    return value
 
 
 def _is_block(block: JsonValue) -> bool:

@@ -237,7 +237,9 @@ class FetchRules:
 def _places(entry: str) -> list[tuple[str, int]]:
     try:
         # A scheme without a default port keeps every port that is spelled out.
-        parsed = httpx.URL(f"allow://{_bracketed(entry)}")
+        # Two colons without brackets can only be an IPv6 address without a port.
+        is_bare = entry.count(":") > 1 and not entry.startswith("[")
+        parsed = httpx.URL(f"allow://[{entry}]" if is_bare else f"allow://{entry}")
         host, _ = parse_host(parsed.raw_host.decode("ascii"))
         if parsed.userinfo or parsed.raw_path not in (b"", b"/"):
             raise FetchBlockedError("There is more than a host and a port.")
@@ -246,8 +248,3 @@ def _places(entry: str) -> list[tuple[str, int]]:
         raise ValueError(msg) from exc
     ports = _WEB_PORTS if parsed.port is None else (parsed.port,)
     return [(host, port) for port in ports]
-
-
-def _bracketed(entry: str) -> str:
-    # Two colons without brackets can only be an IPv6 address without a port.
-    return f"[{entry}]" if entry.count(":") > 1 and not entry.startswith("[") else entry

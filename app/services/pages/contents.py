@@ -142,11 +142,20 @@ class PageContents:
             return SettledContent(Body("data", uri.text))
         head = self.mover.source(uri).head(HEAD_BYTES)
         mime_type = settle_type(head, uri.mime_type, uri.filename)
-        check_family(modality, mime_type)
+        if not fits(modality, mime_type):
+            raise misfit(modality)
         if is_to_be_moved(uri) or not uri.head:
             return await self._moved(uri)
-        media = await anyio.to_thread.run_sync(_inline_media, uri, mime_type)
-        return SettledContent(Body("data", uri.text, media), source=InMemoryMedia(uri.data))
+        source = InMemoryMedia(uri.data)
+        hints = await anyio.to_thread.run_sync(probe_media, uri.data, source, mime_type)
+        media = PageMedia(
+            uri=None,
+            mime_type=mime_type,
+            size_bytes=source.size_bytes,
+            filename=safe_file_name(uri.filename),
+            **asdict(hints),
+        )
+        return SettledContent(Body("data", uri.text, media), source=source)
 
     async def _moved(self, uri: DataUriText) -> SettledContent:
         moved = await self.mover.move(uri, "")
@@ -178,7 +187,8 @@ class PageContents:
                 "The content refers to a resource that is not there.",
                 faults=[Fault("/content", "is the reference of no resource of this project")],
             )
-        check_family(modality, resource.mime_type)
+        if not fits(modality, resource.mime_type):
+            raise misfit(modality)
         return SettledContent(blob_body(resource), resources=(resource,))
 
     async def _text_reference(self, content: JsonValue) -> SettledContent | None:
@@ -263,17 +273,6 @@ def page_media(resource: Resource) -> PageMedia:
     )
 
 
-def _inline_media(uri: DataUriText, mime_type: str) -> PageMedia:
-    data = uri.data or b""
-    return PageMedia(
-        uri=None,
-        mime_type=mime_type,
-        size_bytes=len(data),
-        filename=safe_file_name(uri.filename),
-        **asdict(probe_media(data, InMemoryMedia(data), mime_type)),
-    )
-
-
 def _as_data_uri(content: str) -> DataUriText | None:
     return split_data_uri(content) or bare_base64(content)
 
@@ -299,16 +298,6 @@ def fits(modality: Modality, mime_type: str) -> bool:
     # MP4, Ogg and WebM hold either, and the bytes do not always say which.
     is_container = kind in SOUND or mime_type == "application/ogg"
     return is_container and modality in SOUND
-
-
-def check_family(modality: Modality, mime_type: str) -> None:
-    """Refuse a medium that is plainly of another modality.
-
-    Raises:
-        InvalidPayloadError: It is.
-    """
-    if not fits(modality, mime_type):
-        raise misfit(modality)
 
 
 def check_words(fields: PageFields) -> None:

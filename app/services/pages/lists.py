@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import anyio.to_thread
 
@@ -91,9 +91,7 @@ class PageLists:
         Raises:
             InvalidCursorError: The cursor is not this list's.
         """
-        before = None
-        if cursor is not None:
-            before = int(decode_cursor("pages", cursor, (int,))[0])
+        before = None if cursor is None else int(decode_cursor("pages", cursor, (int,))[0])
 
         def find(unit: UnitOfWork) -> tuple[Sequence[int], list[StoredPage]]:
             numbers = unit.pages.page_numbers(filters, before=before, limit=limit + 1)
@@ -137,9 +135,18 @@ class PageLists:
 
         found, rest, pages = await self.records.read(project_id, search)
         counted = [self.accesses.counted(project_id, stored) for stored in pages]
-        hits = await _hits(counted, SearchQuery(tuple(found.terms) or query.terms))
         complete = {match.number for match in rest[:limit] if is_complete(match.rank)}
-        hits = [replace(hit, has_all=hit.page.page_number in complete) for hit in hits]
+
+        def read() -> list[Hit]:
+            passages = Passages(SearchQuery(tuple(found.terms) or query.terms))
+            return [
+                Hit(page, passages.of(stored_texts(page)), page.page_number in complete)
+                for page in counted
+            ]
+
+        size_bytes = sum(len(page.descriptor) + len(page.content or b"") for page in pages)
+        is_quick = size_bytes <= _AT_ONCE_BYTES
+        hits = read() if is_quick else await anyio.to_thread.run_sync(read)
         if not pages or len(rest) == len(pages):
             return hits, None
         end = next(match for match in rest if match.number == pages[-1].page_number)
@@ -177,12 +184,3 @@ def bounded_pages(
             if before_bytes and size_bytes > _LARGEST_ANSWER_BYTES:
                 return
             yield page
-
-
-async def _hits(pages: Sequence[StoredPage], query: SearchQuery) -> list[Hit]:
-    def read() -> list[Hit]:
-        passages = Passages(query)
-        return [Hit(page, passages.of(stored_texts(page))) for page in pages]
-
-    size_bytes = sum(len(page.descriptor) + len(page.content or b"") for page in pages)
-    return read() if size_bytes <= _AT_ONCE_BYTES else await anyio.to_thread.run_sync(read)

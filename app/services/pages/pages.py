@@ -26,7 +26,6 @@ from app.services.pages.preparing import (
 from app.services.pages.requests import (
     PageDraft,
     media_of_page,
-    media_of_pages,
     parse_page_body,
     read_page_batch,
     read_page_draft,
@@ -121,9 +120,12 @@ class Pages:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
             StoreUnavailableError: A store did not answer; nothing is visible, send it again.
         """
-        parse = partial(parse_page_body, limits=self.limits)
         async with self.bodies.read(
-            project_id, body, parse, read_page_batch, media_of=media_of_pages
+            project_id,
+            body,
+            partial(parse_page_body, limits=self.limits),
+            read_page_batch,
+            media_of=lambda drafts: [uri for draft in drafts for uri in media_of_page(draft)],
         ) as request:
             return await self._create(project_id, request, request.value)
 
@@ -172,7 +174,13 @@ class Pages:
         try:
             return await self.writer.create(project_id, changes, also=note_answer)
         except PageChangedError as exc:
-            raise _taken(exc.taken, of_one=len(changes) == 1) from exc
+            places = [f"/pages/{index}" if len(changes) > 1 else "" for index in exc.taken]
+            raise ConflictError(
+                "There is a page with this id already. PUT replaces it; another id, or none, makes "
+                "a new page. Nothing was stored.",
+                faults=[Fault(f"{each}/page_id", "is the id of a page already") for each in places],
+                code="page-exists",
+            ) from exc
 
     async def _prepare(
         self,
@@ -220,16 +228,3 @@ class Pages:
         return await run_in_loop_if(
             quick, plan_same_content, prepared, current, levels, self.limits
         )
-
-
-def _taken(indexes: Sequence[int], *, of_one: bool) -> ConflictError:
-    faults = [
-        Fault("/page_id" if of_one else f"/pages/{index}/page_id", "is the id of a page already")
-        for index in indexes
-    ]
-    return ConflictError(
-        "There is a page with this id already. PUT replaces it; another id, or none, makes a new "
-        "page. Nothing was stored.",
-        faults=faults,
-        code="page-exists",
-    )

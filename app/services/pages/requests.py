@@ -293,11 +293,6 @@ def media_of_page(draft: PageDraft) -> list[DataUriText]:
     return [uri] if uri is not None and (is_to_be_moved(uri) or not uri.head) else []
 
 
-def media_of_pages(drafts: list[PageDraft]) -> list[DataUriText]:
-    """Return the same of several pages."""
-    return [uri for draft in drafts for uri in media_of_page(draft)]
-
-
 def media_of_representation(draft: RepresentationDraft) -> list[DataUriText]:
     """Return the same of a supplied level, which is moved whatever the page's modality."""
     return _data_uri(draft.content)

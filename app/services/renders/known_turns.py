@@ -84,9 +84,7 @@ class KnownTurns:
             audience: For whom they are.
         """
         known = self._of(entry)
-        ids: Sequence[str] = ()
-        if isinstance(entry, StoredHistoryMessage):
-            ids = sorted(self.referred(entry))
+        ids = sorted(self.referred(entry)) if isinstance(entry, StoredHistoryMessage) else []
         used, asked = tuple(map(resources.get, ids)), (origin, audience)
         with self._lock:
             if known.asked == asked and known.resources == used:

@@ -166,7 +166,18 @@ class ContentReading:
             shown = (each if isinstance(each, str) else "[medium]" for each in part.template)
             return TextItem(pointer, "".join(shown))
         if isinstance(part, NormalizedMediaPart):
-            return _inline(media[part.slot.index], pointer)
+            source, filename = media[part.slot.index].source, media[part.slot.index].filename
+            declared = (source.declared_mime_type or "").partition(";")[0].strip().lower() or None
+            mime_type = settle_type(source.head(HEAD_BYTES), source.declared_mime_type, filename)
+            return Medium(
+                pointer,
+                InlineBytes(b"".join(source.chunks())),
+                resource_kind(mime_type),
+                mime_type,
+                filename,
+                source.size_bytes,
+                said_type=None if declared == mime_type else declared,
+            )
         if isinstance(part, NormalizedLink):
             return Medium(
                 pointer, Address(part.url), part.kind, part.mime_type, part.filename, None
@@ -182,22 +193,6 @@ def _named(medium: Medium, part: NormalizedPart, beside: Provenance) -> Medium:
         # A file that was moved out of the message has its name there, and seldom in the store.
         name = beside.name or medium.filename
     return replace(medium, filename=name, words=words_of(beside.meta))
-
-
-def _inline(medium: NormalizedMedia, pointer: str) -> Medium:
-    source = medium.source
-    mime_type = settle_type(source.head(HEAD_BYTES), source.declared_mime_type, medium.filename)
-    data = InlineBytes(b"".join(source.chunks()))
-    declared = (source.declared_mime_type or "").partition(";")[0].strip().lower() or None
-    return Medium(
-        pointer,
-        data,
-        resource_kind(mime_type),
-        mime_type,
-        medium.filename,
-        source.size_bytes,
-        said_type=None if declared == mime_type else declared,
-    )
 
 
 def _is_text(block: Mapping[str, JsonValue]) -> bool:

@@ -102,8 +102,14 @@ class Outlines:
         found, size_bytes, next_cursor = await self.records.read(project_id, find)
         if not found:
             return list_page((), None), None
-        # A history only grows, so it is the same when it is read.
-        read = partial(_load, session_id=session_id, after_seq=start, limit=found)
+
+        def read(unit: UnitOfWork) -> LoadedSession:
+            # A history only grows, so it is the same as when it was looked at.
+            known = KnownTurns(most_bytes=0)
+            entries = unit.sessions.entries(session_id, after_seq=start, limit=found)
+            resources = unit.resources.find_all(referred(entries, known))
+            return LoadedSession(session_id, entries, resources, {}, known)
+
         if size_bytes <= _FREE_BYTES:
             body = _outlined(await self.records.read(project_id, read), next_cursor)
         else:
@@ -128,13 +134,6 @@ def _found(
     more = last_seq < head.last_seq and unit.sessions.has_entries(session_id, after_seq=last_seq)
     next_cursor = encode_cursor(_CURSOR, last_seq) if more else None
     return len(found.rows), found.size_bytes, next_cursor
-
-
-def _load(unit: UnitOfWork, *, session_id: str, after_seq: int, limit: int) -> LoadedSession:
-    known = KnownTurns(most_bytes=0)
-    entries = unit.sessions.entries(session_id, after_seq=after_seq, limit=limit)
-    resources = unit.resources.find_all(referred(entries, known))
-    return LoadedSession(session_id, entries, resources, {}, known)
 
 
 def _outlined(loaded: LoadedSession, next_cursor: str | None) -> bytes:

@@ -34,7 +34,6 @@ from app.services.requests.streamed_requests import (
 from app.services.requests.validation import validated
 from app.stores.blobs import DraftMedia
 from app.stores.records import UnitOfWork
-from app.stores.records.tool_results import RecordedCall
 
 _EXAMPLE: JsonDict = {
     "toolName": "browser.screenshot",
@@ -121,33 +120,26 @@ def previous_answer(
     if recorded is not None and identity.is_that_of(recorded.request_digest):
         return recorded.result
     if recorded is not None:
-        raise _another_result(recorded, request)
+        # Of the earlier request only the name of the tool is known, and a digest of the rest.
+        faults = []
+        differs = "what differs in `result` or `success`"
+        if recorded.result.tool_name != request.tool_name:
+            faults.append(Fault("/toolName", "is not what it is in the record"))
+            differs = "`toolName` differs, and whether `result` or `success` do as well"
+        raise ConflictError(
+            "This tool call of the session was already answered with another result "
+            f"({recorded.result.tool_result_id}). {how_compared(recorded.request_digest)} Of the "
+            f"first one only a digest is kept: {differs} cannot be said. Read the record, and "
+            "compare. A call has one result: take a new toolCallId for another.",
+            faults=faults,
+            code="tool-call-answered",
+        )
     answer = unit.messages.find_call(session_id, request.tool_call_id)
     if answer is None:
         return None
     raise ConflictError(
         "This tool call of the session was already answered with a message "
         f"({answer.message_id}). A call has one result: take a new toolCallId.",
-        code="tool-call-answered",
-    )
-
-
-def _another_result(recorded: RecordedCall, request: ToolResultRequest) -> ConflictError:
-    """Return the error about a call with another answer.
-
-    Of the earlier request only the name of the tool is known, and a digest of the rest.
-    """
-    faults = []
-    differs = "what differs in `result` or `success`"
-    if recorded.result.tool_name != request.tool_name:
-        faults.append(Fault("/toolName", "is not what it is in the record"))
-        differs = "`toolName` differs, and whether `result` or `success` do as well"
-    return ConflictError(
-        "This tool call of the session was already answered with another result "
-        f"({recorded.result.tool_result_id}). {how_compared(recorded.request_digest)} Of the first "
-        f"one only a digest is kept: {differs} cannot be said. Read the record, and compare. A "
-        "call has one result: take a new toolCallId for another.",
-        faults=faults,
         code="tool-call-answered",
     )
 
