@@ -123,9 +123,7 @@ class Interactions:
             NotFoundError: The project has no such session.
             InvalidCursorError: The cursor is not this list's.
         """
-        after_seq = 0
-        if cursor is not None:
-            after_seq = int(decode_cursor("interactions", cursor, (int,))[0])
+        after_seq = 0 if cursor is None else int(decode_cursor("interactions", cursor, (int,))[0])
 
         def find(unit: UnitOfWork) -> tuple[Sequence[ShownInteraction], bool]:
             require_found(unit.sessions.find(session_id), "session")
