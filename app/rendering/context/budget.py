@@ -8,20 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.errors import Fault, InvalidPayloadError
-from app.models.conversation import (
-    Attachment,
-    ComposedTurn,
-    DataItem,
-    Item,
-    Medium,
-    SettledTurn,
-    TextItem,
-)
+from app.models.conversation import Attachment, ComposedTurn, Item, Medium, SettledTurn
 from app.models.frontier import Frontier
-from app.models.json_value import json_text
 from app.models.rendering import RenderOptions, base64_length
 from app.rendering.context.eviction import ORDER, EvictionClass, History
 from app.rendering.targets.ladder import Settled
+from app.rendering.targets.leaves import text_of
 from app.rendering.targets.opening import opened
 from app.rendering.targets.profile import Profile
 
@@ -81,12 +73,8 @@ class Weighing:
         return total
 
     def _item(self, turn: ComposedTurn, item: Item) -> Load:
-        if isinstance(item, TextItem):
-            return Load(self._rule.text(item.text))
-        if isinstance(item, DataItem):
-            return Load(self._rule.text(json_text(item.value)))
         if not isinstance(item, Medium):
-            return Load()
+            return Load(self._rule.text(text_of(item) or ""))
         if item.is_evicted:
             return Load(self._rule.text(item.instead or ""))
         attached = self._attached.get((turn.seq, turn.call_id, item.pointer))

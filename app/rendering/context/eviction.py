@@ -29,6 +29,7 @@ from app.models.frontier import Frontier
 from app.models.json_value import json_text
 from app.rendering.context.recalls import Recall, recalls_in
 from app.rendering.pages.lines import one_line, quoted, quoted_short
+from app.rendering.targets.leaves import text_of
 from app.rendering.targets.lines import medium_words
 from app.rendering.texts.cuts import cut_short, whole_text_uri
 
@@ -142,15 +143,7 @@ def entry_text(turns: Sequence[ComposedTurn]) -> str:
 
 
 def _text_of(item: Item) -> str:
-    match item:
-        case TextItem(text=text):
-            return text
-        case DataItem(value=value):
-            return json_text(value)
-        case Medium():
-            return f"[{medium_words(item)}]"
-        case _:
-            return ""
+    return f"[{medium_words(item)}]" if isinstance(item, Medium) else text_of(item) or ""
 
 
 def _said(turn: ComposedTurn, classes: Collection[EvictionClass]) -> ComposedTurn:

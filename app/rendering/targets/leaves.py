@@ -6,7 +6,7 @@ A target builds its messages of plain JSON; where the bytes of media belong it p
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -14,7 +14,15 @@ from typing import TypeAlias
 import pybase64
 
 from app.media.types import canonical_mime_type, mime_type_for_filename
-from app.models.conversation import Attachment, InlineBytes, SettledItem, StoredBytes, TextItem
+from app.models.conversation import (
+    Attachment,
+    DataItem,
+    InlineBytes,
+    Item,
+    SettledItem,
+    StoredBytes,
+    TextItem,
+)
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import MediaPiece, Rendering, rendering_of
 from app.models.text_windows import without_lone_surrogates
@@ -58,11 +66,11 @@ def data_uri_of(attachment: Attachment) -> Node:
     return Base64Leaf(attachment, f"data:{attachment.mime_type};base64,")
 
 
-def text_of(item: SettledItem) -> str | None:
-    """Return the words of an item: a text, or JSON written as one; `None` for an attachment."""
+def text_of(item: Item | SettledItem) -> str | None:
+    """Return the words of an item: a text, or JSON written as one; `None` for all else."""
     if isinstance(item, TextItem):
         return item.text
-    return None if isinstance(item, Attachment) else json_text(item.value)
+    return json_text(item.value) if isinstance(item, DataItem) else None
 
 
 def joined(texts: Iterable[str | None]) -> str:
@@ -124,12 +132,12 @@ def json_pieces(document: Node) -> Rendering:
             ensure_ascii=False,
             allow_nan=False,
             separators=(",", ":"),
-            default=partial(_leaf, media=places),
+            default=partial(_leaf, place=partial(_placed, media=places)),
         )
     except (TypeError, RecursionError):
         # Numbers that keep their spelling, or a value nested deeper than the encoder goes.
         places = MediaPlaces()
-        text = "".join(_written(document, places))
+        text = json_text(_filled(document, places))
     return rendering_of(places.pieces(_utf8(text)))
 
 
@@ -142,32 +150,29 @@ def node_digest(node: Node) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def _stand_in(leaf: object) -> object:
-    """Return a value that no leaf with another text has."""
+def _leaf(leaf: object, *, place: Callable[[Base64Leaf], JsonValue]) -> JsonValue:
+    """Return the value of a leaf; raise what the encoder expects for anything else."""
+    if isinstance(leaf, Base64Leaf):
+        return place(leaf)
     if isinstance(leaf, JsonLeaf):
         return leaf.value
-    if isinstance(leaf, Base64Leaf):
-        attachment, source = leaf.attachment, leaf.attachment.source
-        if isinstance(source, InlineBytes):
-            return [leaf.head, hashlib.sha256(source.data).hexdigest()]
-        digest = source.digest if isinstance(source, StoredBytes) else ""
-        return [leaf.head, digest, attachment.size_bytes]
     msg = "neither JSON nor a leaf"
     raise TypeError(msg)
+
+
+def _stand_in(leaf: Base64Leaf) -> JsonValue:
+    """Return a value that no leaf with another text has."""
+    source = leaf.attachment.source
+    if isinstance(source, InlineBytes):
+        return [leaf.head, hashlib.sha256(source.data).hexdigest()]
+    digest = source.digest if isinstance(source, StoredBytes) else ""
+    return [leaf.head, digest, leaf.attachment.size_bytes]
 
 
 # Made once: that takes as long as to write a short message.
-_STANDING_IN = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_stand_in)
-
-
-def _leaf(leaf: object, *, media: MediaPlaces) -> object:
-    """Return the value of a leaf; raise what the encoder expects for anything else."""
-    if isinstance(leaf, Base64Leaf):
-        return _placed(leaf, media)
-    if isinstance(leaf, JsonLeaf):
-        return leaf.value
-    msg = "neither JSON nor a leaf"
-    raise TypeError(msg)
+_STANDING_IN = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), default=partial(_leaf, place=_stand_in)
+)
 
 
 def _placed(leaf: Base64Leaf, media: MediaPlaces) -> str:
@@ -179,25 +184,15 @@ def _placed(leaf: Base64Leaf, media: MediaPlaces) -> str:
     return leaf.head + media.mark(MediaPiece(digest, size_bytes))
 
 
-def _written(node: Node, media: MediaPlaces) -> Iterator[str]:
-    """Yield the text of a document, leaf by leaf."""
+def _filled(node: Node, media: MediaPlaces) -> JsonValue:
+    """Return a document with the values of its leaves in their places."""
     if isinstance(node, dict):
-        yield "{"
-        for index, (name, member) in enumerate(node.items()):
-            yield f"{',' if index else ''}{json_text(name)}:"
-            yield from _written(member, media)
-        yield "}"
-    elif isinstance(node, list):
-        yield "["
-        for index, item in enumerate(node):
-            if index:
-                yield ","
-            yield from _written(item, media)
-        yield "]"
-    elif isinstance(node, Base64Leaf):
-        yield json_text(_placed(node, media))
-    else:
-        yield json_text(node.value if isinstance(node, JsonLeaf) else node)
+        return {name: _filled(member, media) for name, member in node.items()}
+    if isinstance(node, list):
+        return [_filled(item, media) for item in node]
+    if isinstance(node, Base64Leaf | JsonLeaf):
+        return _leaf(node, place=partial(_placed, media=media))
+    return node
 
 
 def _utf8(text: str) -> bytes:

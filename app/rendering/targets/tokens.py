@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from math import ceil
 from typing import TYPE_CHECKING
 
-from app.models.conversation import Attachment, ComposedTurn, DataItem, SettledTurn, TextItem
+from app.models.conversation import Attachment, ComposedTurn, SettledTurn
 from app.models.json_value import json_text
 from app.rendering.targets.leaves import text_of
 
@@ -105,15 +105,12 @@ class TokenRule:
 
     def turn(self, turn: SettledTurn) -> int:
         """Return what a turn costs, and what stands around it."""
-        total = _TOKENS_PER_TURN
-        for item in turn.items:
-            if isinstance(item, Attachment):
-                total += self.medium(item)
-            else:
-                total += self.text(text_of(item) or "")
-        for call in turn.calls:
-            total += self.text(call.name) + self.text(json_text(call.arguments))
-        return total
+        items = (
+            self.medium(item) if isinstance(item, Attachment) else self.text(text_of(item) or "")
+            for item in turn.items
+        )
+        calls = (self.text(call.name) + self.text(json_text(call.arguments)) for call in turn.calls)
+        return _TOKENS_PER_TURN + sum(items) + sum(calls)
 
 
 BY_AREA = TokenRule()
@@ -166,10 +163,6 @@ def request_text_bytes(turns: Iterable[ComposedTurn]) -> int:
     for turn in turns:
         total += _TURN_BYTES
         for item in turn.items:
-            if isinstance(item, TextItem):
-                total += len(item.text.encode("utf-8", "replace"))
-            elif isinstance(item, DataItem):
-                total += len(json_text(item.value).encode("utf-8", "replace"))
-            else:
-                total += _ITEM_BYTES
+            text = text_of(item)
+            total += _ITEM_BYTES if text is None else len(text.encode("utf-8", "replace"))
     return total
