@@ -144,6 +144,17 @@ def number_value(node: int | float | Decimal) -> int | float | Decimal:
     return number
 
 
+def values_in(value: JsonValue) -> Iterator[tuple[JsonValue, int]]:
+    """Yield a value and all that is in it, in any order, each with its depth, the value's is 1."""
+    stack: list[tuple[JsonValue, int]] = [(value, 1)]
+    while stack:
+        node, depth = stack.pop()
+        yield node, depth
+        if isinstance(node, dict | list):
+            members = node.values() if isinstance(node, dict) else node
+            stack.extend((member, depth + 1) for member in members)
+
+
 def _check_shape(text: str, max_depth: int, max_nodes: int) -> None:
     if _has_few_marks(text, max_depth, max_nodes):
         return

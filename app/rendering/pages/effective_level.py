@@ -7,7 +7,7 @@ compared by what a model gets of them: the words and the image that is attached.
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from app.models.json_value import JsonValue
+from app.models.json_value import values_in
 from app.models.page import Body, Level, Page
 from app.rendering.pages.words import image_text, shown_text, words_level
 
@@ -113,15 +113,9 @@ def _outgrows(page: Page, fuller: Level, room: int) -> bool:
     if isinstance(data, str):
         # JSON in a string: blanks go, and an escape of six characters becomes one.
         return len(data) - sum(map(data.count, " \t\r\n")) > 6 * room
-    waiting: list[JsonValue] = [data]
-    while waiting:
-        value = waiting.pop()
+    for value, _ in values_in(data):
         # Every value takes a character at least, and every item a comma or a bracket.
         room -= len(value) if isinstance(value, str | list | dict) else 1
         if room < 0:
             return True
-        if isinstance(value, list):
-            waiting += value
-        elif isinstance(value, dict):
-            waiting += value.values()
     return False

@@ -18,7 +18,7 @@ from itertools import groupby
 
 from app.media.types import canonical_mime_type
 from app.models.conversation import Attachment, Call, DataItem, SettledItem, SettledTurn
-from app.models.json_value import JsonValue, json_text
+from app.models.json_value import JsonValue, json_text, values_in
 from app.models.rendering import ImageDetail
 from app.rendering.pages.lines import one_line
 from app.rendering.targets.leaves import JsonLeaf, Node, b64, blocks_of, joined, text_of
@@ -142,15 +142,7 @@ def _is_beside(attachment: Attachment) -> bool:
 
 def _is_read_as_meant(value: JsonValue) -> bool:
     """Return whether the service takes a value, and reads each number of it as it is."""
-    stack: list[tuple[JsonValue, int]] = [(value, 1)]
-    while stack:
-        node, depth = stack.pop()
-        if not _is_taken(node) or depth > _DEEPEST:
-            return False
-        members = node.values() if isinstance(node, dict) else node
-        if isinstance(node, dict | list):
-            stack.extend((member, depth + 1) for member in members)
-    return True
+    return all(depth <= _DEEPEST and _is_taken(node) for node, depth in values_in(value))
 
 
 def _is_taken(node: JsonValue) -> bool:

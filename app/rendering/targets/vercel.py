@@ -19,7 +19,7 @@ from decimal import Decimal
 from itertools import groupby
 
 from app.models.conversation import Attachment, Call, DataItem, SettledTurn
-from app.models.json_value import JsonValue, json_text
+from app.models.json_value import JsonValue, json_text, values_in
 from app.models.rendering import ImageDetail
 from app.rendering.targets.leaves import (
     JsonLeaf,
@@ -105,22 +105,13 @@ def _output(turn: SettledTurn, output_file: WriteMedium) -> Node:
 
 def _is_kept(value: JsonValue) -> bool:
     """Return whether JavaScript reads every number of a JSON value as it is."""
-    stack: list[JsonValue] = [value]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, dict):
-            stack.extend(node.values())
-        elif isinstance(node, list):
-            stack.extend(node)
-        elif not _is_exact(node):
-            return False
-    return True
+    return all(_is_exact(node) for node, _ in values_in(value))
 
 
-def _is_exact(leaf: JsonValue) -> bool:
-    if isinstance(leaf, Decimal):
-        return Decimal(repr(float(leaf))) == leaf
-    return not isinstance(leaf, int) or abs(leaf) <= _LARGEST_SAFE_INTEGER
+def _is_exact(node: JsonValue) -> bool:
+    if isinstance(node, Decimal):
+        return Decimal(repr(float(node))) == node
+    return not isinstance(node, int) or abs(node) <= _LARGEST_SAFE_INTEGER
 
 
 def _file(attachment: Attachment) -> Node:
