@@ -16,12 +16,7 @@ from app.rendering.targets.lines import size_words
 from app.rendering.targets.profile import MediaClass, MediaRule, Profile, matches, media_class
 
 # Their pixels are counted when they are stored; one without a count cannot be read.
-_MEASURED = frozenset(
-    {
-        *("image/png", "image/jpeg", "image/gif", "image/webp"),
-        *("image/bmp", "image/tiff", "image/avif"),
-    }
-)
+_MEASURED = DECODED_TYPES | {"image/tiff"}
 # What an image that has to make room for newer ones is made into, where there is little of it.
 _TIGHT_SIDE = 1_024
 _AMPLE_BYTES = 1 << 20
@@ -122,7 +117,8 @@ class Fitting:
         rule = self._profile.rule(medium.kind)
         is_given_by_url = self._options.media == "signed-url" and rule and rule.addresses
         is_elsewhere = self._options.media == "reference" or is_given_by_url
-        if isinstance(medium.source, Address) or (is_stored_apart(medium) and is_elsewhere):
+        is_stored = isinstance(medium.source, StoredBytes)
+        if isinstance(medium.source, Address) or (is_stored and is_elsewhere):
             return 0
         return base64_length(medium.size_bytes or 0)
 
@@ -225,11 +221,6 @@ def can_be_read_out(medium: Medium) -> bool:
     return is_text and not isinstance(medium.source, Address)
 
 
-def is_stored_apart(medium: Medium) -> bool:
-    """Return whether the bytes are neither in the record nor behind an address."""
-    return isinstance(medium.source, StoredBytes)
-
-
 def has_pixels(medium: Medium) -> bool:
     """Return whether a smaller image can be made of a medium."""
     is_whole = medium.damage is None or medium.damage.is_repairable
@@ -250,8 +241,7 @@ def _by_bytes(medium: Medium) -> Obstacle | None:
 
 def _by_damage(medium: Medium) -> Obstacle | None:
     """Return why an image is not shown as it is although its picture is whole."""
-    damage = medium.damage
-    if damage is None:
+    if (damage := medium.damage) is None:
         return None
     return Obstacle(damage.code, damage.detail, fixable_by_resize=True, is_of_damage=True)
 

@@ -15,13 +15,7 @@ from app.rendering.targets.profile import Profile
 
 ERROR_LINE = "[The tool reported an error.]"
 
-_NAMES: dict[ResourceKind, str] = {
-    "image": "Image",
-    "audio": "Audio",
-    "video": "Video",
-    "binary": "File",
-    "text": "File",
-}
+_NAMES: dict[ResourceKind, str] = {"image": "Image", "audio": "Audio", "video": "Video"}
 _UNITS = ("kB", "MB", "GB", "TB")
 
 
@@ -40,7 +34,7 @@ def size_words(size_bytes: int) -> str:
 def medium_words(medium: Medium) -> str:
     """Return what a medium is called: `Video: demo.mp4 (5.2 MB)`; without a name, its type."""
     name = bracketed_name(medium.filename) if medium.filename else medium.mime_type
-    return f"{_NAMES[medium.kind]}: {name}{_size(medium)}"
+    return f"{_NAMES.get(medium.kind, 'File')}: {name}{_size(medium)}"
 
 
 def placeholder(medium: Medium) -> str:

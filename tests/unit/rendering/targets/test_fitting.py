@@ -12,7 +12,6 @@ from app.rendering.targets.fitting import (
     MediumRef,
     can_be_read_out,
     has_pixels,
-    is_stored_apart,
     places_of,
 )
 from app.rendering.targets.profile import Profile
@@ -121,7 +120,13 @@ def test_what_can_become_of_a_medium() -> None:
     assert not has_pixels(medium(hints=MediaHints()))
     assert not has_pixels(medium(damage=CUT))
     assert has_pixels(medium(damage=MENDED))
-    assert [is_stored_apart(each) for each in (medium(), inline, addressed)] == [True, False, False]
     types = ("text/csv", "image/svg+xml", "application/json", "application/pdf", "image/png")
     assert [can_be_read_out(medium(each)) for each in types] == [True, True, True, False, False]
     assert not can_be_read_out(replace(medium("text/csv"), source=Address(URL)))
+
+
+def test_only_what_is_part_of_a_record_takes_room_where_references_are_wanted() -> None:
+    fitting = Fitting(profile(), RenderOptions(media="reference"), [])
+    inline = replace(medium(), source=InlineBytes(b""), size_bytes=3)
+    addressed = replace(medium(), source=Address(URL))
+    assert [fitting.base64_chars(each) for each in (medium(), inline, addressed)] == [0, 4, 0]
