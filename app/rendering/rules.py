@@ -7,6 +7,7 @@ heals is a rendering.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
@@ -28,8 +29,11 @@ class Rule:
     reason: str = ""
     """What the account of the loss says, where that is the same each time."""
     is_fault: bool = True
-    """Whether breaking it makes a history wrong. The rest is lost on the way from one dialect to
-    another, and nobody's fault."""
+    """Whether breaking it makes a history wrong."""
+
+
+_Lost = partial(Rule, is_fault=False)
+"""What is lost on the way from one dialect to another, and is nobody's fault."""
 
 
 _EVERYBODY = "every provider"
@@ -175,42 +179,25 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "smaller levels stand for the oldest",
             "`maxTokens`",
         ),
-        "not-accepted": Rule(
-            "The type is among what was asked for.", _STEPS_DOWN, "`accept`", is_fault=False
+        "not-accepted": _Lost("The type is among what was asked for.", _STEPS_DOWN, "`accept`"),
+        "reasoning": _Lost(
+            "What a model thought is read by its own provider.", "it is left out", "the dialects"
         ),
-        "reasoning": Rule(
-            "What a model thought is read by its own provider.",
-            "it is left out",
-            "the dialects",
-            is_fault=False,
+        "no-place": _Lost(
+            "What is said has a place in every dialect.", "it is left out", "the dialects"
         ),
-        "no-place": Rule(
-            "What is said has a place in every dialect.",
-            "it is left out",
-            "the dialects",
-            is_fault=False,
+        "other-audience": _Lost(
+            "What is said is for whom the history is.", "it is left out", "`audience` of MCP"
         ),
-        "other-audience": Rule(
-            "What is said is for whom the history is.",
-            "it is left out",
-            "`audience` of MCP",
-            is_fault=False,
+        "stored-apart": _Lost(
+            "A result is short enough to be read.", "a preview stands for it", "Pagefault"
         ),
-        "stored-apart": Rule(
-            "A result is short enough to be read.",
-            "a preview stands for it",
-            "Pagefault",
-            is_fault=False,
-        ),
-        "text-too-long": Rule(
+        "text-too-long": _Lost(
             "A text is no longer than the host shows.",
             "a preview stands for it",
             "`pagefault proxy`",
-            is_fault=False,
         ),
-        "not-stored": Rule(
-            "A medium was stored.", "a line stands for it", "Pagefault", is_fault=False
-        ),
+        "not-stored": _Lost("A medium was stored.", "a line stands for it", "Pagefault"),
     }
 )
 
