@@ -1,6 +1,7 @@
 """The targets: one row each. A new target is a module with a `write`, and a row here."""
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 
 from app.models.conversation import TurnRole
@@ -50,42 +51,38 @@ _HANDED_ON: Mapping[MediaClass, MediaRule] = MappingProxyType(
 )
 _EVERYBODY: frozenset[TurnRole] = frozenset({"user", "tool", "assistant"})
 
+# What rows of one family have in common.
+_OpenAI = partial(Profile, tokens=_OF_OPENAI, request_bytes=50 * _MB, tool_name=_OPENAI_NAMES)
+_StrictInOrder = partial(Profile, has_error_flag=True, has_system_apart=True, starts_with_user=True)
+_HandingOn = partial(Profile, media=_HANDED_ON, media_roles=_EVERYBODY, has_error_flag=True)
+
 _ROWS = (
-    Profile(
+    _OpenAI(
         "openai-compat",
         "specification 000 and its servers",
         openai.write_compat,
-        tokens=_OF_OPENAI,
         media={"image": _OPENAI_IMAGES},
-        request_bytes=50 * _MB,
-        tool_name=_OPENAI_NAMES,
         default_detail="low",
     ),
-    Profile(
+    _OpenAI(
         "openai-chat",
         "types of openai 3.54, documentation of November 2026",
         openai.write_chat,
-        tokens=_OF_OPENAI,
         media={
             "image": _OPENAI_IMAGES,
             "audio": MediaRule(frozenset({"audio/wav", "audio/mpeg"})),
             "document": MediaRule(_PDF),
         },
-        request_bytes=50 * _MB,
         call_id=IdRule(r"A-Za-z0-9_.:-", 40),
-        tool_name=_OPENAI_NAMES,
     ),
-    Profile(
+    _OpenAI(
         "openai-responses",
         "types of openai 3.54, documentation of November 2026",
         openai.write_responses,
-        tokens=_OF_OPENAI,
         media={"image": _OPENAI_IMAGES, "document": MediaRule(_PDF, addresses=_HTTPS)},
-        request_bytes=50 * _MB,
         call_id=IdRule(r"A-Za-z0-9_.:-", 64),
-        tool_name=_OPENAI_NAMES,
     ),
-    Profile(
+    _StrictInOrder(
         "anthropic",
         "types of anthropic 2.12, documentation of November 2026",
         anthropic.write,
@@ -104,11 +101,8 @@ _ROWS = (
         request_bytes=32 * _MB,
         call_id=IdRule(r"a-zA-Z0-9_-", 64),
         tool_name=IdRule(r"a-zA-Z0-9_-", 128),
-        has_error_flag=True,
-        has_system_apart=True,
-        starts_with_user=True,
     ),
-    Profile(
+    _StrictInOrder(
         "gemini",
         "types of google-genai 3.4, documentation of November 2026",
         gemini.write,
@@ -128,11 +122,8 @@ _ROWS = (
         request_bytes=100 * _MB,
         call_id=IdRule(r"A-Za-z0-9_.:-", 64),
         tool_name=IdRule(r"a-zA-Z0-9_.:-", 64, first=r"[a-zA-Z_]"),
-        has_error_flag=True,
-        has_system_apart=True,
-        starts_with_user=True,
     ),
-    Profile(
+    _StrictInOrder(
         "bedrock",
         "service model of botocore 1.44, documentation of November 2026",
         bedrock.write,
@@ -153,44 +144,29 @@ _ROWS = (
         },
         call_id=IdRule(r"a-zA-Z0-9_.:-", 64),
         tool_name=IdRule(r"a-zA-Z0-9_-", 64),
-        has_error_flag=True,
-        has_system_apart=True,
-        starts_with_user=True,
     ),
-    Profile(
+    _HandingOn(
         "mcp",
         "types of mcp 2.3, revision 2026-07-28",
         mcp.write,
-        media=_HANDED_ON,
-        media_roles=_EVERYBODY,
-        has_error_flag=True,
         has_system_apart=True,
         takes_structured=mcp.takes_structured,
     ),
-    Profile(
+    _HandingOn(
         "langchain",
         "types of langchain-core 1.7",
         langchain.write,
-        media=_HANDED_ON,
-        media_roles=_EVERYBODY,
-        has_error_flag=True,
     ),
-    Profile(
+    _HandingOn(
         "vercel",
         "types of ai 7",
         vercel.write,
-        media=_HANDED_ON,
-        media_roles=_EVERYBODY,
-        has_error_flag=True,
         has_system_apart=True,
     ),
-    Profile(
+    _HandingOn(
         "vercel-6",
         "types of ai 6",
         vercel.write_6,
-        media=_HANDED_ON,
-        media_roles=_EVERYBODY,
-        has_error_flag=True,
         has_system_apart=True,
     ),
     Profile(
