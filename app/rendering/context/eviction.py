@@ -41,8 +41,9 @@ ORDER: Sequence[EvictionClass] = get_args(EvictionClass)
 _REASON = "The conversation has to fit its limits; the oldest gives way."
 # A result that is hardly longer than the line that would take its place stays.
 _SHORT_RESULT_CHARS = 240
-_LONG_TOOL_TEXT_CHARS = 800
-_LONG_SAID_TEXT_CHARS = 2_000
+# What of a turn is evicted as which kind, and from how many characters on a text is long.
+_OF_RESULTS: tuple[EvictionClass, EvictionClass, int] = ("tool_media", "tool_texts", 800)
+_OF_WHAT_IS_SAID: tuple[EvictionClass, EvictionClass, int] = ("said_media", "said_texts", 2_000)
 _KEPT_CHARS = 400
 _LONGEST_CAPTION_CHARS = 400
 _MOST_NAMED = 3
@@ -77,14 +78,14 @@ class History:
         if not classes or index in self.stays or turn.role == "system":
             return turn
         if turn.role != "tool":
-            return _said(turn, classes)
+            return _reduced(turn, classes, None)
         page_id = self.page_of(turn)
         if self.is_raised(turn):
             is_line = "recalled" in classes and not _is_short(turn)
             return _as_a_line(turn, page_id) if is_line else turn
         if "tool_results" in classes and not _is_short(turn):
             return _as_a_line(turn, page_id)
-        return _result(turn, classes, page_id)
+        return _reduced(turn, classes, page_id)
 
     def page_of(self, turn: ComposedTurn) -> str | None:
         """Return the page that an answer shows, if it is one to a page fault."""
@@ -146,49 +147,27 @@ def _text_of(item: Item) -> str:
     return f"[{medium_words(item)}]" if isinstance(item, Medium) else text_of(item) or ""
 
 
-def _said(turn: ComposedTurn, classes: Collection[EvictionClass]) -> ComposedTurn:
-    items: list[Item] = []
-    for item in turn.items:
-        if isinstance(item, Medium) and "said_media" in classes:
-            items.append(_small(item, None))
-        elif (
-            isinstance(item, TextItem)
-            and "said_texts" in classes
-            and len(item.text) > _LONG_SAID_TEXT_CHARS
-        ):
-            items += _shortened(item.pointer, item.text, _way_back(turn, item.text, None))
-        else:
-            items.append(item)
-    return _with_items(turn, items)
-
-
-def _result(
+def _reduced(
     turn: ComposedTurn, classes: Collection[EvictionClass], page_id: str | None
 ) -> ComposedTurn:
+    """Return a turn with its media as lines and its long texts shortened, if those are evicted."""
+    is_result = turn.role == "tool"
+    media, texts, most_chars = _OF_RESULTS if is_result else _OF_WHAT_IS_SAID
     items: list[Item] = []
-    is_shortened = "tool_texts" in classes
     for item in turn.items:
-        text = _long_text(item) if is_shortened else None
-        if isinstance(item, Medium) and "tool_media" in classes:
+        may_be_long = isinstance(item, TextItem) or (is_result and isinstance(item, DataItem))
+        text = _text_of(item) if may_be_long and texts in classes else ""
+        if isinstance(item, Medium) and media in classes:
             items.append(_small(item, page_id))
-        elif text is not None and isinstance(item, TextItem | DataItem):
+        elif len(text) > most_chars and isinstance(item, TextItem | DataItem):
             items += _shortened(item.pointer, text, _way_back(turn, text, page_id))
         else:
             items.append(item)
-    is_long = is_shortened and turn.structured is not None
-    if is_long and len(json_text(turn.structured)) > _LONG_TOOL_TEXT_CHARS:
+    is_long = texts in classes and turn.structured is not None
+    if is_long and len(json_text(turn.structured)) > most_chars:
         return replace(turn, items=tuple(items), structured=None)
-    return _with_items(turn, items)
-
-
-def _with_items(turn: ComposedTurn, items: Sequence[Item]) -> ComposedTurn:
     is_same = len(items) == len(turn.items) and all(map(is_, items, turn.items))
     return turn if is_same else replace(turn, items=tuple(items))
-
-
-def _long_text(item: Item) -> str | None:
-    text = _text_of(item)
-    return text if len(text) > _LONG_TOOL_TEXT_CHARS else None
 
 
 def _as_a_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
