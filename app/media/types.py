@@ -164,7 +164,18 @@ _TEXTUAL = re.compile(
     r"graphql|sql|x-sh|x-httpd-php|x-www-form-urlencoded|x-tex|rtf|rfc822|xml-dtd)\Z"
 )
 
-_EXTENSIONS = {
+# Families of types whose extensions are their own names, and the other types.
+_NAMED_AS_TYPES = {
+    "audio": "aac aiff amr flac opus wav",
+    "font": "woff woff2",
+    "image": "avif bmp heic heif jp2 jxl webp",
+    "video": "mp4 webm",
+}
+EXTENSIONS = {
+    f"{family}/{name}": f".{name}"
+    for family, names in _NAMED_AS_TYPES.items()
+    for name in names.split()
+} | {
     "application/gzip": ".gz",
     "application/vnd.sqlite3": ".sqlite",
     "application/x-bzip2": ".bz2",
@@ -174,37 +185,20 @@ _EXTENSIONS = {
     "application/zstd": ".zst",
     "application/x-ndjson": ".ndjson",
     "application/vnd.rar": ".rar",
-    "audio/aac": ".aac",
-    "audio/aiff": ".aiff",
-    "audio/amr": ".amr",
-    "audio/flac": ".flac",
     "audio/midi": ".mid",
     "audio/mp4": ".m4a",
     "audio/mpeg": ".mp3",
     "audio/ogg": ".ogg .oga",
-    "audio/opus": ".opus",
-    "audio/wav": ".wav",
     "audio/webm": ".weba",
-    "font/woff": ".woff",
-    "font/woff2": ".woff2",
-    "image/avif": ".avif",
-    "image/bmp": ".bmp",
-    "image/heic": ".heic",
-    "image/heif": ".heif",
-    "image/jp2": ".jp2",
     "image/jpeg": ".jpg .jpeg",
-    "image/jxl": ".jxl",
     "image/tiff": ".tiff .tif",
-    "image/webp": ".webp",
     "image/x-icon": ".ico",
     "text/javascript": ".js",
     "text/markdown": ".md",
     "text/plain": ".txt .log",
     "video/3gpp": ".3gp",
-    "video/mp4": ".mp4",
     "video/mpeg": ".mpg",
     "video/ogg": ".ogv",
-    "video/webm": ".webm",
     "video/x-flv": ".flv",
     "video/x-matroska": ".mkv",
     "video/x-msvideo": ".avi",
@@ -216,8 +210,9 @@ _EXTENSIONS = {
     "video/quicktime": ".mov",
     "video/x-m4v": ".m4v",
 }
+"""The extensions of files, by their types, the usual one first."""
 _TYPES_OF_EXTENSIONS = {
-    suffix: mime_type for mime_type, suffixes in _EXTENSIONS.items() for suffix in suffixes.split()
+    suffix: mime_type for mime_type, suffixes in EXTENSIONS.items() for suffix in suffixes.split()
 }
 
 
@@ -267,7 +262,7 @@ def mime_type_for_filename(name: str) -> str | None:
     suffix = f".{extension.lower()}"
     if not dot or len(suffix) > 16:
         return None
-    known = _TYPES_OF_EXTENSIONS.get(suffix) or _registry().types_map[True].get(suffix)
+    known = _TYPES_OF_EXTENSIONS.get(suffix) or registry().types_map[True].get(suffix)
     return canonical_mime_type(known) if known else None
 
 
@@ -310,8 +305,11 @@ def _is_printable(head: bytes) -> bool:
 
 
 @cache
-def _registry() -> mimetypes.MimeTypes:
-    # Without the machine's own files, so that every machine gives the same answer.
+def registry() -> mimetypes.MimeTypes:
+    """Return the extensions that Python knows, without the machine's own files.
+
+    So every machine gives the same answer.
+    """
     return mimetypes.MimeTypes(filenames=())
 
 

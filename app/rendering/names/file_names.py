@@ -5,15 +5,13 @@ every file system takes and every reader sees as it is: no path, no control or i
 no device name. The extension survives, since people and programs go by it.
 """
 
-import mimetypes
 import re
 import unicodedata
 from contextlib import suppress
 from email.message import Message
 from email.utils import collapse_rfc2231_value
-from functools import cache
 
-from app.media.types import canonical_mime_type
+from app.media.types import EXTENSIONS, canonical_mime_type, registry
 
 MAX_NAME_BYTES = 255
 """The longest name most file systems take, in bytes of UTF-8."""
@@ -30,20 +28,13 @@ _DEVICE = re.compile(
 )
 UNKNOWN = ".bin"
 # What the registry does not have, or under another name than the one that people use.
-_EXTENSIONS = {
-    "audio/wav": ".wav",
-    "audio/ogg": ".ogg",
-    "audio/flac": ".flac",
-    "audio/mp4": ".m4a",
-    "audio/x-m4a": ".m4a",
-    "audio/webm": ".weba",
-    "video/ogg": ".ogv",
-    "video/x-matroska": ".mkv",
-    "text/markdown": ".md",
-    "text/javascript": ".js",
-    "application/xml": ".xml",
-    "application/yaml": ".yaml",
-    "application/gzip": ".gz",
+_EXTENSIONS = {"application/xml": ".xml"} | {
+    mime_type: EXTENSIONS[mime_type].split()[0]
+    for mime_type in (
+        *("audio/wav", "audio/ogg", "audio/flac", "audio/mp4", "audio/webm"),
+        *("video/ogg", "video/x-matroska", "text/markdown", "text/javascript"),
+        *("application/yaml", "application/gzip"),
+    )
 }
 # A longer header is no file name, and taking it apart costs more than its length.
 _MOST_CHARS = 4_096
@@ -99,7 +90,7 @@ def extension_for(mime_type: str | None) -> str | None:
     canonical = canonical_mime_type(mime_type) if mime_type else None
     if canonical is None:
         return None
-    known = _EXTENSIONS.get(canonical) or _registry().guess_extension(canonical, strict=False)
+    known = _EXTENSIONS.get(canonical) or registry().guess_extension(canonical, strict=False)
     return None if known == UNKNOWN else known
 
 
@@ -113,12 +104,6 @@ def download_name(page_id: str, *mime_types: str | None, otherwise: str = UNKNOW
     """
     found = next(filter(None, map(extension_for, mime_types)), otherwise)
     return safe_file_name(page_id.replace(":", "_") + found) or f"page{found}"
-
-
-@cache
-def _registry() -> mimetypes.MimeTypes:
-    # Without the machine's own files, so that every machine gives the same answer.
-    return mimetypes.MimeTypes(filenames=())
 
 
 def disposition_filename(header: str) -> str | None:
