@@ -158,14 +158,8 @@ def head_and_tail(text: str, limit_chars: int) -> str:
     """
     if len(text) <= limit_chars:
         return text
-    longest_line = len(_gap(len(text)))
-    head_end = boundary_at_or_before(text, limit_chars - _TAIL_CHARS - longest_line)
-    tail_start = boundary_at_or_after(text, len(text) - _TAIL_CHARS)
-    return text[:head_end] + _gap(tail_start - head_end) + text[tail_start:]
-
-
-def _gap(left_out: int) -> str:
-    return f"\n[… {left_out} characters left out …]\n"
+    room = limit_chars - _TAIL_CHARS - len(_gap(len(text)))
+    return _around(text, room, _TAIL_CHARS)
 
 
 def needs_preview(text: str) -> bool:
@@ -211,12 +205,14 @@ def shortened(text: str, limit_chars: int, way_back: str) -> str:
     return _around(shown, head, tail, int(found["left_out"]), way)
 
 
-def _around(text: str, head_chars: int, tail_chars: int, missing: int, way: str) -> str:
+def _around(text: str, head_chars: int, tail_chars: int, missing: int = 0, way: str = "") -> str:
     head_end = boundary_at_or_before(text, head_chars)
     tail_start = boundary_at_or_after(text, len(text) - tail_chars)
-    left_out = tail_start - head_end + missing
-    line = f"[… {left_out} characters left out{way} …]"
-    return f"{text[:head_end]}\n{line}\n{text[tail_start:]}"
+    return text[:head_end] + _gap(tail_start - head_end + missing, way) + text[tail_start:]
+
+
+def _gap(left_out: int, way: str = "") -> str:
+    return f"\n[… {left_out} characters left out{way} …]\n"
 
 
 def whole_length(text: str) -> int:
