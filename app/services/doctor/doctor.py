@@ -6,13 +6,13 @@ it is stored, and nothing is fetched.
 Source: `context`, "Healing".
 """
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
 from app.errors import Fault, InvalidPayloadError, PayloadTooLargeError
-from app.models.conversation import ComposedTurn, Invented, Item, TextItem
+from app.models.conversation import ComposedTurn, Invented, TextItem
 from app.models.frontier import NOTHING_EVICTED
 from app.models.identity import CLIENT_ID
 from app.models.json_value import JsonValue, json_text, parse_repaired_json
@@ -168,7 +168,7 @@ def _read(value: JsonValue) -> _Patient:
             'request that a provider refused, or `{"sessionId": …}`.',
             faults=[Fault("/messages", "must be a list of messages")],
         )
-    turns = list(_joined(messages, list(_turns(messages))))
+    turns = _joined(messages, _turns(messages))
     texts = (item.text for turn in turns for item in turn.items if isinstance(item, TextItem))
     if sum(map(len, texts)) > MOST_TEXT_BYTES:
         raise PayloadTooLargeError(
@@ -197,33 +197,30 @@ def _turns(messages: Sequence[ForeignMessage]) -> Iterator[ComposedTurn]:
             if len(read) > 1 and turn.role == "assistant" and not turn.items and not turn.calls:
                 # Nothing is said behind the answers.
                 continue
-            items = tuple(_placed(item, foreign) for item in turn.items)
+            items = tuple(
+                item
+                if isinstance(item, Invented)
+                else replace(item, pointer=foreign.place(item.pointer))
+                for item in turn.items
+            )
             yield replace(turn, items=items)
 
 
-def _placed(item: Item, foreign: ForeignMessage) -> Item:
-    if isinstance(item, Invented):
-        return item
-    return replace(item, pointer=foreign.place(item.pointer))
-
-
 def _joined(
-    messages: Sequence[ForeignMessage], turns: Sequence[ComposedTurn]
-) -> Iterator[ComposedTurn]:
-    """Yield the turns; one message is made of those whose calls are answered together."""
-    last: ComposedTurn | None = None
+    messages: Sequence[ForeignMessage], turns: Iterable[ComposedTurn]
+) -> list[ComposedTurn]:
+    """Return the turns; one message is made of those whose calls are answered together."""
+    joined: list[ComposedTurn] = []
     for turn in turns:
-        joins = messages[(turn.seq or 1) - 1].joins
-        is_after_calls = last is not None and last.role == "assistant" == turn.role
-        if last is not None and is_after_calls and (joins or (last.calls and turn.calls)):
+        last = joined[-1] if joined else turn
+        is_after_calls = joined and last.role == "assistant" == turn.role
+        joins = messages[(turn.seq or 1) - 1].joins or (last.calls and turn.calls)
+        if is_after_calls and joins:
             items, calls = (*last.items, *turn.items), (*last.calls, *turn.calls)
-            last = replace(last, items=items, calls=calls)
-            continue
-        if last is not None:
-            yield last
-        last = turn
-    if last is not None:
-        yield last
+            joined[-1] = replace(last, items=items, calls=calls)
+        else:
+            joined.append(turn)
+    return joined
 
 
 def _findings(

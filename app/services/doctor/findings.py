@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from app.models.conversation import Address, Call, ComposedTurn, Medium, TextItem
+from app.models.conversation import Address, ComposedTurn, Medium, TextItem
 from app.models.rendering import LossEntry, base64_length
 from app.rendering.rules import RULES, Rule
 from app.rendering.targets.profile import IdRule, Profile, media_class
@@ -184,22 +184,13 @@ def _told(rule: IdRule) -> str:
 
 def _of_order(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:
     """Yield results that stand before their calls; those behind are in the account of the loss."""
-    calls = _places(turns)
+    called: dict[str, int] = {}
     for index, turn in enumerate(turns):
-        if turn.role == "tool" and turn.call_id in calls:
-            places = calls[turn.call_id]
-            if all(place > index for place in places):
-                yield found("wrong-order", turn.origin, actual=quoted(turn.call_id), seq=turn.seq)
-
-
-def _places(turns: Sequence[ComposedTurn]) -> Mapping[str, list[int]]:
-    places: dict[str, list[int]] = {}
-    calls: Iterator[tuple[int, Call]] = (
-        (index, call) for index, turn in enumerate(turns) for call in turn.calls
-    )
-    for index, call in calls:
-        places.setdefault(call.call_id, []).append(index)
-    return places
+        for call in turn.calls:
+            called.setdefault(call.call_id, index)
+    for index, turn in enumerate(turns):
+        if turn.role == "tool" and called.get(turn.call_id, -1) > index:
+            yield found("wrong-order", turn.origin, actual=quoted(turn.call_id), seq=turn.seq)
 
 
 def _of_items(turn: ComposedTurn) -> Iterator[Finding]:

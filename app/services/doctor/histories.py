@@ -42,40 +42,21 @@ _ROLES = {
     "tool_result": "tool",
 }
 _LANGCHAIN = {
-    "human": "user",
-    "ai": "assistant",
-    "system": "system",
-    "tool": "tool",
-    "function": "function",
-    "chat": "user",
-    "developer": "developer",
+    **{role: role for role in ("system", "tool", "function", "developer")},
+    **{"human": "user", "ai": "assistant", "chat": "user"},
 }
 _RESPONSES_ANSWERS = ("function_call_output", "custom_tool_call_output")
 _RESPONSES_SAID = ("function_call", "custom_tool_call", "reasoning", "image_generation_call")
 # What tells a dialect: the type of a block, or the only member of one that has no type.
-_OF_TYPES: Mapping[str, Dialect] = {
-    "tool_use": "anthropic",
-    "tool_result": "anthropic",
-    "thinking": "anthropic",
-    "redacted_thinking": "anthropic",
-    "document": "anthropic",
-    "image_url": "openai-chat",
-    "input_audio": "openai-chat",
-    "input_text": "openai-responses",
-    "output_text": "openai-responses",
-    "input_image": "openai-responses",
-    "input_file": "openai-responses",
-    "tool-call": "vercel",
-    "tool-result": "vercel",
-    "resource": "mcp",
-    "resource_link": "mcp",
+_TYPES: Mapping[Dialect, str] = {
+    "anthropic": "tool_use tool_result thinking redacted_thinking document",
+    "openai-chat": "image_url input_audio",
+    "openai-responses": "input_text output_text input_image input_file",
+    "vercel": "tool-call tool-result",
+    "mcp": "resource resource_link",
 }
-_OF_MEMBERS: Mapping[str, Dialect] = {
-    "toolUse": "bedrock",
-    "toolResult": "bedrock",
-    "reasoningContent": "bedrock",
-    "cachePoint": "bedrock",
-}
+_OF_TYPES = {kind: dialect for dialect, kinds in _TYPES.items() for kind in kinds.split()}
+_BEDROCK_MEMBERS = frozenset(("toolUse", "toolResult", "reasoningContent", "cachePoint"))
 _OF_LANGCHAIN = ("additional_kwargs", "response_metadata", "invalid_tool_calls")
 _MOST_AROUND = 3
 
@@ -333,8 +314,8 @@ def _dialect_of(message: Mapping[str, Any]) -> Dialect | None:
 def _dialect_of_block(block: Mapping[str, Any]) -> Dialect | None:
     kind = block.get("type")
     if not isinstance(kind, str):
-        named = next((_OF_MEMBERS[name] for name in block if name in _OF_MEMBERS), None)
-        return named or ("bedrock" if len(block) == 1 else None)
+        is_of_bedrock = len(block) == 1 or not _BEDROCK_MEMBERS.isdisjoint(block)
+        return "bedrock" if is_of_bedrock else None
     if kind in ("image", "audio"):
         if isinstance(block.get("source"), dict):
             return "anthropic"
