@@ -90,7 +90,7 @@ class Collector:
         kind: ClaimedKind | None = None,
         filename: str | None = None,
         must_be_stored: bool = False,
-        pointer: Pointer | None = None,
+        pointer: Pointer,
     ) -> MediaSlot:
         """Keep a medium, found at `pointer`, and get the slot that stands for its reference."""
         filename = without_lone_surrogates(filename) if filename else None
@@ -100,7 +100,7 @@ class Collector:
                 kind=kind,
                 filename=filename,
                 must_be_stored=must_be_stored,
-                pointer="" if pointer is None else str(pointer),
+                pointer=str(pointer),
             )
         )
         return MediaSlot(len(self.media) - 1)
@@ -115,15 +115,11 @@ class Collector:
         text = text.rstrip("=")
         self._payloads.setdefault(len(text), {})[_in_one_alphabet(text)] = is_told
 
-    def is_payload(self, text: str) -> bool:
-        """Return whether a text is a payload that was noted, in either alphabet."""
-        return self._noted(text) is not None
+    def is_told(self, text: str) -> bool | None:
+        """Return whether a payload became a text to read; `None` for a text that was not noted.
 
-    def is_told(self, text: str) -> bool:
-        """Return whether a text is a payload that became a text to read."""
-        return self._noted(text) is True
-
-    def _noted(self, text: str) -> bool | None:
+        A payload is the same in either alphabet.
+        """
         text = text.rstrip("=") if self._payloads else ""
         alike = self._payloads.get(len(text))
         return None if alike is None else alike.get(_in_one_alphabet(text))

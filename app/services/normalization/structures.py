@@ -44,7 +44,7 @@ class Rewriting:
     collector: Collector
     level: int = 0
     slots: list[MediaSlot] = field(default_factory=list)
-    pointer: Pointer | None = None
+    pointer: Pointer = field(default_factory=Pointer)
 
     def keep(
         self, medium: MediaSource | bytes, claim: Claim, *, is_told: bool = False
@@ -96,10 +96,10 @@ def rewrite_value(value: object, pointer: Pointer, rewriting: Rewriting) -> obje
         key, child = member
         here = pointer if frame.target is root else frame.pointer.child(key)
         rewriting.pointer = here
-        placed = _rewrite_member(child, here, frame.claims_within(key), rewriting)
+        placed = _rewrite_member(child, frame.claims_within(key), rewriting)
         if isinstance(placed, _Frame):
             stack.append(placed)
-        _attach(frame, key, placed, rewriting.collector, here)
+        _attach(frame, key, placed, rewriting)
     return root[0]
 
 
@@ -112,7 +112,7 @@ def rewrite_text(text: str, pointer: Pointer, rewriting: Rewriting) -> str | Tex
     if len(text) < _SHORTEST_MEDIA_TEXT:
         return text
     rewriting.pointer = pointer
-    template = _rewrite_embedded_json(text, pointer, rewriting)
+    template = _rewrite_embedded_json(text, rewriting)
     return template or _rewrite_sentence(text, rewriting)
 
 
@@ -137,46 +137,42 @@ def type_of_data_uri(mime_type: str | None, data: bytes) -> str | None:
     return "text/plain"
 
 
-def _rewrite_member(
-    value: object, pointer: Pointer, claims: dict[Path, Claim], rewriting: Rewriting
-) -> object:
+def _rewrite_member(value: object, claims: dict[Path, Claim], rewriting: Rewriting) -> object:
     if isinstance(value, str):
-        readable = rewriting.collector.readable(value, pointer)
-        return _rewrite_string(readable, pointer, claims.get(()), rewriting)
+        readable = rewriting.collector.readable(value, rewriting.pointer)
+        return _rewrite_string(readable, claims.get(()), rewriting)
     if is_handle(value):
         return rewriting.keep(value, claims.get((), Claim()))
     if not isinstance(value, dict | list):
         return value
-    medium = _rewrite_pieces(value, pointer, claims.get(()), rewriting)
+    medium = _rewrite_pieces(value, claims.get(()), rewriting)
     if medium is not None:
         return medium
     inner = {path: claim for path, claim in claims.items() if path}
     if isinstance(value, list):
-        return _Frame(iter(enumerate(value)), [], pointer, inner)
-    return _Frame(iter(value.items()), {}, pointer, embedded_claims(value) | inner)
+        return _Frame(iter(enumerate(value)), [], rewriting.pointer, inner)
+    claims = embedded_claims(value) | inner
+    return _Frame(iter(value.items()), {}, rewriting.pointer, claims)
 
 
-def _rewrite_pieces(
-    value: object, pointer: Pointer, claim: Claim | None, rewriting: Rewriting
-) -> object | None:
+def _rewrite_pieces(value: object, claim: Claim | None, rewriting: Rewriting) -> object | None:
     """Return the slot of a medium that stands there as numbers or as lines, `None` if none does."""
     data = _claimed_bytes(value, claim)
     if data is None and (lines := _lines_of(value, claim)):
         if is_data_uri(lines):
-            return _rewrite_data_uri(lines, pointer, claim or Claim(), rewriting)
+            return _rewrite_data_uri(lines, claim or Claim(), rewriting)
         data = (_claimed_text(lines, claim) if claim else None) or decode_undeclared(lines)
     return None if data is None else rewriting.keep(data, claim or Claim())
 
 
-def _attach(
-    frame: _Frame, key: str | int, placed: object, collector: Collector, pointer: Pointer
-) -> None:
+def _attach(frame: _Frame, key: str | int, placed: object, rewriting: Rewriting) -> None:
     target = frame.target
     value = placed.target if isinstance(placed, _Frame) else placed
     if isinstance(target, list):
         target.append(value)
         return
-    target[_free_name(frame, target, collector.readable(str(key), pointer))] = value
+    name = rewriting.collector.readable(str(key), rewriting.pointer)
+    target[_free_name(frame, target, name)] = value
 
 
 def _free_name(frame: _Frame, target: dict[str, object], name: str) -> str:
@@ -190,31 +186,31 @@ def _free_name(frame: _Frame, target: dict[str, object], name: str) -> str:
 
 
 def _rewrite_string(
-    text: str, pointer: Pointer, claim: Claim | None, rewriting: Rewriting
+    text: str, claim: Claim | None, rewriting: Rewriting
 ) -> str | MediaSlot | TextTemplate:
     is_repeated = _is_repeated(text, claim, rewriting.collector)
     if len(text) < _SHORTEST_MEDIA_TEXT and not is_repeated:
         return text
     if is_data_uri(text):
-        return _rewrite_data_uri(text, pointer, claim or Claim(), rewriting)
+        return _rewrite_data_uri(text, claim or Claim(), rewriting)
     data = _claimed_text(text, claim) if claim else None
     if data is None and is_repeated:
         data = decode_base64(text)
     data = data or decode_undeclared(text)
     if data:
-        is_told = rewriting.collector.is_told(text)
+        is_told = rewriting.collector.is_told(text) is True
         return rewriting.keep(data, claim or Claim(), is_told=is_told)
-    return rewrite_text(text, pointer, rewriting)
+    return rewrite_text(text, rewriting.pointer, rewriting)
 
 
 def _is_repeated(text: str, claim: Claim | None, collector: Collector) -> bool:
     """Return whether a block carried the same payload; a short one may be some word elsewhere."""
     may_be = claim is not None or len(text) >= CERTAIN_BASE64_CHARS
-    return may_be and collector.is_payload(text)
+    return may_be and collector.is_told(text) is not None
 
 
 def _rewrite_data_uri(
-    text: str, pointer: Pointer, claim: Claim, rewriting: Rewriting
+    text: str, claim: Claim, rewriting: Rewriting
 ) -> str | MediaSlot | TextTemplate:
     uri = parse_data_uri(text)
     if uri and uri.data:
@@ -222,10 +218,11 @@ def _rewrite_data_uri(
         if claim.kind is None:
             mime_type = type_of_data_uri(mime_type, uri.data)
         named = Claim(claim.kind, mime_type, uri.filename or claim.filename)
-        return rewriting.keep(uri.data, named, is_told=rewriting.collector.is_told(text))
+        is_told = rewriting.collector.is_told(text) is True
+        return rewriting.keep(uri.data, named, is_told=is_told)
     rewritten = _rewrite_sentence(text, rewriting)
     if uri and rewritten == text:
-        warn_undecodable(rewriting.collector, pointer)
+        warn_undecodable(rewriting.collector, rewriting.pointer)
     return rewritten
 
 
@@ -276,9 +273,7 @@ def is_recognised(data: bytes, kind: ClaimedKind | None) -> bool:
     return likely or is_strong_signature(head)
 
 
-def _rewrite_embedded_json(
-    text: str, pointer: Pointer, rewriting: Rewriting
-) -> TextTemplate | None:
+def _rewrite_embedded_json(text: str, rewriting: Rewriting) -> TextTemplate | None:
     if rewriting.level >= MAX_EMBEDDED_LEVELS or not _may_be_json_with_media(text):
         return None
     try:
@@ -291,7 +286,7 @@ def _rewrite_embedded_json(
     warnings_before = collector.warning_count
     inner = Rewriting(collector, rewriting.level + 1, rewriting.slots)
     media_before = len(collector.media)
-    rewritten = rewrite_value(value, pointer.sealed(), inner)
+    rewritten = rewrite_value(value, rewriting.pointer.sealed(), inner)
     if len(collector.media) == media_before:
         # The text stays as it is, so what was repaired in the copy is no one's business.
         collector.forget_warnings_after(warnings_before)
