@@ -7,6 +7,7 @@ keeps all its fields.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import TypeAlias
 
 from app.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
 from app.media.block_shapes import (
@@ -84,9 +85,9 @@ def _typed_reader(block: Block) -> Callable[[Block, ReadContext], Outcome] | Non
     block_type = block.get("type")
     if not isinstance(block_type, str):
         return None
-    for reader in _READERS.get(block_type, ()):
-        if reader.carries(block):
-            return reader.read
+    for carries, read in _READERS.get(block_type, ()):
+        if carries(block):
+            return read
     match = match_typed_block(block)
     is_medium = match is not None and (block_type == "Buffer" or not _is_a_name(match))
     return _read_medium if is_medium else None
@@ -240,35 +241,29 @@ def _framed(*path: str) -> list[Path]:
     return [path, ("type",), ("cache_control",)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """How a block of one type is read, and whether it carries what the type promises."""
-
-    carries: Callable[[Block], bool]
-    read: Callable[[Block, ReadContext], Outcome]
+_Reader: TypeAlias = tuple[Callable[[Block], bool], Callable[[Block, ReadContext], Outcome]]
+"""Whether a block of one type carries what the type promises, and how it is read."""
 
 
 def _holds(key: str, *types: type) -> Callable[[Block], bool]:
     return lambda block: key in block and isinstance(block[key], types or object)
 
 
-_TEXT = _Reader(_carries_text, _read_text)
-_VALUE = _Reader(_holds("value"), _read_value)
+_TEXT: _Reader = (_carries_text, _read_text)
+_VALUE: _Reader = (_holds("value"), _read_value)
 _READERS: dict[str, tuple[_Reader, ...]] = {
     **dict.fromkeys((*TEXT_TYPES, "text-plain"), (_TEXT,)),
     "text": (_TEXT, _VALUE),
-    "json": (_VALUE,),
-    "error-text": (_VALUE,),
-    "error-json": (_VALUE,),
-    "execution-denied": (_Reader(_is_denial, _read_denial),),
-    "content": (_Reader(_holds("value", list), _read_content_value),),
-    "tool_result": (_Reader(_holds("content", str, list, dict, type(None)), _read_tool_result),),
+    **dict.fromkeys(("json", "error-text", "error-json"), (_VALUE,)),
+    "execution-denied": ((_is_denial, _read_denial),),
+    "content": ((_holds("value", list), _read_content_value),),
+    "tool_result": ((_holds("content", str, list, dict, type(None)), _read_tool_result),),
     "document": (
-        _Reader(
+        (
             lambda block: isinstance(value_at(block, ("source", "content")), str | list),
             _read_document_content,
         ),
     ),
-    "resource": (_Reader(carries_resource, read_resource),),
-    "resource_link": (_Reader(_holds("uri", str), read_resource_link),),
+    "resource": ((carries_resource, read_resource),),
+    "resource_link": ((_holds("uri", str), read_resource_link),),
 }

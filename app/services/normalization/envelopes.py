@@ -187,9 +187,11 @@ def open_envelope(result: object) -> Opened:
     if isinstance(value, dict) and _is_response(value):
         return _protocol_error(value["error"], (*path, "error"))
     for alone, step in _alone(value):
-        opened = _opened(alone)
-        if opened is not None:
-            return _inside((*path, *step), opened)
+        for opening in (_bedrock, _tool_result, _langchain, _gemini, _vercel):
+            if (opened := opening(alone)) is not None:
+                around = (*path, *step)
+                beside_path = (*around, *opened.beside_path)
+                return replace(opened, path=(*around, *opened.path), beside_path=beside_path)
     return Opened(value, path)
 
 
@@ -239,18 +241,6 @@ def _alone(value: object) -> Iterable[tuple[Object, tuple[str | int, ...]]]:
             item = items[0]
             if isinstance(item, dict):
                 yield item, (*step, key, 0)
-
-
-def _opened(value: Object) -> Opened | None:
-    for opening in (_bedrock, _tool_result, _langchain, _gemini, _vercel):
-        opened = opening(value)
-        if opened is not None:
-            return opened
-    return None
-
-
-def _inside(path: tuple[str | int, ...], opened: Opened) -> Opened:
-    return replace(opened, path=(*path, *opened.path), beside_path=(*path, *opened.beside_path))
 
 
 def _bedrock(value: Object) -> Opened | None:

@@ -93,12 +93,9 @@ def _side_information(
     block: Block, consumed: Iterable[Path], place: ReadContext
 ) -> tuple[Provenance, list[NormalizedPart]]:
     """Return what goes with a block's part, and the parts of all else but the consumed places."""
-    others = without(block, consumed)
-    if not others:
-        return Provenance(), []
     rewriting = Rewriting(place.collector)
-    rest = rewrite_value(others, place.pointer, rewriting)
-    if not isinstance(rest, dict):
+    rest = rewrite_value(without(block, consumed), place.pointer, rewriting)
+    if not isinstance(rest, dict) or not rest:
         return Provenance(), []
     rest = _in_protocol_words(rest, block)
     provenance, taken = _provenance(rest, _BINARY_NAMES if is_binary_content(block) else _NAMES)
