@@ -5,7 +5,7 @@ No more is encoded at once than a quarter of a MiB, since whoever reads slowly h
 
 import secrets
 from collections.abc import Iterator
-from typing import Protocol
+from typing import TypeAlias
 
 import pybase64
 
@@ -19,20 +19,8 @@ _ENCODED_BYTES = 192 * 1024
 _ESCAPED_BYTES = 32 * 1024
 
 
-class StringWriter(Protocol):
-    """Writes one string; what it gives, joined, is the inside of it."""
-
-    def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """Yield what further bytes come to; take all of it before the next ones are given."""
-        ...
-
-    def finish(self) -> bytes:
-        """Return what is left at the end."""
-        ...
-
-
 class Base64Writer:
-    """Writes base64; see `StringWriter`.
+    """Writes base64, as the inside of one string.
 
     Args:
         is_urlsafe: Write `-` and `_` rather than `+` and `/`.
@@ -45,7 +33,7 @@ class Base64Writer:
         self._is_padded = is_padded
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """See `StringWriter.feed`."""
+        """Yield what further bytes come to; take all of it before the next ones are given."""
         for start in range(0, len(chunk), _ENCODED_BYTES):
             piece = memoryview(chunk)[start : start + _ENCODED_BYTES]
             # Copied only where bytes of the piece before are left.
@@ -56,13 +44,13 @@ class Base64Writer:
             yield self._encode(data[:whole])
 
     def finish(self) -> bytes:
-        """See `StringWriter.finish`."""
+        """Return what is left at the end."""
         written = self._encode(self._rest)
         return written if self._is_padded else written.rstrip(b"=")
 
 
 class TextWriter:
-    """Writes the characters of a text, escaped; see `StringWriter`.
+    """Writes the characters of a text, escaped, as `Base64Writer` writes bytes.
 
     Args:
         encoding: What the bytes are; by default, what they say at their beginning.
@@ -72,15 +60,19 @@ class TextWriter:
         self._decoder = None if encoding is None else text_decoder(encoding)
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """See `StringWriter.feed`; the first bytes are at least four, if there are so many."""
+        """See `Base64Writer.feed`; the first bytes are at least four, if there are so many."""
         if self._decoder is None:
             self._decoder = text_decoder(text_encoding(chunk[:4]))
         for start in range(0, len(chunk), _ESCAPED_BYTES):
             yield _escaped(self._decoder.decode(chunk[start : start + _ESCAPED_BYTES]))
 
     def finish(self) -> bytes:
-        """See `StringWriter.finish`."""
+        """See `Base64Writer.finish`."""
         return _escaped(self._decoder.decode(b"", final=True)) if self._decoder else b""
+
+
+StringWriter: TypeAlias = Base64Writer | TextWriter
+"""Writes one string; what it gives, joined, is the inside of it."""
 
 
 def _escaped(text: str) -> bytes:
