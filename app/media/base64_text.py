@@ -64,11 +64,6 @@ def decode_percent_encoded_base64(text: str) -> bytes | None:
     return decode_base64(percent_decoded(text.encode()).decode("latin-1"))
 
 
-def decode_run(raw: str) -> bytes | None:
-    """Return the bytes of a run that was found in a text, with the escapes it may hold."""
-    return decode_base64(without_blanks(without_escapes(raw)))
-
-
 def decode_compact(data: bytes) -> bytes | None:
     """Return the same for text without any blanks and escapes."""
     if b"-" in data or b"_" in data:

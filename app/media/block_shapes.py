@@ -130,9 +130,7 @@ def declared_text_type(block: dict[str, object]) -> tuple[Path, str] | None:
 
 def match_untyped_block(block: dict[str, object]) -> MediaMatch | None:
     """Return the medium of a block that is known by its only key, as Gemini's and Bedrock's."""
-    if len(block) != 1:
-        return None
-    found = next(_untyped_payloads(block), None)
+    found = next(_untyped_payloads(block), None) if len(block) == 1 else None
     return _match(block, *found) if found else None
 
 

@@ -14,8 +14,8 @@ from app.media.base64_text import (
     CERTAIN_BASE64_CHARS,
     decode_base64,
     decode_percent_encoded_base64,
-    decode_run,
     without_blanks,
+    without_escapes,
 )
 from app.media.types import (
     OCTET_STREAM,
@@ -271,8 +271,10 @@ def _base64_span(text: str, head: re.Match[str]) -> DataUriSpan | None:
     length = end - head.end()
     # What is shorter, or breaks off, is an example of a data URI in a text about data URIs.
     is_example = length < _LONG_CHARS and text.startswith(("...", "…"), end)
-    data = decode_run(text[head.end() : end]) if length >= _SHORTEST_CHARS else None
-    if data is None or is_example:
+    if is_example or length < _SHORTEST_CHARS:
+        return None
+    data = decode_base64(without_blanks(without_escapes(text[head.end() : end])))
+    if data is None:
         return None
     return DataUriSpan(head.start(), end, _mime_type(head), data, _filename(head))
 

@@ -215,9 +215,10 @@ def judge_pdf(file: Looking) -> Damage | None:
     """
     start = max(0, file.size_bytes - _TAIL_BYTES)
     tail = file.piece(start, _TAIL_BYTES)
-    found = _last_end(tail)
-    if found is None:
+    ends = [*_END.finditer(tail)]
+    if not ends:
         raise DamagedError("it has no end: no `startxref` with `%%EOF` behind it")
+    found = ends[-1]
     if _OBJECT.search(tail, found.end()):
         raise DamagedError("it ends inside of an update")
     table = int(found.group(1))
@@ -227,15 +228,6 @@ def judge_pdf(file: Looking) -> Damage | None:
     trailers = (tail[max(0, found.start() - _TRAILER_BYTES) : found.start()], _trailer(file, table))
     if any(_ENCRYPTED.search(trailer) for trailer in trailers):
         return Damage("encrypted-media", "It is encrypted, and models take no encrypted documents.")
-    return None
-
-
-def _last_end(tail: bytes) -> re.Match[bytes] | None:
-    at = len(tail)
-    while (at := tail.rfind(b"startxref", 0, at)) >= 0:
-        found = _END.match(tail, at)
-        if found is not None:
-            return found
     return None
 
 

@@ -89,13 +89,11 @@ def _ends_inside(tail: bytes, *, least: int) -> bool:
             frames += 1
         if frames >= least:
             # A header that is not whole itself is the beginning of one more frame.
-            return at > len(tail) or (at < len(tail) and _may_begin(tail[at:]))
+            begun = tail[at:]
+            may_begin = len(begun) < 4 and begun[:1] == b"\xff" and begun[1:2] not in _NO_HEADERS
+            return at > len(tail) or may_begin
         start = tail.find(0xFF, start + 1)
     return False
-
-
-def _may_begin(rest: bytes) -> bool:
-    return len(rest) < 4 and rest[0] == 0xFF and rest[1:2] not in _NO_HEADERS
 
 
 def frame_bytes(header: bytes) -> int | None:
