@@ -144,17 +144,14 @@ def moved(history: History, frontier: Frontier, wanted: Load, weighing: Weighing
     through: dict[str, int] = {each: getattr(frontier, each) for each in ORDER}
     for kind in ORDER:
         for seq, saving in _savings(history, kind, through[kind], weighing).items():
-            if not _is_wanted(wanted - saved, is_medium=kind.endswith("media")):
+            missing = wanted - saved
+            wants_media = missing.media > 0 or missing.base64_chars > 0
+            if missing.tokens <= 0 and not (wants_media and kind.endswith("media")):
                 break
             if saving.tokens > 0 or saving.media > 0:
                 saved += saving
                 through[kind] = seq
     return frontier.model_copy(update=through)
-
-
-def _is_wanted(missing: Load, *, is_medium: bool) -> bool:
-    of_media = is_medium and (missing.media > 0 or missing.base64_chars > 0)
-    return missing.tokens > 0 or of_media
 
 
 def _savings(

@@ -104,7 +104,8 @@ def _is_base64(run: str) -> bool:
     if _PLAIN.fullmatch(run):
         return False
     is_padded = run.endswith("=") and len(run) % 4 == 0 and run[-3:] != "==="
-    if is_padded or _shows_signature(run):
+    head = run[:_SHORTEST_RUN].translate(_FROM_URL_SAFE)
+    if is_padded or is_strong_signature(pybase64.b64decode(head)):
         return True
     if ("-" in run or "_" in run) and ("/" in run or "+" in run):
         # No alphabet has them all, so it is a path, which may have base64 in it.
@@ -112,11 +113,6 @@ def _is_base64(run: str) -> bool:
     words = _WORD.findall(run)
     enough = _FEWEST_WORDS_OF_TEN * sum(map(len, words)) / 10
     return len(run) >= _SHORTEST_RUN and len(words) >= enough
-
-
-def _shows_signature(run: str) -> bool:
-    """Return whether it begins as the base64 of a file does."""
-    return is_strong_signature(pybase64.b64decode(run[:_SHORTEST_RUN].translate(_FROM_URL_SAFE)))
 
 
 def _replaced(

@@ -24,9 +24,8 @@ from app.models.search import (
     is_continuous,
 )
 from app.models.stems import stem, stem_opening
-from app.rendering.texts.cuts import CLUSTER, boundary_at_or_before
+from app.rendering.texts.cuts import CLUSTER, ELLIPSIS, boundary_at_or_before
 
-_ELLIPSIS = "…"
 _SPACED = rf"[{WORD_CHARS}--[{CONTINUOUS}]]"
 _LETTER = rf"[\p{{L}}\p{{N}}--[{CONTINUOUS}]]"
 _OWN_MARK = rf"[\p{{M}}--[{CONTINUOUS}]]"
@@ -220,8 +219,8 @@ def _passage(text: str, first: int, length: int) -> str:
     # A word longer than the passage is cut all the same.
     end = cut if cut > first else end
     line = _SPACE.sub(" ", text[start:end]).strip()
-    head = _ELLIPSIS if text[:start].strip() else ""
-    tail = _ELLIPSIS if text[end:].strip() else ""
+    head = ELLIPSIS if text[:start].strip() else ""
+    tail = ELLIPSIS if text[end:].strip() else ""
     return f"{head}{line}{tail}"
 
 
@@ -229,10 +228,10 @@ def _within_bytes(line: str) -> str:
     """Return a line of at most 300 bytes, without what is too much at its end."""
     if len(line.encode("utf-8", "replace")) <= _MOST_BYTES:
         return line
-    room = _MOST_BYTES - len(_ELLIPSIS.encode())
+    room = _MOST_BYTES - len(ELLIPSIS.encode())
     fitting = line.encode("utf-8", "replace")[:room].decode("utf-8", "ignore")
     cut = max(1, boundary_at_or_before(line, len(fitting)))
-    return f"{line[:cut].rstrip()}{_ELLIPSIS}"
+    return f"{line[:cut].rstrip()}{ELLIPSIS}"
 
 
 def _is_inside_word(text: str, position: int) -> bool:

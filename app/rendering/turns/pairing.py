@@ -91,7 +91,9 @@ class _Orphans:
 
     def take(self, call: Call) -> ComposedTurn | None:
         """Return the answer to a call, if there is one; unless kept, it leaves its group."""
-        group = self._under_id(call) or self._under_name(call)
+        group = self._under_id(call)
+        if group is None and (named := self._by_name.get(call.name)):
+            group = named.popleft()
         if group is None:
             return None
         [(_, answer)] = group.answers
@@ -110,10 +112,6 @@ class _Orphans:
         if not by_tool[name]:
             del by_tool[name]
         return group
-
-    def _under_name(self, call: Call) -> _Group | None:
-        groups = self._by_name.get(call.name)
-        return groups.popleft() if groups else None
 
     def forget_names(self) -> None:
         """Leave answers that have no id to themselves: a call of later turns is another one."""
