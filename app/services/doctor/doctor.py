@@ -229,7 +229,11 @@ def _findings(
     of_media = list(of_loss(loss, patient.conversation, profile))
     findings = [*of_turns(patient.turns, profile), *of_media]
     if not patient.messages:
-        findings = [_with_entry(each) for each in findings]
+        # An entry as a whole is known by its number alone.
+        findings = [
+            each.model_copy(update={"pointer": ""}) if each.pointer.startswith("/api/") else each
+            for each in findings
+        ]
         return sorted(findings, key=lambda each: each.seq or 0)
     order = {each.pointer: index for index, each in enumerate(patient.messages)}
     findings += of_messages(patient.messages, main)
@@ -247,12 +251,6 @@ def _split_calls(patient: _Patient) -> Iterator[Finding]:
             continue
         if message["role"] in ("assistant", "model"):
             yield found("split-calls", foreign.pointer, seq=index + 1)
-
-
-def _with_entry(finding: Finding) -> Finding:
-    """Return a finding of a session: an entry as a whole is known by its number alone."""
-    is_whole = finding.pointer.startswith("/api/")
-    return finding.model_copy(update={"pointer": ""}) if is_whole else finding
 
 
 def _with_pointer(finding: Finding, messages: Sequence[ForeignMessage]) -> Finding:

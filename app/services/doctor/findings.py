@@ -108,15 +108,12 @@ def of_messages(messages: Sequence[ForeignMessage], main: Dialect | None) -> Ite
         elif each.said_role is not None:
             yield found("unknown-role", f"{each.pointer}/role", actual=quoted(each.said_role))
         if each.message is not None:
-            if not _is_of(each.dialect, main):
+            # Calls and results in samplings of MCP have the shape of Anthropic's.
+            is_as_in_mcp = (each.dialect, main) == ("anthropic", "mcp")
+            if each.dialect not in (None, main) and not is_as_in_mcp:
                 yield found("mixed-dialects", each.pointer, limit=main, actual=each.dialect)
             for pointer, text in _spelled_arguments(each.message):
                 yield found("bad-arguments", each.place(pointer), actual=quoted(text))
-
-
-def _is_of(dialect: Dialect | None, main: Dialect | None) -> bool:
-    # Calls and results in samplings of MCP have the shape of Anthropic's.
-    return dialect in (None, main) or (dialect, main) == ("anthropic", "mcp")
 
 
 def _spelled_arguments(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
