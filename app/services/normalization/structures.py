@@ -188,7 +188,9 @@ def _free_name(frame: _Frame, target: dict[str, object], name: str) -> str:
 def _rewrite_string(
     text: str, claim: Claim | None, rewriting: Rewriting
 ) -> str | MediaSlot | TextTemplate:
-    is_repeated = _is_repeated(text, claim, rewriting.collector)
+    told = rewriting.collector.is_told(text)
+    # A block carried the same payload; a short one may be some word elsewhere.
+    is_repeated = told is not None and (claim is not None or len(text) >= CERTAIN_BASE64_CHARS)
     if len(text) < _SHORTEST_MEDIA_TEXT and not is_repeated:
         return text
     if is_data_uri(text):
@@ -198,15 +200,8 @@ def _rewrite_string(
         data = decode_base64(text)
     data = data or decode_undeclared(text)
     if data:
-        is_told = rewriting.collector.is_told(text) is True
-        return rewriting.keep(data, claim or Claim(), is_told=is_told)
+        return rewriting.keep(data, claim or Claim(), is_told=told is True)
     return rewrite_text(text, rewriting.pointer, rewriting)
-
-
-def _is_repeated(text: str, claim: Claim | None, collector: Collector) -> bool:
-    """Return whether a block carried the same payload; a short one may be some word elsewhere."""
-    may_be = claim is not None or len(text) >= CERTAIN_BASE64_CHARS
-    return may_be and collector.is_told(text) is not None
 
 
 def _rewrite_data_uri(
