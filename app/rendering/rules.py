@@ -22,7 +22,7 @@ class Rule:
     """What a history has to be like: a sentence."""
     fix: str
     """What is done where it is not: a sentence."""
-    source: str
+    source: str = "every provider"
     """Who demands it."""
     limit: LimitOfMedia | None = None
     """Which number or list of a target's rule for a class of media it is about, if any."""
@@ -36,7 +36,6 @@ _Lost = partial(Rule, is_fault=False)
 """What is lost on the way from one dialect to another, and is nobody's fault."""
 
 
-_EVERYBODY = "every provider"
 _SPEAKING_FIRST = "Anthropic, Gemini and Bedrock"
 _STEPS_DOWN = "a smaller image, words, or a line stands for it"
 
@@ -48,51 +47,39 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "the dialects",
             reason="It is no message of a known dialect.",
         ),
-        "unknown-role": Rule(
-            "A role is one that the dialects know.", "it is read as the user's", _EVERYBODY
-        ),
+        "unknown-role": Rule("A role is one that the dialects know.", "it is read as the user's"),
         "mixed-dialects": Rule(
-            "All messages are of one dialect.", "it is written as the others are", _EVERYBODY
+            "All messages are of one dialect.", "it is written as the others are"
         ),
         "split-calls": Rule(
-            "Calls that are answered together stand in one message.",
-            "they are put into one",
-            _EVERYBODY,
+            "Calls that are answered together stand in one message.", "they are put into one"
         ),
         "no-call": Rule(
             "A result answers a call.",
             "a call without arguments is written before it",
-            _EVERYBODY,
             reason="The history has no call that this answers; one without arguments stands before "
             "it.",
         ),
         "late-answer": Rule(
             "A result stands directly behind its call.",
             "its call is written before it once more",
-            _EVERYBODY,
             reason="The answer came when the conversation had gone on; its call stands before it "
             "once more.",
         ),
         "answered-before": Rule(
             "A call has one result.",
             "the call is left out; the one that was written stays",
-            _EVERYBODY,
             reason="Its answer was shown before it, behind a call that was written for it, and "
             "stays there.",
         ),
         "no-answer": Rule(
             "A call has a result before the conversation goes on.",
             "a line is written as its result",
-            _EVERYBODY,
             reason="No answer to a call was recorded before the conversation went on; a line "
             "stands for it.",
         ),
-        "wrong-order": Rule(
-            "A result stands directly behind its call.", "it is moved there", _EVERYBODY
-        ),
-        "duplicate-id": Rule(
-            "No two calls have the same id.", "the later one gets a number", _EVERYBODY
-        ),
+        "wrong-order": Rule("A result stands directly behind its call.", "it is moved there"),
+        "duplicate-id": Rule("No two calls have the same id.", "the later one gets a number"),
         "bad-id": Rule(
             "Ids of calls have the characters and the length that the target takes.",
             "it is written anew, in calls and results alike",
@@ -104,9 +91,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "the target",
         ),
         "bad-arguments": Rule(
-            "The arguments of a call are a JSON object.",
-            "they become the member `input` of one",
-            _EVERYBODY,
+            "The arguments of a call are a JSON object.", "they become the member `input` of one"
         ),
         "empty-content": Rule(
             "What is said is not empty.", "it is left out", "Anthropic and Bedrock"
@@ -125,19 +110,15 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             reason="The target knows no message of the system here; the user's turn says it, "
             "behind a line.",
         ),
-        "base64-in-text": Rule(
-            "A medium is no part of a text.", "it becomes a medium of its own", _EVERYBODY
-        ),
+        "base64-in-text": Rule("A medium is no part of a text.", "it becomes a medium of its own"),
         "mislabelled-media": Rule(
-            "A medium is called what its bytes are.", "its own type is written", _EVERYBODY
+            "A medium is called what its bytes are.", "its own type is written"
         ),
         "damaged-media": Rule(
-            "What stands beside a picture in its file is whole.",
-            "the picture is written anew",
-            _EVERYBODY,
+            "What stands beside a picture in its file is whole.", "the picture is written anew"
         ),
-        "encrypted-media": Rule("A document can be opened.", _STEPS_DOWN, _EVERYBODY),
-        "unreadable": Rule("A medium is whole and can be read.", _STEPS_DOWN, _EVERYBODY),
+        "encrypted-media": Rule("A document can be opened.", _STEPS_DOWN),
+        "unreadable": Rule("A medium is whole and can be read.", _STEPS_DOWN),
         "expired-link": Rule(
             "A link has not ended.", "a line stands for it", "the link's own parameters"
         ),
