@@ -24,13 +24,8 @@ class Frontier(WireModel):
     tool_results: Annotated[Count, Field(description="Results of tools, whole.")] = 0
     recalled: Annotated[Count, Field(description="What was recalled again and again.")] = 0
     said_texts: Annotated[Count, Field(description="Long texts in what people said.")] = 0
-    orphans: Annotated[
-        tuple[Count, ...],
-        Field(
-            max_length=10_000,
-            description="The `seq` of answers that keep the call that was written for them.",
-        ),
-    ] = ()
+    orphans: Annotated[tuple[Count, ...], Field(max_length=10_000)] = ()
+    """The `seq` of answers that keep the call that was written for them."""
 
 
 NOTHING_EVICTED = Frontier()

@@ -100,16 +100,10 @@ class LossEntry(WireModel):
     A step down the ladder, an omission, or a call or an answer that nobody recorded.
     """
 
-    seq: Annotated[
-        int | None, Field(description="The entry of the session; absent outside of one.")
-    ] = None
-    pointer: Annotated[
-        str,
-        Field(
-            description="JSON pointer into the record, or the entry of the session's history.",
-            examples=["/sanitized/parts/1"],
-        ),
-    ]
+    seq: int | None = None
+    """The entry of the session; absent outside of one."""
+    pointer: Annotated[str, Field(examples=["/sanitized/parts/1"])]
+    """JSON pointer into the record, or the entry of the session's history."""
     from_: Annotated[str, Field(alias="from", examples=["original", "nothing"])]
     to: Annotated[
         str,
@@ -120,12 +114,9 @@ class LossEntry(WireModel):
     code: Annotated[str, Field(description="Stable.", examples=["too-many-pixels"])]
     reason: Annotated[str, Field(description="For people.")]
     restore: Annotated[
-        str,
-        Field(
-            description="How to get at what was left out.",
-            examples=["GET /api/resources/0c8e6cc1ab1f4d34b4a5a0e21f7d6c15/content"],
-        ),
+        str, Field(examples=["GET /api/resources/0c8e6cc1ab1f4d34b4a5a0e21f7d6c15/content"])
     ]
+    """How to get at what was left out."""
 
 
 @dataclass(frozen=True, slots=True)
