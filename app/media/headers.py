@@ -21,9 +21,7 @@ from app.models.resource import DECODED_TYPES, MediaHints
 if TYPE_CHECKING:
     from PIL import ImageFile
 
-_IMAGE_TYPES = frozenset(
-    f"image/{name}" for name in ("avif", "bmp", "gif", "jpeg", "png", "tiff", "webp")
-)
+_IMAGE_TYPES = DECODED_TYPES | {"image/tiff"}
 _MOST_PIXELS = 1 << 30
 _EXIF_ORIENTATION = 0x0112
 _ORIENTATIONS_ON_THE_SIDE = frozenset({5, 6, 7, 8})

@@ -269,11 +269,7 @@ def mime_type_for_filename(name: str) -> str | None:
 def is_textual(mime_type: str) -> bool:
     """Return whether files of this type are text to read; an SVG is an image and is not."""
     canonical = canonical_mime_type(mime_type)
-    return (
-        canonical is not None
-        and canonical != "image/svg+xml"
-        and _TEXTUAL.match(canonical) is not None
-    )
+    return canonical is not None and _TEXTUAL.match(canonical) is not None
 
 
 def _strong_type(head: bytes) -> str | None:

@@ -1,6 +1,6 @@
 """How large a level is: for the rule that none is longer than the one below, and for budgets."""
 
-from app.models.page import Body, Level, Modality, Page, PageFields
+from app.models.page import Body, Level, Page, PageFields
 from app.models.resource import resource_kind
 from app.rendering.pages.descriptors import body_mime_type, measured_dimensions
 from app.rendering.pages.words import body_text, shown_text
@@ -46,8 +46,10 @@ def estimate_tokens(body: Body, fields: PageFields | None = None) -> int:
     """
     if not body.is_media:
         return text_tokens(body_text(body))
-    modality = fields.modality if fields else _modality(body)
-    if modality != "image":
+    # What cannot be told from the body alone is taken for an image.
+    kind = resource_kind(body_mime_type(body) or "image/*")
+    is_image = fields.modality == "image" if fields else kind not in ("audio", "video", "text")
+    if not is_image:
         return 0
     size = measured_dimensions(body) or (fields.dimensions if fields else None)
     return image_tokens(*(size or (None, None)))
@@ -78,10 +80,3 @@ def page_tokens(page: Page) -> dict[Level, int]:
         most = max(most, medium, text_tokens(shown_text(page, level) or ""))
         tokens[level] = most
     return dict(sorted(tokens.items()))
-
-
-def _modality(body: Body) -> Modality:
-    """Return what kind of medium a body is, as far as it can be seen from the body alone."""
-    known = body_mime_type(body)
-    kind = resource_kind(known) if known else "image"
-    return kind if kind in ("audio", "video", "text") else "image"

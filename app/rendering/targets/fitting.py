@@ -131,11 +131,11 @@ class Fitting:
         return self._by_type(medium) is None or can_be_made
 
     def _by_place(self, place: MediumRef) -> Obstacle | None:
-        if place.turn.role in self._profile.media_roles:
+        role = place.turn.role
+        if role in self._profile.media_roles:
             return None
-        whose = "system's" if place.turn.role == "system" else f"{place.turn.role}'s"
         return Obstacle(
-            "no-media-here", f"{self._profile.target} takes no media in the {whose} turns."
+            "no-media-here", f"{self._profile.target} takes no media in the {role}'s turns."
         )
 
     def _by_type(self, medium: Medium) -> Obstacle | None:

@@ -21,7 +21,7 @@ from functools import partial
 from itertools import groupby
 
 from app.media.types import canonical_mime_type
-from app.models.conversation import Attachment, Call, SettledItem, SettledTurn
+from app.models.conversation import Attachment, Call, SettledTurn
 from app.models.json_value import json_text
 from app.models.rendering import ImageDetail
 from app.rendering.targets.leaves import (
@@ -60,7 +60,7 @@ def write_compat(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDe
             messages += _said(turn, profile, detail)
             continue
         call_id = profile.call_id.fit(turn.call_id)
-        content = _shown(turn.items, detail)
+        content = content_of(turn.items, partial(_medium, detail=detail))
         messages.append({"role": "tool", "tool_call_id": call_id, "content": content})
     return messages
 
@@ -85,7 +85,7 @@ def write_responses(
 
 def _said(turn: SettledTurn, profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return the message of a turn that is no tool's; none where nothing was said."""
-    content = _shown(turn.items, detail)
+    content = content_of(turn.items, partial(_medium, detail=detail))
     if not turn.calls:
         return [{"role": turn.role, "content": content}] if content else []
     calls: list[Node] = []
@@ -97,11 +97,6 @@ def _said(turn: SettledTurn, profile: Profile, detail: ImageDetail) -> list[Node
 
 def _called(call: Call, profile: Profile) -> dict[str, Node]:
     return {"name": profile.tool_name.fit(call.name), "arguments": json_text(call.arguments)}
-
-
-def _shown(items: Sequence[SettledItem], detail: ImageDetail) -> str | list[Node]:
-    """Return one string where there is only text; else a block for each text and each medium."""
-    return content_of(items, partial(_medium, detail=detail))
 
 
 def _answers(group: Iterable[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
