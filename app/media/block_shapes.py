@@ -138,12 +138,18 @@ def match_plain_object(members: dict[str, object]) -> MediaMatch | None:
     """Return the medium of an object that holds only a payload, its type and its name."""
     if PLAIN.keys().isdisjoint(members):
         return None
-    beside = {key for key in _beside_payload(members) if key in members}
+    mime = _mime_type(members, ())
+    names = (*block_table.KNOWN.file_names, *NAMES)
+    beside = {key for key in names if isinstance(members.get(key), str)}
+    if is_binary_content(members):
+        beside |= {"kind", "identifier", "vendor_metadata"}
+    if mime:
+        beside.add(mime[0][0])
     keys = [key for key in members if key not in beside and members[key] is not None]
     if len(keys) != 1 or keys[0] not in PLAIN:
         return None
     key = keys[0]
-    payload = payload_of(members[key], is_declared=_mime_type(members, ()) is not None)
+    payload = payload_of(members[key], is_declared=mime is not None)
     return None if payload is None else _match(members, (key,), payload, PLAIN[key][0])
 
 
@@ -304,12 +310,3 @@ def _filename(block: dict[str, object], path: Path) -> tuple[Path, str] | None:
                 if isinstance(name, str) and name:
                     return (*place, key), name
     return None
-
-
-def _beside_payload(members: dict[str, object]) -> set[str]:
-    mime = _mime_type(members, ())
-    names = {*block_table.KNOWN.file_names, *NAMES}
-    beside = {key for key in names if isinstance(members.get(key), str)}
-    if is_binary_content(members):
-        beside |= {"kind", "identifier", "vendor_metadata"}
-    return beside | {mime[0][0]} if mime else beside
