@@ -4,9 +4,10 @@ A block is taken for one only if it carries what its type promises; everything e
 keeps all its fields.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from typing import TypeAlias
 
 from app.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
@@ -103,9 +104,7 @@ def _is_a_name(match: MediaMatch) -> bool:
     claim, payload = match.claim, match.payload
     if claim.mime_type or mime_type_for_filename(claim.filename or ""):
         return False
-    if not isinstance(payload, str | bytes):
-        return False
-    if len(payload) >= CERTAIN_BASE64_CHARS:
+    if not isinstance(payload, str | bytes) or len(payload) >= CERTAIN_BASE64_CHARS:
         return False
     data = payload if isinstance(payload, bytes) else decode_base64(payload)
     return data is not None and not is_recognised(data, claim.kind)
@@ -219,18 +218,12 @@ def _read_tool_result(block: Block, place: ReadContext) -> Outcome:
         if isinstance(block.get(key), bool):
             place.collector.report_error(block[key] is True)
             consumed.append((key,))
-    return _nested_content(block, place, ("content",), *consumed)
+    return _nested_content(block, place, path=("content",), consumed=consumed)
 
 
-def _read_document_content(block: Block, place: ReadContext) -> Outcome:
-    return _nested_content(block, place, ("source", "content"), ("source", "type"))
-
-
-def _read_content_value(block: Block, place: ReadContext) -> Outcome:
-    return _nested_content(block, place, ("value",))
-
-
-def _nested_content(block: Block, place: ReadContext, path: Path, *consumed: Path) -> NestedContent:
+def _nested_content(
+    block: Block, place: ReadContext, *, path: Path, consumed: Iterable[Path] = ()
+) -> NestedContent:
     """Return the content at a place of a block, and the rest of the block as parts behind it."""
     rest = without(block, [*_framed(*path), *consumed])
     following = json_parts(rest, place) if rest else []
@@ -256,12 +249,12 @@ _READERS: dict[str, tuple[_Reader, ...]] = {
     "text": (_TEXT, _VALUE),
     **dict.fromkeys(("json", "error-text", "error-json"), (_VALUE,)),
     "execution-denied": ((_is_denial, _read_denial),),
-    "content": ((_holds("value", list), _read_content_value),),
+    "content": ((_holds("value", list), partial(_nested_content, path=("value",))),),
     "tool_result": ((_holds("content", str, list, dict, type(None)), _read_tool_result),),
     "document": (
         (
             lambda block: isinstance(value_at(block, ("source", "content")), str | list),
-            _read_document_content,
+            partial(_nested_content, path=("source", "content"), consumed=[("source", "type")]),
         ),
     ),
     "resource": ((carries_resource, read_resource),),

@@ -3,10 +3,10 @@
 The collector is the only thing that changes during normalization; it lives for one call.
 """
 
+from app.media.block_shapes import Claim
 from app.models.json_pointer import child_pointer
 from app.models.media import InMemoryMedia, MediaSource
 from app.models.normalized import (
-    ClaimedKind,
     MediaSlot,
     NormalizedMedia,
     Warning,
@@ -84,25 +84,12 @@ class Collector:
         self.is_error: bool | None = None
 
     def add_medium(
-        self,
-        source: MediaSource,
-        *,
-        kind: ClaimedKind | None = None,
-        filename: str | None = None,
-        must_be_stored: bool = False,
-        pointer: Pointer,
+        self, source: MediaSource, claim: Claim, pointer: Pointer, *, must_be_stored: bool = False
     ) -> MediaSlot:
         """Keep a medium, found at `pointer`, and get the slot that stands for its reference."""
-        filename = without_lone_surrogates(filename) if filename else None
-        self.media.append(
-            NormalizedMedia(
-                source=source,
-                kind=kind,
-                filename=filename,
-                must_be_stored=must_be_stored,
-                pointer=str(pointer),
-            )
-        )
+        name = without_lone_surrogates(claim.filename) if claim.filename else None
+        medium = NormalizedMedia(source, claim.kind, name, must_be_stored, str(pointer))
+        self.media.append(medium)
         return MediaSlot(len(self.media) - 1)
 
     def note_payload(self, text: str, *, is_told: bool = False) -> None:

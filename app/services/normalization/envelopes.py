@@ -144,11 +144,8 @@ def _is_read_again(
     data: object, structured: tuple[str, object] | None, result: dict[str, object]
 ) -> bool:
     """Return whether FastMCP's `data` is what its structured content says already."""
-    if (
-        data is None
-        or structured is None
-        or not result.keys() >= {"structured_content", "is_error"}
-    ):
+    is_of_fastmcp = result.keys() >= {"structured_content", "is_error"}
+    if data is None or structured is None or not is_of_fastmcp:
         return False
     content = structured[1]
     unwrapped = content
@@ -183,7 +180,11 @@ class Opened:
 
 def open_envelope(result: object) -> Opened:
     """Return a result without the envelope around it, or as it is if there is none."""
-    value, path = _within_responses(result)
+    value, depth = result, 0
+    # A proxy may have put one response into another.
+    while isinstance(value, dict) and _is_response(value) and value.get("error") is None:
+        value, depth = value["result"], depth + 1
+    path = ("result",) * depth
     if isinstance(value, dict) and _is_response(value):
         return _protocol_error(value["error"], (*path, "error"))
     for alone, step in _alone(value):
@@ -193,15 +194,6 @@ def open_envelope(result: object) -> Opened:
                 beside_path = (*around, *opened.beside_path)
                 return replace(opened, path=(*around, *opened.path), beside_path=beside_path)
     return Opened(value, path)
-
-
-def _within_responses(result: object) -> tuple[object, tuple[str, ...]]:
-    """Return what the responses around a result hold; a proxy may have put one into another."""
-    depth = 0
-    while isinstance(result, dict) and _is_response(result) and result.get("error") is None:
-        result = result["result"]
-        depth += 1
-    return result, ("result",) * depth
 
 
 def _is_response(value: Object) -> bool:

@@ -126,9 +126,7 @@ def medium_part(
 ) -> NormalizedMediaPart:
     """Return the part that shows a medium."""
     source = as_source(medium, claim.mime_type)
-    slot = place.collector.add_medium(
-        source, kind=claim.kind, filename=claim.filename, pointer=place.pointer
-    )
+    slot = place.collector.add_medium(source, claim, place.pointer)
     return NormalizedMediaPart(slot, type_beside(source.declared_mime_type, is_text=False))
 
 

@@ -89,21 +89,6 @@ def _in_order(members: Block, names: tuple[str, ...]) -> list[str]:
     return sorted(members, key=lambda name: names.index(name) if name in names else len(names))
 
 
-def _side_information(
-    block: Block, consumed: Iterable[Path], place: ReadContext
-) -> tuple[Provenance, list[NormalizedPart]]:
-    """Return what goes with a block's part, and the parts of all else but the consumed places."""
-    rewriting = Rewriting(place.collector)
-    rest = rewrite_value(without(block, consumed), place.pointer, rewriting)
-    if not isinstance(rest, dict) or not rest:
-        return Provenance(), []
-    rest = _in_protocol_words(rest, block)
-    provenance, taken = _provenance(rest, _BINARY_NAMES if is_binary_content(block) else _NAMES)
-    left = without(rest, taken)
-    following: list[NormalizedPart] = [json_part(left)] if left else []
-    return provenance, following + extracted_parts(rewriting.slots)
-
-
 def with_side_information(
     parts: list[NormalizedPart],
     block: Block,
@@ -121,7 +106,16 @@ def with_side_information(
         place: Where the block stands.
         filename: Kept as the name of a part that has no room for a file name.
     """
-    provenance, following = _side_information(block, consumed, place)
+    provenance = Provenance()
+    following: list[NormalizedPart] = []
+    rewriting = Rewriting(place.collector)
+    rest = rewrite_value(without(block, consumed), place.pointer, rewriting)
+    if isinstance(rest, dict) and rest:
+        rest = _in_protocol_words(rest, block)
+        names = _BINARY_NAMES if is_binary_content(block) else _NAMES
+        provenance, taken = _provenance(rest, names)
+        left = without(rest, taken)
+        following = [*([json_part(left)] if left else []), *extracted_parts(rewriting.slots)]
     first, *others = parts
     if first.provenance.meta:
         # The tool's own keys win over what was noted about the payload.

@@ -50,13 +50,8 @@ class Rewriting:
         self, medium: MediaSource | bytes, claim: Claim, *, is_told: bool = False
     ) -> MediaSlot:
         """Lift a medium out and get its slot."""
-        slot = self.collector.add_medium(
-            as_source(medium, claim.mime_type),
-            kind=claim.kind,
-            filename=claim.filename,
-            must_be_stored=True,
-            pointer=self.pointer,
-        )
+        source = as_source(medium, claim.mime_type)
+        slot = self.collector.add_medium(source, claim, self.pointer, must_be_stored=True)
         if not is_told:
             self.slots.append(slot)
         return slot
@@ -171,18 +166,13 @@ def _attach(frame: _Frame, key: str | int, placed: object, rewriting: Rewriting)
     if isinstance(target, list):
         target.append(value)
         return
-    name = rewriting.collector.readable(str(key), rewriting.pointer)
-    target[_free_name(frame, target, name)] = value
-
-
-def _free_name(frame: _Frame, target: dict[str, object], name: str) -> str:
-    free = name
+    name = free = rewriting.collector.readable(str(key), rewriting.pointer)
     while free in target:
         # Keys that differ in lone surrogates only: all members are kept, under numbered names.
         # The count is remembered, since there may be thousands of them.
         frame.repeats[name] = frame.repeats.get(name, 1) + 1
         free = f"{name}\ufffd{frame.repeats[name]}"
-    return free
+    target[free] = value
 
 
 def _rewrite_string(
