@@ -120,18 +120,11 @@ def _system(request: Mapping[str, JsonValue]) -> Iterator[ForeignMessage]:
         if not said:
             continue
         parts = said.get("parts") if isinstance(said, dict) else None
-        content = said if parts is None else parts
-        yield ForeignMessage(
-            f"/{name}",
-            {"role": "system", "content": content},
-            places={
-                "/content": "",
-                **{
-                    f"/content/{index}": f"/parts/{index}" if parts else f"/{index}"
-                    for index in range(len(content) if isinstance(content, list) else 0)
-                },
-            },
-        )
+        content, around = (said, "") if parts is None else (parts, "/parts")
+        count = len(content) if isinstance(content, list) else 0
+        places = {f"/content/{index}": f"{around}/{index}" for index in range(count)}
+        message = {"role": "system", "content": content}
+        yield ForeignMessage(f"/{name}", message, places={"/content": "", **places})
 
 
 def _message(value: JsonValue, pointer: str) -> ForeignMessage:
