@@ -156,7 +156,10 @@ def values_in(value: JsonValue) -> Iterator[tuple[JsonValue, int]]:
 
 
 def _check_shape(text: str, max_depth: int, max_nodes: int) -> None:
-    if _has_few_marks(text, max_depth, max_nodes):
+    opened = text.count("[") + text.count("{")
+    if opened <= max_depth and opened + text.count(",") <= max_nodes:
+        # It is within the bounds even if all in its strings were outside of them. So it is with
+        # nearly all texts, and their strings need not be looked for.
         return
     nodes = depth = 0
     for bare in _outside_strings(text):
@@ -174,15 +177,6 @@ def _check_shape(text: str, max_depth: int, max_nodes: int) -> None:
             if depth < 0:
                 # No JSON: whoever decodes it gets no further than this.
                 return
-
-
-def _has_few_marks(text: str, max_depth: int, max_nodes: int) -> bool:
-    """Return whether a text is within the bounds even if all in its strings were outside of them.
-
-    So it is with nearly all texts, and their strings need not be looked for.
-    """
-    opened = text.count("[") + text.count("{")
-    return opened <= max_depth and opened + text.count(",") <= max_nodes
 
 
 def _outside_strings(text: str) -> Iterator[str]:
