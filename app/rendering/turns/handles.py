@@ -42,7 +42,12 @@ def with_handles(
         turns: A conversation.
         takes_structured: Whether the target shows a value of structured content as it is.
     """
-    return [_with_lines(turn, takes_structured) for turn in turns]
+    named = ((turn, tuple(_named(turn, takes_structured))) for turn in turns)
+    # Most turns need no line, and a copy of each would take as long as all the rest.
+    return [
+        turn if len(items) == len(turn.items) else replace(turn, items=items)
+        for turn, items in named
+    ]
 
 
 def is_handle_line(text: str) -> bool:
@@ -63,12 +68,6 @@ def handle_line(medium: Medium, resource_id: str) -> str:
 def text_line(handle: str, size: str) -> str:
     """Return the line for a long text: `[text @blob:… 12,345 characters]`."""
     return f"[text {handle} {size}]"
-
-
-def _with_lines(turn: ComposedTurn, takes_structured: TakesStructured) -> ComposedTurn:
-    items = tuple(_named(turn, takes_structured))
-    # Most turns need no line, and a copy of each would take as long as all the rest.
-    return turn if len(items) == len(turn.items) else replace(turn, items=items)
 
 
 def _named(turn: ComposedTurn, takes_structured: TakesStructured) -> Iterator[Item]:

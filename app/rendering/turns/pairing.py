@@ -127,6 +127,8 @@ class _Pairing:
         self._open: _Group | None = None
         self._orphans = _Orphans(kept)
         self._closed: dict[str, Call] = {}
+        self._ids: set[str] = set()
+        self._numbers: defaultdict[str, int] = defaultdict(lambda: 1)
 
     def add(self, turn: ComposedTurn) -> None:
         """Take the next turn of the history."""
@@ -148,19 +150,27 @@ class _Pairing:
         """Return all of them, in order."""
         if self._open is not None:
             self._take_orphans(self._open)
-        ids = _Ids()
         for group in self._groups:
             if group.is_written and not group.answers:
                 # The answer that the turn was written for has found its call.
                 continue
             calls = {
-                index: ids.unique(call)
+                index: self._under_own_id(call)
                 for index, call in enumerate(group.turn.calls)
                 if index not in group.left_out
             }
             yield _calling(group.turn, tuple(calls.values()))
             for index, answer in group.answers:
                 yield _answering(answer, calls[index])
+
+    def _under_own_id(self, call: Call) -> Call:
+        """Return a call under an id that no other one has."""
+        unique = call.call_id
+        while unique in self._ids:
+            self._numbers[call.call_id] += 1
+            unique = f"{call.call_id}-{self._numbers[call.call_id]}"
+        self._ids.add(unique)
+        return call if unique == call.call_id else replace(call, call_id=unique)
 
     def _answer(self, turn: ComposedTurn) -> None:
         if self._open is not None and self._open.take(turn):
@@ -219,23 +229,6 @@ class _Pairing:
             del group.waiting[index]
         group.left_out = {index for index, answer in early if answer.seq in self._kept}
         group.answers[:0] = [each for each in early if each[0] not in group.left_out]
-
-
-class _Ids:
-    """The ids of calls, each of which is used once."""
-
-    def __init__(self) -> None:
-        self._used: set[str] = set()
-        self._numbers: defaultdict[str, int] = defaultdict(lambda: 1)
-
-    def unique(self, call: Call) -> Call:
-        """Return the call under an id that no other one has."""
-        unique = call.call_id
-        while unique in self._used:
-            self._numbers[call.call_id] += 1
-            unique = f"{call.call_id}-{self._numbers[call.call_id]}"
-        self._used.add(unique)
-        return call if unique == call.call_id else replace(call, call_id=unique)
 
 
 def _calling(turn: ComposedTurn, calls: tuple[Call, ...]) -> ComposedTurn:
