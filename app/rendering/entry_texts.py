@@ -8,6 +8,7 @@ are taken.
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,11 +83,9 @@ def first_line(text: str) -> str | None:
 def _parsed(content: bytes, *, is_cut: bool) -> JsonValue:
     """Return the value of a stored record; of one that is cut, the strings in its beginning."""
     if not is_cut:
-        try:
+        # Nothing stored cannot be read; but if it could not, all others would have to wait for it.
+        with suppress(ValueError, RecursionError):
             return parse_stored_json(content)
-        except (ValueError, RecursionError):
-            # Nothing stored is like that; but if it were, all others would have to wait for it.
-            pass
     found: list[JsonValue] = []
     size = 0
     for match in _JSON_STRING.finditer(content.decode("utf-8", "replace")):
@@ -151,10 +150,6 @@ def _joined(texts: Iterator[str]) -> str:
 
 def _is_opaque(text: str) -> bool:
     """Say whether nobody reads a text: base64, a reference, a data URI."""
-    if text.startswith(("@blob:", "blob:", "data:")):
-        return True
-    return (
-        len(text) > _OPAQUE_CHARS
-        and not any(map(str.isspace, text[:_OPAQUE_CHARS]))
-        and (text[:_OPAQUE_CHARS].isascii())
-    )
+    head = text[:_OPAQUE_CHARS]
+    is_run = len(text) > _OPAQUE_CHARS and head.isascii() and not any(map(str.isspace, head))
+    return is_run or text.startswith(("@blob:", "blob:", "data:"))

@@ -74,9 +74,7 @@ def read_content(value: object, place: ReadContext) -> list[NormalizedPart]:
     `null` as a whole is the text "null"; among other content it is skipped.
     """
     outcome = _read(value, place, is_content=False)
-    if isinstance(outcome, Data):
-        return [json_part(outcome.value)]
-    return outcome
+    return [json_part(outcome.value)] if isinstance(outcome, Data) else outcome
 
 
 def read_content_list(items: list[object], place: ReadContext) -> list[NormalizedPart]:
