@@ -204,7 +204,8 @@ class _Lines:
         text, end = self._text, self._line_end(self._start)
         if padding := _PADDING.match(text, end):
             return padding.end(), padding.end()
-        separator = self._separator_at(end)
+        separators = (key for key, found in _SEPARATORS.items() if found.match(text, end))
+        separator = next(separators, None)
         if separator is None:
             return end, end
         first = self._width(self._start, end)
@@ -263,10 +264,6 @@ class _Lines:
             return False
         complete, longer = self._width(self._start, body), self._width(self._start, end)
         return complete % 4 == 0 or longer % 4 != 0
-
-    def _separator_at(self, position: int) -> str | None:
-        matches = (key for key, found in _SEPARATORS.items() if found.match(self._text, position))
-        return next(matches, None)
 
     def _next_width(self, end: int, separator: str) -> int:
         """Return the width of the line below `end`; 0 if there is none, or other base64 begins."""

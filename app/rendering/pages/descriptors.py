@@ -44,9 +44,7 @@ def file_name(full: Body) -> str | None:
 
 def dimensions(fields: PageFields, full: Body) -> tuple[int, int] | None:
     """Return width and height in pixels, as the client said or as they were measured."""
-    if fields.dimensions is not None:
-        return fields.dimensions
-    return measured_dimensions(full)
+    return measured_dimensions(full) if fields.dimensions is None else fields.dimensions
 
 
 def measured_dimensions(body: Body) -> tuple[int, int] | None:

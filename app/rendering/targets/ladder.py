@@ -84,16 +84,16 @@ class Choice:
         """Return what stands in the medium's place: itself, with what is to be said, or words."""
         medium = self.place.medium
         if self.attachment is None:
-            return [TextItem(medium.pointer, text) for text in self._texts(medium)]
+            return [TextItem(medium.pointer, self._text(medium))]
         said = [medium.before, self._note_of_smaller(self.attachment)]
         return [*(TextItem(medium.pointer, text) for text in said if text), self.attachment]
 
-    def _texts(self, medium: Medium) -> list[str]:
+    def _text(self, medium: Medium) -> str:
         if medium.instead is not None:
-            return [medium.instead]
+            return medium.instead
         if self.words is None:
-            return [placeholder(medium)]
-        return [f"[{medium_words(medium)}, {self.words.kind} below]\n{self.words.text}"]
+            return placeholder(medium)
+        return f"[{medium_words(medium)}, {self.words.kind} below]\n{self.words.text}"
 
     def _note_of_smaller(self, attachment: Attachment) -> str | None:
         if self.rung == "original":

@@ -4,7 +4,7 @@ Source: spec 002, "Canonical Types"; MCP annotations are honoured.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
@@ -198,7 +198,10 @@ def _structured(
     value = record["meta"]["structuredContent"]
     if value is None:
         # Only earlier versions stored it. Where there were no parts, they made one of it.
-        return None, [_unless_null(item) for item in shown]
+        return None, [
+            replace(item, text="") if isinstance(item, TextItem) and item.text == "null" else item
+            for item in shown
+        ]
     digests = {each["uri"]: _digest(each) for each in record["resources"]}
     said = [
         Said(item, part, _whole_digest(item, digests))
@@ -230,12 +233,6 @@ def _resource_of(record: dict[str, Any], value: JsonValue) -> dict[str, Any] | N
     """Return the resource of the record that stands in the place of a value, if one does."""
     moved = parse_resource_id(value) if isinstance(value, str) else None
     return next((each for each in record["resources"] if each["uri"] == f"blob:{moved}"), None)
-
-
-def _unless_null(item: Item) -> Item:
-    if isinstance(item, TextItem) and item.text == "null":
-        return TextItem(item.pointer, "")
-    return item
 
 
 def _whole_digest(item: Item, digests: Mapping[str, str]) -> str:
