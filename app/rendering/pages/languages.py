@@ -50,27 +50,20 @@ _BY_EXTENSION = {name: name for name in _NAMED_AS_FILES.split()} | {
 _LANGUAGES = frozenset(_BY_EXTENSION.values())
 # Other names, in `metadata.language` and behind `text/x-`. Codes of spoken languages are not among
 # them: Czech (cs), Polish (pl), Serbo-Croatian (sh), Tsonga (ts).
-_ALIASES = {
-    "c#": "csharp",
-    "c++": "cpp",
-    "c++src": "cpp",
-    "c++hdr": "cpp",
-    "chdr": "c",
-    "csrc": "c",
-    "ecmascript": "javascript",
-    "f#": "fsharp",
-    "golang": "go",
-    "js": "javascript",
-    "patch": "diff",
-    "py": "python",
-    "python3": "python",
-    "rb": "ruby",
-    "script.python": "python",
-    "shell": "bash",
-    "shellscript": "bash",
-    "yml": "yaml",
-    "zsh": "bash",
+_OTHER_NAMES = {
+    "bash": "shell shellscript zsh",
+    "c": "chdr csrc",
+    "cpp": "c++ c++src c++hdr",
+    "csharp": "c#",
+    "diff": "patch",
+    "fsharp": "f#",
+    "go": "golang",
+    "javascript": "ecmascript js",
+    "python": "py python3 script.python",
+    "ruby": "rb",
+    "yaml": "yml",
 }
+_ALIASES = {name: language for language, names in _OTHER_NAMES.items() for name in names.split()}
 # RFC 6648 took the meaning from `x-`: both spellings are met.
 _MIME_TYPE = re.compile(r"(?:text|application)/(?:x-|vnd\.)?([a-z0-9+#.]{1,32})")
 # What says that a text is prose, so that a name which looks like a file's is not asked.
