@@ -9,10 +9,8 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qsl, urlsplit
 
 _SIGNED_FOR_SECONDS = (("x-amz-date", "x-amz-expires"), ("x-goog-date", "x-goog-expires"))
-# Beside each, a parameter without which the number may mean anything.
-_SECONDS_SINCE_1970 = (("expires", "signature"), ("expires", "key-pair-id"))
-_HEX_SINCE_1970 = (("ex", "hm"),)
-_DATES = (("se", "sig"),)
+# Beside each, a parameter without which the number may mean anything, and its base.
+_SINCE_1970 = (("expires", "signature", 10), ("expires", "key-pair-id", 10), ("ex", "hm", 16))
 _BASIC = "%Y%m%dT%H%M%SZ"
 
 
@@ -32,14 +30,10 @@ def _expiry(named: Mapping[str, str]) -> datetime | None:
         if begins in named and lasts in named:
             signed_at = datetime.strptime(named[begins], _BASIC).replace(tzinfo=UTC)
             return signed_at + timedelta(seconds=int(named[lasts]))
-    for name, beside in _SECONDS_SINCE_1970:
+    for name, beside, base in _SINCE_1970:
         if name in named and beside in named:
-            return datetime.fromtimestamp(int(named[name]), UTC)
-    for name, beside in _HEX_SINCE_1970:
-        if name in named and beside in named:
-            return datetime.fromtimestamp(int(named[name], 16), UTC)
-    for name, beside in _DATES:
-        if name in named and beside in named:
-            ends = datetime.fromisoformat(named[name])
-            return ends if ends.tzinfo else ends.replace(tzinfo=UTC)
+            return datetime.fromtimestamp(int(named[name], base), UTC)
+    if named.keys() >= {"se", "sig"}:
+        ends = datetime.fromisoformat(named["se"])
+        return ends if ends.tzinfo else ends.replace(tzinfo=UTC)
     return None
