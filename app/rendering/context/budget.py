@@ -67,10 +67,7 @@ class Weighing:
 
     def turn(self, turn: ComposedTurn) -> Load:
         """Return what the items of a turn take."""
-        total = Load()
-        for item in turn.items:
-            total += self._item(turn, item)
-        return total
+        return sum((self._item(turn, item) for item in turn.items), Load())
 
     def _item(self, turn: ComposedTurn, item: Item) -> Load:
         if not isinstance(item, Medium):
