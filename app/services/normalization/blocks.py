@@ -139,17 +139,13 @@ def _declared_plain_object(block: Block) -> MediaMatch | None:
         return match if claimed or known else None
     if announces_media(match.payload) or own_reference(match.payload):
         return match
-    if claimed and _is_taken_at_its_word(match):
+    is_text = claim.mime_type is not None and is_textual(claim.mime_type)
+    if claimed and (is_text or not is_loosely_named(match.path)):
         return match
     if is_remote(match.payload):
         return match if claimed or claim.kind else None
     data = _certain_base64(match.payload, claim, claimed=claimed)
     return replace(match, payload=data) if data else None
-
-
-def _is_taken_at_its_word(match: MediaMatch) -> bool:
-    mime_type = match.claim.mime_type
-    return not is_loosely_named(match.path) or (mime_type is not None and is_textual(mime_type))
 
 
 def _certain_base64(text: str, claim: Claim, *, claimed: bool) -> bytes | None:

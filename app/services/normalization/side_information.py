@@ -113,8 +113,13 @@ def with_side_information(
     if isinstance(rest, dict) and rest:
         rest = _in_protocol_words(rest, block)
         names = _BINARY_NAMES if is_binary_content(block) else _NAMES
-        provenance, taken = _provenance(rest, names)
-        left = without(rest, taken)
+        annotations, annotations_path = _first(rest, _ANNOTATIONS, dict)
+        meta, meta_path = _first(rest, _META, dict)
+        uri, uri_path = _first(rest, _URIS, str)
+        name, name_path = _first(rest, names, str)
+        provenance = Provenance(annotations, uri, name, meta)
+        taken = (annotations_path, meta_path, uri_path, name_path)
+        left = without(rest, filter(None, taken))
         following = [*([json_part(left)] if left else []), *extracted_parts(rewriting.slots)]
     first, *others = parts
     if first.provenance.meta:
@@ -150,15 +155,6 @@ def _without(members: Block, here: Path, gone: set[Path], containers: set[Path])
         if rest is not None and rest not in ({}, []):
             kept[key] = rest
     return kept
-
-
-def _provenance(rest: Block, names: tuple[Path, ...]) -> tuple[Provenance, list[Path]]:
-    annotations, annotations_path = _first(rest, _ANNOTATIONS, dict)
-    meta, meta_path = _first(rest, _META, dict)
-    uri, uri_path = _first(rest, _URIS, str)
-    name, name_path = _first(rest, names, str)
-    taken = [path for path in (annotations_path, meta_path, uri_path, name_path) if path]
-    return Provenance(annotations=annotations, uri=uri, name=name, meta=meta), taken
 
 
 def _first(rest: Block, paths: tuple[Path, ...], kind: type[_T]) -> tuple[_T | None, Path | None]:
