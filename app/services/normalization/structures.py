@@ -178,9 +178,10 @@ def _attach(frame: _Frame, key: str | int, placed: object, rewriting: Rewriting)
 def _rewrite_string(
     text: str, claim: Claim | None, rewriting: Rewriting
 ) -> str | MediaSlot | TextTemplate:
-    told = rewriting.collector.is_told(text)
-    # A block carried the same payload; a short one may be some word elsewhere.
-    is_repeated = told is not None and (claim is not None or len(text) >= CERTAIN_BASE64_CHARS)
+    # Whether a block carried the same payload; a short one may be some word elsewhere.
+    may_be = claim is not None or len(text) >= CERTAIN_BASE64_CHARS
+    told = rewriting.collector.is_told(text) if may_be else None
+    is_repeated = told is not None
     if len(text) < _SHORTEST_MEDIA_TEXT and not is_repeated:
         return text
     if is_data_uri(text):
