@@ -75,9 +75,12 @@ async def migrate_apart(settings: Settings) -> None:
     path = settings.data_dir / DATABASE_FILE
     if await anyio.to_thread.run_sync(is_newest, path):
         return
-    command = [sys.executable, "-m", "app.cli.main", "migrate", "--data-dir"]
+    # `-P`: nothing of the folder that a host has started this in is imported.
+    command = [sys.executable, "-P", "-m", "app.cli.main", "migrate", "--data-dir"]
     await anyio.run_process(
         [*command, str(settings.data_dir)],
+        # It is the host's otherwise.
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         check=False,

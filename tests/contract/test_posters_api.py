@@ -1,6 +1,7 @@
 """The poster of a video: made once by a process of its own, where the package for it is there."""
 
 import io
+from pathlib import Path
 
 import httpx
 import pytest
@@ -8,6 +9,7 @@ from PIL import Image
 
 from tests.contract.session_requests import upload
 from tests.kit import media
+from tests.kit.process import workspace
 
 _PLAYLIST = b"#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n#EXTINF:1,\nhttp://127.0.0.1:1/x.ts\n"
 
@@ -33,6 +35,15 @@ def test_poster_is_the_first_picture_made_once_and_gone_with_its_video(
     assert known.status_code == 304
     assert client.delete(f"/api/resources/{uri}").is_success
     assert poster(client, uri).status_code == 404
+
+
+def test_poster_is_made_by_no_code_of_the_folder_that_the_service_is_started_in(
+    client: httpx.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(workspace(tmp_path))
+    uri = upload(client, media.mp4(), filename="click.mp4")["uri"]
+    assert poster(client, uri).status_code == 200
+    assert not Path("ran").exists()
 
 
 @pytest.mark.promise(

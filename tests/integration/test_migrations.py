@@ -1,5 +1,6 @@
 """Migrations, on both engines: they make the schema the code has, once, and can go back."""
 
+import os
 import signal
 import sqlite3
 import subprocess
@@ -30,7 +31,14 @@ from app.models.page import PageFilters
 from app.services.search.indexing import SearchIndexing
 from app.stores.records import Records
 from app.stores.records.columns import is_shared_schema, metadata
-from app.stores.records.engine import current_revision, migrate, newest_revision, open_engines
+from app.stores.records.engine import (
+    DATABASE_FILE,
+    current_revision,
+    is_newest,
+    migrate,
+    newest_revision,
+    open_engines,
+)
 from app.wiring import (
     MissingSigningKeysError,
     OutdatedDatabaseError,
@@ -39,9 +47,10 @@ from app.wiring import (
     open_container,
     open_database,
 )
+from app.wiring.stores import migrate_apart
 from tests.faults.lengths import LONG, TIMEOUT_SECONDS, tell, times
 from tests.integration.sweep_stores import environment_of
-from tests.kit.process import ROOT, environment
+from tests.kit.process import ROOT, environment, workspace
 from tests.kit.servers import Backends, Engine
 from tests.kit.units import writing
 
@@ -380,3 +389,21 @@ async def test_revision_is_none_before_and_the_newest_after(empty: Settings) -> 
     finally:
         await engines.close()
     assert (before, after) == (None, newest_revision())
+
+
+@pytest.mark.engines("embedded")
+@pytest.mark.promise(
+    "security.md#settings",
+    "Nothing is loaded from the folder that a host starts the proxy in",
+    kept_by="app/wiring/stores.py",
+    tried="a folder with a package `app`",
+)
+async def test_database_is_migrated_by_no_code_of_the_folder_it_is_started_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(data_dir=tmp_path / "data")
+    folder = workspace(tmp_path)
+    monkeypatch.chdir(folder)
+    await migrate_apart(settings)
+    assert is_newest(settings.data_dir / DATABASE_FILE)
+    assert "ran" not in os.listdir(folder)

@@ -70,6 +70,15 @@ def run_command(
     )
 
 
+def workspace(folder: Path) -> Path:
+    """Make a folder with modules that are named as ours; whatever loads one leaves a file `ran`."""
+    made = folder / "workspace"
+    for name in ("app", "typing_extensions"):
+        (made / name).mkdir(parents=True)
+        (made / name / "__init__.py").write_text("open('ran', 'w').close()")
+    return made
+
+
 def preloaded() -> Preloaded:
     """The command, loaded once for this test process; its tables are 200 columns wide."""
     with _loading:

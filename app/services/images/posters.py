@@ -77,7 +77,8 @@ class Posters:
         self, project_id: str, video: Resource, video_format: str
     ) -> FittedImage | None:
         async with self._as_file(project_id, video) as path:
-            command = [sys.executable, "-m", "app.services.images.poster_process"]
+            # `-P`: nothing of the folder that the service was started in is imported.
+            command = [sys.executable, "-P", "-m", "app.services.images.poster_process"]
             with anyio.move_on_after(_SECONDS):
                 done = await anyio.run_process(
                     [*command, video_format, path],
