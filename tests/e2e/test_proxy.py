@@ -239,8 +239,8 @@ def test_host_gets_texts_and_images_no_larger_than_it_takes(tmp_path: Path) -> N
     limits = ("--max-text", "1000", "--max-image-pixels", "32")
     with proxied(tmp_path, *limits) as host:
         texts = [
-            json.loads(host.call(1, "long", characters=length))["result"]["content"][0]["text"]
-            for length in (1_000, 1_001, 20_000)
+            [block["text"] for block in json.loads(answer)["result"]["content"]]
+            for answer in (host.call(1, "long", characters=n) for n in (1_000, 1_001, 20_000))
         ]
         host.call(4, "picture")
         _, said, image, line = json.loads(host.hear())["result"]["content"]
@@ -251,9 +251,12 @@ def test_host_gets_texts_and_images_no_larger_than_it_takes(tmp_path: Path) -> N
     x, rest = "x", "\n" + "x" * 125
     (stored,) = history(tmp_path / "data")[5]["sanitized"]["resources"]
     assert texts == [
-        x * 1_000,
-        f'{x * 500}\n[… 376 characters left out; read_text("@entry:4") shows all of it …]{rest}',
-        f"{x * 500}\n[… 19375 characters left out; the whole text is {stored['uri']} …]{rest}",
+        [x * 1_000],
+        [f'{x * 500}\n[… 376 characters left out; read_text("@entry:4") shows all of it …]{rest}'],
+        [
+            f"{x * 500}\n[… 19375 characters left out; the whole text is {stored['uri']} …]{rest}",
+            f"[text @{stored['uri']} 20,000 characters]",
+        ],
     ]
     assert "shown as 32x24 instead of 64x48 pixels" in said["text"]
     assert images.opened(base64.b64decode(image["data"])).size == (32, 24)

@@ -181,7 +181,7 @@ def _as_a_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
     more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
     name = quoted_short(one_line(turn.tool_name), 64)
     shows = f": {way} shows it" if way else ""
-    line = f"[An old result of {name} was left out{shows}{media}{more}]"
+    line = f"[The result of {name} was left out{shows}{media}{more}]"
     note = LeftOut("", "result", "evicted", _REASON, to="line")
     return replace(turn, items=(note, TextItem("", line)), structured=None)
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from app.models.conversation import ComposedTurn, Item, LeftOut, TextItem
 from app.rendering.context.eviction import entry_call
-from app.rendering.texts.cuts import shortened
+from app.rendering.texts.cuts import shortened, whole_length, whole_text_uri
+from app.rendering.turns.handles import text_line
 
 _NONE: Mapping[str, str] = {}
 
@@ -33,8 +34,14 @@ def with_texts_within(
             if len(text) <= most_chars:
                 yield TextItem(item.pointer, text)
                 continue
-            reason = f"The host shows {most_chars} characters of a text, and this has {len(text)}."
-            yield LeftOut(item.pointer, "text", "text-too-long", reason, to="preview")
-            yield TextItem(item.pointer, shortened(text, most_chars, entry_call(turn)))
+            shown = shortened(text, most_chars, entry_call(turn))
+            yield TextItem(item.pointer, shown)
+            many, uri = whole_length(text), whole_text_uri(text)
+            reason = f"The host shows {most_chars} characters of a text, and this has {many}."
+            note = LeftOut(item.pointer, "text", "text-too-long", reason, to="preview")
+            # One that is cut short again is no longer known by what it says of the whole.
+            is_named = uri is None or whole_text_uri(shown) is not None
+            line = None if is_named else text_line(f"@{uri}", f"{many:,} characters")
+            yield replace(note, handle_line=line)
 
     return [replace(turn, items=tuple(items(turn))) for turn in turns]

@@ -93,17 +93,17 @@ class MemoryBudget:
 
         Args:
             size_bytes: How many.
-            later_seconds: How long what takes much can wait: in a queue behind all that wait for
-                a moment.
+            later_seconds: How long to wait behind all others, as what takes much does; `None` to
+                wait among those that take little, for `WAIT_SECONDS`.
 
         Raises:
-            MemoryExhaustedError: They did not fit in time, for `WAIT_SECONDS` if nothing else is
-                said. Nothing is held.
+            MemoryExhaustedError: They did not fit in time. Nothing is held.
         """
         queue = self._waiting if later_seconds is None else self._later
+        seconds = WAIT_SECONDS if later_seconds is None else later_seconds
         size_bytes = min(size_bytes, self.limit_bytes)
         if queue or self._waiting or not self._fits(size_bytes):
-            await self._wait(queue, size_bytes, later_seconds or WAIT_SECONDS)
+            await self._wait(queue, size_bytes, seconds)
         else:
             self._count(size_bytes)
         return HeldMemory(self, size_bytes)

@@ -129,7 +129,7 @@ def test_structured_content_that_is_long_goes_with_the_texts() -> None:
 def test_old_result_gives_way_to_a_line_that_names_its_media() -> None:
     turn = result(3, text(LONG), PICTURE)
     line = (
-        '[An old result of "look" was left out: read_text("@entry:3") shows it; '
+        '[The result of "look" was left out: read_text("@entry:3") shows it; '
         f"its media: @blob:{ID}]"
     )
     assert items_of(turn, calling(2)) == [
@@ -145,7 +145,7 @@ def test_page_comes_back_by_a_page_fault() -> None:
         LeftOut("", "result", "evicted", REASON, to="line"),
         TextItem(
             "",
-            '[An old result of "page_fault" was left out: page_fault("img_001", 0) shows it]',
+            '[The result of "page_fault" was left out: page_fault("img_001", 0) shows it]',
         ),
     ]
 
