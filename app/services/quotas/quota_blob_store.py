@@ -124,7 +124,7 @@ class _Medium:
 
 async def _make_room(media: Sequence[_Medium], limit_bytes: int) -> None:
     """Make room for the last of some media, unless a draft has it, or the store will refuse it."""
-    *before, medium = media
+    medium = media[-1]
     source = medium.source
     if medium.draft is not None or source.size_bytes > limit_bytes:
         return
@@ -135,7 +135,8 @@ async def _make_room(media: Sequence[_Medium], limit_bytes: int) -> None:
         if await medium.reservation.is_kept(digest):
             return
         # What is of the same bytes and came before has its room already.
-        alike = [each.source for each in before if each.source.size_bytes == source.size_bytes]
+        before = (each.source for each in media[:-1])
+        alike = [each for each in before if each.size_bytes == source.size_bytes]
         if digest not in {await anyio.to_thread.run_sync(digest_of, each) for each in alike}:
             raise
 

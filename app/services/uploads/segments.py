@@ -156,13 +156,13 @@ class SegmentIntake:
     async def receive(self, project_id: str, upload: ResumableUpload, *, body: UploadBody) -> None:
         """Keep a body; what has come of it counts, however it ends.
 
-        Of one with a checksum, all of it counts if that holds; of any other, nothing.
+        Of one with a checksum, all of it counts, or nothing if that does not hold.
 
         Raises:
             ChecksumMismatchError: The checksum does not hold.
             ConflictError: Something else has moved the offset; what came since does not count.
             NotFoundError: The upload was removed meanwhile.
-            Exception: What ended the body early, after what came before was kept.
+            Exception: What ended the body early, after what counts of it was kept.
         """
         offset, upload_id = upload.received_bytes, upload.upload_id
         # What counts once the checksum of all of it holds.

@@ -158,7 +158,8 @@ class TemporaryFile:
         """Return bytes that were written, before or after they were published."""
         with self._lock, open(self.path, "rb") as file:
             file.seek(start)
-            return file.read(size_bytes)
+            # All that is left of it would be read where nothing is asked for.
+            return file.read(max(size_bytes, 0))
 
     def digest(self) -> str:
         """Return the SHA-256 of what was written, as 64 hex digits."""

@@ -17,6 +17,7 @@ from sqlalchemy import (
     ColumnElement,
     Executable,
     Insert,
+    Integer,
     Row,
     Select,
     String,
@@ -78,12 +79,17 @@ class IsAmong(ColumnElement[bool]):
     Args:
         column: The column, of texts or of whole numbers.
         name: The parameter's name; its value is a sequence of such values.
+
+    Raises:
+        TypeError: The column has values of another type, or converts them.
     """
 
     inherit_cache = False
     type = Boolean()
 
     def __init__(self, column: ColumnElement[Any], name: str) -> None:
+        if not isinstance(column.type, String | Integer):
+            raise TypeError(f"{column} has neither texts nor whole numbers as they are stored")
         self.column = column
         item = String() if isinstance(column.type, String) else BigInteger()
         self.values = bindparam(name, type_=_Several(item))

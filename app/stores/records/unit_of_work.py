@@ -154,7 +154,7 @@ class Records:
 
         def changed(connection: StatementConnection) -> Written[_Result]:
             unit = UnitOfWork(connection, project_id, sizes)
-            return Written(work(unit), project_id, unit.events.noted)
+            return Written(work(unit), project_id, tuple(unit.events.noted))
 
         while True:
             try:

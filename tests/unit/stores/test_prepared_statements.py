@@ -2,9 +2,13 @@
 
 import json
 import sqlite3
+from typing import Any
 
+import pytest
 from sqlalchemy import BigInteger, Column, MetaData, String, Table
+from sqlalchemy.types import TypeEngine
 
+from app.stores.records.columns import ClientText, UtcTime
 from app.stores.records.prepared_statements import IsAmong, Prepared
 from app.stores.records.scope import scoped_select
 
@@ -44,3 +48,10 @@ def test_numbers_are_given_as_texts_are() -> None:
     assert found.text.endswith("numbered.n = ANY (%s::BIGINT[])")
     assert found.parameters({"project_id": "p", "numbers": [2, 1]}) == ["p", [2, 1]]
     assert Prepared(find).parameters({"project_id": "p", "numbers": [2, 1]}) == ["p", "[2, 1]"]
+
+
+@pytest.mark.parametrize("kind", [UtcTime(), ClientText()])
+def test_values_that_a_column_converts_are_not_given_as_they_are(kind: TypeEngine[Any]) -> None:
+    table = Table("converted", MetaData(), Column("value", kind))
+    with pytest.raises(TypeError, match="neither texts nor whole numbers"):
+        IsAmong(table.c.value, "values")
