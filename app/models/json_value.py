@@ -145,14 +145,16 @@ def number_value(node: int | float | Decimal) -> int | float | Decimal:
 
 
 def values_in(value: JsonValue) -> Iterator[tuple[JsonValue, int]]:
-    """Yield a value and all that is in it, in any order, each with its depth, the value's is 1."""
-    stack: list[tuple[JsonValue, int]] = [(value, 1)]
-    while stack:
-        node, depth = stack.pop()
-        yield node, depth
-        if isinstance(node, dict | list):
-            members = node.values() if isinstance(node, dict) else node
-            stack.extend((member, depth + 1) for member in members)
+    """Yield a value and all that is in it, each with its depth; that of the value is 1."""
+    open_values: list[Iterator[JsonValue]] = [iter((value,))]
+    while open_values:
+        for node in open_values[-1]:
+            yield node, len(open_values)
+            if isinstance(node, dict | list):
+                open_values.append(iter(node.values() if isinstance(node, dict) else node))
+                break
+        else:
+            open_values.pop()
 
 
 def _check_shape(text: str, max_depth: int, max_nodes: int) -> None:

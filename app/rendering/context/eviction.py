@@ -161,7 +161,7 @@ def _reduced(
             items += _shortened(item.pointer, text, _way_back(turn, text, page_id))
         else:
             items.append(item)
-    is_long = texts in classes and turn.structured is not None
+    is_long = is_result and texts in classes and turn.structured is not None
     if is_long and len(json_text(turn.structured)) > most_chars:
         return replace(turn, items=tuple(items), structured=None)
     is_same = len(items) == len(turn.items) and all(map(is_, items, turn.items))

@@ -6,7 +6,7 @@ A target builds its messages of plain JSON; where the bytes of media belong it p
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -137,7 +137,7 @@ def json_pieces(document: Node) -> Rendering:
     except (TypeError, RecursionError):
         # Numbers that keep their spelling, or a value nested deeper than the encoder goes.
         places = MediaPlaces()
-        text = json_text(_filled(document, places))
+        text = "".join(_written(document, places))
     return rendering_of(places.pieces(_utf8(text)))
 
 
@@ -184,15 +184,25 @@ def _placed(leaf: Base64Leaf, media: MediaPlaces) -> str:
     return leaf.head + media.mark(MediaPiece(digest, size_bytes))
 
 
-def _filled(node: Node, media: MediaPlaces) -> JsonValue:
-    """Return a document with the values of its leaves in their places."""
+def _written(node: Node, media: MediaPlaces) -> Iterator[str]:
+    """Yield the text of a document, leaf by leaf."""
     if isinstance(node, dict):
-        return {name: _filled(member, media) for name, member in node.items()}
-    if isinstance(node, list):
-        return [_filled(item, media) for item in node]
-    if isinstance(node, Base64Leaf | JsonLeaf):
-        return _leaf(node, place=partial(_placed, media=media))
-    return node
+        yield "{"
+        for index, (name, member) in enumerate(node.items()):
+            yield f"{',' if index else ''}{json_text(name)}:"
+            yield from _written(member, media)
+        yield "}"
+    elif isinstance(node, list):
+        yield "["
+        for index, item in enumerate(node):
+            if index:
+                yield ","
+            yield from _written(item, media)
+        yield "]"
+    elif isinstance(node, Base64Leaf):
+        yield json_text(_placed(node, media))
+    else:
+        yield json_text(node.value if isinstance(node, JsonLeaf) else node)
 
 
 def _utf8(text: str) -> bytes:

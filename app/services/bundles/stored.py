@@ -7,7 +7,7 @@ here. Moments are text in a line, and JSON texts stand in it as they are stored.
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from msgspec import Raw, Struct
 
@@ -28,8 +28,6 @@ from app.stores.records.resources import NamedResource
 # A record repeats parts of what it was made of, and puts a few levels around it.
 _MORE_DEPTH = 64
 _MORE_NODES = 4
-# In the order in which a line has them.
-_THROUGH = ("tool_media", "said_media", "tool_texts", "tool_results", "said_texts")
 _MOMENTS = frozenset({"created_at", "answered_at", "last_accessed"})
 
 _Line = TypeVar("_Line", bound=Struct)
@@ -65,7 +63,13 @@ def interaction_line(stored: StoredInteraction) -> rows.InteractionLine:
 def frontier_line(stored: StoredFrontier) -> rows.FrontierLine:
     """Return the line of a frontier."""
     frontier = stored.frontier
-    through: Any = tuple(getattr(frontier, name) for name in _THROUGH)
+    through = (
+        frontier.tool_media,
+        frontier.said_media,
+        frontier.tool_texts,
+        frontier.tool_results,
+        frontier.said_texts,
+    )
     return rows.FrontierLine(
         stored.name, through, frontier.orphans, stored.sent.hex(), frontier.recalled
     )
@@ -73,8 +77,16 @@ def frontier_line(stored: StoredFrontier) -> rows.FrontierLine:
 
 def stored_frontier(line: rows.FrontierLine) -> StoredFrontier:
     """Return the frontier in a line."""
-    through = dict(zip(_THROUGH, line.through, strict=True))
-    frontier = Frontier(**through, recalled=line.recalled, orphans=line.orphans)
+    tool_media, said_media, tool_texts, tool_results, said_texts = line.through
+    frontier = Frontier(
+        tool_media=tool_media,
+        said_media=said_media,
+        tool_texts=tool_texts,
+        tool_results=tool_results,
+        said_texts=said_texts,
+        recalled=line.recalled,
+        orphans=line.orphans,
+    )
     return StoredFrontier(line.name, frontier, bytes.fromhex(line.sent), version=1)
 
 

@@ -236,9 +236,9 @@ class FetchRules:
 
 def _places(entry: str) -> list[tuple[str, int]]:
     try:
-        # A scheme without a default port keeps every port that is spelled out.
         # Two colons without brackets can only be an IPv6 address without a port.
         is_bare = entry.count(":") > 1 and not entry.startswith("[")
+        # A scheme without a default port keeps every port that is spelled out.
         parsed = httpx.URL(f"allow://[{entry}]" if is_bare else f"allow://{entry}")
         host, _ = parse_host(parsed.raw_host.decode("ascii"))
         if parsed.userinfo or parsed.raw_path not in (b"", b"/"):

@@ -98,7 +98,9 @@ class DerivedImages:
             async with self.images.turn(size_bytes, hints.width, hints.height):
                 noted = await self.noted(project_id, digest, key)
                 if noted is None:
-                    noted = await self._make(project_id, digest, mime_type, recipe, key)
+                    noted = await self._make(
+                        project_id, digest, recipe, mime_type=mime_type, key=key
+                    )
         return noted.image if noted else None
 
     async def _make_in_memory(
@@ -129,7 +131,7 @@ class DerivedImages:
         )
 
     async def _make(
-        self, project_id: str, digest: str, mime_type: str, recipe: ImageRecipe, key: str
+        self, project_id: str, digest: str, recipe: ImageRecipe, *, mime_type: str, key: str
     ) -> NotedImage | None:
         most_bytes = self.limits.image_bytes
         data = await read_whole(self.blobs, project_id, digest, end=most_bytes + 1)

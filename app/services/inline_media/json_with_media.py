@@ -35,7 +35,7 @@ class RenderedBody:
             self.given()
 
     async def check(self) -> Self:
-        """Make sure that all files are there before anything is sent; return it.
+        """Make sure that all files are there before anything is sent; return this body.
 
         Raises:
             StoreUnavailableError: One is not, or has not the size it had.

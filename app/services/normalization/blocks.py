@@ -250,7 +250,7 @@ _READERS: dict[str, tuple[_Reader, ...]] = {
     "document": (
         (
             lambda block: isinstance(value_at(block, ("source", "content")), str | list),
-            partial(_nested_content, path=("source", "content"), consumed=[("source", "type")]),
+            partial(_nested_content, path=("source", "content"), consumed=(("source", "type"),)),
         ),
     ),
     "resource": ((carries_resource, read_resource),),

@@ -88,7 +88,13 @@ class Collector:
     ) -> MediaSlot:
         """Keep a medium, found at `pointer`, and get the slot that stands for its reference."""
         name = without_lone_surrogates(claim.filename) if claim.filename else None
-        medium = NormalizedMedia(source, claim.kind, name, must_be_stored, str(pointer))
+        medium = NormalizedMedia(
+            source=source,
+            kind=claim.kind,
+            filename=name,
+            must_be_stored=must_be_stored,
+            pointer=str(pointer),
+        )
         self.media.append(medium)
         return MediaSlot(len(self.media) - 1)
 

@@ -109,15 +109,17 @@ def with_side_information(
     provenance = Provenance()
     following: list[NormalizedPart] = []
     rewriting = Rewriting(place.collector)
-    rest = rewrite_value(without(block, consumed), place.pointer, rewriting)
-    if isinstance(rest, dict) and rest:
+    # Most blocks say nothing beside their payload.
+    said = without(block, consumed)
+    rest = rewrite_value(said, place.pointer, rewriting) if said else None
+    if isinstance(rest, dict):
         rest = _in_protocol_words(rest, block)
         names = _BINARY_NAMES if is_binary_content(block) else _NAMES
         annotations, annotations_path = _first(rest, _ANNOTATIONS, dict)
         meta, meta_path = _first(rest, _META, dict)
         uri, uri_path = _first(rest, _URIS, str)
         name, name_path = _first(rest, names, str)
-        provenance = Provenance(annotations, uri, name, meta)
+        provenance = Provenance(annotations=annotations, uri=uri, name=name, meta=meta)
         taken = (annotations_path, meta_path, uri_path, name_path)
         left = without(rest, filter(None, taken))
         following = [*([json_part(left)] if left else []), *extracted_parts(rewriting.slots)]

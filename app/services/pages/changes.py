@@ -120,7 +120,7 @@ class PageChanges:
                 is_own = modality == "structured" or (
                     modality == "image" and isinstance(content, str)
                 )
-                # Words stand for all else.
+                # A level holds data or a medium where its page does; words stand for all else.
                 settled = await contents.settle(modality if is_own else "text", content)
                 await anyio.to_thread.run_sync(check_supplied, page, level, settled.body)
                 previous = supplied_levels(page.levels.values())

@@ -117,7 +117,7 @@ class PageFaults:
         answered = await self.records.read(project_id, lambda unit: _answered(unit, call))
         if answered is not None:
             return await self._with_media(project_id, answered.message)
-        prepared = await self.prepare(project_id, page_id, call.session_id, request)
+        prepared = await self._prepared(project_id, call)
         stored, is_new = await self.records.write(project_id, prepared.append)
         return prepared.answer if is_new else await self._with_media(project_id, stored.message)
 
@@ -129,8 +129,10 @@ class PageFaults:
         Raises:
             Exception: See `fault`; nothing was appended.
         """
-        call = _Call(page_id, session_id, request, utc_now())
-        message = await self._message(project_id, page_id, request)
+        return await self._prepared(project_id, _Call(page_id, session_id, request, utc_now()))
+
+    async def _prepared(self, project_id: str, call: _Call) -> "PreparedFault":
+        message = await self._message(project_id, call.page_id, call.request)
         # Before it is appended: what cannot be answered must not stand in the history.
         return PreparedFault(call, message, await self._with_media(project_id, message))
 

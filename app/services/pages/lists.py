@@ -1,4 +1,4 @@
-"""Pages found: listed and searched; and where the lists that searches answer with go on."""
+"""Lists of pages: those that are listed, and those that a search finds, with their cursors."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,8 @@ from app.stores.records.finding import IN_PAGES, Found, Match, SearchPlace, find
 
 # Beyond this a hit is shown by what is said about the page, not by its text.
 _SNIPPED_BYTES = 64 * 1024
-# What lists hold is small as a rule; a page whose fields are a megabyte must not make them large.
+# Of a list, or of what a manifest reads at once. What they hold is small as a rule; a page whose
+# fields are a megabyte must not make them large.
 _LARGEST_ANSWER_BYTES = 8 * 1024 * 1024
 _PAGES_AT_ONCE = 32
 # So many are read and looked through in no more time than handing them to a thread takes.

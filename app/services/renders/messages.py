@@ -60,8 +60,8 @@ _ROLES: dict[str, TurnRole] = {
 }
 _CONTENTS = ("content", "parts", "images")
 _VOICE = ("data", "transcript")
-_BLOCKS = ("audio", "function_call")
-_TEXTS = ("refusal", "tool_call_id", "name")
+_BLOCKS = frozenset({"audio", "function_call"})
+_TEXTS = frozenset({"refusal", "tool_call_id", "name"})
 # How a host and a provider come to terms about a call, which is no part of the conversation.
 _APART = ("tool-approval-request", "tool-approval-response")
 _MARKS = frozenset({"cachePoint"})
@@ -176,13 +176,14 @@ class _Reading:
     def _known(self) -> frozenset[str]:
         """Return the members that are read, as they have to be for that."""
         message = self._message
-        known = {*_CONTENTS, *(name for name in _TEXTS if isinstance(message.get(name), str))}
-        known |= {name for name in _BLOCKS if is_block(message.get(name))}
-        listed = message.get("tool_calls")
+        texts = _TEXTS if self._is_answer() else _TEXTS - {"name"}
+        blocks = _BLOCKS if self._role == "assistant" else _BLOCKS - {"function_call"}
+        known = {*_CONTENTS, *(name for name in texts if isinstance(message.get(name), str))}
+        known |= {name for name in blocks if is_block(message.get(name))}
+        listed = message.get("tool_calls") if self._role == "assistant" else None
         if isinstance(listed, list) and all(map(is_block, listed)):
             known.add("tool_calls")
-        unread = set[str]() if self._role == "assistant" else {"tool_calls", "function_call"}
-        return frozenset(known - (unread if self._is_answer() else unread | {"name"}))
+        return frozenset(known)
 
     def _list_calls(self) -> None:
         """Take the calls beside the content; LangChain lists those again that are blocks."""

@@ -192,6 +192,7 @@ class Renders:
         profile = self.check(wish, since=since)
         async with self.session_slots:
             loaded = (await self.load(project_id, session_id)).up_to(up_to)
+            # Nobody can be in the way of a rendering without a frontier that has a name.
             for _ in range(_TRIES):
                 document = await self._session(
                     project_id, loaded, profile, wish, since=since, moves=moves
@@ -345,6 +346,7 @@ class Renders:
         Raises:
             NotFoundError: The project has no such record.
             InvalidPayloadError: There is no such target, or signed URLs would lead nowhere.
+            ConflictError: Others move the frontier that is named all the time.
             PayloadTooLargeError: The history is too long to be rendered at once.
             StoreUnavailableError: A store did not answer.
         """

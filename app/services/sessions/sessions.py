@@ -1,4 +1,4 @@
-"""Sessions: what they hold, take of the store and are called, and their end."""
+"""Sessions: what each holds, how it is called, how many bytes it uses, and how it ends."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
