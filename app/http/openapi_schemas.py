@@ -60,7 +60,7 @@ def all_schemas(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _holders(node: object) -> Iterator[dict[str, Any]]:
     """Yield the parameters, headers and contents that have a schema, in whatever has them."""
-    if isinstance(node, dict) and "schema" in node:
+    if isinstance(node, dict) and isinstance(node.get("schema"), dict):
         yield node
     elif isinstance(node, dict | list):
         for each in node.values() if isinstance(node, dict) else node:

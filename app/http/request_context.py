@@ -34,7 +34,7 @@ _UNITS = {BYTES: ';qu="content-bytes"'}
 _log = structlog.get_logger("pagefault.requests")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Slot:
     """A request's slot among those that are worked on at once; left once."""
 

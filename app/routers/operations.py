@@ -20,6 +20,7 @@ async def get_health() -> Health:
     return Health(status="ok")
 
 
+# These routes are FastAPI's own: ours would take what reads the request for one that answers it.
 @router.get(
     "/readyz",
     responses=problem_responses(StoreUnavailableError, StoreMisconfiguredError, StoreFullError),

@@ -188,6 +188,7 @@ async def get_resource_content(request: Request) -> Response:
     asked = _ContentAsked.of(request)
     container = container_of(request)
     is_attachment = asked.download
+    # A link says by itself whose content may be read, and under which name.
     if asked.token is None:
         project_id, filename = await authenticate(request), asked.filename
         policy = container.cross_origin_resource_policy

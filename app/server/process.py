@@ -38,7 +38,9 @@ def keep_freed_memory() -> None:
 
 
 def give_freed_memory_back() -> None:
-    """Keep one heap and little of what is freed in it, for a process that is one of many.
+    """Keep one heap and 1 MiB of what is freed in it, for a process that is one of many.
+
+    What has half a MiB or more is given back at once.
 
     Other C libraries than glibc are left as they are.
     """

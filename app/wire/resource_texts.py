@@ -4,7 +4,7 @@ The shape of a value that is too large is made by `app/rendering/texts`, which c
 its members takes; here it is only described.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Raw
@@ -135,23 +135,28 @@ def text_record(
             # The value keeps its spelling, so its text is put in as it is.
             value=Raw(b"null" if found.text is None else found.text.encode()),
         ).encode()
-    about: dict[str, Any] = {
-        "uri": resource.uri,
-        "mime_type": resource.mime_type,
-        "total_lines": total_lines or 0,
-        "total_bytes": resource.size_bytes,
-        "truncated": found.next_line is not None,
-        "next_line": found.next_line,
-    }
     if isinstance(found, Matches):
-        matches = tuple(map(_match, found.found))
-        return TextMatches(**about, matches=matches, total_matches=found.total).encode()
+        return TextMatches(
+            uri=resource.uri,
+            mime_type=resource.mime_type,
+            total_lines=total_lines or 0,
+            total_bytes=resource.size_bytes,
+            matches=tuple(map(_match, found.found)),
+            total_matches=found.total,
+            truncated=found.next_line is not None,
+            next_line=found.next_line,
+        ).encode()
     return TextLines(
-        **about,
+        uri=resource.uri,
+        mime_type=resource.mime_type,
+        total_lines=total_lines or 0,
+        total_bytes=resource.size_bytes,
         first=found.first_line if found.lines else None,
         last=found.last_line if found.lines else None,
         text="\n".join(found.lines),
         cut_lines=tuple(found.cut_lines),
+        truncated=found.next_line is not None,
+        next_line=found.next_line,
     ).encode()
 
 
