@@ -212,10 +212,13 @@ def _joined(
     """Return the turns; one message is made of those whose calls are answered together."""
     joined: list[ComposedTurn] = []
     for turn in turns:
-        last = joined[-1] if joined else turn
-        is_after_calls = joined and last.role == "assistant" == turn.role
-        joins = messages[(turn.seq or 1) - 1].joins or (last.calls and turn.calls)
-        if is_after_calls and joins:
+        last = joined[-1] if joined else None
+        said_to_join = messages[(turn.seq or 1) - 1].joins
+        if (
+            last is not None
+            and last.role == "assistant" == turn.role
+            and (said_to_join or (last.calls and turn.calls))
+        ):
             items, calls = (*last.items, *turn.items), (*last.calls, *turn.calls)
             joined[-1] = replace(last, items=items, calls=calls)
         else:

@@ -108,7 +108,7 @@ class Collector:
         text = text.rstrip("=")
         self._payloads.setdefault(len(text), {})[_in_one_alphabet(text)] = is_told
 
-    def is_told(self, text: str) -> bool | None:
+    def find_payload(self, text: str) -> bool | None:
         """Return whether a payload became a text to read; `None` for a text that was not noted.
 
         A payload is the same in either alphabet.

@@ -180,7 +180,7 @@ def _rewrite_string(
 ) -> str | MediaSlot | TextTemplate:
     # Whether a block carried the same payload; a short one may be some word elsewhere.
     may_be = claim is not None or len(text) >= CERTAIN_BASE64_CHARS
-    told = rewriting.collector.is_told(text) if may_be else None
+    told = rewriting.collector.find_payload(text) if may_be else None
     is_repeated = told is not None
     if len(text) < _SHORTEST_MEDIA_TEXT and not is_repeated:
         return text
@@ -204,7 +204,7 @@ def _rewrite_data_uri(
         if claim.kind is None:
             mime_type = type_of_data_uri(mime_type, uri.data)
         named = Claim(claim.kind, mime_type, uri.filename or claim.filename)
-        is_told = rewriting.collector.is_told(text) is True
+        is_told = rewriting.collector.find_payload(text) is True
         return rewriting.keep(uri.data, named, is_told=is_told)
     rewritten = _rewrite_sentence(text, rewriting)
     if uri and rewritten == text:
