@@ -440,7 +440,7 @@ async def test_the_same_bytes_twice_are_one_object(under_test: StoreUnderTest) -
 async def test_the_same_bytes_at_once_are_one_object(under_test: StoreUnderTest) -> None:
     data = random_bytes(9 * MIB)
     async with anyio.create_task_group() as tasks:
-        for _ in range(8):
+        for _ in range(4):
             tasks.start_soon(put, under_test.store, data)
     assert under_test.objects() == [place(data)]
     assert await read(under_test.store, stored(data).digest) == data
