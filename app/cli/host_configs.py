@@ -21,10 +21,9 @@ from app.cli.terminal import CANNOT, complain
 from app.mcp.members import MemberScanner, Span
 
 _BACKUP = ".before-pagefault"
-# A string, or a comment, or a comma before a closing bracket with blanks and comments between.
-_TOKEN = re.compile(
-    rb'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*\n|/\*.*?\*/)*[}\]])', re.DOTALL
-)
+# Possessive, and content with the end of the text: each character is looked at once or twice.
+_COMMENT = re.compile(rb'"(?:[^"\\]|\\.)*+"?|//[^\n]*+|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_LAST_COMMA = re.compile(rb'"(?:[^"\\]|\\.)*+"?|,(?=\s*+[}\]])', re.DOTALL)
 _SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECASE)
 _QUERY = re.compile(r"[?&;]([^=&#]+)=([^&#]+)")
 _SHORTEST_SECRET = 4
@@ -190,7 +189,7 @@ def _servers(text: bytes) -> Iterator[_Server]:
     plain = _without_comments(text)
     try:
         root = json.loads(plain)
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise ConfigError(f"is no JSON: {exc}") from exc
     paths = (("mcpServers",), ("servers",), ("mcp", "servers"))
     found = (_find(plain, path) for path in paths if isinstance(root, dict))
@@ -208,9 +207,10 @@ def _without_comments(text: bytes) -> bytes:
 
     def blank(found: re.Match[bytes]) -> bytes:
         token = found.group()
-        return token if token.startswith(b'"') else re.sub(rb"[^\n]", b" ", token)
+        is_whole = not token.startswith(b"/*") or (len(token) > 3 and token.endswith(b"*/"))
+        return re.sub(rb"[^\n]", b" ", token) if token[:1] != b'"' and is_whole else token
 
-    return _TOKEN.sub(blank, text)
+    return _LAST_COMMA.sub(blank, _COMMENT.sub(blank, text))
 
 
 def _find(text: bytes, path: Sequence[str]) -> Span | None:

@@ -106,6 +106,24 @@ def test_comments_inputs_and_variables_stay() -> None:
     assert wrapped["mcp"]["servers"]["a"]["args"][-2:] == ["--", "b"]
 
 
+HOSTILE = {
+    "comments between": '{"servers": {"a": {"command": "b"},' + "/* , */\n" * 20_000 + "}}",
+    "an open comment": '{"servers": {' + "/*" * 100_000,
+    "an open string": '{"servers": {"' + '\\"' * 100_000,
+    "open strings": '"' * 200_001,
+    "commas": '{"servers": {' + ", " * 100_000,
+    "commas and comments": '{"servers": [' + ",/*x*/" * 40_000,
+    "lines of comments": '{"servers": {},' + ",//\n" * 40_000,
+    "depth": '{"servers": ' + "[" * 200_000,
+}
+
+
+@pytest.mark.parametrize("shape", HOSTILE)
+def test_hostile_text_is_read_in_time(config: Path, shape: str) -> None:
+    config.write_text(HOSTILE[shape])
+    assert run(config) == (0 if shape == "comments between" else 2)
+
+
 def test_second_time_changes_nothing_and_undo_gives_the_bytes_back(
     config: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
