@@ -159,20 +159,82 @@ def test_options_are_those_of_every_server_and_are_not_needed_to_undo(
     assert config.read_text() == CLAUDE
 
 
-def test_difference_is_shown_without_secrets(
+SECRETIVE = r"""{
+  // "old": {"command": "npx", "env": {"API_KEY": "sk-SECRET"}},
+  "mcpServers": {
+    "db": {
+      "command": "npx",
+      "args": ["-y", "@mcp/server-postgres", "postgresql://bob:SECRET@db/x", "--api-key=SECRET"],
+      "env": {"KEY": "SECRET\/\u00e9"} /* KEY was SECRET */
+    },
+    "git": {"command": "docker", "args": ["run", "--rm", "-e", "PAT=SECRET", "-eB=SECRET"]},
+    "line": {"command": "npx server --token SECRET"},
+    "local": {
+      "command": "/usr/bin/npx",
+      "args": ["-H", "Authorization: SECRET", "--header=X: SECRET", "--pass", "secret"]
+    },
+    "zap": {
+      "url": "https://bob:SECRET@example.com/SECRET/mcp?a=1&api_key=SECRET",
+      "headers": {"Authorization": "Bearer SECRET", "SECRET 1": "x"}
+    }
+  },
+  "theme": "SECRET"
+}
+"""
+PROXY = '"proxy", "--session", "demo",'
+OTHER = f'{PROXY} "--no-tools",'
+LAST = '"--header", "•••: •••"'
+SHOWN = f"""
+  "db"
+-   "command": "npx"
+-   "args": ["-y", "@mcp/server-postgres", "•••", "--api-key=•••"]
++   "command": "/opt/bin/pagefault"
++   "args": [{PROXY} "--", "npx", "-y", "@mcp/server-postgres", "•••", "--api-key=•••"]
+  "git"
+-   "command": "docker"
+-   "args": ["•••", "--rm", "-e", "•••", "•••"]
++   "command": "/opt/bin/pagefault"
++   "args": [{OTHER} "--", "docker", "•••", "--rm", "-e", "•••", "•••"]
+  "line"
+-   "command": "•••"
+-   "args": []
++   "command": "/opt/bin/pagefault"
++   "args": [{OTHER} "--", "•••"]
+  "local"
+-   "command": "/usr/bin/npx"
+-   "args": ["-H", "•••", "--header=•••", "--pass", "•••"]
++   "command": "/opt/bin/pagefault"
++   "args": [{OTHER} "--", "/usr/bin/npx", "-H", "•••", "--header=•••", "--pass", "•••"]
+  "zap"
+-   "url": "https://•••"
+-   "headers": {{"Authorization": "•••", "•••": "•••"}}
++   "command": "/opt/bin/pagefault"
++   "args": [{OTHER} "--upstream", "https://•••", "--header", "Authorization: •••", {LAST}]
+"""
+
+
+def test_difference_shows_nothing_that_may_be_secret(
     config: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = VS_CODE.replace("--token=${input:key}", "--token=abcdef")
-    config.write_text(text.replace(".com/mcp", ".com/mcp?api_key=queried"))
+    config.write_text(SECRETIVE)
     assert run(config, dry_run=True) == 0
-    shown = capsys.readouterr().out
-    assert '+\t\t\t"command": "/opt/bin/pagefault", // as its README says' in shown
-    assert "--token=•••" in shown
-    assert "X-Token: •••" in shown
-    assert "/mcp?api_key=•••" in shown
-    assert "queried" not in shown
-    assert not {"abcdef", "very-secret"} & set(shown.replace('"', " ").split())
-    assert config.read_text().count("/opt/bin/pagefault") == 0
+    assert capsys.readouterr().out == f"{config}{SHOWN}"
+    assert config.read_text() == SECRETIVE
+
+
+def test_difference_of_undo_is_the_same_backwards(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config.write_text(SECRETIVE)
+    run(config)
+    wrapped = config.read_bytes()
+    capsys.readouterr()
+    assert run(config, undo=True, dry_run=True) == 0
+    shown = capsys.readouterr().out.splitlines()
+    swapped = {"+": "-", "-": "+"}
+    backwards = [swapped.get(line[0], line[0]) + line[1:] for line in SHOWN[1:].splitlines()]
+    assert sorted(shown[1:]) == sorted(backwards)
+    assert config.read_bytes() == wrapped
 
 
 @pytest.mark.parametrize(
