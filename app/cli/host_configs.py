@@ -9,7 +9,9 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -108,10 +110,12 @@ def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> int
         undo: Give back the file as it was.
         dry_run: Only show what would be changed, without secrets.
     """
+    path = Path(os.path.realpath(path))
     backup = path.with_name(path.name + _BACKUP)
     try:
         before = path.read_bytes()
         after = _undone(before, backup) if undo else wrapping.wrapped(before)
+        keeps_backup = backup.exists() and _is_of_first_time(backup.read_bytes(), before)
     except OSError as exc:
         complain(f"cannot read {exc.filename}: {exc.strerror}")
         return CANNOT
@@ -122,17 +126,32 @@ def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> int
         told = f"{path}: nothing to change\n"
     elif dry_run:
         told = told_difference(path, before, after)
-    elif undo:
-        _replace(path, after)
-        backup.unlink(missing_ok=True)
-        told = f"{path}: as it was\n"
     else:
-        if not backup.exists():
-            shutil.copy2(path, backup)
-        _replace(path, after)
-        told = f"{path}: changed; {backup.name} has it as it was\n"
+        try:
+            if not undo and not keeps_backup:
+                _replace(backup, before, like=path)
+            _replace(path, after, like=path)
+            if undo:
+                backup.unlink()
+        except OSError as exc:
+            complain(f"cannot change {path}: {exc.strerror}")
+            return CANNOT
+        when = " before the first change" if keeps_backup else ""
+        told = f"{path}: changed; {backup.name} has it as it was{when}\n"
+        told = f"{path}: as it was\n" if undo else told
     sys.stdout.write(told)
     return 0
+
+
+def _is_of_first_time(backup: bytes, now: bytes) -> bool:
+    """Tell whether a backup is of the file before servers of it were first put behind the proxy.
+
+    If none of them is any more, somebody has given the file back by hand, and edited it since.
+    """
+    behind = {each.name for each in servers_of(now) if each.is_behind_proxy}
+    with suppress(ConfigError):
+        behind -= {each.name for each in servers_of(backup) if each.is_behind_proxy}
+    return bool(behind)
 
 
 def _undone(now: bytes, backup: Path) -> bytes:
@@ -147,9 +166,19 @@ def _undone(now: bytes, backup: Path) -> bytes:
     return before
 
 
-def _replace(path: Path, text: bytes) -> None:
-    """Replace a file in one step, with the permissions that it has."""
-    new = path.with_name(f"{path.name}.{os.getpid()}")
-    shutil.copy2(path, new)
-    new.write_bytes(text)
-    new.replace(path.resolve())
+def _replace(path: Path, text: bytes, *, like: Path) -> None:
+    """Write a file in one step, with the owner and the permissions of another."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".pagefault-")
+    new = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text)
+        status = like.stat()
+        # Who may not give files away, or has a system without owners, keeps the file.
+        with suppress(OSError, AttributeError):
+            os.chown(new, status.st_uid, status.st_gid)
+        shutil.copymode(like, new)
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise

@@ -1,6 +1,7 @@
 """Configurations of hosts, with every server behind the proxy and back again."""
 
 import json
+import resource
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,62 @@ def test_file_that_was_changed_since_is_not_undone(
     assert run(config, undo=True) == 2
     assert "changed since" in capsys.readouterr().err
     assert config.read_text() == changed
+
+
+BACKUP = "hosts.json.before-pagefault"
+
+
+def test_file_that_was_given_back_by_hand_and_edited_is_kept_as_it_is_then(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(config)
+    edited = CLAUDE.replace("dark", "light")
+    config.write_text(edited)
+    assert run(config) == 0
+    assert f"{BACKUP} has it as it was\n" in capsys.readouterr().out
+    assert config.with_name(BACKUP).read_text() == edited
+    assert run(config, undo=True) == 0
+    assert config.read_text() == edited
+
+
+def test_backup_of_the_first_time_stays_when_servers_are_added(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(config)
+    added = config.read_text().replace('"time"', '"more": {"command": "more"}, "time"')
+    config.write_text(added)
+    capsys.readouterr()
+    assert run(config) == 0
+    told = capsys.readouterr().out
+    assert told == f"{config}: changed; {BACKUP} has it as it was before the first change\n"
+    assert config.with_name(BACKUP).read_text() == CLAUDE
+
+
+def test_file_behind_a_link_is_changed_and_kept_where_it_is(config: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "links"
+    folder.mkdir()
+    (folder / "mcp.json").symlink_to(config)
+    assert run(folder / "mcp.json") == 0
+    assert [each.name for each in folder.iterdir()] == ["mcp.json"]
+    assert config.with_name(BACKUP).stat().st_mode & 0o777 == 0o600
+    assert run(config, undo=True) == 0
+    assert (folder / "mcp.json").is_symlink()
+    assert config.read_text() == CLAUDE
+
+
+def test_file_that_cannot_be_written_stays_and_nothing_is_left_beside_it(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, usual[1]))
+    try:
+        assert run(config) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    assert capsys.readouterr().err == f"pagefault: cannot change {config}: File too large\n"
+    assert [(each.name, each.read_text()) for each in config.parent.iterdir()] == [
+        ("hosts.json", CLAUDE)
+    ]
 
 
 @pytest.mark.parametrize("words", [[], ["--no-tools"], ["--max-text", "2000", "--prefix", "m_"]])
