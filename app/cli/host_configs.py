@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.cli.host_differences import told_difference
-from app.cli.host_servers import ConfigError, HostServer, servers_of
-from app.cli.terminal import CANNOT, complain
+from app.cli.host_servers import URLS, ConfigError, HostServer, servers_of
+from app.cli.terminal import CANNOT, complain, one_line
 from app.mcp.members import Span
 
 _BACKUP = ".before-pagefault"
@@ -39,17 +39,20 @@ class Wrapping:
             ConfigError: It is not the configuration of a host.
         """
         servers = list(servers_of(text))
-        has_tools = any(each.is_ours and "--no-tools" not in each.args for each in servers)
+        bare = [each for each in servers if not (each.is_behind_proxy or each.reason_to_leave)]
+        with_tools = None
+        if not any(each.brings_tools for each in servers):
+            with_tools = next((each for each in bare if each.is_enabled), next(iter(bare), None))
         edits: list[tuple[Span, bytes]] = []
-        for server in servers:
-            is_bare = has_tools and "--no-tools" not in self.options
-            options = [*self.options, "--no-tools"] if is_bare else self.options
-            edited = list(self._edits(text, server, options))
-            has_tools = has_tools or bool(edited)
-            edits += edited
-        for place, written in sorted(edits, reverse=True):
-            text = text[: place.start] + written + text[place.end :]
-        return text
+        for server in bare:
+            is_without = server is not with_tools and "--no-tools" not in self.options
+            options = [*self.options, "--no-tools"] if is_without else self.options
+            edits += self._edits(text, server, options)
+        pieces, at = [], 0
+        for place, written in sorted(edits):
+            pieces += [text[at : place.start], written]
+            at = place.end
+        return b"".join([*pieces, text[at:]])
 
     def all_wrapped(self, text: bytes) -> Sequence[bytes]:
         """Return what `wrapped` makes of a configuration, also if all came without our tools."""
@@ -57,47 +60,47 @@ class Wrapping:
         return [replace(self, options=each).wrapped(text) for each in (self.options, bare)]
 
     def _edits(
-        self, text: bytes, server: "HostServer", options: Sequence[str]
+        self, text: bytes, server: HostServer, options: Sequence[str]
     ) -> Iterator[tuple[Span, bytes]]:
-        said = server.said
-        command, url = said.get("command"), said.get("url")
-        if isinstance(command, str):
-            if server.is_behind_proxy:
-                return
-            words = ["proxy", *options, "--", command, *server.args]
-            ours = json.dumps(words, ensure_ascii=False)
-            place = server.members["command"]
-            written = json.dumps(self.command, ensure_ascii=False)
+        said, url = server.said, server.url
+        if "command" in server.members and said["command"] is not None:
+            ours = _json(["proxy", *options, "--", said["command"], *server.args])
+            written = _json(self.command)
             if "args" in server.members:
-                yield server.members["args"], ours.encode()
+                yield server.members["args"], ours
             else:
-                written += f', "args": {ours}'
-            yield place, written.encode()
-        elif isinstance(url, str):
-            headers = said.get("headers")
-            pairs = headers.items() if isinstance(headers, dict) else ()
+                written += b', "args": ' + ours
+            yield server.members["command"], written
+        else:
+            pairs = said["headers"].items()
             words = [word for name, value in pairs for word in ("--header", f"{name}: {value}")]
-            rest = {key: said[key] for key in said if key not in ("url", "headers", "type")}
+            replaced = {*URLS, "headers", "type", "command", "args"}
+            rest = {key: value for key, value in said.items() if key not in replaced}
             args = ["proxy", *options, "--upstream", url, *words]
             rewritten = {"command": self.command, "args": args, **rest}
             line = text[text.rfind(b"\n", 0, server.place.start) + 1 : server.place.start]
-            indent = line[: len(line) - len(line.lstrip())].decode()
-            written = json.dumps(rewritten, indent=2, ensure_ascii=False)
-            yield server.place, written.replace("\n", f"\n{indent}").encode()
+            indent = line[: len(line) - len(line.lstrip())]
+            yield server.place, _json(rewritten, indent=2).replace(b"\n", b"\n" + indent)
 
 
-def _wrappings_in(text: bytes) -> Iterator[Wrapping]:
-    """Yield how servers of a configuration were put behind the proxy, those that were."""
-    for server in servers_of(text):
-        args = server.args
-        ends = [args.index(each) for each in ("--", "--upstream") if each in args]
-        if server.is_behind_proxy and ends:
-            yield Wrapping(str(server.said["command"]), args[1 : min(ends)])
+def _json(value: object, indent: int | None = None) -> bytes:
+    # Half a pair of surrogates, which JSON may have and UTF-8 has not, is written as it was.
+    return json.dumps(value, indent=indent, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def _wrappings_in(text: bytes) -> set[Wrapping]:
+    """Return how servers of a configuration were put behind the proxy, those that were."""
+    return {
+        Wrapping(str(server.said["command"]), tuple(server.own_options))
+        for server in servers_of(text)
+        if server.is_behind_proxy
+    }
 
 
 def wrapping_of(options: Sequence[str]) -> Wrapping:
     """Return how servers are put behind this very command, wherever the host is started."""
-    command = shutil.which("pagefault") or str(Path(sys.argv[0]).resolve())
+    beside = shutil.which("pagefault", path=str(Path(sys.executable).parent))
+    command = shutil.which("pagefault") or beside or str(Path(sys.argv[0]).resolve())
     return Wrapping(command, options)
 
 
@@ -123,7 +126,8 @@ def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> int
         complain(f"{path}: {exc}")
         return CANNOT
     if after == before:
-        told = f"{path}: nothing to change\n"
+        has_servers = any(True for _ in servers_of(before))
+        told = f"{path}: {'nothing to change' if has_servers else 'no servers were found'}\n"
     elif dry_run:
         told = told_difference(path, before, after)
     else:
@@ -139,8 +143,15 @@ def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> int
         when = " before the first change" if keeps_backup else ""
         told = f"{path}: changed; {backup.name} has it as it was{when}\n"
         told = f"{path}: as it was\n" if undo else told
-    sys.stdout.write(told)
+    sys.stdout.write(told + ("" if undo else "".join(_left_alone(before))))
     return 0
+
+
+def _left_alone(text: bytes) -> Iterator[str]:
+    """Yield a line for each server that is not put behind the proxy."""
+    for server in servers_of(text):
+        if reason := server.reason_to_leave:
+            yield one_line(f'"{server.name}" is left alone: {reason}') + "\n"
 
 
 def _is_of_first_time(backup: bytes, now: bytes) -> bool:
@@ -160,8 +171,8 @@ def _undone(now: bytes, backup: Path) -> bytes:
     before = backup.read_bytes()
     if not any(now in found.all_wrapped(before) for found in _wrappings_in(now)):
         raise ConfigError(
-            f"it was changed since. {backup.name} has it as it was: compare "
-            "the two, and copy back what you want"
+            f"it was changed since. {backup.name} has it as it was before the first change: "
+            "compare the two, and copy back what you want"
         )
     return before
 

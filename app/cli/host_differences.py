@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from app.cli.host_servers import HostServer, servers_of
+from app.cli.host_servers import URLS, HostServer, servers_of
 from app.cli.terminal import one_line
 
 _MASK = "•••"
@@ -51,7 +51,7 @@ def _told(server: HostServer) -> Iterator[str]:
         told["command"] = command if server.is_behind_proxy else _told_command(command)
         told["args"] = list(_told_arguments(server, command))
     else:
-        told = {key: _told_url(str(server.said[key])) for key in server.said if key == "url"}
+        told = {key: _told_url(str(server.said[key])) for key in URLS if key in server.said}
         headers = server.said.get("headers")
         if isinstance(headers, dict):
             told["headers"] = {_shown(_NAME, name): _MASK for name in headers}

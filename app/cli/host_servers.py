@@ -4,14 +4,24 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from itertools import pairwise
+from typing import Any, TypeGuard
 
 from app.mcp.members import MemberScanner, Span
 
 # Possessive, and content with the end of the text: each character is looked at once or twice.
 _COMMENT = re.compile(rb'"(?:[^"\\]|\\.)*+"?|//[^\n]*+|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _LAST_COMMA = re.compile(rb'"(?:[^"\\]|\\.)*+"?|,(?=\s*+[}\]])', re.DOTALL)
+
+URLS = ("httpUrl", "serverUrl", "url")
+"""How hosts call the URL of a server: Gemini's, Windsurf's, and all others."""
+_HTTP = re.compile(r"https?://|\$\{", re.IGNORECASE)
+# Members by which a host is told to log in at a URL.
+_LOGINS = frozenset({"auth", "oauth", "headersHelper"})
+# The address of a service's own server, as the documents give it.
+_MEMORY = re.compile(r"[^?#]*/mcp\?(?:[^#]*&)?session=")
+_LAUNCHER = re.compile(r"uvx?|pipx|env|cmd|wsl|docker|podman|python[\d.]*")
+_OURS = re.compile(r"(?:pagefault|app\.cli\.main)(?:\[[^]]*\])?(?:(?:[@:]|==)[^@]+)?")
 
 
 class ConfigError(Exception):
@@ -30,18 +40,93 @@ class HostServer:
     @property
     def args(self) -> list[str]:
         """The arguments of its command."""
-        return [str(each) for each in self.said.get("args") or ()]
+        args = self.said.get("args")
+        return args if _is_list_of_strings(args) else []
 
     @property
-    def is_ours(self) -> bool:
-        """Whether its command is this one."""
-        command = self.said.get("command")
-        return isinstance(command, str) and Path(command).name == "pagefault"
+    def url(self) -> str | None:
+        """Where it is, if it is not run by a command."""
+        found = (self.said[key] for key in URLS if key in self.said)
+        return next((each for each in found if isinstance(each, str)), None)
 
     @property
     def is_behind_proxy(self) -> bool:
         """Whether the proxy starts it already."""
-        return self.is_ours and self.args[:1] == ["proxy"]
+        return self._own_words[:1] == ["proxy"]
+
+    @property
+    def own_options(self) -> Sequence[str]:
+        """The options of Pagefault's own that it is started with."""
+        words = self._own_words[1:]
+        ends = [words.index(each) for each in ("--", "--upstream") if each in words]
+        return words[: min(ends, default=len(words))]
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether the host starts it."""
+        return self.said.get("disabled") is not True
+
+    @property
+    def brings_tools(self) -> bool:
+        """Whether the model gets the memory's tools by it."""
+        by_proxy = self.is_behind_proxy and "--no-tools" not in self.own_options
+        return self.is_enabled and (by_proxy or self._is_memory)
+
+    @property
+    def reason_to_leave(self) -> str | None:
+        """Why it is not put behind the proxy, if it is none that is there already."""
+        if self._is_memory:
+            return "it is the memory itself"
+        command, args = self.said.get("command"), self.said.get("args")
+        if command is None:
+            return self._reason_to_leave_url()
+        if not isinstance(command, str):
+            return "its command is not a string"
+        if args is not None and not _is_list_of_strings(args):
+            return "its args are not a list of strings"
+        return None
+
+    @property
+    def _own_words(self) -> list[str]:
+        command = self.said.get("command")
+        return _words_behind_pagefault(command, self.args) if isinstance(command, str) else []
+
+    @property
+    def _is_memory(self) -> bool:
+        if self._own_words:
+            return self._own_words[0] == "mcp"
+        return "command" not in self.said and bool(_MEMORY.match(self.url or ""))
+
+    def _reason_to_leave_url(self) -> str | None:
+        headers = self.said.get("headers")
+        if self.url is None:
+            return "it has no command and no URL"
+        if not _HTTP.match(self.url):
+            return "its URL is not one of HTTP"
+        if not headers or _LOGINS & self.said.keys():
+            return "it has a URL at which the host logs in by itself, if it has to"
+        if not isinstance(headers, dict) or not _is_list_of_strings([*headers.values()]):
+            return "its headers are not an object of strings"
+        return None
+
+
+def _is_list_of_strings(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _words_behind_pagefault(command: str, args: list[str]) -> list[str]:
+    """Return the arguments of this command, if a command line starts it; else none."""
+    if _program(command) == "pagefault":
+        return args
+    if _LAUNCHER.fullmatch(_program(command)):
+        for before, (word, following) in enumerate(pairwise(args)):
+            if _OURS.fullmatch(_program(word)) and following in ("proxy", "mcp"):
+                return args[before + 1 :]
+    return []
+
+
+def _program(path: str) -> str:
+    return re.split(r"[/\\]", path)[-1].lower().removesuffix(".exe")
 
 
 def servers_of(text: bytes) -> Iterator[HostServer]:
@@ -52,7 +137,9 @@ def servers_of(text: bytes) -> Iterator[HostServer]:
     """
     plain = _without_comments(text)
     try:
-        root = json.loads(plain)
+        root = json.loads(plain.decode("utf-8-sig"))
+    except UnicodeDecodeError as exc:
+        raise ConfigError("is not in UTF-8: save it in that encoding") from exc
     except (ValueError, RecursionError) as exc:
         raise ConfigError(f"is no JSON: {exc}") from exc
     paths = (("mcpServers",), ("servers",), ("mcp", "servers"))
@@ -62,8 +149,10 @@ def servers_of(text: bytes) -> Iterator[HostServer]:
         raise ConfigError("has no mcpServers and no servers: it is no configuration of a host")
     for name, place in _members(plain, held).items():
         said = json.loads(plain[place.start : place.end])
-        if isinstance(said, dict):
-            yield HostServer(name, said, place, _members(plain, place))
+        is_object = isinstance(said, dict)
+        yield HostServer(
+            name, said if is_object else {}, place, _members(plain, place) if is_object else {}
+        )
 
 
 def _without_comments(text: bytes) -> bytes:

@@ -3,6 +3,7 @@
 import json
 import resource
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -300,19 +301,21 @@ def test_difference_of_undo_is_the_same_backwards(
         ("{", "is no JSON"),
         ("{}", "no mcpServers"),
         ("[]", "no mcpServers"),
-        ('{"servers": 1}', "nothing to change"),
-        ('{"mcpServers": {}}', "nothing to change"),
+        ('{"servers": "\udcff"}', "is not in UTF-8: save it in that encoding"),
+        ('{"servers": 1}', "no servers were found"),
+        ('{"mcpServers": {}}', "no servers were found"),
         ('{"mcpServers": {"a": {"command": 1}, "b": 2}}', "nothing to change"),
     ],
 )
 def test_what_is_no_configuration_is_left_alone(
     config: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
 ) -> None:
-    config.write_text(text)
-    assert run(config) == (0 if said == "nothing to change" else 2)
+    given = text.encode("utf-8", "surrogateescape")
+    config.write_bytes(given)
+    assert run(config) == (0 if said in ("nothing to change", "no servers were found") else 2)
     told = capsys.readouterr()
     assert said in told.out + told.err
-    assert config.read_text() == text
+    assert config.read_bytes() == given
 
 
 def test_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -320,18 +323,104 @@ def test_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "absent.json: No such file" in capsys.readouterr().err
 
 
+def wrapped(servers: dict[str, object]) -> dict[str, Any]:
+    """What becomes of servers, now and for good."""
+    text = WRAPPING.wrapped(json.dumps({"mcpServers": servers}).encode())
+    assert WRAPPING.wrapped(text) == text
+    return dict(json.loads(text)["mcpServers"])
+
+
 @pytest.mark.parametrize(
     ("first", "brought"),
     [
         ({"command": "/opt/bin/pagefault", "args": ["mcp"]}, False),
+        ({"command": "uvx", "args": ["--from", "pagefault", "pagefault", "mcp"]}, False),
+        ({"url": "http://127.0.0.1:8000/mcp?session=a", "headers": {"Authorization": "b"}}, False),
+        ({"url": "http://127.0.0.1:8000/mcp?session=a"}, False),
         ({"command": "pagefault", "args": ["proxy", "--session", "demo", "--", "a"]}, False),
+        ({"command": "pagefault", "args": ["proxy", "--", "a", "--no-tools"]}, False),
         ({"command": "pagefault", "args": ["proxy", "--no-tools", "--", "a"]}, True),
+        ({"command": "pagefault", "args": ["mcp"], "disabled": True}, True),
+        ({"url": "https://example.com/mcp"}, True),
     ],
 )
 def test_tools_of_the_memory_come_with_one_server_only(
     first: dict[str, object], *, brought: bool
 ) -> None:
-    servers = {"memory": first, "b": {"command": "b"}, "c": {"command": "c"}}
-    wrapped = json.loads(WRAPPING.wrapped(json.dumps({"mcpServers": servers}).encode()))
-    with_tools = ["--no-tools" not in wrapped["mcpServers"][name]["args"] for name in "bc"]
+    after = wrapped({"memory": first, "b": {"command": "b"}, "c": {"command": "c"}})
+    with_tools = ["--no-tools" not in after[name]["args"] for name in "bc"]
     assert with_tools == [brought, False]
+    assert after["memory"] == first
+
+
+def test_server_that_is_disabled_brings_no_tools() -> None:
+    after = wrapped({"a": {"command": "a", "disabled": True}, "b": {"command": "b"}})
+    assert ["--no-tools" in each["args"] for each in after.values()] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("command", "args"),
+    [
+        ("C:\\Tools\\Pagefault.exe", []),
+        ("uvx", ["pagefault@latest"]),
+        ("uvx", ["--python", "3.12", "pagefault[video]==1.0"]),
+        ("/usr/bin/uv", ["tool", "run", "pagefault"]),
+        ("pipx", ["run", "pagefault"]),
+        ("python3.12", ["-m", "app.cli.main"]),
+        ("cmd", ["/c", "pagefault"]),
+    ],
+)
+def test_proxy_is_recognised_however_it_is_started(command: str, args: list[str]) -> None:
+    given = {"a": {"command": command, "args": [*args, "proxy", "--session", "s", "--", "x"]}}
+    assert wrapped({**given}) == given
+
+
+@pytest.mark.parametrize("name", ["url", "serverUrl", "httpUrl"])
+def test_server_at_a_url_with_headers_is_put_behind_the_proxy_in_every_spelling(name: str) -> None:
+    given = {name: "https://example.com/mcp", "headers": {"X": "y"}, "args": [], "timeout": 5}
+    args = ["proxy", "--session", "demo", "--upstream", given[name], "--header", "X: y"]
+    after = {"command": "/opt/bin/pagefault", "args": args, "timeout": 5}
+    assert wrapped({"a": given}) == {"a": after}
+
+
+LOGIN = "it has a URL at which the host logs in by itself, if it has to"
+LEFT_ALONE = {
+    "oauth": ({"url": "https://mcp.example.com/mcp"}, LOGIN),
+    "client": ({"url": "https://a.example", "headers": {"X": "y"}, "auth": {}}, LOGIN),
+    "ws": ({"url": "ws://a.example", "headers": {"X": "y"}}, "its URL is not one of HTTP"),
+    "five": ({"command": "a", "args": 5}, "its args are not a list of strings"),
+    "line": ({"command": "a", "args": "foo bar"}, "its args are not a list of strings"),
+    "items": ({"command": "a", "args": [True, None]}, "its args are not a list of strings"),
+    "list": ({"command": ["npx"]}, "its command is not a string"),
+    "header": (
+        {"url": "https://a", "headers": {"X": 5}},
+        "its headers are not an object of strings",
+    ),
+    "none": ("x", "it has no command and no URL"),
+    "memory": ({"command": "pagefault", "args": ["mcp"]}, "it is the memory itself"),
+}
+
+
+def test_server_that_would_not_work_behind_the_proxy_is_left_alone_with_a_reason(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = json.dumps({"servers": {name: server for name, (server, _) in LEFT_ALONE.items()}})
+    config.write_text(given)
+    assert run(config) == 0
+    lines = [f'"{name}" is left alone: {why}' for name, (_, why) in LEFT_ALONE.items()]
+    assert capsys.readouterr().out.splitlines() == [f"{config}: nothing to change", *lines]
+    assert config.read_text() == given
+
+
+def test_half_a_pair_of_surrogates_stays() -> None:
+    text = WRAPPING.wrapped(rb'{"servers": {"a": {"command": "b", "args": ["\ud83d", "\u00e9"]}}}')
+    assert text.endswith(b'"b", "\\ud83d", "\xc3\xa9"]}}}')
+
+
+def test_mark_at_the_beginning_of_the_file_stays(config: Path) -> None:
+    given = b"\xef\xbb\xbf" + CLAUDE.encode()
+    config.write_bytes(given)
+    assert run(config) == 0
+    assert config.read_bytes().startswith(b"\xef\xbb\xbf{")
+    assert run(config, undo=True) == 0
+    assert config.read_bytes() == given
