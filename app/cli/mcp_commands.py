@@ -19,7 +19,7 @@ hosts = typer.Typer()
 
 @hosts.command()
 def proxy(  # noqa: PLR0913, PLR0917 - one for each option
-    session: Annotated[str, typer.Option(help="The session that keeps calls and results.")],
+    session: options.KeepingSession = None,
     command: Annotated[
         list[str] | None,
         typer.Argument(metavar="[COMMAND…]", help="The MCP server, behind `--`."),
@@ -48,13 +48,18 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
 
     Write it before the server's command: pagefault proxy --session demo -- npx -y some-server
     """
+    of_one: dict[str, object] = {"COMMAND": command, "--upstream": upstream, "--header": header}
+    of_one |= {"--transport": transport != "auto", "--listen": listen}
+    _check_config(config, of_one, {"--undo": undo, "--dry-run": dry_run})
+    if config is not None and undo:
+        raise typer.Exit(_rewrite_config(config, {}, [], undo=True, dry_run=dry_run))
     from app.models.rendering import HostLimits, RenderOptions
 
     wish = RenderOptions(max_bytes=max_bytes, max_images=max_images, max_tokens=max_tokens)
     # What is for a user only the host shows to one; it is told so by the annotations.
     wish = replace(wish, audience="everyone", handles=True)
     limits = HostLimits(most_side=max_image_pixels, most_text_chars=max_text)
-    memory = _Memory(session, url, project, data_dir, env_file)
+    memory = _Memory(_named(session), url, project, data_dir, env_file)
     memory.check({**_limits_given(RenderOptions(), limits), "--listen": listen})
     if config is not None:
         given = {
@@ -64,18 +69,35 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
             **_limits_given(wish, limits),
         }
         words = [] if tools else ["--no-tools"]
-        raise typer.Exit(_rewrite_config(config, given, words, undo=undo, dry_run=dry_run))
-    if (upstream is None) == (not command):
-        raise typer.BadParameter("name a server: its COMMAND behind `--`, or its --upstream URL")
+        raise typer.Exit(_rewrite_config(config, given, words, undo=False, dry_run=dry_run))
+    server = _server_of(command, upstream, header, transport)
     from app.cli.proxy import Host
-    from app.mcp.connections import Upstream
     from app.mcp.store import HandedFiles
 
-    headers = [options.named_header(each) for each in header or ()]
-    server = command or Upstream(str(upstream), headers, transport)
     files_of_tools = None if files is None else HandedFiles(files)
     host = Host(wish, limits, prefix if tools else None, files_of_tools)
     memory.run_proxy(server, host, None if listen is None else options.address_of(listen))
+
+
+def _named(session: str | None) -> str:
+    if session is None:
+        raise typer.BadParameter("has to be named, as in --session demo", param_hint="--session")
+    return session
+
+
+def _server_of(
+    command: list[str] | None,
+    upstream: str | None,
+    header: list[str] | None,
+    transport: options.Transport,
+) -> "Server":
+    """Return the server that is named, by its command or its URL; refuse both and neither."""
+    if (upstream is None) == (not command):
+        raise typer.BadParameter("name a server: its COMMAND behind `--`, or its --upstream URL")
+    from app.mcp.connections import Upstream
+
+    headers = [options.named_header(each) for each in header or ()]
+    return command or Upstream(str(upstream), headers, transport)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +125,8 @@ class _Memory:
             "--data-dir": self.data_dir,
             "--env-file": self.env_file,
         }
-        for name, given in {**stores, **others}.items():
-            if given is not None:
-                raise typer.BadParameter(
-                    "cannot be combined with --url: leave one of them out", param_hint=name
-                )
+        given = {name: value is not None for name, value in {**stores, **others}.items()}
+        options.refuse(given, "cannot be combined with --url: leave one of them out")
 
     def options(self) -> dict[str, object]:
         """Return the options to start a proxy with the same memory from any folder."""
@@ -154,6 +173,16 @@ def _limits_given(wish: "RenderOptions", limits: "HostLimits") -> dict[str, obje
         "--max-text": limits.most_text_chars,
         "--max-image-pixels": limits.most_side,
     }
+
+
+def _check_config(
+    config: Path | None, of_one: dict[str, object], of_config: dict[str, object]
+) -> None:
+    """Refuse what is said of one server where a configuration is changed, and the reverse."""
+    if config is None:
+        options.refuse(of_config, "is for --config")
+    else:
+        options.refuse(of_one, "cannot be combined with --config: leave one of them out")
 
 
 def _rewrite_config(

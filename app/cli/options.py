@@ -1,5 +1,6 @@
 """The options that commands have in common, and those of the proxy."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -36,6 +37,10 @@ def _number_within(least: int, most: int, told: str, usual: str) -> Any:  # noqa
 
 DataDir = Annotated[Path | None, _data_dir("PAGEFAULT_DATA_DIR or ./data")]
 HostDataDir = Annotated[Path | None, _data_dir("PAGEFAULT_DATA_DIR or ~/.pagefault/data")]
+KeepingSession = Annotated[
+    str | None,
+    typer.Option(help="The session that keeps calls and results; to undo needs none."),
+]
 Upstream = Annotated[
     str | None,
     typer.Option(metavar="URL", help="Where the MCP server is, instead of a COMMAND."),
@@ -68,7 +73,7 @@ HostConfig = Annotated[
     Path | None,
     typer.Option(
         dir_okay=False,
-        help="Put every server of this configuration of a host behind the proxy, and end.",
+        help="Put the servers of this configuration of a host behind the proxy, and end.",
         show_default="runs a proxy",
     ),
 ]
@@ -77,7 +82,11 @@ HostDryRun = Annotated[
     bool, typer.Option("--dry-run", help="With --config: only show what would be changed.")
 ]
 OwnTools = Annotated[
-    bool, typer.Option("--tools/--no-tools", help="Add the memory's tools to the server's.")
+    bool,
+    typer.Option(
+        "--tools/--no-tools",
+        help="Whether the memory's own tools are added; the server's are there in any case.",
+    ),
 ]
 Prefix = Annotated[
     str, typer.Option(help="What stands before their names.", show_default="nothing")
@@ -141,6 +150,13 @@ Output = Annotated[
     str | None,
     typer.Option(metavar="DIR", help="Where the file goes.", show_default="~/.pagefault/downloads"),
 ]
+
+
+def refuse(given: Mapping[str, object], why: str) -> None:
+    """Refuse the first of some options that was given."""
+    for name, value in given.items():
+        if value:
+            raise typer.BadParameter(why, param_hint=name)
 
 
 def address_of(text: str) -> tuple[str, int]:

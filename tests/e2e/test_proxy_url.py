@@ -350,3 +350,41 @@ def test_url_is_written_into_the_configuration_of_a_host(
     assert done.returncode == 0, done.stderr
     written = json.loads(config.read_text())["mcpServers"]["a"]
     assert written["args"][-7:] == ["--session", "demo", "--url", url, "--", "a-server", "-x"]
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--upstream", "http://127.0.0.1:9/mcp"), "--upstream: cannot be combined with --config"),
+        (("--header", "X: y"), "--header: cannot be combined with --config"),
+        (("--transport", "sse"), "--transport: cannot be combined with --config"),
+        (("--listen", "127.0.0.1:0"), "--listen: cannot be combined with --config"),
+        (("--undo", "--", "a"), "COMMAND: cannot be combined with --config"),
+        (("--dry-run",), "--session: has to be named"),
+    ],
+    ids=lambda each: each[0] if isinstance(each, tuple) else "",
+)
+def test_option_that_has_no_effect_on_a_configuration_is_refused(
+    pagefault: LoadedCommand, tmp_path: Path, options: tuple[str, ...], complaint: str
+) -> None:
+    config = tmp_path / "hosts.json"
+    config.write_text('{"servers": {"a": {"command": "b"}}}')
+    session = () if "--dry-run" in options else ("--session", "demo")
+    done = pagefault.run("proxy", *session, "--config", str(config), *options)
+    assert (done.returncode, complaint in done.stderr) == (2, True)
+    assert config.read_text() == '{"servers": {"a": {"command": "b"}}}'
+
+
+def test_configuration_is_given_back_without_another_option(
+    pagefault: LoadedCommand, tmp_path: Path
+) -> None:
+    config = tmp_path / "hosts.json"
+    config.write_text('{"servers": {"a": {"command": "b"}}}')
+    pagefault.run("proxy", "--session", "demo", "--config", str(config))
+    for option in ("--undo", "--dry-run"):
+        alone = pagefault.run("proxy", option, "--session", "demo", "--", "a")
+        assert (alone.returncode, f"{option}: is for --config" in alone.stderr) == (2, True)
+    assert json.loads(config.read_text())["servers"]["a"]["args"][0] == "proxy"
+    done = pagefault.run("proxy", "--config", str(config), "--undo")
+    assert (done.returncode, done.stdout) == (0, f"{config}: as it was\n")
+    assert config.read_text() == '{"servers": {"a": {"command": "b"}}}'
