@@ -10,10 +10,11 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from app.cli.host_differences import told_difference
 from app.cli.host_servers import URLS, ConfigError, HostServer, servers_of
@@ -21,6 +22,7 @@ from app.cli.terminal import CANNOT, complain, one_line
 from app.mcp.members import Span
 
 _BACKUP = ".before-pagefault"
+_Edit: TypeAlias = tuple[Span, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +45,18 @@ class Wrapping:
         with_tools = None
         if not any(each.brings_tools for each in servers):
             with_tools = next((each for each in bare if each.is_enabled), next(iter(bare), None))
-        edits: list[tuple[Span, bytes]] = []
+        edits: list[_Edit] = []
         for server in bare:
             is_without = server is not with_tools and "--no-tools" not in self.options
             options = [*self.options, "--no-tools"] if is_without else self.options
-            edits += self._edits(text, server, options)
-        pieces, at = [], 0
-        for place, written in sorted(edits):
-            pieces += [text[at : place.start], written]
-            at = place.end
-        return b"".join([*pieces, text[at:]])
+            edits += replace(self, options=options).edits(text, server)
+        return _edited(text, edits)
 
-    def all_wrapped(self, text: bytes) -> Sequence[bytes]:
-        """Return what `wrapped` makes of a configuration, also if all came without our tools."""
-        bare = [each for each in self.options if each != "--no-tools"]
-        return [replace(self, options=each).wrapped(text) for each in (self.options, bare)]
-
-    def _edits(
-        self, text: bytes, server: HostServer, options: Sequence[str]
-    ) -> Iterator[tuple[Span, bytes]]:
+    def edits(self, text: bytes, server: HostServer) -> Iterator[_Edit]:
+        """Yield what has to be changed in a configuration for one of its servers."""
         said, url = server.said, server.url
         if "command" in server.members and said["command"] is not None:
-            ours = _json(["proxy", *options, "--", said["command"], *server.args])
+            ours = _json(["proxy", *self.options, "--", said["command"], *server.args])
             written = _json(self.command)
             if "args" in server.members:
                 yield server.members["args"], ours
@@ -72,11 +64,12 @@ class Wrapping:
                 written += b', "args": ' + ours
             yield server.members["command"], written
         else:
-            pairs = said["headers"].items()
+            headers = said.get("headers")
+            pairs = headers.items() if isinstance(headers, dict) else ()
             words = [word for name, value in pairs for word in ("--header", f"{name}: {value}")]
             replaced = {*URLS, "headers", "type", "command", "args"}
             rest = {key: value for key, value in said.items() if key not in replaced}
-            args = ["proxy", *options, "--upstream", url, *words]
+            args = ["proxy", *self.options, "--upstream", url, *words]
             rewritten = {"command": self.command, "args": args, **rest}
             line = text[text.rfind(b"\n", 0, server.place.start) + 1 : server.place.start]
             indent = line[: len(line) - len(line.lstrip())]
@@ -88,13 +81,12 @@ def _json(value: object, indent: int | None = None) -> bytes:
     return json.dumps(value, indent=indent, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
-def _wrappings_in(text: bytes) -> set[Wrapping]:
-    """Return how servers of a configuration were put behind the proxy, those that were."""
-    return {
-        Wrapping(str(server.said["command"]), tuple(server.own_options))
-        for server in servers_of(text)
-        if server.is_behind_proxy
-    }
+def _edited(text: bytes, edits: Iterable[_Edit]) -> bytes:
+    pieces, at = [], 0
+    for place, written in sorted(edits):
+        pieces += [text[at : place.start], written]
+        at = place.end
+    return b"".join([*pieces, text[at:]])
 
 
 def wrapping_of(options: Sequence[str]) -> Wrapping:
@@ -169,7 +161,14 @@ def _undone(now: bytes, backup: Path) -> bytes:
     if not backup.exists():
         raise ConfigError(f"there is no {backup.name}: this file was not changed here")
     before = backup.read_bytes()
-    if not any(now in found.all_wrapped(before) for found in _wrappings_in(now)):
+    # As the servers are now says how each was put there, and whether it was.
+    wrapped = {each.name: each for each in servers_of(now) if each.is_behind_proxy}
+    edits: list[_Edit] = []
+    for server in servers_of(before):
+        if server.name in wrapped and not server.is_behind_proxy:
+            one = wrapped[server.name]
+            edits += Wrapping(one.said["command"], one.own_options).edits(before, server)
+    if _edited(before, edits) != now:
         raise ConfigError(
             f"it was changed since. {backup.name} has it as it was before the first change: "
             "compare the two, and copy back what you want"

@@ -149,6 +149,25 @@ def test_file_that_was_changed_since_is_not_undone(
     assert config.read_text() == changed
 
 
+def test_servers_that_differ_in_their_options_are_given_back(config: Path) -> None:
+    run(config)
+    text = config.read_text().replace('"--no-tools", "--"', '"--max-text", "900", "--"')
+    config.write_text(text)
+    assert run(config, undo=True) == 0
+    assert config.read_text() == CLAUDE
+
+
+def test_server_that_is_no_longer_put_behind_the_proxy_is_given_back(config: Path) -> None:
+    config.write_text(f'{{"servers": {{"a": {json.dumps(LEFT_ALONE["oauth"][0])}}}}}')
+    before = config.read_bytes()
+    config.with_name(BACKUP).write_bytes(before)
+    args = ["proxy", "--session", "demo", "--upstream", "https://mcp.example.com/mcp"]
+    after = json.dumps({"command": "pagefault", "args": args}, indent=2)
+    config.write_text(f'{{"servers": {{"a": {after}}}}}')
+    assert run(config, undo=True) == 0
+    assert config.read_bytes() == before
+
+
 BACKUP = "hosts.json.before-pagefault"
 
 
