@@ -18,8 +18,9 @@ URLS = ("httpUrl", "serverUrl", "url")
 _HTTP = re.compile(r"https?://|\$\{", re.IGNORECASE)
 # Members by which a host is told to log in at a URL.
 _LOGINS = frozenset({"auth", "oauth", "headersHelper"})
-# The address of a service's own server, as the documents give it.
+# The address of a service's own server, and the key for it, as the documents give them.
 _MEMORY = re.compile(r"[^?#]*/mcp\?(?:[^#]*&)?session=")
+_KEY = re.compile(r"PAGEFAULT_API_KEY|Bearer pf_")
 _LAUNCHER = re.compile(r"uvx?|pipx|env|cmd|wsl|docker|podman|python[\d.]*")
 _OURS = re.compile(r"(?:pagefault|app\.cli\.main)(?:\[[^]]*\])?(?:(?:[@:]|==)[^@]+)?")
 
@@ -95,7 +96,9 @@ class HostServer:
     def _is_memory(self) -> bool:
         if self._own_words:
             return self._own_words[0] == "mcp"
-        return "command" not in self.said and bool(_MEMORY.match(self.url or ""))
+        headers = json.dumps(self.said.get("headers"))
+        is_at_url = self.said.get("command") is None and self.url is not None
+        return is_at_url and bool(_MEMORY.match(str(self.url)) or _KEY.search(headers))
 
     def _reason_to_leave_url(self) -> str | None:
         headers = self.said.get("headers")

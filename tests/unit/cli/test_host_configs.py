@@ -356,6 +356,8 @@ def wrapped(servers: dict[str, object]) -> dict[str, Any]:
         ({"command": "uvx", "args": ["--from", "pagefault", "pagefault", "mcp"]}, False),
         ({"url": "http://127.0.0.1:8000/mcp?session=a", "headers": {"Authorization": "b"}}, False),
         ({"url": "http://127.0.0.1:8000/mcp?session=a"}, False),
+        ({"url": "https://m.example/mcp", "headers": {"Authorization": "Bearer pf_a"}}, False),
+        ({"url": "https://m.example/mcp", "headers": {"A": "${env:PAGEFAULT_API_KEY}"}}, False),
         ({"command": "pagefault", "args": ["proxy", "--session", "demo", "--", "a"]}, False),
         ({"command": "pagefault", "args": ["proxy", "--", "a", "--no-tools"]}, False),
         ({"command": "pagefault", "args": ["proxy", "--no-tools", "--", "a"]}, True),
