@@ -5,10 +5,12 @@ text it is a text. It is all of the string, or the line in brackets that it was 
 """
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
+from urllib.parse import unquote
 
 from app.models.json_value import JsonValue
 
@@ -20,13 +22,18 @@ _PATH_FORMATS = frozenset({"path", "file-path", "filepath"})
 _PATH_NAMES = re.compile(r"(?:^|_)(?:file|path|file_?path|filename)s?$|(?:Path|File)s?$")
 _DEEPEST = 16
 _MOST_PLACES = 100
+# Schemas may refer to themselves, and each level may refer to the next one several times.
+_MOST_SCHEMAS = 2_000
+
+Step: TypeAlias = str | int | frozenset[str]
+"""From a value to one in it: a member, an item, or all members but those that are named."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where in the arguments a file may stand, `*` for every item of a list, and in which form."""
 
-    path: tuple[str, ...]
+    path: tuple[Step, ...]
     form: Form
 
 
@@ -44,26 +51,64 @@ def places_of(schema: JsonValue, *, takes_paths: bool) -> Sequence[Place]:
     """Return where a tool takes files, by its input schema.
 
     Args:
-        schema: The schema, a JSON Schema; references in it are not followed.
+        schema: The schema, a JSON Schema; references to places in it are followed.
         takes_paths: Whether paths of files are among them.
     """
-    return list(islice(_places(schema, (), takes_paths), _MOST_PLACES))
+    found = dict.fromkeys(_places(schema, takes_paths))
+    return list(islice(found, _MOST_PLACES))
 
 
-def _places(schema: JsonValue, path: tuple[str, ...], takes_paths: bool) -> Iterator[Place]:
-    if not isinstance(schema, dict) or len(path) > _DEEPEST:
-        return
-    form = _form(schema, path[-1] if path else "", takes_paths)
-    if path and form is not None:
-        yield Place(path, form)
-    properties = schema.get("properties")
-    for name, member in properties.items() if isinstance(properties, dict) else ():
-        yield from _places(member, (*path, name), takes_paths)
-    yield from _places(schema.get("items"), (*path, "*"), takes_paths)
+def _places(schema: JsonValue, takes_paths: bool) -> Iterator[Place]:
+    """Yield places, the shallow ones first."""
+    left: deque[tuple[JsonValue, tuple[Step, ...]]] = deque([(schema, ())])
+    for _ in range(_MOST_SCHEMAS):
+        if not left:
+            return
+        held, path = left.popleft()
+        if not isinstance(held, dict) or len(path) > _DEEPEST:
+            continue
+        name = path[-1] if path and isinstance(path[-1], str) else ""
+        form = _form(held, name, takes_paths)
+        if path and form is not None:
+            yield Place(path, form)
+        inner = ((each, (*path, *steps)) for each, steps in _inner(held, schema))
+        left.extend(islice(inner, max(0, _MOST_SCHEMAS - len(left))))
+
+
+def _inner(
+    held: Mapping[str, JsonValue], root: JsonValue
+) -> Iterator[tuple[JsonValue, list[Step]]]:
+    """Yield the schemas that one is made of, and the steps from its values to theirs."""
+    properties = held.get("properties")
+    named = properties if isinstance(properties, dict) else {}
+    for name, member in named.items():
+        yield member, [name]
+    if isinstance(held.get("additionalProperties"), dict):
+        yield held["additionalProperties"], [frozenset(named)]
+    yield held.get("items"), ["*"]
+    for number, item in enumerate(_listed(held, "prefixItems")):
+        yield item, [number]
     for key in ("anyOf", "oneOf", "allOf"):
-        options = schema.get(key)
-        for option in options if isinstance(options, list) else ():
-            yield from _places(option, path, takes_paths)
+        for option in _listed(held, key):
+            yield option, []
+    if isinstance(held.get("$ref"), str):
+        yield _referred(root, held["$ref"]), []
+
+
+def _listed(held: Mapping[str, JsonValue], key: str) -> Sequence[JsonValue]:
+    listed = held.get(key)
+    return listed if isinstance(listed, list) else ()
+
+
+def _referred(root: JsonValue, reference: str) -> JsonValue:
+    """Return what a reference leads to in a schema; `None` if that is nothing, or elsewhere."""
+    start, *tokens = unquote(reference).split("/")
+    if start != "#":
+        return None
+    for token in tokens:
+        name = token.replace("~1", "/").replace("~0", "~")
+        root = root.get(name) if isinstance(root, dict) else None
+    return root
 
 
 def _form(schema: Mapping[str, JsonValue], name: str, takes_paths: bool) -> Form | None:
@@ -71,7 +116,8 @@ def _form(schema: Mapping[str, JsonValue], name: str, takes_paths: bool) -> Form
     is_text = kinds == "string" or (isinstance(kinds, list) and "string" in kinds)
     if not is_text:
         return None
-    wanted = schema.get("format")
+    named = schema.get("format")
+    wanted = named if isinstance(named, str) else None
     if schema.get("contentEncoding") == "base64" or wanted in _BASE64_FORMATS:
         return "base64"
     if wanted in ("uri", "url"):
@@ -82,21 +128,32 @@ def _form(schema: Mapping[str, JsonValue], name: str, takes_paths: bool) -> Form
     return None
 
 
+def is_handle(text: JsonValue) -> bool:
+    """Tell whether a value is a text that is a handle, and nothing else."""
+    return isinstance(text, str) and _HANDLE.fullmatch(text) is not None
+
+
 def mentions_in(arguments: JsonValue, places: Sequence[Place]) -> Iterator[Mention]:
     """Yield the handles that stand where files may stand."""
     for place in places:
         *inner, last = place.path
         holders: list[JsonValue] = [arguments]
-        for name in inner:
-            holders = [member for holder in holders for _, member in _members(holder, name)]
+        for step in inner:
+            holders = [member for holder in holders for _, member in _members(holder, step)]
         for holder in holders:
             for key, member in _members(holder, last):
                 if isinstance(member, str) and (found := _HANDLE.fullmatch(member)):
                     yield Mention(holder, key, found.group(1), place.form)
 
 
-def _members(value: JsonValue, name: str) -> Iterable[tuple[str | int, JsonValue]]:
-    """Return the member of an object, or all items of a list for `*`, with their keys."""
-    if isinstance(value, list) and name == "*":
-        return enumerate(value)
-    return [(name, value[name])] if isinstance(value, dict) and name in value else ()
+def _members(value: JsonValue, step: Step) -> Iterable[tuple[str | int, JsonValue]]:
+    """Return what a step leads to in a value, with the keys under which it is there."""
+    if isinstance(value, list):
+        if step == "*":
+            return enumerate(value)
+        return [(step, value[step])] if isinstance(step, int) and step < len(value) else ()
+    if not isinstance(value, dict):
+        return ()
+    if isinstance(step, frozenset):
+        return [(name, member) for name, member in value.items() if name not in step]
+    return [(step, value[step])] if isinstance(step, str) and step in value else ()

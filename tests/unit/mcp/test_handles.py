@@ -1,0 +1,90 @@
+"""Where a tool takes files, by its input schema, and which handles stand there."""
+
+import pytest
+
+from app.mcp.handles import Place, mentions_in, places_of
+from app.models.json_value import JsonValue
+
+BASE64 = {"type": "string", "contentEncoding": "base64"}
+IMAGE = {"type": "object", "properties": {"data": BASE64, "note": {"type": "string"}}}
+HANDLE = "@blob:" + "0123456789abcdef" * 2
+SCHEMAS: dict[str, tuple[JsonValue, list[Place]]] = {
+    "a definition": (
+        {"properties": {"image": {"$ref": "#/$defs/Image"}}, "$defs": {"Image": IMAGE}},
+        [Place(("image", "data"), "base64")],
+    ),
+    "a definition of draft 4, in a list": (
+        {
+            "properties": {"images": {"items": {"$ref": "#/definitions/I~1m%20g"}}},
+            "definitions": {"I/m g": IMAGE},
+        },
+        [Place(("images", "*", "data"), "base64")],
+    ),
+    "one of several, or nothing": (
+        {
+            "properties": {"image": {"anyOf": [{"$ref": "#/$defs/Image"}, {"type": "null"}]}},
+            "$defs": {"Image": IMAGE},
+        },
+        [Place(("image", "data"), "base64")],
+    ),
+    "members of any name": (
+        {
+            "properties": {
+                "files": {"properties": {"a": {"type": "string"}}, "additionalProperties": BASE64}
+            }
+        },
+        [Place(("files", frozenset({"a"})), "base64")],
+    ),
+    "an item of a tuple": (
+        {"properties": {"pair": {"prefixItems": [{"type": "string"}, BASE64]}}},
+        [Place(("pair", 1), "base64")],
+    ),
+    "a reference to itself": ({"properties": {"a": {"$ref": "#/properties/a"}}}, []),
+    "references that lead nowhere": (
+        {"properties": {"a": {"$ref": "#/$defs/a"}, "b": {"$ref": "https://example.com/"}}},
+        [],
+    ),
+    "formats that are no names": (
+        {
+            "properties": {
+                "a": {"type": "string", "format": {"a": 1}},
+                "b": {"type": "string", "format": ["uri"]},
+                "c": BASE64,
+            }
+        },
+        [Place(("c",), "base64")],
+    ),
+}
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_places_of_files_are_found_in(schema: str) -> None:
+    written, places = SCHEMAS[schema]
+    assert places_of(written, takes_paths=True) == places
+
+
+def test_circle_of_references_has_its_shallow_places_and_an_end() -> None:
+    node = {"properties": {"data": BASE64, "inner": {"items": {"$ref": "#"}}}}
+    places = places_of(node, takes_paths=False)
+    assert places[:2] == [Place(("data",), "base64"), Place(("inner", "*", "data"), "base64")]
+    assert len(places) < 10
+    names = [f"a{number}" for number in range(100)]
+    wide = {"properties": {name: {"$ref": "#"} for name in names}, "anyOf": [{"$ref": "#"}] * 100}
+    assert places_of(wide, takes_paths=False) == []
+
+
+def test_handles_are_found_where_steps_lead_and_nowhere_else() -> None:
+    arguments = {"files": {"a": HANDLE, "b": HANDLE}, "pair": [HANDLE, HANDLE], "many": [HANDLE]}
+    places = [
+        Place(("files", frozenset({"a"})), "base64"),
+        Place(("pair", 1), "base64"),
+        Place(("many", 1), "base64"),
+        Place(("many", "*"), "data-uri"),
+        Place(("pair", "a"), "base64"),
+    ]
+    found = [(each.holder, each.key, each.form) for each in mentions_in(arguments, places)]
+    assert found == [
+        (arguments["files"], "b", "base64"),
+        (arguments["pair"], 1, "base64"),
+        (arguments["many"], 0, "data-uri"),
+    ]
