@@ -1,5 +1,6 @@
 """The options that commands have in common, and those of the proxy."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -33,6 +34,13 @@ def _number_within(least: int, most: int, told: str, usual: str) -> Any:  # noqa
     return typer.Option(
         callback=check, metavar="N", help=f"{told} ({least:,} to {most:,}).", show_default=usual
     )
+
+
+def _prefix(given: str) -> str:
+    """Refuse what makes names that providers refuse: of 64 characters, the longest tool has 12."""
+    if not re.fullmatch("[A-Za-z0-9_-]{0,52}", given):
+        raise typer.BadParameter("is not up to 52 letters of ASCII, digits, `_` and `-`")
+    return given
 
 
 DataDir = Annotated[Path | None, _data_dir("PAGEFAULT_DATA_DIR or ./data")]
@@ -89,7 +97,8 @@ OwnTools = Annotated[
     ),
 ]
 Prefix = Annotated[
-    str, typer.Option(help="What stands before their names.", show_default="nothing")
+    str,
+    typer.Option(callback=_prefix, help="What stands before their names.", show_default="nothing"),
 ]
 Files = Annotated[
     Path | None,

@@ -14,6 +14,7 @@ import pytest
 
 from app.config.settings import Settings
 from tests.kit import images, mcp_server, media
+from tests.kit.loaded_command import LoadedCommand
 from tests.kit.process import ROOT, WAIT_SECONDS, environment, program
 from tests.kit.servers import serving, with_a_database
 
@@ -397,6 +398,19 @@ def test_any_id_of_a_request_is_given_back(tmp_path: Path, number: object) -> No
         answer = host.call(number, "picture")
         answer = host.hear()
     assert json.loads(answer)["id"] == number
+
+
+@pytest.mark.parametrize("prefix", ["bad name!", "memory.", "a" * 53, "a\n"])
+def test_prefix_that_makes_names_which_providers_refuse_is_refused(
+    pagefault: LoadedCommand, tmp_path: Path, prefix: str
+) -> None:
+    given = ("--session", "demo", "--data-dir", str(tmp_path), "--prefix", prefix)
+    done = pagefault.run("proxy", *given, "--", *SERVER)
+    assert (done.returncode, "up to 52" in done.stderr) == (2, True)
+
+
+def test_longest_prefix_makes_names_that_providers_take() -> None:
+    assert max(len("a" * 52 + name) for name in OWN_TOOLS) == 64
 
 
 OWN_TOOLS = ["page_fault", "search_pages", "read_text", "view_media", "save_page", "list_media"]
