@@ -150,7 +150,8 @@ class HostEndpoint:
         """Return the session that a message belongs to, and headers that its host has to know."""
         message = said if isinstance(said, dict) else {}
         version = request.headers.get(PROTOCOL_VERSION)
-        if not {version, member(message, "params", "_meta", REVISION)}.isdisjoint(REVISIONS):
+        # A message may name anything as its revision, a list too.
+        if version in REVISIONS or member(message, "params", "_meta", REVISION) in REVISIONS:
             return await self._shared_one(request, message), {}
         if version is not None and version not in HANDSHAKE_REVISIONS:
             known = ", ".join([*HANDSHAKE_REVISIONS, *REVISIONS])

@@ -26,6 +26,7 @@ from tests.kit.servers import serving, with_a_database
 pytestmark = pytest.mark.anyio
 
 Json = dict[str, Any]
+REVISION = "io.modelcontextprotocol/protocolVersion"
 ACCEPT = {"accept": "application/json, text/event-stream"}
 SAID = ["sh", "-c", 'read x; echo \'{"jsonrpc":"2.0","id":1,"result":{}}\'; cat > /dev/null']
 """A server that answers once, and costs little."""
@@ -223,6 +224,13 @@ def test_session_ends_with_delete(proxy: Listening) -> None:
         (call(1, "count"), {"mcp_protocol_version": "2031-01-01"}, 400, "no revision 2031-01-01"),
         (call(1, "count"), {"mcp_protocol_version": "2026-07-28"}, 400, "params._meta"),
         ([call(1, "count")], {"mcp_protocol_version": "2026-07-28"}, 400, "no batches"),
+        (
+            {**call(1, "count"), "params": {"_meta": {REVISION: ["2026-07-28"]}}},
+            {},
+            400,
+            "send `initialize` first",
+        ),
+        (b"[1, null]", {}, 400, "a JSON object"),
         (b"{", {}, 400, "no JSON"),
         (b"[" * 100_000, {}, 400, "no JSON"),
         ('{"jsonrpc": "2.0"}'.encode("utf-16"), {}, 400, "no JSON"),
