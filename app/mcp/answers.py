@@ -1,10 +1,11 @@
 """Messages as the other side gets them: those that came, with something else in them."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from app.mcp.calls import member, parsed
+from app.mcp.handles import is_handle
 from app.mcp.lines import Excerpt, Line, Message, named_members, scanned
 from app.mcp.members import Span
 from app.models.json_value import JsonValue, json_text
@@ -22,7 +23,8 @@ def with_content(
 ) -> list[Piece] | None:
     """Return a message whose result has other content, as bytes and pieces of the line.
 
-    `None` if the result is no object, or the rendering has no content.
+    `None` if the result is no object, or the rendering has no content, or nothing else than the
+    result.
 
     Everything around the content stays as the server wrote it: the envelope, `_meta`, `isError`,
     and members that nobody here knows.
@@ -38,19 +40,48 @@ def with_content(
     found = scanned(line, result)
     if not (found.is_whole and found.members) or "content" not in rendering.members:
         return None
-    for key, value in found.members:
-        name = parsed(line, key)
+    members = [(parsed(line, key), key, value) for key, value in found.members]
+    is_same = _is_same_content(line, {str(name): value for name, _, value in members}, rendering)
+    is_changed = not is_same
+    for name, key, value in members:
+        written: Piece = value
         is_short = value.end - value.start <= _MOST_KEPT_BYTES
         if name == "content":
-            written: Piece = Excerpt(rendering.line, rendering.members[name])
-        elif is_short or (is_typed and name == "structuredContent"):
-            written = value
-        elif name == "structuredContent" and name in rendering.members:
+            written = value if is_same else Excerpt(rendering.line, rendering.members[name])
+        elif not is_short and name == "structuredContent" and not is_typed:
+            is_changed = True
+            if name not in rendering.members:
+                continue
             written = Excerpt(rendering.line, rendering.members[name])
-        else:
+        elif not (is_short or is_same or (is_typed and name == "structuredContent")):
             continue
         pieces += [b"," if len(pieces) > 2 else b"", key, b":", written]
-    return [*pieces, b"}", Span(result.end, line.whole.end)]
+    return [*pieces, b"}", Span(result.end, line.whole.end)] if is_changed else None
+
+
+def _is_same_content(line: Message, members: Mapping[str, Span], rendering: Excerpt) -> bool:
+    """Tell whether a rendering has the very content of a result, as far as both are short."""
+    held, shown = members.get("content"), rendering.members["content"]
+    if held is None or max(held.end - held.start, shown.end - shown.start) > _MOST_KEPT_BYTES:
+        return False
+    content = parsed(line, held)
+    return content is not None and content == parsed(rendering, shown)
+
+
+def is_handles_alone(line: Message, result: Span) -> bool:
+    """Tell whether all that a result says are handles: words, and not what they stand for."""
+    members = named_members(line, result)
+    held = members.get("content")
+    if held is None or held.end - held.start > _MOST_KEPT_BYTES:
+        return False
+    content = parsed(line, held)
+    return (
+        isinstance(content, list)
+        and bool(content)
+        and all(
+            member(each, "type") == "text" and is_handle(member(each, "text")) for each in content
+        )
+    )
 
 
 def with_tools(line: Message, result: Span, tools: Sequence[JsonValue]) -> list[Piece] | None:
@@ -64,7 +95,8 @@ def with_tools(line: Message, result: Span, tools: Sequence[JsonValue]) -> list[
     members = named_members(line, result)
     listed = members.get("tools")
     cursor = members.get("nextCursor")
-    if listed is None or (cursor is not None and parsed(line, cursor) is not None):
+    # Servers end a list with an empty cursor, too.
+    if listed is None or (cursor is not None and parsed(line, cursor)):
         return None
     text = line.read(listed)
     end = text.rfind(b"]")

@@ -26,6 +26,7 @@ from app.errors import ServiceError, StoreUnavailableError
 from app.mcp.answers import (
     Piece,
     deferral,
+    is_handles_alone,
     result_of,
     rewritten,
     with_arguments,
@@ -246,8 +247,9 @@ class Proxy:
                 await store.keep(call, line, line.members["error"], success=False)
                 return None
             kept = await store.keep(call, line, result, success=True)
-            revision = self._requests.revision
-            rendering = None if kept is None else await store.rendering(kept, revision)
+            rendering = None
+            if kept is not None and not is_handles_alone(line, result):
+                rendering = await store.rendering(kept, self._requests.revision)
             if rendering is None:
                 return None
             held.enter_context(rendering.line)

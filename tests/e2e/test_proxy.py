@@ -428,6 +428,7 @@ def test_our_tools_stand_at_the_end_of_the_last_page(tmp_path: Path) -> None:
         assert tools(host, 2, cursor="first") == [*mcp_server.ANSWERS]
         assert tools(host, 3, cursor="more") == ["upload", *OWN_TOOLS]
         assert tools(host, 4, cursor="none") == OWN_TOOLS
+        assert tools(host, 5, cursor="ended") == OWN_TOOLS
     with proxied(tmp_path, "--prefix", "memory_") as host:
         assert tools(host, 1, cursor="more") == [
             "upload",
@@ -536,3 +537,14 @@ def test_paths_are_left_alone_without_a_folder_for_files(tmp_path: Path) -> None
         assert host.leave() == 0
     got = json.loads(echoed["result"]["content"][0]["text"])
     assert got == {"file_path": HANDLE.split()[1]}
+
+
+def test_text_that_is_a_handle_arrives_as_the_same_bytes(tmp_path: Path) -> None:
+    handle = HANDLE.split()[1]
+    with proxied(tmp_path) as host:
+        host.call(1, "picture")
+        host.hear()
+        heard = host.call(2, "echo", text=handle)
+        assert host.leave() == 0
+    with direct(tmp_path) as host:
+        assert host.call(2, "echo", text=handle) == heard

@@ -81,6 +81,7 @@ def _answer(request: dict[str, object]) -> bytes:
             None: {"tools": tools},
             "first": {"tools": tools, "nextCursor": "more"},
             "more": {"tools": [UPLOAD]},
+            "ended": {"tools": [], "nextCursor": ""},
             "none": {"tools": []},
             "many": {"tools": [{"name": f"tool{n}", "inputSchema": {}} for n in range(5_000)]},
         }
@@ -126,6 +127,8 @@ def _block(name: str, given: dict[str, int]) -> dict[str, object]:
     """What a tool answers with that does as it is told."""
     if name == "upload":
         return {"type": "text", "text": told(given)}
+    if name == "echo":
+        return {"type": "text", "text": given["text"]}
     if name == "long":
         return {"type": "text", "text": "x" * given["characters"]}
     if name == "sound":
