@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from app.mcp.calls import member, parsed
@@ -109,20 +110,29 @@ def with_tools(line: Message, result: Span, tools: Sequence[JsonValue]) -> list[
     return [Span(line.whole.start, at), comma + written, Span(at, line.whole.end)]
 
 
-def deferral(line: Message, result: Span) -> str | None:
-    """Return the id of the task that has the result of a call later; `None` if this is the result.
+@dataclass(frozen=True, slots=True)
+class Deferral:
+    """An answer behind which the result of a call comes: as that of a task, or of another call."""
 
-    It is empty where something else is to come behind the answer: input that is asked for.
-    """
+    task_id: str | None = None
+    """The task that has the result."""
+    state: str | None = None
+    """What a call with the input that is asked for says that it goes on from."""
+
+
+def deferral(line: Message, result: Span) -> Deferral | None:
+    """Return how the result of a call comes later; `None` if this is the result."""
     members = named_members(line, result)
     kind = members.get("resultType")
     if kind is not None and parsed(line, kind) == "input_required":
-        return ""
+        held = members.get("requestState")
+        state = None if held is None else parsed(line, held)
+        return Deferral(state=state if isinstance(state, str) else "")
     held = members.get("task")
     if held is None or "content" in members:
         return None
     task_id = member(parsed(line, held), "taskId")
-    return task_id if isinstance(task_id, str) else None
+    return Deferral(task_id) if isinstance(task_id, str) else None
 
 
 def with_arguments(line: Message, arguments: JsonValue) -> list[Piece]:
@@ -151,14 +161,14 @@ def failure(request_id: object, said: str) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": request_id, "error": error}).encode() + b"\n"
 
 
-def result_of(request_id: object, result: Iterable[bytes]) -> Iterator[bytes]:
+def result_of(request_id: bytes, result: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the line that answers a request.
 
     Args:
-        request_id: The id of the request.
+        request_id: The id of the request, as JSON.
         result: The result as JSON, in pieces.
     """
-    yield b'{"jsonrpc":"2.0","id":' + json.dumps(request_id).encode() + b',"result":'
+    yield b'{"jsonrpc":"2.0","id":' + request_id + b',"result":'
     yield from result
     yield b"}\n"
 

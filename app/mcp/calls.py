@@ -1,27 +1,34 @@
 """Requests that pass by: which of them call a tool, and which message answers them."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, TypeGuard, get_args
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias, TypeGuard, get_args
+
+import anyio
 
 from app.mcp.handles import Place, places_of
-from app.mcp.lines import Message
+from app.mcp.lines import Excerpt, Line, Message, named_members
 from app.mcp.members import Span
 from app.models.identity import new_id
-from app.models.json_value import JsonValue
+from app.models.json_value import JsonValue, json_text
 from app.models.rendering import McpRevision
 
 # What is longer passes, and is not looked into.
 _MOST_PARSED_BYTES = 8 * 1024 * 1024
-_MOST_ID_BYTES = 1024
+_MOST_ID_BYTES = 1024 * 1024
 _MOST_TASKS = 1_000
-_NOTED = ("initialize", "tools/list", "tools/call", "tasks/result")
+_MOST_NAME_CHARS = 200
+_BEGINNING_BYTES = 1_000
+_NOTED = ("initialize", "server/discover", "tools/list", "tasks/result")
 _FIRST_LIST = "the first page of tools/list"
 _REVISIONS: tuple[McpRevision, ...] = get_args(McpRevision.__value__)
 
-REVISION = "io.modelcontextprotocol/protocolVersion"
+_PROTOCOL = "io.modelcontextprotocol/"
+REVISION = f"{_PROTOCOL}protocolVersion"
 """Under which name a request without a connection of its own says its revision, in `_meta`."""
+_SERVER = f"{_PROTOCOL}serverInfo"
 
 RequestId: TypeAlias = str | int
 
@@ -36,14 +43,38 @@ class ToolCall:
     name: str
     """The tool."""
     arguments: JsonValue
-    """What it was called with."""
-    request_id: RequestId
-    """That of the request."""
+    """What it was called with; `None` for what cannot be looked into."""
+    written: str
+    """The same as JSON text, for the history: of what is too long, words about it."""
+    request_id: bytes
+    """That of the request, as it was written."""
+    asked_as: str | float | None
+    """The same, parsed; `None` for one that no answer can be told by."""
+    about: Mapping[str, JsonValue]
+    """What a request without a connection of its own says of its protocol, in `_meta`."""
+    state: str | None = None
+    """Which answer that asked for input this goes on from; `None` if it is the first request."""
     own_name: str | None = None
     """Which of our tools it is; `None` for one of the server's."""
+    server: str | None = None
+    """What the server is called; `None` while it has not said so."""
+    is_noted: bool = False
+    """Whether the history has it already."""
 
 
-Answered: TypeAlias = ToolCall | Literal["tools/list"]
+@dataclass(slots=True, eq=False)
+class OwnList:
+    """A page of the server's tools that the proxy has asked for itself."""
+
+    line: bytes
+    """The request."""
+    is_first: bool
+    is_answered: anyio.Event = field(default_factory=anyio.Event)
+    cursor: JsonValue = None
+    """By which the next page is asked for, if there is one."""
+
+
+Answered: TypeAlias = ToolCall | OwnList | Literal["tools/list"]
 
 
 @dataclass(slots=True, eq=False)
@@ -54,26 +85,37 @@ class PassingRequests:
     """Our tools, by the names that the host is shown."""
     takes_paths: bool
     """Whether tools are given files by their paths."""
+    warn: Callable[[str], None]
+    """Says a sentence to the person who runs it."""
+    server: str | None = None
+    """What the server is called."""
     revision: McpRevision = _REVISIONS[0]
     """The revision of MCP that both sides agreed on."""
     typed_tools: set[str] = field(default_factory=set)
     """The tools that promise a schema of their `structuredContent`."""
     tool_names: set[str] = field(default_factory=set)
     """All tools of the server that were listed."""
+    is_listed: bool = False
+    """Whether a list of them has been seen to its end."""
     places: dict[str, Sequence[Place]] = field(default_factory=dict)
     """Where the tools of the server take files."""
-    _waiting: dict[RequestId, ToolCall | str] = field(default_factory=dict)
+    _is_agreed: bool = False
+    _has_asked: bool = False
+    _waiting: dict[str | float, ToolCall | OwnList | str] = field(default_factory=dict)
     _tasks: dict[str, ToolCall] = field(default_factory=dict)
+    _interrupted: dict[tuple[str, str, str], ToolCall] = field(default_factory=dict)
 
     def note(self, line: Message) -> ToolCall | None:
         """Take a message of the host; return the call of a tool that it is, if it is one."""
         method = _value(line, "method")
         if method == "notifications/cancelled":
             cancelled = member(_value(line, "params"), "requestId")
-            if is_id(cancelled):
+            if _is_key(cancelled):
                 self._waiting.pop(cancelled, None)
-        request_id = _value(line, "id", most_bytes=_MOST_ID_BYTES)
-        if method not in _NOTED or not is_id(request_id):
+        if method == "tools/call" and "id" in line.members:
+            return self._called(line)
+        request_id = _key(line)
+        if method not in _NOTED or request_id is None:
             return None
         params = _value(line, "params")
         if method == "tasks/result":
@@ -81,22 +123,79 @@ class PassingRequests:
             if isinstance(task_id, str) and task_id in self._tasks:
                 self._waiting[request_id] = self._tasks[task_id]
             return None
-        if method != "tools/call":
-            is_first = method == "tools/list" and member(params, "cursor") is None
-            self._waiting[request_id] = _FIRST_LIST if is_first else str(method)
-            return None
-        name = member(params, "name")
+        is_first = method == "tools/list" and not member(params, "cursor")
+        self._waiting[request_id] = _FIRST_LIST if is_first else str(method)
+        return None
+
+    def _called(self, line: Message) -> ToolCall | None:
+        params = _members(line, "params")
+        name = _held(line, params, "name")
         if not isinstance(name, str) or not name:
             return None
+        meta = _held(line, params, "_meta")
         # A call without a connection of its own says its revision itself.
-        named = member(params, "_meta", REVISION)
-        if named is not None:
+        if (named := member(meta, REVISION)) is not None:
             self.revision = nearest_revision(named)
-        own_name = None if name in self.tool_names else self.own_tools.get(name)
-        arguments = member(params, "arguments") or {}
-        call = ToolCall(new_id(), name, arguments, request_id, own_name)
-        if own_name is None:
-            self._waiting[request_id] = call
+        about = meta if isinstance(meta, dict) else {}
+        arguments, written = _arguments(line, params.get("arguments"))
+        return ToolCall(
+            call_id=new_id(),
+            name=name,
+            arguments=arguments,
+            written=written,
+            request_id=line.read(line.members["id"]).strip(),
+            asked_as=_key(line),
+            about={key: held for key, held in about.items() if key.startswith(_PROTOCOL)},
+            state=_state(line, params),
+            server=self.server,
+        )
+
+    def lacks_list(self, call: ToolCall) -> bool:
+        """Tell whether it takes a list of the server's tools to say what a call is, or gets.
+
+        A host may know that list from elsewhere. It is asked for once, and of a server that has
+        agreed on a revision, or to one that has no need to.
+        """
+        is_new = not (self.is_listed or self._has_asked or call.name in self.tool_names)
+        is_asked = call.name in self.own_tools or "@blob:" in call.written
+        return is_new and is_asked and (self._is_agreed or REVISION in call.about)
+
+    def ask_for_list(self, call: ToolCall, cursor: JsonValue) -> OwnList:
+        """Return a request for a page of the server's tools, whose answer is awaited.
+
+        Args:
+            call: The call that it is needed for.
+            cursor: That of the page; `None` for the first one.
+        """
+        self._has_asked = True
+        request_id = f"pagefault-{new_id()}"
+        params: dict[str, JsonValue] = {"_meta": dict(call.about)} if call.about else {}
+        if cursor:
+            params["cursor"] = cursor
+        asked = {"jsonrpc": "2.0", "id": request_id, "method": "tools/list", "params": params}
+        page = OwnList(json.dumps(asked).encode() + b"\n", is_first=not cursor)
+        self._waiting[request_id] = page
+        return page
+
+    def settled(self, call: ToolCall) -> ToolCall | None:
+        """Return a call as one of ours, or as one whose answer is awaited; `None` for neither."""
+        own_name = None if call.name in self.tool_names else self.own_tools.get(call.name)
+        if own_name is not None:
+            return replace(call, own_name=own_name)
+        asked_as = call.asked_as
+        if asked_as is None:
+            self.warn(
+                f"a call of {call.name} is not stored, and no file is put into it: "
+                "its id is no string and no number"
+            )
+            return None
+        if call.arguments is None:
+            self.warn(f"the arguments of a call of {call.name} are not looked into")
+        if call.state is not None:
+            first = self._interrupted.pop((call.name, call.written, call.state), None)
+            if first is not None:
+                call = replace(call, call_id=first.call_id, is_noted=True)
+        self._waiting[asked_as] = call
         return call
 
     def answered(self, line: Message) -> "Answered | None":
@@ -104,41 +203,110 @@ class PassingRequests:
         members = line.members
         if "method" in members or not ("result" in members or "error" in members):
             return None
-        request_id = _value(line, "id", most_bytes=_MOST_ID_BYTES)
-        if not is_id(request_id):
-            return None
-        asked = self._waiting.pop(request_id, None)
+        request_id = _key(line)
+        asked = None if request_id is None else self._waiting.pop(request_id, None)
         if isinstance(asked, ToolCall):
             return asked
-        if asked == "initialize":
-            revision = member(_value(line, "result"), "protocolVersion")
-            self.revision = nearest_revision(revision)
-        elif asked in ("tools/list", _FIRST_LIST) and "result" in members:
-            if asked == _FIRST_LIST:
-                # What the server had before it may have no longer.
-                for known in (self.tool_names, self.typed_tools, self.places):
-                    known.clear()
-            self._read_tools(member(_value(line, "result"), "tools"))
-            return "tools/list"
+        if isinstance(asked, OwnList):
+            try:
+                asked.cursor = self._read_list(line, is_first=asked.is_first)
+            finally:
+                asked.is_answered.set()
+            return asked
+        if asked in ("tools/list", _FIRST_LIST):
+            self._read_list(line, is_first=asked == _FIRST_LIST)
+            return "tools/list" if "result" in members else None
+        if asked is not None and "result" in members:
+            self._read_agreement(_value(line, "result"), is_handshake=asked == "initialize")
         return None
 
     def await_task(self, task_id: str, call: ToolCall) -> None:
         """Note that the result of a call is asked for later, as that of a task."""
-        while len(self._tasks) >= _MOST_TASKS:
-            del self._tasks[next(iter(self._tasks))]
-        self._tasks[task_id] = call
+        _keep(self._tasks, task_id, call)
 
-    def _read_tools(self, tools: JsonValue) -> None:
-        for tool in tools if isinstance(tools, list) else []:
-            name = member(tool, "name")
-            if not isinstance(name, str):
-                continue
-            self.tool_names.add(name)
-            if member(tool, "outputSchema") is not None:
-                self.typed_tools.add(name)
-            places = places_of(member(tool, "inputSchema"), takes_paths=self.takes_paths)
-            if places:
-                self.places[name] = places
+    def await_input(self, state: str, call: ToolCall) -> None:
+        """Note that a call is made again, with the input that its answer asks for."""
+        _keep(self._interrupted, (call.name, call.written, state), call)
+
+    def _read_agreement(self, result: JsonValue, *, is_handshake: bool) -> None:
+        if is_handshake:
+            self.revision = nearest_revision(member(result, "protocolVersion"))
+            self._is_agreed = True
+        for path in (("serverInfo", "name"), ("_meta", _SERVER, "name")):
+            name = member(result, *path)
+            if isinstance(name, str) and name:
+                self.server = name[:_MOST_NAME_CHARS]
+
+    def _read_list(self, line: Message, *, is_first: bool) -> JsonValue:
+        """Read a page of the server's tools; return by what the next one is asked for."""
+        if "result" not in line.members:
+            return None
+        if is_first:
+            # What the server had before it may have no longer.
+            for known in (self.tool_names, self.typed_tools, self.places):
+                known.clear()
+        result = _members(line, "result")
+        if "tools" in result:
+            self._read_tools(Excerpt(_line(line), result["tools"]))
+        cursor = _held(line, result, "nextCursor")
+        # Servers end a list with an empty cursor, too.
+        self.is_listed = not cursor
+        return cursor
+
+    def _read_tools(self, tools: Excerpt) -> None:
+        """Read tools one by one: one that cannot be read takes none of the others along."""
+        try:
+            for tool in tools.items():
+                self._read_tool(tool)
+        except ValueError:
+            return
+
+    def _read_tool(self, tool: Excerpt) -> None:
+        name = _value(tool, "name")
+        if not isinstance(name, str):
+            return
+        self.tool_names.add(name)
+        schema = tool.members.get("outputSchema")
+        if schema is not None and tool.read(schema).strip() != b"null":
+            self.typed_tools.add(name)
+        places = places_of(_value(tool, "inputSchema"), takes_paths=self.takes_paths)
+        if places:
+            self.places[name] = places
+
+
+def _keep(calls: dict[Any, ToolCall], key: object, call: ToolCall) -> None:
+    """Keep a call for what comes later, and forget the oldest if there are too many."""
+    while len(calls) >= _MOST_TASKS:
+        del calls[next(iter(calls))]
+    calls[key] = call
+
+
+def _arguments(line: Message, span: Span | None) -> tuple[JsonValue, str]:
+    """Return the arguments of a call, `None` if they cannot be looked into, and for the history."""
+    if span is None:
+        return {}, "{}"
+    size = span.end - span.start
+    if size <= _MOST_PARSED_BYTES:
+        arguments = parsed(line, span)
+        try:
+            if arguments is not None or line.read(span).strip() == b"null":
+                arguments = arguments or {}
+                return arguments, json_text(arguments)
+        except ValueError:
+            # A number that is larger than any, or none.
+            pass
+        return None, line.read(span).decode("utf-8", "replace").strip()
+    beginning = line.read(Span(span.start, span.start + _BEGINNING_BYTES)).decode("utf-8", "ignore")
+    said = f"{size / 1e6:.1f} MB of arguments, which are not kept. They begin: {beginning.strip()}"
+    return None, json_text({"input": said})
+
+
+def _state(line: Message, params: Mapping[str, Span]) -> str | None:
+    """Return which answer that asked for input a call goes on from, if it does."""
+    if "requestState" not in params and "inputResponses" not in params:
+        return None
+    state = _held(line, params, "requestState")
+    return state if isinstance(state, str) else ""
 
 
 def parsed(line: Message, span: Span) -> JsonValue:
@@ -150,11 +318,41 @@ def parsed(line: Message, span: Span) -> JsonValue:
     return value
 
 
-def _value(line: Message, name: str, *, most_bytes: int = _MOST_PARSED_BYTES) -> JsonValue:
-    span = line.members.get(name)
+def _held(
+    line: Message, members: Mapping[str, Span], name: str, *, most_bytes: int = _MOST_PARSED_BYTES
+) -> JsonValue:
+    """Return the value of one of the members of an object; `None` if it has none."""
+    span = members.get(name)
     if span is None or span.end - span.start > most_bytes:
         return None
     return parsed(line, span)
+
+
+def _value(line: Message, name: str) -> JsonValue:
+    return _held(line, line.members, name)
+
+
+def _members(line: Message, name: str) -> Mapping[str, Span]:
+    """Return where the members of a member of a message are."""
+    span = line.members.get(name)
+    return {} if span is None else named_members(line, span)
+
+
+def _line(message: Message) -> Line:
+    return message.line if isinstance(message, Excerpt) else message
+
+
+def _key(line: Message) -> str | float | None:
+    """Return the id of a message, as its answer has it; `None` if it has none that will do."""
+    value = _held(line, line.members, "id", most_bytes=_MOST_ID_BYTES)
+    return value if _is_key(value) else None
+
+
+def _is_key(value: object) -> TypeGuard[str | float]:
+    """Tell whether answers are told by an id: any string, and any number."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return is_id(value)
 
 
 def member(value: JsonValue, *path: str) -> JsonValue:

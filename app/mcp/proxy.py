@@ -4,7 +4,7 @@ It passes on the bytes it got. Few messages are looked into: calls of tools, whi
 history, and given files in the places of handles; their answers, which are stored before they are
 passed on; and lists of tools, to which ours are added, whose calls the server never sees. They are
 looked for in batches too. What cannot be stored is passed on as it came. Nothing waits for an
-answer that is being stored.
+answer that is being stored. Whatever fails beside passing messages on, they are passed on.
 """
 
 from collections.abc import (
@@ -14,7 +14,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import AbstractAsyncContextManager, ExitStack
+from contextlib import AbstractAsyncContextManager, ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeAlias, TypeVar
@@ -22,7 +22,7 @@ from typing import Generic, TypeAlias, TypeVar
 import anyio
 import anyio.abc
 
-from app.errors import ServiceError, StoreUnavailableError
+from app.errors import PayloadTooLargeError, ServiceError, StoreUnavailableError
 from app.mcp.answers import (
     Piece,
     deferral,
@@ -33,17 +33,24 @@ from app.mcp.answers import (
     with_content,
     with_tools,
 )
-from app.mcp.calls import Answered, PassingRequests, ToolCall
+from app.mcp.calls import Answered, OwnList, PassingRequests, ToolCall
 from app.mcp.connections import Connection, Write
 from app.mcp.lines import Line, Message, read_lines
+from app.mcp.members import Span
 from app.mcp.store import ResultStore, written_json
-from app.models.json_value import JsonValue, json_text
+from app.models.json_value import JsonValue
 from app.models.tool import ToolDefinition
 from app.rendering.targets.tools import write_tools
 
 # Answers that are being stored; the server is not read from while there are more.
 _MOST_ANSWERS = 64
-
+# How long a call waits for a list of the server's tools, and of how many pages.
+_LIST_SECONDS = 5.0
+_MOST_PAGES = 50
+_UNREAD = (
+    "the arguments are longer than 8 MiB, deeper than is read here, or have numbers that are none. "
+    "Store a file instead, or several pieces."
+)
 
 _Store_co = TypeVar("_Store_co", bound=ResultStore, covariant=True)
 
@@ -73,7 +80,7 @@ class AwaitedStore(Generic[_Store_co]):
         except Exception as exc:
             if self._is_settled.is_set():
                 raise
-            self._warn(f"results are passed on and not stored: {_reason(exc)}")
+            _say(self._warn, f"results are passed on and not stored: {_reason(exc)}")
         finally:
             self._is_settled.set()
 
@@ -108,7 +115,10 @@ class Proxy:
 
     def __post_init__(self) -> None:
         names = {shown: tool.name for shown, tool in self.own_tools.items()}
-        self._requests = PassingRequests(names, self.takes_paths)
+        self._requests = PassingRequests(names, self.takes_paths, self._complain)
+
+    def _complain(self, said: str) -> None:
+        _say(self.warn, said)
 
     async def from_host(self, pieces: AsyncIterator[bytes], server: Connection) -> None:
         """Pass on what the host says, and note the calls of tools; when it leaves, end the server.
@@ -131,38 +141,88 @@ class Proxy:
 
     async def _asked(self, message: Message, group: anyio.abc.TaskGroup) -> list[Piece] | None:
         """Take a message of the host; return what the server gets, `None` for itself."""
-        call = self._requests.note(message)
-        if call is None:
+        try:
+            call = self._requests.note(message)
+            if call is not None and self._requests.lacks_list(call):
+                await self._ask_for_list(call)
+            call = None if call is None else self._requests.settled(call)
+            if call is None:
+                return None
+            if call.own_name is not None:
+                group.start_soon(self._run_own, call)
+                return []
+            if not call.is_noted:
+                noted = self._noted[call.call_id] = anyio.Event()
+                group.start_soon(self._note, call, noted)
+            return await self._given(call, message)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            raise
+        except Exception as exc:  # noqa: BLE001 - the server says what it cannot read
+            self._complain(f"a message of the host is passed on as it came: {_reason(exc)}")
             return None
-        if call.own_name is not None:
-            group.start_soon(self._run_own, call)
-            return []
-        noted = self._noted[call.call_id] = anyio.Event()
-        group.start_soon(self._note, call, noted)
-        return await self._given(call, message)
+
+    async def _ask_for_list(self, call: ToolCall) -> None:
+        """Ask the server for its tools, where the host knows them from elsewhere."""
+        cursor: JsonValue = None
+        with anyio.move_on_after(_LIST_SECONDS):
+            for _ in range(_MOST_PAGES):
+                page = self._requests.ask_for_list(call, cursor)
+                await self.write_to_server(page.line)
+                await page.is_answered.wait()
+                cursor = page.cursor
+                if not cursor:
+                    break
+        if not self._requests.is_listed:
+            self._complain(
+                f"the server has not listed its tools: handles for {call.name} stay as they are, "
+                "and names of the memory's tools are taken for these"
+            )
 
     async def from_server(self, pieces: AsyncIterator[bytes]) -> None:
         """Pass on what the server says until it ends, and every answer that is being stored."""
         async with anyio.create_task_group() as group:
             async for line in read_lines(pieces):
-                answered = [self._requests.answered(each) for each in line.messages]
+                answered = [self._answered(each) for each in line.messages]
                 if any(isinstance(each, ToolCall) for each in answered):
                     await self._answers.acquire()
                     group.start_soon(self._answer, answered, line)
                     continue
                 await self._tell(answered, line)
 
+    def _answered(self, message: Message) -> Answered | None:
+        """Take a message of the server; return what it answers, if that is looked into."""
+        try:
+            return self._requests.answered(message)
+        except Exception as exc:  # noqa: BLE001 - the host says what it cannot read
+            self._complain(f"a message of the server is passed on as it came: {_reason(exc)}")
+            return None
+
     async def _tell(self, answered: Sequence[Answered | None], line: Line) -> None:
         """Pass on the messages on a line, those that the host gets something else for changed."""
-        changed: list[list[Piece] | None] = []
         with ExitStack() as held:
             held.enter_context(line)
-            for message, asked in zip(line.messages, answered, strict=True):
-                if isinstance(asked, ToolCall):
-                    changed.append(await self._shown(asked, message, held))
-                else:
-                    changed.append(None if asked is None else await self._listed(message))
+            changed = [
+                await self._told(asked, message, held)
+                for message, asked in zip(line.messages, answered, strict=True)
+            ]
             await self._pass_on(rewritten(line, changed))
+
+    async def _told(
+        self, asked: Answered | None, message: Message, held: ExitStack
+    ) -> list[Piece] | None:
+        """Return what the host gets in the place of a message, or `None` for itself."""
+        if asked is None:
+            return None
+        if isinstance(asked, OwnList):
+            # The host has not asked for it.
+            return []
+        try:
+            if isinstance(asked, ToolCall):
+                return await self._shown(asked, message, held)
+            return await self._listed(message)
+        except Exception as exc:  # noqa: BLE001 - a host gets its answer, whatever fails here
+            self._complain(f"a message of the server is passed on as it came: {_reason(exc)}")
+            return None
 
     async def _listed(self, line: Message) -> list[Piece] | None:
         """Return a list of the server's tools with ours at its end; `None` without a store."""
@@ -184,7 +244,7 @@ class Proxy:
     async def _given(self, call: ToolCall, line: Message) -> list[Piece] | None:
         """Return a call with files in the places of handles; `None` if it has none of them."""
         places = self._requests.places.get(call.name)
-        if not places or "@blob:" not in json_text(call.arguments):
+        if not places or call.arguments is None or "@blob:" not in call.written:
             return None
         store = await self.store.get()
         if store is None:
@@ -192,7 +252,7 @@ class Proxy:
         try:
             arguments = await store.resolve(call.arguments, places)
         except Exception as exc:  # noqa: BLE001 - the server says what it cannot read
-            self.warn(f"a handle for {call.name} is passed on as it is: {_reason(exc)}")
+            self._complain(f"a handle for {call.name} is passed on as it is: {_reason(exc)}")
             return None
         return None if arguments is None else with_arguments(line, arguments)
 
@@ -202,6 +262,8 @@ class Proxy:
         try:
             if store is None:
                 raise StoreUnavailableError("memory")
+            if call.arguments is None:
+                raise PayloadTooLargeError(_UNREAD, code="json-too-large")
             result = await store.run(call, self._requests.revision)
         except Exception as exc:  # noqa: BLE001 - the model is told
             said = f"The memory did not answer: {_reason(exc)}"
@@ -218,7 +280,7 @@ class Proxy:
             if store is not None:
                 await store.note_call(call)
         except Exception as exc:  # noqa: BLE001 - a host goes on working without a history
-            self.warn(f"the call of {call.name} is not in the history: {_reason(exc)}")
+            self._complain(f"the call of {call.name} is not in the history: {_reason(exc)}")
         finally:
             noted.set()
 
@@ -233,13 +295,9 @@ class Proxy:
         noted = self._noted.pop(call.call_id, None)
         if noted is not None:
             await noted.wait()
-        result = line.members.get("result")
-        if result is not None and (task_id := deferral(line, result)) is not None:
-            if task_id:
-                self._requests.await_task(task_id, call)
-            return None
         store = await self.store.get()
-        if store is None:
+        result = line.members.get("result")
+        if store is None or (result is not None and self._comes_later(call, line, result)):
             return None
         kept: str | None = None
         try:
@@ -247,9 +305,9 @@ class Proxy:
                 await store.keep(call, line, line.members["error"], success=False)
                 return None
             kept = await store.keep(call, line, result, success=True)
-            rendering = None
-            if kept is not None and not is_handles_alone(line, result):
-                rendering = await store.rendering(kept, self._requests.revision)
+            if kept is None or is_handles_alone(line, result):
+                return None
+            rendering = await store.rendering(kept, self._requests.revision)
             if rendering is None:
                 return None
             held.enter_context(rendering.line)
@@ -260,8 +318,19 @@ class Proxy:
             done = (
                 "passed on and not stored" if kept is None else "stored, and passed on as it came"
             )
-            self.warn(f"a result of {call.name} is {done}: {_reason(exc)}")
+            self._complain(f"a result of {call.name} is {done}: {_reason(exc)}")
             return None
+
+    def _comes_later(self, call: ToolCall, line: Message, result: Span) -> bool:
+        """Note how the result of a call comes behind an answer, if it does."""
+        later = deferral(line, result)
+        if later is None:
+            return False
+        if later.task_id is not None:
+            self._requests.await_task(later.task_id, call)
+        elif later.state is not None:
+            self._requests.await_input(later.state, call)
+        return True
 
     async def _pass_on(self, pieces: Iterator[bytes]) -> None:
         async with self._to_host:
@@ -271,6 +340,12 @@ class Proxy:
 
 ProxyOf: TypeAlias = Callable[[Write, Write], Proxy]
 """Makes a proxy between what writes to a host and what writes to a server."""
+
+
+def _say(warn: Callable[[str], None], said: str) -> None:
+    """Warn; where nobody takes it, messages are passed on all the same."""
+    with suppress(OSError, ValueError):
+        warn(said)
 
 
 def _reason(error: Exception) -> str:

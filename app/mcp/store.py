@@ -121,7 +121,7 @@ class HandedFiles:
 
 def message_of(call: ToolCall) -> JsonValue:
     """Return a call as the message of an assistant."""
-    function = {"name": call.name, "arguments": json_text(call.arguments)}
+    function = {"name": call.name, "arguments": call.written}
     calls = [{"id": call.call_id, "type": "function", "function": function}]
     return {"role": "assistant", "content": None, "tool_calls": calls}
 

@@ -91,11 +91,15 @@ def talking(
 
 
 @contextmanager
-def proxied(folder: Path, *given: str, data: Path | None = None) -> Iterator[Conversation]:
-    """Run the scripted server behind the proxy."""
+def proxied(
+    folder: Path, *given: str, data: Path | None = None, server: tuple[str, ...] = ()
+) -> Iterator[Conversation]:
+    """Run the scripted server behind the proxy; `server` has its arguments."""
     near = data or with_a_database(folder / "data")
     options: list[str | Path] = ["--session", "demo", "--data-dir", near, *given]
-    with talking(*program(), "proxy", *options, "--", *SERVER, stderr=folder / "stderr") as host:
+    with talking(
+        *program(), "proxy", *options, "--", *SERVER, *server, stderr=folder / "stderr"
+    ) as host:
         yield host
 
 
@@ -537,6 +541,123 @@ def test_paths_are_left_alone_without_a_folder_for_files(tmp_path: Path) -> None
         assert host.leave() == 0
     got = json.loads(echoed["result"]["content"][0]["text"])
     assert got == {"file_path": HANDLE.split()[1]}
+
+
+def start(host: Conversation) -> None:
+    """Agree on a revision, and ask for no list of tools."""
+    host.ask("start", "initialize", protocolVersion="2025-06-18", capabilities={})
+    host.say(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+
+
+def test_host_that_asks_for_no_list_has_its_handles_resolved_all_the_same(tmp_path: Path) -> None:
+    handle = HANDLE.split()[1]
+    with proxied(tmp_path, server=("paged",)) as host:
+        start(host)
+        host.call(1, "picture")
+        host.hear()
+        echoed = json.loads(host.call(2, "upload", image=handle, note=handle))
+        namesake = json.loads(host.call(3, "save_page", content="a"))
+        ours = json.loads(host.call(4, "view_media", ref=handle))
+        assert host.leave() == 0
+    got = json.loads(echoed["result"]["content"][0]["text"])
+    assert got == json.loads(mcp_server.told({"image": media.b64(mcp_server.PNG), "note": handle}))
+    # The server has a tool of that name, which no list of the host's has told of.
+    assert namesake["result"]["content"][0]["text"] == '{"content": "a"}'
+    assert ours["result"]["content"][0]["type"] == "image"
+    assert (tmp_path / "stderr").read_text() == ""
+
+
+def test_server_that_lists_no_tools_gets_calls_as_they_came_and_none_of_ours(
+    tmp_path: Path,
+) -> None:
+    with proxied(tmp_path, server=("listless",)) as host:
+        start(host)
+        echoed = json.loads(host.call(1, "upload", image="@blob:1"))
+        ours = json.loads(host.call(2, "save_page", content="a"))
+        assert host.leave() == 0
+    assert echoed["result"]["content"][0]["text"] == '{"image": "@blob:1"}'
+    assert "saved" in ours["result"]["content"][0]["text"].lower()
+    told = (
+        "pagefault: the server has not listed its tools: handles for upload stay as they are, "
+        "and names of the memory's tools are taken for these\n"
+    )
+    assert (tmp_path / "stderr").read_text() == told
+
+
+def test_numbers_that_are_none_pass_and_their_calls_are_stored(tmp_path: Path) -> None:
+    given = ['{"t":1e999}', '{"t": NaN}']
+    request = (
+        '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"word","arguments":%s}}'
+    )
+    upload = request.replace("word", "upload") % (8, '{"image":"@blob:1","t":1e999}')
+    with proxied(tmp_path) as host:
+        tools(host, 1, cursor="more")
+        host.say(upload.encode())
+        echoed = json.loads(host.hear())
+        heard = []
+        for number, arguments in enumerate(given):
+            host.say((request % (number, arguments)).encode())
+            heard.append(host.hear())
+        assert host.leave() == 0
+    assert echoed["result"]["content"][0]["text"] == '{"image": "@blob:1", "t": Infinity}'
+    assert heard == [mcp_server.ANSWERS["word"] % number for number in range(2)]
+    entries = history(tmp_path / "data")
+    calls = [each["tool_calls"][0] for each in entries if "tool_calls" in each]
+    assert [each["function"]["arguments"] for each in calls[1:]] == given
+    assert len(entries) == 2 * 3
+
+
+def test_arguments_that_are_too_long_leave_the_call_in_the_history(tmp_path: Path) -> None:
+    size = 9 * mcp_server.MIB
+    with proxied(tmp_path) as host:
+        tools(host, 1)
+        host.call(2, "picture", of="x" * size)
+        shown = json.loads(host.hear())
+        own = json.loads(host.call(1.5, "save_page", content="x" * size))
+        assert host.leave() == 0
+    assert [each["type"] for each in shown["result"]["content"]] == ["text", "image", "text"]
+    assert (own["id"], own["result"]["isError"]) == (1.5, True)
+    assert "longer than 8 MiB" in own["result"]["content"][0]["text"]
+    call, result = history(tmp_path / "data")
+    written = json.loads(call["tool_calls"][0]["function"]["arguments"])
+    beginning = "9.4 MB of arguments, which are not kept. They begin: "
+    assert written == {"input": beginning + '{"of": "' + "x" * 991}
+    assert call["tool_calls"][0]["id"] == result["toolCallId"]
+    told = "pagefault: the arguments of a call of picture are not looked into\n"
+    assert (tmp_path / "stderr").read_text() == told
+
+
+def test_any_number_is_the_id_of_a_call_and_what_is_none_is_told(tmp_path: Path) -> None:
+    call = '{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"%s","arguments":{}}}'
+    with proxied(tmp_path) as host:
+        tools(host, 1)
+        host.say((call % ("2.50", "picture")).encode())
+        host.hear()
+        assert len(json.loads(host.hear())["result"]["content"]) == 3
+        long = json.loads(host.call("i" * 5_000, "list_media"))
+        host.say((call % ("null", "list_media")).encode())
+        null = json.loads(host.hear())
+        host.say((call % ("null", "picture")).encode())
+        host.hear()
+        assert len(json.loads(host.hear())["result"]["content"]) == 2
+        assert host.leave() == 0
+    assert (long["id"], "result" in long, null["id"]) == ("i" * 5_000, True, None)
+    told = (
+        "pagefault: a call of picture is not stored, and no file is put into it: "
+        "its id is no string and no number\n"
+    )
+    assert (tmp_path / "stderr").read_text() == told
+
+
+def test_call_that_was_asked_for_input_is_one_call_with_one_result(tmp_path: Path) -> None:
+    with proxied(tmp_path) as host:
+        host.call(1, "asks", text="blue")
+        again: Json = {"name": "asks", "arguments": {"text": "blue"}, "requestState": "s"}
+        assert b'"blue"' in host.ask(2, "tools/call", **again, inputResponses={})
+        assert host.leave() == 0
+    call, result = history(tmp_path / "data")
+    assert call["tool_calls"][0]["id"] == result["toolCallId"]
+    assert result["sanitized"]["parts"] == [{"type": "text", "text": "blue"}]
 
 
 def test_text_that_is_a_handle_arrives_as_the_same_bytes(tmp_path: Path) -> None:

@@ -199,6 +199,21 @@ def test_batch_is_answered_on_one_stream_with_what_comes_before(tmp_path: Path) 
     assert (alone["id"], said[0]["method"]) == (3, "notifications/progress")
 
 
+def test_call_with_numbers_that_are_none_ends_nobody_elses_server(tmp_path: Path) -> None:
+    about = {REVISION: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+    headers = {"mcp_protocol_version": "2026-07-28", "mcp_method": "tools/call"}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+    params = {"name": "upload", "arguments": {"image": "@blob:", "t": 0}, "_meta": about}
+    written = json.dumps({**body, "params": params})
+    with listening(tmp_path, "--", sys.executable, "-m", "tests.kit.mcp_server", "paged") as own:
+        answers = [
+            own.post(written.replace('"t": 0', f'"t": {t}').encode(), **headers, mcp_name="upload")
+            for t in ("1e999", "NaN", "1")
+        ]
+    texts = [each.json()["result"]["content"][0]["text"] for each in answers]
+    assert texts == [f'{{"image": "@blob:", "t": {t}}}' for t in ("Infinity", "NaN", "1")]
+
+
 def test_session_ends_with_delete(proxy: Listening) -> None:
     session = proxy.session()
     proxy.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, **session)

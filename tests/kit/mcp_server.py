@@ -1,6 +1,8 @@
 """A server of MCP over pipes that says exactly what a test wants of it, byte for byte.
 
 Run as a program. What a tool of it returns is in `ANSWERS`; `%d` in one is the id of the request.
+With the argument `paged`, its list of tools has two pages, and one of them the name of one of ours;
+with `listless`, it has no list.
 """
 
 import hashlib
@@ -51,6 +53,8 @@ UPLOAD = {
     },
 }
 """A tool that gives its arguments back, on the last page of a list."""
+FIRST = "first" if "paged" in sys.argv else None
+NAMESAKE = {"name": "save_page", "inputSchema": {"type": "object"}}
 held: list[tuple[object, object]] = []
 """Calls that are not answered before `let_go` is called, and the tokens of their progress."""
 
@@ -75,19 +79,19 @@ def _answer(request: dict[str, object]) -> bytes:
     if method == "initialize":
         told = {"capabilities": {"tools": {}}, "serverInfo": {"name": "said", "version": "1"}}
         return _result(number, {"protocolVersion": "2025-06-18", **told})
-    if method == "tools/list":
+    if method == "tools/list" and "listless" not in sys.argv:
         tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ANSWERS]
         pages: dict[object, dict[str, object]] = {
             None: {"tools": tools},
             "first": {"tools": tools, "nextCursor": "more"},
-            "more": {"tools": [UPLOAD]},
+            "more": {"tools": [UPLOAD] if FIRST is None else [UPLOAD, NAMESAKE]},
             "ended": {"tools": [], "nextCursor": ""},
             "none": {"tools": []},
             "many": {"tools": [{"name": f"tool{n}", "inputSchema": {}} for n in range(5_000)]},
         }
         asked = request.get("params") or {}
         assert isinstance(asked, dict)
-        return _result(number, pages[asked.get("cursor")])
+        return _result(number, pages[asked.get("cursor", FIRST)])
     if method == "tasks/result":
         return _result(number, {"content": [{"type": "text", "text": "done at last"}]})
     if method != "tools/call":
@@ -98,7 +102,8 @@ def _answer(request: dict[str, object]) -> bytes:
     assert isinstance(params, dict)
     if params["name"] == "hold":
         return _hold(number, params["_meta"]["progressToken"])
-    return _called(number, params["name"], params.get("arguments", {}))
+    name = "answered" if "requestState" in params else params["name"]
+    return _called(number, name, params.get("arguments", {}))
 
 
 def _called(number: object, name: str, given: dict[str, int]) -> bytes:
@@ -125,9 +130,9 @@ def _called(number: object, name: str, given: dict[str, int]) -> bytes:
 
 def _block(name: str, given: dict[str, int]) -> dict[str, object]:
     """What a tool answers with that does as it is told."""
-    if name == "upload":
+    if name in ("upload", "save_page"):
         return {"type": "text", "text": told(given)}
-    if name == "echo":
+    if name in ("echo", "answered"):
         return {"type": "text", "text": given["text"]}
     if name == "long":
         return {"type": "text", "text": "x" * given["characters"]}
