@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Literal, TypeAlias
 
 import anyio
@@ -38,14 +39,16 @@ class Upstream:
 class ServerProcess:
     """A server that was started by its command. Its standard error is ours.
 
-    To `write` to one that has ended raises BrokenResourceError or ClosedResourceError.
+    To `write` to one that has ended raises BrokenResourceError or ClosedResourceError. Its `name`
+    is that of the program.
     """
 
     def __init__(self, process: anyio.abc.Process, name: str) -> None:
         assert process.stdin is not None  # noqa: S101 - asked for
         assert process.stdout is not None  # noqa: S101 - asked for
         self._process = process
-        self._name = name
+        self._command = name
+        self.name = PurePath(name).name
         self._stdin, self._stdout = process.stdin, process.stdout
         self.write = process.stdin.send
 
@@ -81,7 +84,7 @@ class ServerProcess:
         if not status:
             return 0, ""
         told = f"status {status}" if status > 0 else f"signal {-status}"
-        said = f"the server {self._name} ended with {told}"
+        said = f"the server {self._command} ended with {told}"
         return status if status > 0 else 128 - status, said
 
 
@@ -109,8 +112,9 @@ async def started(command: Sequence[str]) -> AsyncIterator[ServerProcess]:
 
 @dataclass(slots=True, eq=False)
 class UpstreamConnection:
-    """A server at an address."""
+    """A server at an address, which is named by its host."""
 
+    name: str
     write: Write
     received: Callable[[], AsyncGenerator[bytes, None]]
     left: anyio.Event = field(default_factory=anyio.Event)
@@ -149,7 +153,9 @@ async def connected(
         anyio.create_task_group() as group,
     ):
         upstream = HttpUpstream(client, server.url, warn, server.transport)
-        connection = UpstreamConnection(upstream.write, upstream.received)
+        connection = UpstreamConnection(
+            httpx.URL(server.url).host, upstream.write, upstream.received
+        )
 
         async def run(*, task_status: anyio.abc.TaskStatus[None]) -> None:
             async with upstream.running():

@@ -127,6 +127,7 @@ class Proxy:
             pieces: What the host says.
             server: Is seen to its end.
         """
+        self._requests.server = self._requests.server or server.name
         async with anyio.create_task_group() as group:
             try:
                 async for line in read_lines(pieces):

@@ -13,9 +13,9 @@ from itertools import islice
 from pathlib import Path
 from typing import NoReturn, Protocol
 
-from app.mcp.calls import ToolCall
+from app.mcp.calls import ToolCall, parsed
 from app.mcp.handles import Place
-from app.mcp.lines import Excerpt, Line, Looked, Message, look_into, read_text
+from app.mcp.lines import Excerpt, Line, Looked, Message, look_into, read_text, scanned
 from app.mcp.members import Span
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import HostLimits, McpRevision, RenderOptions
@@ -25,6 +25,9 @@ from app.rendering.texts.cuts import PREVIEW_LIMIT_CHARS
 MOST_HANDED_BYTES = 64 * 1024 * 1024
 """The largest file that a tool is given in the place of a handle."""
 
+
+_SERVER = "pagefault/server"
+"""Under which name a call and its result say in `_meta` which server they went to."""
 
 NO_JSON = "the service answered something else than JSON objects. Is it a Pagefault?"
 
@@ -120,10 +123,14 @@ class HandedFiles:
 
 
 def message_of(call: ToolCall) -> JsonValue:
-    """Return a call as the message of an assistant."""
+    """Return a call as the message of an assistant.
+
+    The tool has the name that the model knows it by. Which server's it is stands beside that.
+    """
     function = {"name": call.name, "arguments": call.written}
     calls = [{"id": call.call_id, "type": "function", "function": function}]
-    return {"role": "assistant", "content": None, "tool_calls": calls}
+    message = {"role": "assistant", "content": None, "tool_calls": calls}
+    return message if call.server is None else {**message, "_meta": {_SERVER: call.server}}
 
 
 def asked_of_us(call: ToolCall, revision: McpRevision) -> JsonValue:
@@ -151,9 +158,28 @@ async def result_body(
         "success": success,
     }
     yield written_json(head)[:-1] + b',"result":'
-    for piece in line.pieces(answer):
-        yield piece
+    for span in _with_server(call, line, answer):
+        for piece in [span] if isinstance(span, bytes) else line.pieces(span):
+            yield piece
     yield b"}"
+
+
+def _with_server(call: ToolCall, line: Message, answer: Span) -> list[bytes | Span]:
+    """Return a result with the server's name in its `_meta`, if it is one of MCP and has room."""
+    found = scanned(line, answer)
+    members = {str(parsed(line, key)): value for key, value in found.members}
+    if call.server is None or not found.is_whole or "content" not in members:
+        return [answer]
+    named: JsonValue = {_SERVER: call.server}
+    meta = members.get("_meta")
+    holder = found if meta is None else scanned(line, meta)
+    written = written_json({"_meta": named} if meta is None else named)
+    if not holder.is_whole:
+        return [answer]
+    if meta is not None and not holder.members:
+        return [Span(answer.start, meta.start), written, Span(meta.end, answer.end)]
+    at = holder.members[0].key.start
+    return [Span(answer.start, at), written[1:-1] + b",", Span(at, answer.end)]
 
 
 async def read_answer(pieces: AsyncIterator[bytes], look: Callable[[Line], Looked]) -> Looked:

@@ -669,3 +669,27 @@ def test_text_that_is_a_handle_arrives_as_the_same_bytes(tmp_path: Path) -> None
         assert host.leave() == 0
     with direct(tmp_path) as host:
         assert host.call(2, "echo", text=handle) == heard
+
+
+def test_history_tells_which_server_a_call_went_to(tmp_path: Path) -> None:
+    with proxied(tmp_path) as host:
+        start(host)
+        host.call(1, "picture")
+        host.hear()
+        host.call(2, "word")
+        assert host.leave() == 0
+    settings = Settings(data_dir=tmp_path / "data", log_level="error")
+    with serving(settings) as service, service.client() as client:
+        entries = client.get("/api/sessions/demo/messages").json()["items"]
+        rendered = client.get("/api/sessions/demo/render?target=openai-chat").json()
+    server = {"pagefault/server": "said"}
+    assert [each.get("_meta") or each["sanitized"]["meta"]["_meta"] for each in entries] == [
+        server,
+        {**server, "a": [1]},
+        server,
+        server,
+    ]
+    # A model can call a tool by the name that its host gives it, and by no other.
+    calls = [each["tool_calls"][0] for each in rendered["messages"] if "tool_calls" in each]
+    assert [each["function"]["name"] for each in calls] == ["picture", "word"]
+    assert "said" not in json.dumps(rendered["messages"])
