@@ -232,10 +232,14 @@ class PassingRequests:
         if is_handshake:
             self.revision = nearest_revision(member(result, "protocolVersion"))
             self._is_agreed = True
-        for path in (("serverInfo", "name"), ("_meta", _SERVER, "name")):
-            name = member(result, *path)
-            if isinstance(name, str) and name:
-                self.server = name[:_MOST_NAME_CHARS]
+        self._read_name(member(result, "serverInfo"))
+        self._read_name(member(result, "_meta", _SERVER))
+
+    def _read_name(self, about: JsonValue) -> None:
+        """Take what a server says of itself, as far as it is a name."""
+        name = member(about, "name")
+        if isinstance(name, str) and name:
+            self.server = name[:_MOST_NAME_CHARS]
 
     def _read_list(self, line: Message, *, is_first: bool) -> JsonValue:
         """Read a page of the server's tools; return by what the next one is asked for."""
@@ -248,6 +252,7 @@ class PassingRequests:
         result = _members(line, "result")
         if "tools" in result:
             self._read_tools(Excerpt(_line(line), result["tools"]))
+        self._read_name(member(_held(line, result, "_meta"), _SERVER))
         cursor = _held(line, result, "nextCursor")
         # Servers end a list with an empty cursor, too.
         self.is_listed = not cursor

@@ -118,9 +118,10 @@ def test_list_is_asked_for_once_and_where_it_matters_only() -> None:
     assert (page.is_answered.is_set(), page.cursor, requests.is_listed) == (True, None, False)
 
 
-def test_server_of_a_revision_without_a_handshake_says_its_name_in_meta() -> None:
+@pytest.mark.parametrize("method", ["server/discover", "tools/list"])
+def test_server_of_a_revision_without_a_handshake_says_its_name_in_meta(method: str) -> None:
     requests = passing()
-    said(requests.note, b'{"id":1,"method":"server/discover"}')
+    said(requests.note, b'{"id":1,"method":"%s"}' % method.encode())
     told = {"_meta": {"io.modelcontextprotocol/serverInfo": {"name": "files", "version": "1"}}}
     said(requests.answered, json.dumps({"id": 1, "result": told}).encode())
     assert requests.server == "files"
