@@ -7,6 +7,7 @@ Source: specification of MCP, 2026-07-28, 2025-11-25 and 2025-03-26, "Streamable
 """
 
 import json
+import math
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -50,6 +51,7 @@ _IDLE_SECONDS = 60.0
 _LONGEST_IDLE_SECONDS = 3_600.0
 _MOST_BODY_BYTES = 64 * 1024 * 1024
 _MOST_MESSAGES = 1_000
+_MOST_DIGITS = 4_000
 _FIRST_SECONDS = 5.0
 _INTERNAL_ERROR = -32603
 # Hosts of revisions before this one would read an event without data as a message.
@@ -275,7 +277,7 @@ async def _body(request: Request) -> tuple[Any, bytes]:
             raise RefusedError(413, f"a message has at most {_MOST_BODY_BYTES} bytes")
     try:
         # `json` would guess UTF-16, and drop a byte order mark; MCP is UTF-8.
-        said = json.loads(text.decode("utf-8"))
+        said = json.loads(text.decode("utf-8"), parse_int=_integer)
     except (ValueError, RecursionError) as exc:
         raise RefusedError(400, "the body is no JSON", code=PARSE_ERROR) from exc
     messages = said if isinstance(said, list) else [said]
@@ -286,6 +288,11 @@ async def _body(request: Request) -> tuple[Any, bytes]:
     if any("method" in each and "id" in each and not is_id(each["id"]) for each in messages):
         raise RefusedError(400, "the id of a request is a string or a whole number")
     return said, bytes(text)
+
+
+def _integer(digits: str) -> float:
+    """Return a whole number; one that the interpreter reads no integer from is no id either."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else math.inf
 
 
 def _accepted(request: Request) -> set[str]:
