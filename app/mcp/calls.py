@@ -25,6 +25,9 @@ _NOTED = ("initialize", "server/discover", "tools/list", "tasks/result")
 _FIRST_LIST = "the first page of tools/list"
 _REVISIONS: tuple[McpRevision, ...] = get_args(McpRevision.__value__)
 
+UNREADABLE = "longer than 8 MiB, nested too deeply, or have a number that is too large or none"
+"""What arguments are that cannot be looked into."""
+
 _PROTOCOL = "io.modelcontextprotocol/"
 REVISION = f"{_PROTOCOL}protocolVersion"
 """Under which name a request without a connection of its own says its revision, in `_meta`."""
@@ -190,7 +193,7 @@ class PassingRequests:
             )
             return None
         if call.arguments is None:
-            self.warn(f"the arguments of a call of {call.name} are not looked into")
+            self.warn(f"handles for {call.name} stay as they are: its arguments are {UNREADABLE}")
         if call.state is not None:
             first = self._interrupted.pop((call.name, call.written, call.state), None)
             if first is not None:

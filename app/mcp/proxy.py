@@ -33,7 +33,7 @@ from app.mcp.answers import (
     with_content,
     with_tools,
 )
-from app.mcp.calls import Answered, OwnList, PassingRequests, ToolCall
+from app.mcp.calls import UNREADABLE, Answered, OwnList, PassingRequests, ToolCall
 from app.mcp.connections import Connection, Write
 from app.mcp.lines import Line, Message, read_lines
 from app.mcp.members import Span
@@ -47,10 +47,6 @@ _MOST_ANSWERS = 64
 # How long a call waits for a list of the server's tools, and of how many pages.
 _LIST_SECONDS = 5.0
 _MOST_PAGES = 50
-_UNREAD = (
-    "the arguments are longer than 8 MiB, deeper than is read here, or have numbers that are none. "
-    "Store a file instead, or several pieces."
-)
 
 _Store_co = TypeVar("_Store_co", bound=ResultStore, covariant=True)
 
@@ -264,7 +260,10 @@ class Proxy:
             if store is None:
                 raise StoreUnavailableError("memory")
             if call.arguments is None:
-                raise PayloadTooLargeError(_UNREAD, code="json-too-large")
+                raise PayloadTooLargeError(
+                    f"the arguments are {UNREADABLE}. Store them in pieces, or as a file.",
+                    code="json-too-large",
+                )
             result = await store.run(call, self._requests.revision)
         except Exception as exc:  # noqa: BLE001 - the model is told
             said = f"The memory did not answer: {_reason(exc)}"

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from app.config.settings import Settings
+from app.mcp.calls import UNREADABLE
 from tests.kit import images, mcp_server, media
 from tests.kit.loaded_command import LoadedCommand
 from tests.kit.process import ROOT, WAIT_SECONDS, environment, program
@@ -623,7 +624,7 @@ def test_arguments_that_are_too_long_leave_the_call_in_the_history(tmp_path: Pat
     beginning = "9.4 MB of arguments, which are not kept. They begin: "
     assert written == {"input": beginning + '{"of": "' + "x" * 991}
     assert call["tool_calls"][0]["id"] == result["toolCallId"]
-    told = "pagefault: the arguments of a call of picture are not looked into\n"
+    told = f"pagefault: handles for picture stay as they are: its arguments are {UNREADABLE}\n"
     assert (tmp_path / "stderr").read_text() == told
 
 
