@@ -156,8 +156,8 @@ class PassingRequests:
     def lacks_list(self, call: ToolCall) -> bool:
         """Tell whether it takes a list of the server's tools to say what a call is, or gets.
 
-        A host may know that list from elsewhere. It is asked for once, and of a server that has
-        agreed on a revision, or to one that has no need to.
+        A host may know that list from elsewhere. It is asked for once, until the server says that
+        it has changed, and of a server that has agreed on a revision, or has no need to.
         """
         is_new = not (self.is_listed or self._has_asked or call.name in self.tool_names)
         is_asked = call.name in self.own_tools or "@blob:" in call.written
@@ -204,6 +204,8 @@ class PassingRequests:
     def answered(self, line: Message) -> "Answered | None":
         """Take a message of the server; return what it answers, a call or a list, and forget it."""
         members = line.members
+        if _value(line, "method") == "notifications/tools/list_changed":
+            self.is_listed = self._has_asked = False
         if "method" in members or not ("result" in members or "error" in members):
             return None
         request_id = _key(line)

@@ -116,6 +116,9 @@ def test_list_is_asked_for_once_and_where_it_matters_only() -> None:
     error = json.dumps({"id": asked["id"], "error": {"code": -32601, "message": "no"}}).encode()
     assert said(requests.answered, error) is page
     assert (page.is_answered.is_set(), page.cursor, requests.is_listed) == (True, None, False)
+    changed = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+    assert said(requests.answered, changed) is None
+    assert [each and requests.lacks_list(each) for each in calls] == [False, True, True, False]
 
 
 @pytest.mark.parametrize("method", ["server/discover", "tools/list"])
