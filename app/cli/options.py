@@ -125,7 +125,8 @@ MaxTokens = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        min=1,
+        # The line that stands for a result that is left out has fewer.
+        min=100,
         help="The most tokens of one result; what is too much becomes a preview, a line or less.",
         show_default="as many as it has",
     ),

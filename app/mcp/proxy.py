@@ -248,10 +248,10 @@ class Proxy:
             return None
         try:
             arguments = await store.resolve(call.arguments, places)
+            return None if arguments is None else with_arguments(line, arguments)
         except Exception as exc:  # noqa: BLE001 - the server says what it cannot read
             self._complain(f"a handle for {call.name} is passed on as it is: {_reason(exc)}")
             return None
-        return None if arguments is None else with_arguments(line, arguments)
 
     async def _run_own(self, call: ToolCall) -> None:
         """Run one of our tools, and answer the host."""

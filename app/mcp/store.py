@@ -216,7 +216,7 @@ def rendered_message(text: Line) -> Excerpt:
     """
     if not text.is_long:
         strict_json(text.read())
-    message, *_ = Excerpt(text, text.members["messages"]).items()
+    (message,) = islice(Excerpt(text, text.members["messages"]).items(), 1)
     begins = islice(text.pieces(message.members["content"]), 1)
     if not any(piece.lstrip()[:1] == b"[" for piece in begins):
         raise ValueError
