@@ -23,8 +23,17 @@ from app.wiring.startup_errors import (
     SettingError,
 )
 
+
+class _Aside(Console):
+    """What is said beside a command's output."""
+
+    def on_broken_pipe(self) -> None:
+        """Say nothing more: that nobody listens is no reason to end."""
+        self.quiet = True
+
+
 OUT = Console()
-ERR = Console(stderr=True)
+ERR = _Aside(stderr=True)
 
 CANNOT = 2
 """The status of a command that could not do what it is there for."""

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -380,6 +381,19 @@ def test_without_a_store_results_pass_as_they_came(tmp_path: Path) -> None:
     told = (tmp_path / "stderr").read_text()
     assert heard == expected
     assert told.startswith("pagefault: results are passed on and not stored: ")
+
+
+def test_host_that_reads_no_warnings_is_served_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no directory")
+    warnings = tmp_path / "warnings"
+    os.mkfifo(warnings)
+    reader = os.open(warnings, os.O_RDONLY | os.O_NONBLOCK)
+    options: list[str | Path] = ["--session", "demo", "--data-dir", tmp_path / "file" / "data"]
+    with talking(*program(), "proxy", *options, "--", *SERVER, stderr=warnings) as host:
+        os.close(reader)
+        heard = [json.loads(host.call(number, "word"))["id"] for number in (1, 2)]
+        assert host.leave() == 0
+    assert heard == [1, 2]
 
 
 def test_command_that_is_not_there_is_named(tmp_path: Path) -> None:
