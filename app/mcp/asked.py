@@ -40,7 +40,7 @@ def asked_in(line: bytes) -> Asked:
     ids = {
         each["id"]
         for each in messages
-        if isinstance(each, dict) and "method" in each and isinstance(each.get("id"), str | int)
+        if isinstance(each, dict) and "method" in each and is_id(each.get("id"))
     }
     return Asked(line, said if isinstance(said, dict) else {}, ids)
 

@@ -4,7 +4,7 @@ Source: HTML Living Standard, "Server-sent events"; a line ends with LF or CR LF
 """
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, aclosing, suppress
 from dataclasses import dataclass, field
 
@@ -40,13 +40,27 @@ class ServerEvent:
         """Return the data."""
         return b"".join(self.pieces()).strip()
 
+    def is_message(self, warn: Callable[[str], None]) -> bool:
+        """Return whether the data is a message, or a batch of them; warn if it is anything else."""
+        if not self.data:
+            return False
+        is_one = len(self.data) == 1 and bool(self.data[0].members)
+        if not (is_one or isinstance(self._said(), dict | list)):
+            warn("the server said something that is no message")
+            return False
+        return True
+
+    def _said(self) -> JsonValue:
+        said: JsonValue = None
+        with suppress(ValueError, RecursionError):
+            said = json.loads(self.text())
+        return said
+
     def answered_ids(self) -> set[object]:
         """Return the ids of the requests that the messages in the data answer."""
         if len(self.data) == 1 and self.data[0].members:
             return set(answered_ids(self.data))
-        said: JsonValue = None
-        with suppress(ValueError, RecursionError):
-            said = json.loads(self.text())
+        said = self._said()
         return {
             each["id"]
             for each in (said if isinstance(said, list) else [said])

@@ -29,20 +29,24 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from app.mcp.answers import failure
 from app.mcp.asked import CANCELLED, Asked, asked_in, cancelled_id
-from app.mcp.calls import REVISION, is_id, member
 from app.mcp.event_streams import ServerEvent, read_events
-from app.mcp.lines import on_a_line
+from app.mcp.lines import look_into, read_text
 from app.mcp.sessionless import (
-    METHOD,
-    NAME,
-    NAMED_BY,
     PROTOCOL_VERSION,
     Path,
-    header_value,
+    is_plain,
     mirrored_parameters,
-    parameter_headers,
+    request_headers,
 )
-from app.mcp.sse_upstream import SseSession, is_stream
+from app.mcp.sse_upstream import SseSession
+from app.mcp.upstream_answers import (
+    TROUBLE,
+    PlainCookies,
+    answers,
+    is_stream,
+    kind_of,
+    refusal_in,
+)
 
 Transport = Literal["auto", "http", "sse"]
 
@@ -56,13 +60,13 @@ _AGAIN_SECONDS = 1.0
 _LONGEST_AGAIN_SECONDS = 60.0
 _LAST_SECONDS = 5.0
 _MOST_RESUMED = 100
-_LONGEST_REFUSAL_BYTES = 1024 * 1024
 _NOTED = ("initialize", "tools/list")
 # A server of 2024 takes no POST at the address of its stream.
 _OLDER_STATUSES = (400, 404, 405)
 _WAITING = 64
 # A server takes at once what it does not have to answer.
 _TAKEN_SECONDS = 30.0
+_NO_TEXT = "it says a text with half of a surrogate pair, which no header can repeat"
 
 
 @dataclass(slots=True, eq=False)
@@ -90,6 +94,7 @@ class HttpUpstream:
 
     def __post_init__(self) -> None:
         self._sent, self._received = anyio.create_memory_object_stream[bytes](_WAITING)
+        self.client.cookies.jar.set_policy(PlainCookies())
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -112,7 +117,7 @@ class HttpUpstream:
                 listening.cancel_scope.cancel()
         finally:
             if _SESSION in self._session_headers:
-                with anyio.move_on_after(_CONNECT_SECONDS, shield=True), suppress(httpx.HTTPError):
+                with anyio.move_on_after(_CONNECT_SECONDS, shield=True), suppress(*TROUBLE):
                     await self.client.delete(self.url, headers=self._session_headers)
 
     async def write(self, piece: bytes) -> None:
@@ -177,18 +182,19 @@ class HttpUpstream:
         return asked.is_cancelled_by_its_end
 
     async def _send(self, asked: Asked) -> None:
-        mirrored = self._headers_of(asked.message)
+        try:
+            mirrored = request_headers(asked.message, self._mirrored)
+        except UnicodeEncodeError:
+            await self._cannot(asked, _NO_TEXT)
+            return
         asked.is_cancelled_by_its_end = bool(mirrored)
         ids = [*asked.waiting]
         self._open |= dict.fromkeys(ids, asked)
         with asked.scope:
             try:
                 await self._exchange(asked, {**_ACCEPTED, **self._session_headers, **mirrored})
-            except (httpx.HTTPError, httpx.InvalidURL, ValueError, TypeError) as exc:
-                # The last two: a header cannot hold what the message says.
-                said = f"the server cannot be reached: {type(exc).__name__}"
-                self.warn(said)
-                await self._fail(asked, said)
+            except TROUBLE as exc:
+                await self._cannot(asked, f"the server cannot be reached: {type(exc).__name__}")
             finally:
                 for request_id in ids:
                     self._open.pop(request_id, None)
@@ -201,7 +207,7 @@ class HttpUpstream:
             if is_older and self.transport == "auto" and await self._open_sse():
                 await self._send_by_sse(asked)
                 return
-            if answer.status_code >= 400:
+            if not answer.is_success:
                 await self._refused(answer, asked)
                 return
             await self._take(answer, asked)
@@ -209,43 +215,46 @@ class HttpUpstream:
 
     async def _refused(self, answer: httpx.Response, asked: Asked) -> None:
         """Give the error that a server refuses a request with, or one of our own."""
-        text = bytearray()
-        async for piece in answer.aiter_bytes():
-            text += piece
-            if len(text) > _LONGEST_REFUSAL_BYTES:
-                break
-        said: Any = None
-        with suppress(ValueError, RecursionError):
-            said = json.loads(text)
-        error = member(said, "error")
-        if isinstance(error, dict) and is_id(said.get("id")) and said["id"] in asked.waiting:
-            await self._give([on_a_line(bytes(text)), b"\n"])
+        refusal = await refusal_in(answer)
+        if refusal.request_id in asked.waiting:
+            await self._give([refusal.line])
             asked.waiting.clear()
             return
-        why = member(error, "message")
-        words = f"the server answered {answer.status_code}{f': {why}' if why else ''}"
         if not asked.waiting:
-            self.warn(f"{words}, to a message")
-        await self._fail(asked, words)
+            self.warn(f"{refusal.words}, to a message")
+        await self._fail(asked, refusal.words)
 
     async def _take(self, answer: httpx.Response, asked: Asked) -> None:
         """Give the messages in an answer."""
         if asked.method == "initialize" and _SESSION in answer.headers:
-            self._session_headers[_SESSION] = answer.headers[_SESSION]
-        kind = str(answer.headers.get("content-type"))
+            self._begin_session(answer.headers[_SESSION])
         if is_stream(answer):
             await self._take_stream(answer, asked)
-        elif answer.status_code == _ACCEPTED_STATUS or not kind.startswith("application/json"):
-            return
-        elif asked.method in _NOTED:
-            await self._give([on_a_line(await answer.aread()), b"\n"], asked)
-            asked.waiting.clear()
+        elif kind_of(answer) == "application/json":
+            await self._take_text(answer, asked)
+        elif answer.status_code != _ACCEPTED_STATUS:
+            await self._fail(asked, f"the server answered with {kind_of(answer) or 'nothing'}")
+
+    def _begin_session(self, name: str) -> None:
+        if name and is_plain(name):
+            self._session_headers[_SESSION] = name
         else:
-            async with self._giving:
-                async for piece in answer.aiter_bytes():
-                    await self._sent.send(on_a_line(piece))
-                await self._sent.send(b"\n")
-            asked.waiting.clear()
+            self.warn("the server names its session by what no header can hold")
+
+    async def _take_text(self, answer: httpx.Response, asked: Asked) -> None:
+        """Give an answer that is JSON when all of it is there: it may break off, or be none."""
+        try:
+            line = await read_text(answer.aiter_bytes())
+        except UnicodeDecodeError:
+            await self._fail(asked, "the server's answer is not UTF-8")
+            return
+        with line:
+            is_message, answered = await look_into(line, answers)
+            if asked.waiting.isdisjoint(answered) if asked.waiting else not is_message:
+                await self._fail(asked, "what the server answered with is no answer")
+                return
+            asked.waiting -= answered
+            await self._give([*line.pieces(), b"\n"], asked)
 
     async def _take_stream(self, answer: httpx.Response, asked: Asked) -> None:
         """Give the events of a stream; one that breaks off is resumed, if it says by what."""
@@ -272,7 +281,7 @@ class HttpUpstream:
                 async for event in events:
                     if event.event_id is not None:
                         last = event
-                    if event.data:
+                    if event.is_message(self.warn):
                         asked.waiting -= event.answered_ids()
                         await self._give(event.pieces(), asked)
         except httpx.HTTPError:
@@ -294,27 +303,15 @@ class HttpUpstream:
         with suppress(ValueError, AttributeError, TypeError, KeyError, RecursionError):
             result = json.loads(text)["result"] if b'"result"' in text else {}
             revision = result.get("protocolVersion")
-            if method == "initialize" and isinstance(revision, str) and revision.isascii():
+            if method == "initialize" and isinstance(revision, str) and is_plain(revision):
                 self._session_headers[PROTOCOL_VERSION] = revision
             for tool in result.get("tools", ()):
                 self._mirrored[tool["name"]] = mirrored_parameters(tool.get("inputSchema") or {})
 
-    def _headers_of(self, message: Mapping[str, Any]) -> dict[str, str]:
-        """Return the headers that repeat what a message says, in the revisions that have them."""
-        version = member(message, "params", "_meta", REVISION)
-        if not isinstance(version, str) or not (version.isascii() and version.isprintable()):
-            return {}
-        params: dict[str, Any] = message["params"]
-        method = str(message.get("method", ""))
-        headers = {PROTOCOL_VERSION: version, METHOD: header_value(method)}
-        name = params.get(NAMED_BY.get(method, ""))
-        if isinstance(name, str):
-            headers[NAME] = header_value(name)
-        arguments = params.get("arguments")
-        mirrored = self._mirrored.get(str(name))
-        if method == "tools/call" and mirrored and isinstance(arguments, dict):
-            headers |= parameter_headers(mirrored, arguments)
-        return headers
+    async def _cannot(self, asked: Asked, said: str) -> None:
+        """Say that messages could not be sent to the server, on both sides."""
+        self.warn(said)
+        await self._fail(asked, said)
 
     async def _fail(self, asked: Asked, said: str) -> None:
         """Tell the host of each request that has no answer why there is none."""
@@ -334,9 +331,9 @@ class HttpUpstream:
                         return
                     async with aclosing(read_events(answer.aiter_bytes())) as events:
                         async for event in events:
-                            if event.data:
+                            if event.is_message(self.warn):
                                 await self._give(event.pieces())
-            except httpx.HTTPError:
+            except TROUBLE:
                 # What is asked next tells whether the server is gone.
                 pass
             await anyio.sleep(_AGAIN_SECONDS)
@@ -346,7 +343,7 @@ class HttpUpstream:
         session = SseSession(self.client, self.url, self._give, self.warn)
         try:
             await self._listening.start(session.run)
-        except (httpx.HTTPError, ValueError) as exc:
+        except TROUBLE as exc:
             if self.transport == "sse":
                 self.warn(f"the server opens no stream: {str(exc) or type(exc).__name__}")
             return False
@@ -357,7 +354,6 @@ class HttpUpstream:
         assert self._sse is not None  # noqa: S101 - as the callers have seen
         said = await self._sse.send(asked.line, asked.waiting)
         if said is not None:
-            self.warn(said)
-            await self._fail(asked, said)
+            await self._cannot(asked, said)
         # What is answered comes over the stream.
         asked.waiting.clear()

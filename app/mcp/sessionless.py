@@ -32,6 +32,7 @@ _CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 _PARAMETER = "Mcp-Param-"
 _ANNOTATION = "x-mcp-header"
 _PLAIN = re.compile(r"(?! )[\x20-\x7e]*(?<! )")
+_NAME_OF_A_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _ENCODED = re.compile(r"=\?base64\?.*\?=")
 _BEGINNING, _END = "=?base64?", "?="
 INVALID_REQUEST = -32600
@@ -116,8 +117,17 @@ def _text_of(value: str | None) -> str | None:
     return text if value == _encoded(text) else None
 
 
+def is_plain(text: str) -> bool:
+    """Return whether a header holds a text as it is."""
+    return _PLAIN.fullmatch(text) is not None
+
+
 def header_value(text: str) -> str:
-    """Return a text as a header holds it: as it is, or in base64 if it would not come through."""
+    """Return a text as a header holds it: as it is, or in base64 if it would not come through.
+
+    Raises:
+        UnicodeEncodeError: It has half of a surrogate pair, which is no character.
+    """
     if _PLAIN.fullmatch(text) and not _ENCODED.fullmatch(text):
         return text
     return _encoded(text)
@@ -125,6 +135,34 @@ def header_value(text: str) -> str:
 
 def _encoded(text: str) -> str:
     return f"{_BEGINNING}{base64.b64encode(text.encode()).decode()}{_END}"
+
+
+def request_headers(
+    message: Mapping[str, Any], tools: Mapping[str, Mapping[Path, str]]
+) -> dict[str, str]:
+    """Return the headers that repeat what a message says, in the revisions that have them.
+
+    Args:
+        message: The message.
+        tools: Which parameters are repeated, by the names of tools.
+
+    Raises:
+        UnicodeEncodeError: What is to be repeated has half of a surrogate pair.
+    """
+    version = member(message, "params", "_meta", REVISION)
+    if not isinstance(version, str) or not is_plain(version):
+        return {}
+    params: dict[str, Any] = message["params"]
+    method = str(message.get("method", ""))
+    headers = {PROTOCOL_VERSION: version, METHOD: header_value(method)}
+    name = params.get(NAMED_BY.get(method, ""))
+    if isinstance(name, str):
+        headers[NAME] = header_value(name)
+    arguments = params.get("arguments")
+    mirrored = tools.get(str(name))
+    if method == "tools/call" and mirrored and isinstance(arguments, dict):
+        headers |= parameter_headers(mirrored, arguments)
+    return headers
 
 
 def mirrored_parameters(schema: object) -> Mapping[Path, str]:
@@ -154,7 +192,8 @@ def parameter_headers(mirrored: Mapping[Path, str], arguments: Mapping[str, Any]
     headers = {}
     for path, token in mirrored.items():
         written = _written(member(arguments, *path))
-        if written is not None:
+        # What a server calls a header need not be the name of one.
+        if written is not None and _NAME_OF_A_HEADER.fullmatch(token):
             headers[_PARAMETER + token] = header_value(written)
     return headers
 

@@ -14,6 +14,7 @@ import httpx
 
 from app.mcp.answers import failure
 from app.mcp.event_streams import ServerEvent, read_events
+from app.mcp.upstream_answers import TROUBLE, is_stream
 
 _OPEN_SECONDS = 10.0
 _GONE = "the server has ended its stream"
@@ -55,11 +56,11 @@ class SseSession:
                         async for event in events:
                             if self._endpoint:
                                 await self._take(event)
-                            elif event.name == "endpoint":
-                                self._endpoint = self._address(event.text().decode())
+                            elif event.data and event.name == "endpoint":
+                                self._endpoint = self._address(event.text())
                                 opening.deadline = float("inf")
                                 task_status.started()
-                except httpx.HTTPError:
+                except TROUBLE:
                     if not self._endpoint:
                         raise
         if not self._endpoint:
@@ -78,7 +79,7 @@ class SseSession:
         self._waiting |= {*asked}
         try:
             answer = await self.client.post(self._endpoint, content=line, headers=_TYPE)
-        except httpx.HTTPError as exc:
+        except TROUBLE as exc:
             said = f"the server cannot be reached: {type(exc).__name__}"
         else:
             if answer.is_success:
@@ -103,7 +104,7 @@ class SseSession:
                 await self._answered.wait()
 
     async def _take(self, event: ServerEvent) -> None:
-        if event.data and event.name == "message":
+        if event.name == "message" and event.is_message(self.warn):
             self._waiting -= event.answered_ids()
             await self.give(event.pieces())
             self._answered.set()
@@ -116,19 +117,14 @@ class SseSession:
             await self.give([failure(request_id, _GONE)])
         self._answered.set()
 
-    def _address(self, said: str) -> str:
+    def _address(self, said: bytes) -> str:
         """Return where messages are sent to: never another origin, which would get credentials."""
-        address = urljoin(self.url, said)
         try:
+            address = urljoin(self.url, said.decode())
             httpx.URL(address)
-        except httpx.InvalidURL as exc:
+        except (httpx.InvalidURL, ValueError) as exc:
             raise ValueError("it names no address") from exc
         here, there = urlsplit(self.url), urlsplit(address)
         if (here.scheme, here.netloc) != (there.scheme, there.netloc):
             raise ValueError("it names an endpoint of another origin")
         return address
-
-
-def is_stream(answer: httpx.Response) -> bool:
-    """Return whether an answer is a stream of events."""
-    return str(answer.headers.get("content-type")).startswith("text/event-stream")

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import anyio
 import httpx
 import pytest
 
+from app.mcp.asked import asked_in
 from app.mcp.event_streams import read_events
 from app.mcp.http_upstream import HttpUpstream, Transport
 
@@ -42,11 +44,17 @@ def answering(answer: bytes, *, status: int = 200) -> Handler:
     return answered
 
 
-async def said_to(handler: Handler, *lines: bytes, transport: Transport = "http") -> list[object]:
+async def said_to(
+    handler: Handler,
+    *lines: bytes,
+    transport: Transport = "http",
+    warn: Callable[[str], None] = lambda _: None,
+    url: str = "http://127.0.0.1:1/mcp",
+) -> list[Any]:
     """What a host gets for its lines, and for a ping after them."""
     got = b""
     async with httpx.AsyncClient(transport=httpx.MockTransport(handler)) as client:
-        upstream = HttpUpstream(client, "http://127.0.0.1:1/mcp", lambda _: None, transport)
+        upstream = HttpUpstream(client, url, warn, transport)
 
         async def receive() -> None:
             nonlocal got
@@ -70,6 +78,174 @@ async def said_to(handler: Handler, *lines: bytes, transport: Transport = "http"
 )
 async def test_message_that_no_header_can_hold_fails_alone(sent: bytes) -> None:
     assert await said_to(answering(b"", status=202), sent) == [PONG]
+
+
+def failed(said: str, request_id: object = 1) -> object:
+    """What a host gets for a request that has no answer."""
+    error = {"code": -32603, "message": said}
+    return {"jsonrpc": "2.0", "id": request_id, "error": error}
+
+
+def called(**arguments: object) -> bytes:
+    """A call of the tool whose arguments are repeated in headers."""
+    params = {**MODERN, "name": "a", "arguments": arguments}
+    return line({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+
+
+LISTED = {"jsonrpc": "2.0", "id": 0, "result": {"tools": [{"name": "a", "inputSchema": {
+    "properties": {"b": {"x-mcp-header": "B"}, "c": {"x-mcp-header": "c c\r\n"}}
+}}]}}  # fmt: skip
+
+
+def listing(request: httpx.Request) -> httpx.Response:
+    """A server that lists a tool, and answers each call with the headers that repeat arguments."""
+    if b'"tools/list"' in request.content:
+        return httpx.Response(200, json=LISTED)
+    if b'"tools/call"' in request.content:
+        sent = {name: value for name, value in request.headers.items() if "param" in name}
+        return httpx.Response(200, json={"jsonrpc": "2.0", "id": 1, "result": sent})
+    return answering(b"", status=202)(request)
+
+
+HALF = failed("it says a text with half of a surrogate pair, which no header can repeat")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"method": "resources/read", "params": {**MODERN, "uri": "\ud800"}},
+        {"method": "prompts/get", "params": {**MODERN, "name": "a\udfff"}},
+        {"method": "\ud800", "params": MODERN},
+    ],
+)
+async def test_request_with_half_a_surrogate_pair_fails_alone(message: dict[str, object]) -> None:
+    sent = line({"jsonrpc": "2.0", "id": 1, **message})
+    assert await said_to(answering(b"", status=202), sent) == [HALF, PONG]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        ({"b": "\ud800"}, HALF),
+        ({"b": "x", "c": "y"}, {"jsonrpc": "2.0", "id": 1, "result": {"mcp-param-b": "x"}}),
+    ],
+)
+async def test_argument_that_no_header_can_repeat_fails_alone(
+    arguments: dict[str, object], answer: object
+) -> None:
+    listed = line({"jsonrpc": "2.0", "id": 0, "method": "tools/list"})
+    got = await said_to(listing, listed, called(**arguments))
+    assert sorted(map(str, got)) == sorted(map(str, [LISTED, answer, PONG]))
+
+
+NO_ANSWER = failed("what the server answered with is no answer")
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (b"<html>", NO_ANSWER),
+        (b"", NO_ANSWER),
+        (b"{}", NO_ANSWER),
+        (b"[]", NO_ANSWER),
+        (b'{"jsonrpc":"2.0","id":1,"result":{"a"', NO_ANSWER),
+        (b'{"jsonrpc":"2.0","id":2,"result":{}}', NO_ANSWER),
+        (b'{"jsonrpc":"2.0","id":1,"result":"\xff"}', failed("the server's answer is not UTF-8")),
+    ],
+)
+async def test_text_that_is_no_answer_fails_alone(answer: bytes, expected: object) -> None:
+    got = await said_to(answering(answer), called())
+    assert sorted(map(str, got)) == sorted(map(str, [expected, PONG]))
+
+
+def odd(status: int = 200, content: bytes | AsyncIterator[bytes] = b"", **headers: str) -> Handler:
+    """A server that answers a call with that, and a ping as usual."""
+
+    def answered(request: httpx.Request) -> httpx.Response:
+        if b'"tools/call"' not in request.content:
+            return answering(b"", status=202)(request)
+        named = [(name.replace("_", "-").encode(), each.encode()) for name, each in headers.items()]
+        return httpx.Response(status, content=content, headers=named)
+
+    return answered
+
+
+async def broken_off() -> AsyncIterator[bytes]:
+    """Begin an answer, and end in the middle of it."""
+    yield b'{"jsonrpc":"2.0","id":1,"resu'
+    raise httpx.ReadError("")
+
+
+STREAM = "text/event-stream"
+PACKED = b"it is not packed"
+EVENTS = b'data: <html>\n\ndata: \xff\n\ndata: {"jsonrpc":"2.0",\ndata: "id":1,"result":{}}\n\n'
+
+
+@pytest.mark.parametrize(
+    ("handler", "expected"),
+    [
+        (odd(content=b"<html>", content_type="text/html"), "the server answered with text/html"),
+        (odd(), "the server answered with nothing"),
+        (odd(202), "the server's answer ended too early"),
+        (odd(content=b"data\n\n", content_type=STREAM), "the server's answer ended too early"),
+        (
+            odd(307, location="/b\u20ac"),
+            "the server answered 307: what is asked for is at /b\u20ac",
+        ),
+        (odd(500, b"[" * 100_000), "the server answered 500"),
+        (odd(400, b'{"id":1,"error":7}'), "the server answered 400"),
+        (odd(400, b'{"error":{"message":"a\\u001b\\n"}}'), "the server answered 400: a  "),
+        (odd(400, b'{"error":{"message":{}},"id":1e999}'), "the server answered 400"),
+        (
+            odd(content=PACKED, content_type="application/json", content_encoding="gzip"),
+            "the server cannot be reached",
+        ),
+        (odd(302, location="http://[\u20ac"), "the server cannot be reached"),
+        (odd(content=broken_off(), content_type="application/json"), "cannot be reached"),
+    ],
+)
+async def test_odd_answer_is_an_error_of_its_request(handler: Handler, expected: str) -> None:
+    got = {str(each["id"]): each for each in await said_to(handler, called())}
+    assert got["9"] == PONG
+    assert expected in got["1"]["error"]["message"]
+    assert len(got) == 2
+
+
+async def test_event_that_is_no_message_is_told_of_and_not_passed_on() -> None:
+    told: list[str] = []
+    handler = odd(content=EVENTS, content_type=STREAM)
+    got = await said_to(handler, called(), warn=told.append)
+    answer = {"jsonrpc": "2.0", "id": 1, "result": {}}
+    assert sorted(map(str, got)) == sorted(map(str, [answer, PONG]))
+    assert told == ["the server said something that is no message"] * 2
+
+
+@pytest.mark.parametrize(
+    ("header", "value"),
+    [("mcp-session-id", "\u20ac"), ("mcp-session-id", ""), ("set-cookie", "a=\u20ac")],
+)
+async def test_header_that_cannot_be_sent_back_is_not(header: str, value: str) -> None:
+    answer = {"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": "1\r\n"}}
+
+    def begin(request: httpx.Request) -> httpx.Response:
+        given = answering(line(answer))(request)
+        given.headers = httpx.Headers([*given.headers.raw, (header.encode(), value.encode())])
+        return given
+
+    asked = line({"jsonrpc": "2.0", "id": 1, "method": "initialize"})
+    assert await said_to(begin, asked) == [answer, PONG]
+
+
+@pytest.mark.parametrize("transport", ["http", "sse", "auto"])
+async def test_address_that_is_none_is_an_error_of_each_request(transport: Transport) -> None:
+    got = await said_to(answering(b""), transport=transport, url="http://h/\x7f")
+    assert [each["error"]["code"] for each in got] == [-32603]
+
+
+async def test_truth_is_no_id_of_a_request() -> None:
+    assert asked_in(line([{"method": "a", "id": True}, {"method": "a", "id": "b"}])).waiting == {
+        "b"
+    }
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,84 @@
+"""Answers of a server at an address: what they are, and in which words they refuse.
+
+A server may answer with anything. What cannot be used is told of, and ends nothing but itself.
+"""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from http.cookiejar import Cookie, DefaultCookiePolicy
+from typing import Any, Final
+from urllib.request import Request
+
+import httpx
+
+from app.mcp.calls import answered_ids, is_id, member
+from app.mcp.lines import Line, on_a_line
+
+TROUBLE: Final = (httpx.HTTPError, httpx.InvalidURL, ValueError)
+"""What an exchange can fail with; the last: a header or the name of a host cannot be written."""
+
+_LONGEST_REFUSAL_BYTES = 1024 * 1024
+_MOST_SAID_CHARS = 1_000
+
+
+class PlainCookies(DefaultCookiePolicy):
+    """Keeps the cookies that can be sent back: of any other, each later request would fail."""
+
+    def set_ok(self, cookie: Cookie, request: Request) -> bool:
+        """Return whether a cookie is kept."""
+        sent = f"{cookie.name}{cookie.value or ''}"
+        return sent.isascii() and sent.isprintable() and super().set_ok(cookie, request)
+
+
+def kind_of(answer: httpx.Response) -> str:
+    """Return the media type of an answer, as far as it says one."""
+    return str(answer.headers.get("content-type", "")).partition(";")[0].strip().lower()
+
+
+def is_stream(answer: httpx.Response) -> bool:
+    """Return whether an answer is a stream of events."""
+    return kind_of(answer) == "text/event-stream"
+
+
+def answers(line: Line) -> tuple[bool, set[object]]:
+    """Return whether a line is a message or a batch of them, and which requests it answers."""
+    messages = line.messages
+    return any(each.members for each in messages), set(answered_ids(messages))
+
+
+class Refusal:
+    """What a server refuses messages with."""
+
+    def __init__(self, status: int, text: bytes, location: str | None) -> None:
+        said: Any = None
+        with suppress(ValueError, RecursionError):
+            said = json.loads(text.decode())
+        error = member(said, "error")
+        self.status = status
+        self.error: Mapping[str, Any] = error if isinstance(error, dict) else {}
+        self.request_id: object = said.get("id") if self.error and is_id(said.get("id")) else None
+        self.line = on_a_line(text) + b"\n"
+        self._location = location
+
+    @property
+    def words(self) -> str:
+        """The status, and what is said of it, in a line."""
+        why = self.error.get("message")
+        if self._location is not None:
+            why = f"what is asked for is at {self._location}"
+        if not isinstance(why, str) or not why:
+            return f"the server answered {self.status}"
+        shown = "".join(each if each.isprintable() else " " for each in why[:_MOST_SAID_CHARS])
+        return f"the server answered {self.status}: {shown}"
+
+
+async def refusal_in(answer: httpx.Response) -> Refusal:
+    """Read what a server refuses messages with; all of it, unless it is very long."""
+    text = bytearray()
+    async for piece in answer.aiter_bytes():
+        text += piece
+        if len(text) > _LONGEST_REFUSAL_BYTES:
+            break
+    location = answer.headers["location"] if answer.has_redirect_location else None
+    return Refusal(answer.status_code, bytes(text), location)
