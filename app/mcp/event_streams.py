@@ -4,9 +4,11 @@ Source: HTML Living Standard, "Server-sent events"; a line ends with LF or CR LF
 """
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import ExitStack, aclosing, suppress
 from dataclasses import dataclass, field
+
+import httpx
 
 from app.mcp.calls import answered_ids, is_id
 from app.mcp.lines import Excerpt, Line, read_lines
@@ -15,6 +17,10 @@ from app.models.json_value import JsonValue
 
 _LONGEST_FIELD_BYTES = 8192
 _DATA = b"data:"
+_LAST_EVENT = "last-event-id"
+_AGAIN_SECONDS = 1.0
+_SHORTEST_AGAIN_SECONDS = 0.05
+_LONGEST_AGAIN_SECONDS = 60.0
 _LONGEST_BLANK = 32
 
 
@@ -68,6 +74,33 @@ class ServerEvent:
         }
 
 
+@dataclass(slots=True)
+class Position:
+    """How far a stream was heard: by which event it is resumed, and how long after it broke off."""
+
+    event_id: str = ""
+    """Nothing, if it cannot be resumed."""
+    wait_seconds: float = _AGAIN_SECONDS
+
+    def note(self, event: ServerEvent) -> None:
+        """Take what an event says of that."""
+        if event.event_id is not None:
+            self.event_id = event.event_id
+        if event.retry_seconds is not None:
+            wait = max(event.retry_seconds, _SHORTEST_AGAIN_SECONDS)
+            self.wait_seconds = min(wait, _LONGEST_AGAIN_SECONDS)
+
+    def headers(self, session: Mapping[str, str]) -> httpx.Headers:
+        """Return the headers of a request for the stream from there on.
+
+        Args:
+            session: Those that name the session.
+        """
+        named = {_LAST_EVENT: self.event_id} if self.event_id else {}
+        asked = {"accept": "text/event-stream", **session, **named}
+        return httpx.Headers(asked, encoding="utf-8")
+
+
 async def read_events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerEvent, None]:
     """Yield events; what one holds is gone when the next is asked for."""
     event = ServerEvent()
@@ -76,7 +109,7 @@ async def read_events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerEven
             async for line in lines:
                 held.enter_context(line)
                 if line.size_bytes <= 2 and not line.read().strip():
-                    if event.data or event.event_id is not None:
+                    if event != ServerEvent(event.name):
                         yield event
                     held.pop_all().close()
                     event = ServerEvent()
@@ -91,11 +124,13 @@ def _read_field(event: ServerEvent, line: Line) -> None:
             return
         event.data.append(Excerpt(line, Span(len(_DATA), line.size_bytes - 1)))
         return
-    name, _, value = line.read(Span(0, _LONGEST_FIELD_BYTES)).partition(b":")
+    name, _, value = line.read(Span(0, _LONGEST_FIELD_BYTES)).rstrip(b"\r\n").partition(b":")
     said = value.strip().decode("utf-8", "replace")
     if name == b"event":
         event.name = said
     elif name == b"id":
-        event.event_id = said
+        # By what no header can hold, no stream is resumed.
+        is_whole = said.isprintable() and line.size_bytes <= _LONGEST_FIELD_BYTES
+        event.event_id = said if is_whole else ""
     elif name == b"retry" and said.isascii() and said.isdigit():
         event.retry_seconds = int(said[:9]) / 1000

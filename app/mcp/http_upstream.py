@@ -29,40 +29,32 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from app.mcp.answers import failure
 from app.mcp.asked import CANCELLED, Asked, asked_in, cancelled_id
-from app.mcp.event_streams import ServerEvent, read_events
+from app.mcp.event_streams import Position, read_events
 from app.mcp.lines import look_into, read_text
-from app.mcp.sessionless import (
-    PROTOCOL_VERSION,
-    Path,
-    is_plain,
-    mirrored_parameters,
-    request_headers,
-)
+from app.mcp.sessionless import Path, mirrored_parameters, request_headers
 from app.mcp.sse_upstream import SseSession
 from app.mcp.upstream_answers import (
     TROUBLE,
     PlainCookies,
+    Refusal,
     answers,
     is_stream,
     kind_of,
     refusal_in,
 )
+from app.mcp.upstream_session import ACCEPTED, UpstreamSession, is_of_no_session
 
 Transport = Literal["auto", "http", "sse"]
 
 # A message that wants no answer; whatever its type says, nothing follows.
 _ACCEPTED_STATUS = 202
-_ACCEPTED = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
-_SESSION = "mcp-session-id"
-_LAST_EVENT = "last-event-id"
-_CONNECT_SECONDS = 10.0
-_AGAIN_SECONDS = 1.0
-_LONGEST_AGAIN_SECONDS = 60.0
 _LAST_SECONDS = 5.0
 _MOST_RESUMED = 100
 _NOTED = ("initialize", "tools/list")
 # A server of 2024 takes no POST at the address of its stream.
 _OLDER_STATUSES = (400, 404, 405)
+# Another server, in between, says that this one is not there.
+_AWAY_STATUSES = (502, 503, 504)
 _WAITING = 64
 # A server takes at once what it does not have to answer.
 _TAKEN_SECONDS = 30.0
@@ -82,18 +74,20 @@ class HttpUpstream:
     transport: Transport = "auto"
     """How it is spoken to; `auto` finds it out."""
     _line: bytearray = field(init=False, default_factory=bytearray)
-    _session_headers: dict[str, str] = field(init=False, default_factory=dict)
+    _session: UpstreamSession = field(init=False)
     _mirrored: dict[str, Mapping[Path, str]] = field(init=False, default_factory=dict)
     _open: dict[object, Asked] = field(init=False, default_factory=dict)
     _sent: MemoryObjectSendStream[bytes] = field(init=False)
     _received: MemoryObjectReceiveStream[bytes] = field(init=False)
     _giving: anyio.Lock = field(init=False, default_factory=anyio.Lock)
     _sse: SseSession | None = field(init=False, default=None)
+    _is_listening: bool = field(init=False, default=False)
     _listening: anyio.abc.TaskGroup = field(init=False)
     _answers: anyio.abc.TaskGroup = field(init=False)
 
     def __post_init__(self) -> None:
         self._sent, self._received = anyio.create_memory_object_stream[bytes](_WAITING)
+        self._session = UpstreamSession(self.client, self.url, self.warn)
         self.client.cookies.jar.set_policy(PlainCookies())
 
     @asynccontextmanager
@@ -116,9 +110,7 @@ class HttpUpstream:
                 await self._sent.aclose()
                 listening.cancel_scope.cancel()
         finally:
-            if _SESSION in self._session_headers:
-                with anyio.move_on_after(_CONNECT_SECONDS, shield=True), suppress(*TROUBLE):
-                    await self.client.delete(self.url, headers=self._session_headers)
+            await self._session.end()
 
     async def write(self, piece: bytes) -> None:
         """Take the next bytes of the host; a line that is whole is sent."""
@@ -144,14 +136,17 @@ class HttpUpstream:
             await self._begin_by_sse(asked)
         elif asked.method == "initialize":
             # What comes behind it needs the session that it begins.
+            self._session.note(asked)
             await self._send(asked)
-            if self._sse is None:
+            if self._session.number and not self._is_listening:
+                self._is_listening = True
                 self._listening.start_soon(self._listen)
         elif asked.method == CANCELLED and self._cancels(asked.message):
             return
         elif asked.waiting or not asked.message:
             self._answers.start_soon(self._send, asked)
         else:
+            self._session.note(asked)
             await self._told(self._send, asked)
 
     async def _begin_by_sse(self, asked: Asked) -> None:
@@ -192,54 +187,59 @@ class HttpUpstream:
         self._open |= dict.fromkeys(ids, asked)
         with asked.scope:
             try:
-                await self._exchange(asked, {**_ACCEPTED, **self._session_headers, **mirrored})
+                await self._exchange(asked, mirrored)
             except TROUBLE as exc:
                 await self._cannot(asked, f"the server cannot be reached: {type(exc).__name__}")
             finally:
                 for request_id in ids:
                     self._open.pop(request_id, None)
 
-    async def _exchange(self, asked: Asked, headers: Mapping[str, str]) -> None:
+    async def _exchange(self, asked: Asked, mirrored: Mapping[str, str]) -> None:
+        """Send messages and give the answer: in another session, if the server has forgotten it."""
+        seen, is_named = self._session.seen, self._session.is_named
+        refusal = await self._post(asked, mirrored)
+        if (
+            refusal is not None
+            and is_named
+            and asked.waiting
+            and is_of_no_session(refusal)
+            and await self._session.renew(seen)
+        ):
+            refusal = await self._post(asked, mirrored)
+        if refusal is None:
+            await self._fail(asked, "the server's answer ended too early")
+        elif refusal.request_id in asked.waiting:
+            await self._give([refusal.line])
+        else:
+            if not asked.waiting:
+                self.warn(f"{refusal.words}, to a message")
+            await self._fail(asked, refusal.words)
+
+    async def _post(self, asked: Asked, mirrored: Mapping[str, str]) -> Refusal | None:
+        """Send messages and give the answer; return what they are refused with, if they are."""
+        headers = {**ACCEPTED, **self._session.headers, **mirrored}
         async with self.client.stream(
             "POST", self.url, content=asked.line, headers=headers
         ) as answer:
             is_older = answer.status_code in _OLDER_STATUSES and asked.method == "initialize"
             if is_older and self.transport == "auto" and await self._open_sse():
                 await self._send_by_sse(asked)
-                return
-            if not answer.is_success:
-                await self._refused(answer, asked)
-                return
-            await self._take(answer, asked)
-        await self._fail(asked, "the server's answer ended too early")
-
-    async def _refused(self, answer: httpx.Response, asked: Asked) -> None:
-        """Give the error that a server refuses a request with, or one of our own."""
-        refusal = await refusal_in(answer)
-        if refusal.request_id in asked.waiting:
-            await self._give([refusal.line])
-            asked.waiting.clear()
-            return
-        if not asked.waiting:
-            self.warn(f"{refusal.words}, to a message")
-        await self._fail(asked, refusal.words)
+            elif not answer.is_success:
+                return await refusal_in(answer)
+            else:
+                await self._take(answer, asked)
+        return None
 
     async def _take(self, answer: httpx.Response, asked: Asked) -> None:
         """Give the messages in an answer."""
-        if asked.method == "initialize" and _SESSION in answer.headers:
-            self._begin_session(answer.headers[_SESSION])
+        if asked.method == "initialize":
+            self._session.begin(answer)
         if is_stream(answer):
             await self._take_stream(answer, asked)
         elif kind_of(answer) == "application/json":
             await self._take_text(answer, asked)
         elif answer.status_code != _ACCEPTED_STATUS:
             await self._fail(asked, f"the server answered with {kind_of(answer) or 'nothing'}")
-
-    def _begin_session(self, name: str) -> None:
-        if name and is_plain(name):
-            self._session_headers[_SESSION] = name
-        else:
-            self.warn("the server names its session by what no header can hold")
 
     async def _take_text(self, answer: httpx.Response, asked: Asked) -> None:
         """Give an answer that is JSON when all of it is there: it may break off, or be none."""
@@ -258,36 +258,34 @@ class HttpUpstream:
 
     async def _take_stream(self, answer: httpx.Response, asked: Asked) -> None:
         """Give the events of a stream; one that breaks off is resumed, if it says by what."""
-        last = await self._take_events(answer, asked)
+        session, position = self._session.headers, Position()
+        await self._take_events(answer, position, asked)
         for _ in range(_MOST_RESUMED):
-            if not asked.waiting or last is None or last.event_id is None:
+            if not asked.waiting or not position.event_id:
                 return
-            wait = _AGAIN_SECONDS if last.retry_seconds is None else last.retry_seconds
-            await anyio.sleep(min(wait, _LONGEST_AGAIN_SECONDS))
-            headers = {
-                "accept": "text/event-stream",
-                **self._session_headers,
-                _LAST_EVENT: last.event_id,
-            }
-            async with self.client.stream("GET", self.url, headers=headers) as resumed:
+            await anyio.sleep(position.wait_seconds)
+            async with self.client.stream(
+                "GET", self.url, headers=position.headers(session)
+            ) as resumed:
                 if not is_stream(resumed):
                     return
-                last = await self._take_events(resumed, asked) or last
+                await self._take_events(resumed, position, asked)
 
-    async def _take_events(self, answer: httpx.Response, asked: Asked) -> ServerEvent | None:
-        last: ServerEvent | None = None
+    async def _take_events(
+        self, answer: httpx.Response, position: Position, asked: Asked | None = None
+    ) -> None:
         try:
             async with aclosing(read_events(answer.aiter_bytes())) as events:
                 async for event in events:
-                    if event.event_id is not None:
-                        last = event
-                    if event.is_message(self.warn):
+                    position.note(event)
+                    if not event.is_message(self.warn):
+                        continue
+                    if asked is not None:
                         asked.waiting -= event.answered_ids()
-                        await self._give(event.pieces(), asked)
+                    await self._give(event.pieces(), asked)
         except httpx.HTTPError:
-            if last is None:
+            if not position.event_id:
                 raise
-        return last
 
     async def _give(self, pieces: Iterable[bytes], asked: Asked | None = None) -> None:
         if asked is not None and asked.method in _NOTED:
@@ -302,9 +300,8 @@ class HttpUpstream:
         """Note the revision that was agreed on, or what tools want repeated in headers."""
         with suppress(ValueError, AttributeError, TypeError, KeyError, RecursionError):
             result = json.loads(text)["result"] if b'"result"' in text else {}
-            revision = result.get("protocolVersion")
-            if method == "initialize" and isinstance(revision, str) and is_plain(revision):
-                self._session_headers[PROTOCOL_VERSION] = revision
+            if method == "initialize":
+                self._session.agree(result.get("protocolVersion"))
             for tool in result.get("tools", ()):
                 self._mirrored[tool["name"]] = mirrored_parameters(tool.get("inputSchema") or {})
 
@@ -321,22 +318,27 @@ class HttpUpstream:
 
     async def _listen(self) -> None:
         """Give what the server says on its own, where it opens a stream for that."""
-        headers = {"accept": "text/event-stream"}
+        number, position = self._session.number, Position()
         while True:
-            try:
+            if number != self._session.number:
+                number, position = self._session.number, Position()
+            headers = position.headers(self._session.headers)
+            # What is asked next tells whether the server is gone.
+            is_open = True
+            with suppress(*TROUBLE):
                 async with self.client.stream(
-                    "GET", self.url, headers={**headers, **self._session_headers}, timeout=None
+                    "GET", self.url, headers=headers, timeout=None
                 ) as answer:
-                    if not is_stream(answer):
-                        return
-                    async with aclosing(read_events(answer.aiter_bytes())) as events:
-                        async for event in events:
-                            if event.is_message(self.warn):
-                                await self._give(event.pieces())
-            except TROUBLE:
-                # What is asked next tells whether the server is gone.
-                pass
-            await anyio.sleep(_AGAIN_SECONDS)
+                    is_open = is_stream(answer) or answer.status_code in _AWAY_STATUSES
+                    if is_stream(answer):
+                        await self._take_events(answer, position)
+            if not is_open and not position.event_id:
+                await self._session.renewed_since(number)
+                continue
+            if not is_open:
+                # It may have forgotten the event, and still have more to say.
+                position.event_id = ""
+            await anyio.sleep(position.wait_seconds)
 
     async def _open_sse(self) -> bool:
         """Open the stream of a server of 2024; return whether it is one."""

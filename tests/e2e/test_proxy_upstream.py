@@ -4,6 +4,7 @@ The server is another Pagefault, whose `/mcp` speaks both eras of the protocol.
 """
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -209,6 +210,25 @@ async def test_call_that_ends_the_server_is_answered_with_an_error(
             for _ in range(2):
                 with pytest.raises(MCPError, match=r"the server (has ended|cannot be reached)"):
                     await host.call_tool("give_up")
+
+
+async def test_host_works_on_with_a_server_that_was_started_again(tmp_path: Path) -> None:
+    with ExitStack() as running:
+        url = running.enter_context(serving_mcp("http"))
+        async with Client(in_front_of(url, tmp_path / "data"), mode="legacy") as host:
+            before = texts(await host.call_tool("process"))
+            running.close()
+            running.enter_context(serving_mcp("http", httpx.URL(url).port or 0))
+            after: list[list[str]] = []
+
+            async def call() -> None:
+                after.append(texts(await host.call_tool("process")))
+
+            async with anyio.create_task_group() as group:
+                for _ in range(3):
+                    group.start_soon(call)
+    assert after == [after[0]] * 3
+    assert after[0] != before
 
 
 def test_one_server_has_to_be_named(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A server of MCP made with the official SDK, over pipes, Streamable HTTP or HTTP+SSE of 2024.
 
-Run as a program with `stdio`, `http` or `sse`. Over HTTP it writes its URL to standard output.
+Run as a program with `stdio`, or with `http` or `sse` and a port, of which 0 is a free one. Over
+HTTP it writes its URL to standard output.
 """
 
 import os
@@ -113,10 +114,10 @@ def give_up() -> None:
 
 
 @contextmanager
-def serving_mcp(transport: str) -> Iterator[str]:
-    """Run the server over HTTP; its URL."""
+def serving_mcp(transport: str, port: int = 0) -> Iterator[str]:
+    """Run the server over HTTP, on a port or on a free one; its URL."""
     with subprocess.Popen(  # noqa: S603 - our own program
-        [*program("mcp_sdk_server"), transport],
+        [*program("mcp_sdk_server"), transport, str(port)],
         cwd=ROOT,
         env=environment(),
         stdout=subprocess.PIPE,
@@ -141,7 +142,7 @@ def main() -> None:
         if transport == "sse"
         else server.streamable_http_app(event_store=Events(), retry_interval=50)
     )
-    listening = socket.create_server(("127.0.0.1", 0))
+    listening = socket.create_server(("127.0.0.1", int(sys.argv[2])))
     path = "/sse" if transport == "sse" else "/mcp"
     sys.stdout.write(f"http://127.0.0.1:{listening.getsockname()[1]}{path}\n")
     sys.stdout.flush()
