@@ -53,7 +53,8 @@ async def asked_service(
 async def _tell_problem(client: httpx.AsyncClient) -> None:
     first = client.build_request("GET", _LIST, params={"limit": 1}, timeout=FIRST_SECONDS)
     if (problem := await problem_of(client, first, takes_headers=False)) is not None:
-        complain(f"{problem} Results are passed on and not stored until it takes them.")
+        stop = "" if problem.endswith((".", "?")) else "."
+        complain(f"{problem}{stop} Results are passed on and not stored until it takes them.")
 
 
 def base_address(url: str) -> httpx.URL:

@@ -8,8 +8,9 @@ import httpx
 import typer
 
 from app.config.settings import is_loopback
-from app.mcp.service_store import detail_of, object_of, reason_of
+from app.mcp.service_store import detail_of, object_of
 from app.mcp.store import NoAnswerError
+from app.mcp.unreachable import unreachable_because
 
 Headers: TypeAlias = Sequence[tuple[str, str]]
 
@@ -63,7 +64,7 @@ async def problem_of(
     try:
         answer = await client.send(request)
     except httpx.HTTPError as exc:
-        return f"{place} cannot be reached: {reason_of(exc)}"
+        return f"{place} cannot be reached: {unreachable_because(exc)}"
     if answer.status_code in (401, 403):
         has_key = "authorization" in client.headers
         header = ", or give --header 'Authorization: Bearer pf_…'" if takes_headers else ""

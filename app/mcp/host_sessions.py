@@ -28,6 +28,7 @@ from app.mcp.host_streams import Exchange
 from app.mcp.lines import Line, named_members, on_a_line, read_lines
 from app.mcp.members import Span
 from app.mcp.proxy import Proxy, ProxyOf
+from app.mcp.reasons import reason_of
 from app.mcp.sent_events import SentEvent, SentEvents
 
 _MOST_TOLD_BYTES = 1024 * 1024
@@ -98,7 +99,7 @@ class HostSession:
             self._warn(str(exc))
             task_status.started(str(exc))
         except Exception as exc:  # noqa: BLE001 - other sessions go on
-            self._warn(f"a session has ended: {exc!r}")
+            self._warn(f"a session has ended: {reason_of(exc)}")
         finally:
             self._end(said)
 

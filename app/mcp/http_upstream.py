@@ -32,7 +32,8 @@ from app.mcp.asked import CANCELLED, Asked, asked_in, cancelled_id
 from app.mcp.event_streams import Position, read_events
 from app.mcp.lines import look_into, read_text
 from app.mcp.sessionless import Path, mirrored_parameters, request_headers
-from app.mcp.sse_upstream import SseSession
+from app.mcp.sse_upstream import NoStreamError, SseSession
+from app.mcp.unreachable import unreachable_because
 from app.mcp.upstream_answers import (
     TROUBLE,
     PlainCookies,
@@ -56,6 +57,9 @@ _OLDER_STATUSES = (400, 404, 405)
 # Another server, in between, says that this one is not there.
 _AWAY_STATUSES = (502, 503, 504)
 _WAITING = 64
+_UNAUTHORIZED = 401
+_NO_LOGIN = "the server asks for credentials: give them, as in --header 'Authorization: Bearer …'"
+_REFUSED_LOGIN = "the server refuses the credentials that it is given as Authorization"
 # A server takes at once what it does not have to answer.
 _TAKEN_SECONDS = 30.0
 _NO_TEXT = "it says a text with half of a surrogate pair, which no header can repeat"
@@ -81,6 +85,7 @@ class HttpUpstream:
     _received: MemoryObjectReceiveStream[bytes] = field(init=False)
     _giving: anyio.Lock = field(init=False, default_factory=anyio.Lock)
     _sse: SseSession | None = field(init=False, default=None)
+    _has_told: bool = field(init=False, default=False)
     _is_listening: bool = field(init=False, default=False)
     _listening: anyio.abc.TaskGroup = field(init=False)
     _answers: anyio.abc.TaskGroup = field(init=False)
@@ -88,7 +93,15 @@ class HttpUpstream:
     def __post_init__(self) -> None:
         self._sent, self._received = anyio.create_memory_object_stream[bytes](_WAITING)
         self._session = UpstreamSession(self.client, self.url, self.warn)
+        self.client.event_hooks["response"].append(self._tell_of_credentials)
         self.client.cookies.jar.set_policy(PlainCookies())
+
+    async def _tell_of_credentials(self, answer: httpx.Response) -> None:
+        """Say once that a server wants a login, and how it is given one."""
+        if answer.status_code != _UNAUTHORIZED or self._has_told:
+            return
+        self._has_told = True
+        self.warn(_REFUSED_LOGIN if "authorization" in answer.request.headers else _NO_LOGIN)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -189,7 +202,9 @@ class HttpUpstream:
             try:
                 await self._exchange(asked, mirrored)
             except TROUBLE as exc:
-                await self._cannot(asked, f"the server cannot be reached: {type(exc).__name__}")
+                await self._cannot(
+                    asked, f"the server cannot be reached: {unreachable_because(exc)}"
+                )
             finally:
                 for request_id in ids:
                     self._open.pop(request_id, None)
@@ -347,7 +362,8 @@ class HttpUpstream:
             await self._listening.start(session.run)
         except TROUBLE as exc:
             if self.transport == "sse":
-                self.warn(f"the server opens no stream: {str(exc) or type(exc).__name__}")
+                why = exc if isinstance(exc, NoStreamError) else unreachable_because(exc)
+                self.warn(f"the server opens no stream: {why}")
             return False
         self._sse = session
         return True

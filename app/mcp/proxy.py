@@ -22,7 +22,7 @@ from typing import Generic, TypeAlias, TypeVar
 import anyio
 import anyio.abc
 
-from app.errors import PayloadTooLargeError, ServiceError, StoreUnavailableError
+from app.errors import PayloadTooLargeError, StoreUnavailableError
 from app.mcp.answers import (
     Piece,
     deferral,
@@ -37,6 +37,7 @@ from app.mcp.calls import UNREADABLE, Answered, OwnList, PassingRequests, ToolCa
 from app.mcp.connections import Connection, Write
 from app.mcp.lines import Line, Message, read_lines
 from app.mcp.members import Span
+from app.mcp.reasons import reason_of
 from app.mcp.store import ResultStore, written_json
 from app.models.json_value import JsonValue
 from app.models.tool import ToolDefinition
@@ -76,7 +77,7 @@ class AwaitedStore(Generic[_Store_co]):
         except Exception as exc:
             if self._is_settled.is_set():
                 raise
-            _say(self._warn, f"results are passed on and not stored: {_reason(exc)}")
+            _say(self._warn, f"results are passed on and not stored: {reason_of(exc)}")
         finally:
             self._is_settled.set()
 
@@ -155,7 +156,7 @@ class Proxy:
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             raise
         except Exception as exc:  # noqa: BLE001 - the server says what it cannot read
-            self._complain(f"a message of the host is passed on as it came: {_reason(exc)}")
+            self._complain(f"a message of the host is passed on as it came: {reason_of(exc)}")
             return None
 
     async def _ask_for_list(self, call: ToolCall) -> None:
@@ -191,7 +192,7 @@ class Proxy:
         try:
             return self._requests.answered(message)
         except Exception as exc:  # noqa: BLE001 - the host says what it cannot read
-            self._complain(f"a message of the server is passed on as it came: {_reason(exc)}")
+            self._complain(f"a message of the server is passed on as it came: {reason_of(exc)}")
             return None
 
     async def _tell(self, answered: Sequence[Answered | None], line: Line) -> None:
@@ -218,7 +219,7 @@ class Proxy:
                 return await self._shown(asked, message, held)
             return await self._listed(message)
         except Exception as exc:  # noqa: BLE001 - a host gets its answer, whatever fails here
-            self._complain(f"a message of the server is passed on as it came: {_reason(exc)}")
+            self._complain(f"a message of the server is passed on as it came: {reason_of(exc)}")
             return None
 
     async def _listed(self, line: Message) -> list[Piece] | None:
@@ -250,7 +251,7 @@ class Proxy:
             arguments = await store.resolve(call.arguments, places)
             return None if arguments is None else with_arguments(line, arguments)
         except Exception as exc:  # noqa: BLE001 - the server says what it cannot read
-            self._complain(f"a handle for {call.name} is passed on as it is: {_reason(exc)}")
+            self._complain(f"a handle for {call.name} is passed on as it is: {reason_of(exc)}")
             return None
 
     async def _run_own(self, call: ToolCall) -> None:
@@ -266,7 +267,7 @@ class Proxy:
                 )
             result = await store.run(call, self._requests.revision)
         except Exception as exc:  # noqa: BLE001 - the model is told
-            said = f"The memory did not answer: {_reason(exc)}"
+            said = f"The memory did not answer: {reason_of(exc)}"
             text: JsonValue = {"type": "text", "text": said}
             told = written_json({"content": [text], "isError": True})
             await self._pass_on(result_of(call.request_id, [told]))
@@ -280,7 +281,7 @@ class Proxy:
             if store is not None:
                 await store.note_call(call)
         except Exception as exc:  # noqa: BLE001 - a host goes on working without a history
-            self._complain(f"the call of {call.name} is not in the history: {_reason(exc)}")
+            self._complain(f"the call of {call.name} is not in the history: {reason_of(exc)}")
         finally:
             noted.set()
 
@@ -318,7 +319,7 @@ class Proxy:
             done = (
                 "passed on and not stored" if kept is None else "stored, and passed on as it came"
             )
-            self._complain(f"a result of {call.name} is {done}: {_reason(exc)}")
+            self._complain(f"a result of {call.name} is {done}: {reason_of(exc)}")
             return None
 
     def _comes_later(self, call: ToolCall, line: Message, result: Span) -> bool:
@@ -346,7 +347,3 @@ def _say(warn: Callable[[str], None], said: str) -> None:
     """Warn; where nobody takes it, messages are passed on all the same."""
     with suppress(OSError, ValueError):
         warn(said)
-
-
-def _reason(error: Exception) -> str:
-    return error.detail if isinstance(error, ServiceError) else str(error)

@@ -33,6 +33,7 @@ from app.mcp.store import (
     strict_json,
     written_json,
 )
+from app.mcp.unreachable import unreachable_because
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import NO_LIMITS, McpRevision, RenderOptions
 
@@ -181,7 +182,7 @@ class ServiceStore:
         except httpx.HTTPError as exc:
             # Where it is, without what may be secret in an address.
             place = self.client.base_url.copy_with(userinfo=b"")
-            why = f"{place} cannot be reached: {reason_of(exc)}"
+            why = f"{place} cannot be reached: {unreachable_because(exc)}"
             if isinstance(exc, httpx.TimeoutException):
                 self._away = (time.monotonic() + _AWAY_SECONDS, why)
             raise NoAnswerError(why) from exc
@@ -202,17 +203,10 @@ def object_of(answer: httpx.Response) -> dict[str, Any]:
     return value
 
 
-def reason_of(error: httpx.HTTPError) -> str:
-    """Return why a service did not answer, without what was sent to it."""
-    # That a header cannot be sent is said with its value, which may be the key.
-    said = "" if isinstance(error, httpx.LocalProtocolError) else str(error)
-    return said or type(error).__name__
-
-
 def detail_of(answer: httpx.Response) -> str | None:
     """Return what a problem says of itself, in a line; `None` if it is none."""
     try:
         detail = str(answer.json()["detail"])[:_MOST_SAID_CHARS]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return "".join(each if each.isprintable() else " " for each in detail)

@@ -14,11 +14,16 @@ import httpx
 
 from app.mcp.answers import failure
 from app.mcp.event_streams import ServerEvent, read_events
+from app.mcp.unreachable import unreachable_because
 from app.mcp.upstream_answers import TROUBLE, is_stream
 
 _OPEN_SECONDS = 10.0
 _GONE = "the server has ended its stream"
 _TYPE = {"content-type": "application/json"}
+
+
+class NoStreamError(ValueError):
+    """A server does not open a stream of 2024; the words say what it does."""
 
 
 @dataclass(slots=True, eq=False)
@@ -42,7 +47,7 @@ class SseSession:
         """Open the stream, and give what comes over it until it ends.
 
         Raises:
-            ValueError: It is no such stream.
+            NoStreamError: It is no such stream.
             httpx.HTTPError: The server cannot be reached.
         """
         with anyio.CancelScope(deadline=anyio.current_time() + _OPEN_SECONDS) as opening:
@@ -50,7 +55,7 @@ class SseSession:
                 "GET", self.url, headers={"accept": "text/event-stream"}
             ) as answer:
                 if not is_stream(answer):
-                    raise ValueError(f"it answered {answer.status_code} to a GET")
+                    raise NoStreamError(f"it answered {answer.status_code} to a GET")
                 try:
                     async with aclosing(read_events(answer.aiter_bytes())) as events:
                         async for event in events:
@@ -64,7 +69,7 @@ class SseSession:
                     if not self._endpoint:
                         raise
         if not self._endpoint:
-            raise ValueError("its stream names no endpoint")
+            raise NoStreamError("its stream names no endpoint")
         await self._end()
 
     async def send(self, line: bytes, asked: set[object]) -> str | None:
@@ -80,7 +85,7 @@ class SseSession:
         try:
             answer = await self.client.post(self._endpoint, content=line, headers=_TYPE)
         except TROUBLE as exc:
-            said = f"the server cannot be reached: {type(exc).__name__}"
+            said = f"the server cannot be reached: {unreachable_because(exc)}"
         else:
             if answer.is_success:
                 return None
@@ -123,8 +128,8 @@ class SseSession:
             address = urljoin(self.url, said.decode())
             httpx.URL(address)
         except (httpx.InvalidURL, ValueError) as exc:
-            raise ValueError("it names no address") from exc
+            raise NoStreamError("it names no address") from exc
         here, there = urlsplit(self.url), urlsplit(address)
         if (here.scheme, here.netloc) != (there.scheme, there.netloc):
-            raise ValueError("it names an endpoint of another origin")
+            raise NoStreamError("it names an endpoint of another origin")
         return address

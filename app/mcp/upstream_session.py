@@ -21,6 +21,7 @@ from app.mcp.asked import Asked
 from app.mcp.calls import member
 from app.mcp.event_streams import read_events
 from app.mcp.sessionless import PROTOCOL_VERSION, is_plain
+from app.mcp.unreachable import unreachable_because
 from app.mcp.upstream_answers import TROUBLE, Refusal, is_stream, refusal_in
 
 ACCEPTED: Final = {
@@ -137,7 +138,7 @@ class UpstreamSession:
             with anyio.move_on_after(_BEGIN_SECONDS):
                 why = await self._try_to_begin()
         except TROUBLE as exc:
-            why = f"it cannot be reached: {type(exc).__name__}"
+            why = f"it cannot be reached: {unreachable_because(exc)}"
         if why:
             self.warn(f"the server has forgotten the session, and begins no other one: {why}")
             return

@@ -164,8 +164,8 @@ def test_results_pass_while_the_service_is_away_and_are_kept_when_it_is_back(
         assert host.leave() == 0
     assert [each["role"] for each in entries] == ["assistant", "tool"]
     told = said(tmp_path).replace("\n", " ")
-    assert f"{url}/api/sessions cannot be reached: All connection attempts failed" in told
-    assert "Results are passed on and not stored until it takes them." in told
+    assert f"{url}/api/sessions cannot be reached: the connection was refused." in told
+    assert "refused. Results are passed on and not stored until it takes them." in told
     assert told.count("a result of word is passed on and not stored: ") == 2
 
 

@@ -242,6 +242,34 @@ async def test_address_that_is_none_is_an_error_of_each_request(transport: Trans
     assert [each["error"]["code"] for each in got] == [-32603]
 
 
+@pytest.mark.parametrize("transport", ["http", "sse", "auto"])
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        (
+            "http://127.0.0.1:1/mcp",
+            "the server asks for credentials: give them, as in --header 'Authorization: Bearer …'",
+        ),
+        (
+            "http://name:word@127.0.0.1:1/mcp",
+            "the server refuses the credentials that it is given as Authorization",
+        ),
+    ],
+)
+async def test_server_that_wants_a_login_is_told_of_once(
+    transport: Transport, url: str, sentence: str
+) -> None:
+    told: list[str] = []
+
+    def refuse(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(401)
+
+    got = await said_to(refuse, called(), transport=transport, warn=told.append, url=url)
+    refusals = [failed("the server answered 401", number) for number in (1, 9)]
+    assert sorted(map(str, got)) == sorted(map(str, refusals))
+    assert [each for each in told if "credentials" in each] == [sentence]
+
+
 async def test_truth_is_no_id_of_a_request() -> None:
     assert asked_in(line([{"method": "a", "id": True}, {"method": "a", "id": "b"}])).waiting == {
         "b"
