@@ -97,7 +97,7 @@ def _server_of(
     from app.mcp.connections import Upstream
 
     headers = [options.named_header(each) for each in header or ()]
-    return command or Upstream(str(upstream), headers, transport)
+    return command or Upstream(_checked_upstream(str(upstream)), headers, transport)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,7 @@ class _Memory:
             "--data-dir": self.data_dir,
             "--env-file": self.env_file,
         }
-        given = {name: value is not None for name, value in {**stores, **others}.items()}
-        options.refuse(given, "cannot be combined with --url: leave one of them out")
+        _refuse_beside_url({**stores, **others})
 
     def options(self) -> dict[str, object]:
         """Return the options to start a proxy with the same memory from any folder."""
@@ -162,6 +161,20 @@ class _Memory:
         from app.cli.proxy_service import serve_hosts
 
         run_proxy(opened, server, host, partial(serve_hosts, settings, address))
+
+
+def _checked_upstream(url: str) -> str:
+    """Return the address of a server; refuse one that is none."""
+    from app.cli.running_service import service_address
+
+    service_address(url, "--upstream", "https://example.com/mcp")
+    return url
+
+
+def _refuse_beside_url(others: dict[str, object]) -> None:
+    """Refuse options that were given beside `--url`, where the stores are those of a service."""
+    given = {name: value is not None for name, value in others.items()}
+    options.refuse(given, "cannot be combined with --url: leave one of them out")
 
 
 def _limits_given(wish: "RenderOptions", limits: "HostLimits") -> dict[str, object]:
@@ -203,7 +216,7 @@ def serve_mcp(
         typer.Option(help="The session that keeps the calls.", show_default="each call names one"),
     ] = None,
     url: options.ServiceUrl = None,
-    header: options.Header = None,
+    header: options.ServiceHeader = None,
     project: options.Project = None,
     data_dir: options.HostDataDir = None,
     env_file: options.EnvFile = None,
@@ -215,11 +228,7 @@ def serve_mcp(
     if url is not None:
         from app.cli.mcp_bridge import run_bridge
 
-        if project is not None or data_dir is not None or env_file is not None:
-            raise typer.BadParameter(
-                "is where the stores are: leave --project, --data-dir and --env-file out",
-                param_hint="--url",
-            )
+        _refuse_beside_url({"--project": project, "--data-dir": data_dir, "--env-file": env_file})
         headers = [options.named_header(each) for each in header or ()]
         return run_bridge(url, session, headers)
     if header:

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+
 
 def _data_dir(usual: str) -> Any:  # noqa: ANN401 - as typer declares its own
     return typer.Option(
@@ -55,12 +57,15 @@ Upstream = Annotated[
 ]
 
 
-Header = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME: VALUE", help="Of every request to the server; neither stored nor logged."
-    ),
-]
+def _header(whose: str) -> Any:  # noqa: ANN401 - the same
+    return typer.Option(
+        metavar="NAME: VALUE",
+        help=f"A header of every request to {whose}; neither stored nor logged.",
+    )
+
+
+Header = Annotated[list[str] | None, _header("the server at --upstream")]
+ServiceHeader = Annotated[list[str] | None, _header("the service at --url")]
 Transport = Annotated[
     Literal["auto", "http", "sse"],
     typer.Option(
@@ -182,6 +187,18 @@ def address_of(text: str) -> tuple[str, int]:
 def named_header(header: str) -> tuple[str, str]:
     """Return name and value of `NAME: VALUE`."""
     name, colon, value = header.partition(":")
-    if not colon or not name.strip():
+    name, value = name.strip(), value.strip()
+    if not colon or not name:
         raise typer.BadParameter("has to be NAME: VALUE", param_hint="--header")
-    return name.strip(), value.strip()
+    # The value may be secret, and is not repeated.
+    if not _HEADER_NAME.fullmatch(name):
+        raise typer.BadParameter(
+            "its name may have letters from A to Z, digits and !#$%&'*+-.^_`|~",
+            param_hint="--header",
+        )
+    if not (value.isascii() and value.isprintable()):
+        raise typer.BadParameter(
+            "its value may have the printable characters of ASCII, on one line",
+            param_hint="--header",
+        )
+    return name, value

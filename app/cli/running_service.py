@@ -17,17 +17,28 @@ Headers: TypeAlias = Sequence[tuple[str, str]]
 FIRST_SECONDS = 30.0
 """How long the first answer may take."""
 CONNECT_SECONDS = 10.0
+_PORTS = 65_536
 _KEY_VARIABLE = "PAGEFAULT_API_KEY"
 
 
-def service_address(url: str) -> httpx.URL:
-    """Return the address of a service; refuse one that is none."""
+def service_address(
+    url: str, option: str = "--url", example: str = "http://127.0.0.1:8000"
+) -> httpx.URL:
+    """Return the address of a service; refuse one that is none.
+
+    Args:
+        url: What was given.
+        option: The option that it was given with.
+        example: An address that would do.
+    """
     try:
         address = httpx.URL(url)
-    except httpx.InvalidURL:
+    except (httpx.InvalidURL, UnicodeEncodeError):
         address = httpx.URL()
-    if address.scheme not in ("http", "https") or not address.host:
-        raise typer.BadParameter("has to be as in http://127.0.0.1:8000", param_hint="--url")
+    # Of a host that is none, what no name of one can have is escaped.
+    is_web = address.scheme in ("http", "https") and address.host and "%" not in address.host
+    if not is_web or not 0 < (address.port or 80) < _PORTS:
+        raise typer.BadParameter(f"has to be as in {example}", param_hint=option)
     return address
 
 

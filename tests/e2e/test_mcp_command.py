@@ -189,7 +189,7 @@ class TestRunningService:
             return done.stderr
 
         nowhere = said("http://u:secret@127.0.0.1:9")
-        assert "http://127.0.0.1:9/mcp cannot be reached" in nowhere
+        assert "http://127.0.0.1:9/mcp cannot be reached: the connection was refused\n" in nowhere
         assert "secret" not in nowhere
         assert f"{far.base_url}/mcp asks for a key. Set PAGEFAULT_API_KEY" in said(far.base_url)
         wrong = said(far.base_url, PAGEFAULT_API_KEY=f"{key}x")
@@ -198,4 +198,8 @@ class TestRunningService:
         assert "answered 404" in said(f"{far.base_url}/api/nothing", PAGEFAULT_API_KEY=key)
         for url in ("127.0.0.1:8000", "file:///mcp", "http://"):
             assert "http://127.0.0.1:8000" in said(url)
-        assert "leave --project" in said(far.base_url, "--project", "p")
+        wrong = said(far.base_url, "--project", "p")
+        assert "--project: cannot be combined with --url" in wrong
+        line_end = said(far.base_url, "--header", f"Authorization: Bearer {key}\nA: b")
+        assert "--header: its value may have the printable" in line_end
+        assert key not in line_end

@@ -17,6 +17,7 @@ from mcp import Client, MCPError, StdioServerParameters, types
 
 from app.config.settings import Settings
 from tests.contract.session_requests import listed
+from tests.kit.loaded_command import LoadedCommand
 from tests.kit.mcp_sdk_server import serving_mcp
 from tests.kit.process import ROOT, WAIT_SECONDS, environment, program, run_command
 from tests.kit.servers import LiveService, serving, with_a_database
@@ -229,6 +230,30 @@ async def test_host_works_on_with_a_server_that_was_started_again(tmp_path: Path
                     group.start_soon(call)
     assert after == [after[0]] * 3
     assert after[0] != before
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--upstream", "ftp://x"), "--upstream: has to be as in https://example.com/mcp"),
+        (("--upstream", "http://["), "--upstream: has to be as in https://example.com/mcp"),
+        (("--upstream", "http://a:99999"), "--upstream: has to be as in https://example.com/mcp"),
+        (("--upstream", "http://x/\udcff"), "--upstream: has to be as in https://example.com/mcp"),
+        (("--header", "A"), "--header: has to be NAME: VALUE"),
+        (("--header", "Ünï: x"), "--header: its name may have letters"),
+        (("--header", "A b: x"), "--header: its name may have letters"),
+        (("--header", "A: ü"), "--header: its value may have the printable"),
+        (("--header", "A: b\nc"), "--header: its value may have the printable"),
+    ],
+    ids=lambda each: each[1] if isinstance(each, tuple) else "",
+)
+def test_address_or_header_that_cannot_be_sent_is_refused(
+    pagefault: LoadedCommand, options: tuple[str, ...], complaint: str
+) -> None:
+    server = ("--upstream", "http://127.0.0.1:9/mcp")
+    done = pagefault.run("proxy", "--session", "s", *server, *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert complaint in done.stderr
 
 
 def test_one_server_has_to_be_named(tmp_path: Path) -> None:
