@@ -23,6 +23,10 @@ class Asked:
     """That of the exchange with the server."""
     is_cancelled_by_its_end: bool = False
     """In revisions that have no other way; in the others the server is told."""
+    is_cancelled: bool = False
+    """Nobody waits for its end."""
+    is_on_its_way: bool = False
+    """A line of its answer is being given to the host, and is not to be cut."""
 
     @property
     def method(self) -> object:

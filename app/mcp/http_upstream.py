@@ -20,6 +20,7 @@ from collections.abc import (
 )
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Literal
 
 import anyio
@@ -116,7 +117,7 @@ class HttpUpstream:
                     yield
                     self._answers.cancel_scope.deadline = anyio.current_time() + _LAST_SECONDS
                     for each in [*self._open.values()]:
-                        if not each.waiting:
+                        if not each.waiting and not each.is_on_its_way:
                             each.scope.cancel()
                 if self._sse is not None:
                     await self._sse.settled(_LAST_SECONDS)
@@ -185,7 +186,8 @@ class HttpUpstream:
         if asked is None:
             return False
         asked.waiting.discard(request_id)
-        if asked.is_cancelled_by_its_end:
+        asked.is_cancelled = asked.is_cancelled_by_its_end
+        if asked.is_cancelled and not asked.is_on_its_way:
             asked.scope.cancel()
         return asked.is_cancelled_by_its_end
 
@@ -269,7 +271,7 @@ class HttpUpstream:
                 await self._fail(asked, "what the server answered with is no answer")
                 return
             asked.waiting -= answered
-            await self._give([*line.pieces(), b"\n"], asked)
+            await self._give(chain(line.pieces(), [b"\n"]), asked)
 
     async def _take_stream(self, answer: httpx.Response, asked: Asked) -> None:
         """Give the events of a stream; one that breaks off is resumed, if it says by what."""
@@ -298,6 +300,8 @@ class HttpUpstream:
                     if asked is not None:
                         asked.waiting -= event.answered_ids()
                     await self._give(event.pieces(), asked)
+                    if asked is not None and asked.is_cancelled:
+                        asked.scope.cancel()
         except httpx.HTTPError:
             if not position.event_id:
                 raise
@@ -307,9 +311,13 @@ class HttpUpstream:
             text = b"".join(pieces)
             self._note(text, asked.method)
             pieces = [text]
+        if asked is not None:
+            asked.is_on_its_way = True
         async with self._giving:
             for piece in pieces:
                 await self._sent.send(piece)
+        if asked is not None:
+            asked.is_on_its_way = False
 
     def _note(self, text: bytes, method: object) -> None:
         """Note the revision that was agreed on, or what tools want repeated in headers."""

@@ -220,6 +220,37 @@ async def test_event_that_is_no_message_is_told_of_and_not_passed_on() -> None:
     assert told == ["the server said something that is no message"] * 2
 
 
+LONG = {"jsonrpc": "2.0", "id": 1, "result": "x" * 20_000_000}
+CANCEL = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+ANSWERS = [
+    odd(content=line(LONG), content_type="application/json"),
+    odd(content=b"data: %s\n\n" % line(LONG), content_type=STREAM),
+]
+
+
+@pytest.mark.parametrize("handler", ANSWERS)
+@pytest.mark.parametrize("last", [[], [line(CANCEL)]])
+async def test_answer_that_is_on_its_way_is_not_cut(handler: Handler, last: list[bytes]) -> None:
+    async with httpx.AsyncClient(transport=httpx.MockTransport(handler)) as client:
+        upstream = HttpUpstream(client, "http://127.0.0.1:1/mcp", lambda _: None, "http")
+        pieces = upstream.received()
+        got: list[bytes] = []
+
+        async def receive() -> None:
+            got.extend([each async for each in pieces])
+
+        async with anyio.create_task_group() as group, upstream.running():
+            await upstream.write(called())
+            got.append(await anext(pieces))
+            # The next pieces fill all room, and more of them wait.
+            await anyio.wait_all_tasks_blocked()
+            for each in last:
+                await upstream.write(each)
+            group.start_soon(receive)
+    [whole] = b"".join(got).splitlines()
+    assert json.loads(whole) == LONG
+
+
 @pytest.mark.parametrize(
     ("header", "value"),
     [("mcp-session-id", "\u20ac"), ("mcp-session-id", ""), ("set-cookie", "a=\u20ac")],
