@@ -179,7 +179,7 @@ class ServiceStore:
                     said = detail_of(answer) or f"the service answered {answer.status_code}"
                     raise NoAnswerError(said)
                 yield answer
-        except httpx.HTTPError as exc:
+        except (httpx.HTTPError, httpx.InvalidURL) as exc:
             # Where it is, without what may be secret in an address.
             place = self.client.base_url.copy_with(userinfo=b"")
             why = f"{place} cannot be reached: {unreachable_because(exc)}"

@@ -1,0 +1,32 @@
+"""A service that answers oddly where results are kept: words, and no error of another kind."""
+
+import httpx
+import pytest
+
+from app.mcp.service_store import ServiceStore, detail_of
+from app.mcp.store import NoAnswerError
+from app.models.rendering import RenderOptions
+
+pytestmark = pytest.mark.engines("embedded")
+
+
+@pytest.mark.parametrize(
+    ("answer", "detail"),
+    [
+        (b'{"detail": "It is\\nwrong."}', "It is wrong."),
+        (b'{"detail": 1e999}', "inf"),
+        (b"[]", None),
+        (b"\xff", None),
+        (b"[" * 100_000, None),
+    ],
+)
+def test_detail_is_read_where_there_is_one(answer: bytes, detail: str | None) -> None:
+    assert detail_of(httpx.Response(500, content=answer)) == detail
+
+
+@pytest.mark.anyio
+async def test_id_that_is_in_no_address_is_a_failure_in_words() -> None:
+    async with httpx.AsyncClient(base_url="http://127.0.0.1:1") as client:
+        store = ServiceStore(client, "demo", RenderOptions(), None)
+        with pytest.raises(NoAnswerError, match="its address is not valid"):
+            await store.rendering("\x00", "2025-06-18")
