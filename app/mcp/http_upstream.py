@@ -57,13 +57,14 @@ _NOTED = ("initialize", "tools/list")
 _OLDER_STATUSES = (400, 404, 405)
 # Another server, in between, says that this one is not there.
 _AWAY_STATUSES = (502, 503, 504)
-_WAITING = 64
+# Of pieces, each of 256 KiB at the most.
+_WAITING = 16
 _UNAUTHORIZED = 401
 _NO_LOGIN = "the server asks for credentials: give them, as in --header 'Authorization: Bearer …'"
 _REFUSED_LOGIN = "the server refuses the credentials that it is given as Authorization"
 # A server takes at once what it does not have to answer.
 _TAKEN_SECONDS = 30.0
-_NO_TEXT = "it says a text with half of a surrogate pair, which no header can repeat"
+_NO_TEXT = "a message is not sent: no header can repeat half of a surrogate pair"
 
 
 @dataclass(slots=True, eq=False)

@@ -50,27 +50,32 @@ def answers(line: Line) -> tuple[bool, set[object]]:
 class Refusal:
     """What a server refuses messages with."""
 
-    def __init__(self, status: int, text: bytes, location: str | None) -> None:
+    def __init__(self, answer: httpx.Response, text: bytes) -> None:
         said: Any = None
         with suppress(ValueError, RecursionError):
             said = json.loads(text.decode())
         error = member(said, "error")
-        self.status = status
+        self.status = answer.status_code
         self.error: Mapping[str, Any] = error if isinstance(error, dict) else {}
         self.request_id: object = said.get("id") if self.error and is_id(said.get("id")) else None
         self.line = on_a_line(text) + b"\n"
-        self._location = location
+        self.why = _why(answer, self.error, text)
 
     @property
     def words(self) -> str:
         """The status, and what is said of it, in a line."""
-        why = self.error.get("message")
-        if self._location is not None:
-            why = f"what is asked for is at {self._location}"
-        if not isinstance(why, str) or not why:
-            return f"the server answered {self.status}"
-        shown = "".join(each if each.isprintable() else " " for each in why[:_MOST_SAID_CHARS])
-        return f"the server answered {self.status}: {shown}"
+        return f"the server answered {self.status}" + (f": {self.why}" if self.why else "")
+
+
+def _why(answer: httpx.Response, error: Mapping[str, Any], text: bytes) -> str:
+    """Return what a refusal says of itself, in a line; nothing, if it says nothing."""
+    why: object = error.get("message")
+    if answer.has_redirect_location:
+        why = f"what is asked for is at {answer.headers['location']}"
+    elif why is None and kind_of(answer) == "text/plain":
+        why = text.decode("utf-8", "replace")
+    said = why.strip()[:_MOST_SAID_CHARS] if isinstance(why, str) else ""
+    return "".join(each if each.isprintable() else " " for each in said)
 
 
 async def refusal_in(answer: httpx.Response) -> Refusal:
@@ -80,5 +85,4 @@ async def refusal_in(answer: httpx.Response) -> Refusal:
         text += piece
         if len(text) > _LONGEST_REFUSAL_BYTES:
             break
-    location = answer.headers["location"] if answer.has_redirect_location else None
-    return Refusal(answer.status_code, bytes(text), location)
+    return Refusal(answer, bytes(text))

@@ -37,10 +37,10 @@ _UNKNOWN_METHOD = -32601
 # Where others have null, a server of the official SDK for Python has this.
 _NO_REQUEST = "server-error"
 _IS_UNKNOWN = re.compile(
-    r"\bsession\b.*\b(not|invalid|unknown|expired|missing|no longer|required)\b"
-    r"|\b(no|not|invalid|unknown|expired|missing)\b.*\bsession\b"
+    r"session.*\b(not|invalid|unknown|expired|missing|no longer|required)\b"
+    r"|\b(no|not|invalid|unknown|expired|missing)\b.*session"
     r"|\bserver not initialized\b",
-    re.IGNORECASE | re.DOTALL,
+    re.IGNORECASE,
 )
 
 Seen = tuple[int, int]
@@ -52,7 +52,7 @@ def is_of_no_session(refusal: Refusal) -> bool:
         return refusal.error.get("code") != _UNKNOWN_METHOD
     # What has the id of a request answers that request, in its session.
     is_answer = refusal.request_id is not None and refusal.request_id != _NO_REQUEST
-    return refusal.status == 400 and not is_answer and bool(_IS_UNKNOWN.search(refusal.words))
+    return refusal.status == 400 and not is_answer and bool(_IS_UNKNOWN.search(refusal.why))
 
 
 @dataclass(slots=True, eq=False)

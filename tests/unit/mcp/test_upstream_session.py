@@ -198,6 +198,7 @@ async def test_requests_are_refused_together_where_no_session_is_begun() -> None
         (400, {"message": "Mcp-Session-Id header is required: missing session"}, None, True),
         (400, {"message": "Invalid session ID"}, "server-error", True),
         (400, {"message": "session 7 of the tool is not open"}, 1, False),
+        (400, {"message": "session_id is unknown"}, None, True),
         (400, {"message": "Unsupported protocol version"}, None, False),
         (400, None, None, False),
         (500, {"message": "Invalid session ID"}, None, False),
@@ -207,7 +208,16 @@ def test_refusal_says_whether_the_session_is_forgotten(
     status: int, error: object, request_id: object, is_forgotten: bool
 ) -> None:
     text = json.dumps({"jsonrpc": "2.0", "id": request_id, "error": error}).encode()
-    assert is_of_no_session(Refusal(status, text, None)) is is_forgotten
+    assert is_of_no_session(Refusal(httpx.Response(status), text)) is is_forgotten
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_forgotten"), [("text/plain; charset=utf-8", True), ("text/html", False)]
+)
+def test_refusal_that_is_a_plain_text_says_so_too(kind: str, is_forgotten: bool) -> None:
+    answer = httpx.Response(400, headers={"content-type": kind})
+    refusal = Refusal(answer, b"Invalid session ID\n")
+    assert is_of_no_session(refusal) is is_forgotten
 
 
 SAID = {"jsonrpc": "2.0", "method": "notifications/message"}
