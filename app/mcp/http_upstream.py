@@ -87,6 +87,8 @@ class HttpUpstream:
     _received: MemoryObjectReceiveStream[bytes] = field(init=False)
     _giving: anyio.Lock = field(init=False, default_factory=anyio.Lock)
     _sse: SseSession | None = field(init=False, default=None)
+    _reopening: anyio.Lock = field(init=False, default_factory=anyio.Lock)
+    _reopened: int = field(init=False, default=0)
     _has_told: bool = field(init=False, default=False)
     _is_listening: bool = field(init=False, default=False)
     _listening: anyio.abc.TaskGroup = field(init=False)
@@ -145,13 +147,13 @@ class HttpUpstream:
 
     async def _begin(self, line: bytes) -> None:
         asked = asked_in(line)
+        self._session.note(asked)
         if self.transport == "sse" and self._sse is None:
             await self._open_sse()
         if self._sse is not None:
             await self._begin_by_sse(asked)
         elif asked.method == "initialize":
             # What comes behind it needs the session that it begins.
-            self._session.note(asked)
             await self._send(asked)
             if self._session.number and not self._is_listening:
                 self._is_listening = True
@@ -161,7 +163,6 @@ class HttpUpstream:
         elif asked.waiting or not asked.message:
             self._answers.start_soon(self._send, asked)
         else:
-            self._session.note(asked)
             await self._told(self._send, asked)
 
     async def _begin_by_sse(self, asked: Asked) -> None:
@@ -364,13 +365,15 @@ class HttpUpstream:
                 position.event_id = ""
             await anyio.sleep(position.wait_seconds)
 
-    async def _open_sse(self) -> bool:
+    async def _open_sse(self, *, is_anew: bool = False) -> bool:
         """Open the stream of a server of 2024; return whether it is one."""
         session = SseSession(self.client, self.url, self._give, self.warn)
         try:
             await self._listening.start(session.run)
+            if is_anew:
+                await session.begin_anew(self._session.initialize, self._session.initialized)
         except TROUBLE as exc:
-            if self.transport == "sse":
+            if self.transport == "sse" or is_anew:
                 why = exc if isinstance(exc, NoStreamError) else unreachable_because(exc)
                 self.warn(f"the server opens no stream: {why}")
             return False
@@ -379,6 +382,13 @@ class HttpUpstream:
 
     async def _send_by_sse(self, asked: Asked) -> None:
         assert self._sse is not None  # noqa: S101 - as the callers have seen
+        if self._sse.has_ended and asked.waiting:
+            tries = self._reopened
+            async with self._reopening:
+                # Once for all requests that find the stream ended together.
+                if self._reopened == tries and self._sse.has_ended:
+                    self._reopened += 1
+                    await self._open_sse(is_anew=asked.method != "initialize")
         said = await self._sse.send(asked.line, asked.waiting)
         if said is not None:
             await self._cannot(asked, said)

@@ -13,6 +13,7 @@ import anyio.abc
 import httpx
 
 from app.mcp.answers import failure
+from app.mcp.asked import asked_in
 from app.mcp.event_streams import ServerEvent, read_events
 from app.mcp.unreachable import unreachable_because
 from app.mcp.upstream_answers import TROUBLE, is_stream
@@ -39,9 +40,13 @@ class SseSession:
     warn: Callable[[str], None]
     """Says a sentence to the person who runs it."""
     _endpoint: str = ""
-    _has_ended: bool = False
+    has_ended: bool = False
+    """Whether the stream is over, and nothing can be asked."""
     _waiting: set[object] = field(default_factory=set)
     _answered: anyio.Event = field(default_factory=anyio.Event)
+    _opening: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    _silent: set[object] = field(default_factory=set)
+    _begun: anyio.Event = field(default_factory=anyio.Event)
 
     async def run(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         """Open the stream, and give what comes over it until it ends.
@@ -50,7 +55,8 @@ class SseSession:
             NoStreamError: It is no such stream.
             httpx.HTTPError: The server cannot be reached.
         """
-        with anyio.CancelScope(deadline=anyio.current_time() + _OPEN_SECONDS) as opening:
+        self._opening.deadline = anyio.current_time() + _OPEN_SECONDS
+        with self._opening:
             async with self.client.stream(
                 "GET", self.url, headers={"accept": "text/event-stream"}
             ) as answer:
@@ -63,7 +69,7 @@ class SseSession:
                                 await self._take(event)
                             elif event.data and event.name == "endpoint":
                                 self._endpoint = self._address(event.text())
-                                opening.deadline = float("inf")
+                                self._opening.deadline = float("inf")
                                 task_status.started()
                 except TROUBLE:
                     if not self._endpoint:
@@ -72,6 +78,29 @@ class SseSession:
             raise NoStreamError("its stream names no endpoint")
         await self._end()
 
+    async def begin_anew(self, initialize: bytes, initialized: bytes) -> None:
+        """Say on a new stream what a host began with; what that is answered is not passed on.
+
+        Raises:
+            NoStreamError: The server does not take it.
+            httpx.HTTPError: The server cannot be reached.
+        """
+        self._silent = asked_in(initialize).waiting
+        is_begun = False
+        try:
+            with anyio.move_on_after(_OPEN_SECONDS):
+                for line in filter(None, (initialize, initialized)):
+                    answer = await self.client.post(self._endpoint, content=line, headers=_TYPE)
+                    if not answer.is_success:
+                        raise NoStreamError(f"it answered {answer.status_code}")
+                    await self._begun.wait()
+                is_begun = not self.has_ended
+            if not is_begun:
+                raise NoStreamError("it does not begin")
+        finally:
+            if not is_begun:
+                self._opening.cancel()
+
     async def send(self, line: bytes, asked: set[object]) -> str | None:
         """Send messages; return why it was in vain, or `None`.
 
@@ -79,7 +108,7 @@ class SseSession:
             line: The messages.
             asked: The ids of the requests among them.
         """
-        if self._has_ended:
+        if self.has_ended:
             return _GONE
         self._waiting |= {*asked}
         try:
@@ -104,18 +133,24 @@ class SseSession:
     async def settled(self, seconds: float) -> None:
         """Wait until all is answered that was asked, or for so long."""
         with anyio.move_on_after(seconds):
-            while self._waiting and not self._has_ended:
+            while self._waiting and not self.has_ended:
                 self._answered = anyio.Event()
                 await self._answered.wait()
 
     async def _take(self, event: ServerEvent) -> None:
         if event.name == "message" and event.is_message(self.warn):
-            self._waiting -= event.answered_ids()
+            answered = event.answered_ids()
+            if answered & self._silent:
+                self._silent = set()
+                self._begun.set()
+                return
+            self._waiting -= answered
             await self.give(event.pieces())
             self._answered.set()
 
     async def _end(self) -> None:
-        self._has_ended = True
+        self.has_ended = True
+        self._begun.set()
         self.warn(_GONE)
         waiting, self._waiting = self._waiting, set()
         for request_id in waiting:

@@ -69,9 +69,11 @@ class UpstreamSession:
     """Those that name the session, and the revision that was agreed on."""
     number: int = 0
     """How many sessions there have been, with it."""
+    initialize: bytes = b""
+    """With what the host began it: its request."""
+    initialized: bytes = b""
+    """Its notification behind that."""
     _tries: int = 0
-    _initialize: bytes = b""
-    _initialized: bytes = b""
     _renewing: anyio.Lock = field(default_factory=anyio.Lock)
     _renewed: anyio.Event = field(default_factory=anyio.Event)
 
@@ -88,10 +90,10 @@ class UpstreamSession:
     def note(self, asked: Asked) -> None:
         """Note what the host begins a session with."""
         if asked.method == "initialize":
-            self._initialize = asked.line
+            self.initialize = asked.line
             self.headers = {}
         elif asked.method == "notifications/initialized":
-            self._initialized = asked.line
+            self.initialized = asked.line
 
     def begin(self, answer: httpx.Response) -> None:
         """Take the name that the answer to `initialize` gives the session."""
@@ -127,7 +129,7 @@ class UpstreamSession:
             Whether there is another one.
         """
         async with self._renewing:
-            if self.seen == seen and self._initialize:
+            if self.seen == seen and self.initialize:
                 self._tries += 1
                 await self._begin_anew()
             return self.number != seen[0]
@@ -149,7 +151,7 @@ class UpstreamSession:
         """Say again what the host began with; return why that was in vain, or nothing."""
         new = UpstreamSession(self.client, self.url, self.warn)
         async with self.client.stream(
-            "POST", self.url, content=self._initialize, headers=ACCEPTED
+            "POST", self.url, content=self.initialize, headers=ACCEPTED
         ) as answer:
             if not answer.is_success:
                 return (await refusal_in(answer)).words
@@ -158,9 +160,9 @@ class UpstreamSession:
         if not isinstance(result, dict):
             return "it refuses to"
         new.agree(result.get("protocolVersion"))
-        if self._initialized:
+        if self.initialized:
             taken = await self.client.post(
-                self.url, content=self._initialized, headers={**ACCEPTED, **new.headers}
+                self.url, content=self.initialized, headers={**ACCEPTED, **new.headers}
             )
             if not taken.is_success:
                 return f"it answered {taken.status_code}"

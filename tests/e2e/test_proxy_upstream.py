@@ -213,13 +213,16 @@ async def test_call_that_ends_the_server_is_answered_with_an_error(
                     await host.call_tool("give_up")
 
 
-async def test_host_works_on_with_a_server_that_was_started_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("transport", ["http", "sse"])
+async def test_host_works_on_with_a_server_that_was_started_again(
+    transport: str, tmp_path: Path
+) -> None:
     with ExitStack() as running:
-        url = running.enter_context(serving_mcp("http"))
+        url = running.enter_context(serving_mcp(transport))
         async with Client(in_front_of(url, tmp_path / "data"), mode="legacy") as host:
             before = texts(await host.call_tool("process"))
             running.close()
-            running.enter_context(serving_mcp("http", httpx.URL(url).port or 0))
+            running.enter_context(serving_mcp(transport, httpx.URL(url).port or 0))
             after: list[list[str]] = []
 
             async def call() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.mcp.event_streams import read_events
+from app.mcp.event_streams import Position, ServerEvent, read_events
 
 pytestmark = pytest.mark.anyio
 
@@ -42,3 +42,22 @@ async def test_events_are_the_same_however_the_stream_is_cut(cuts: list[int]) ->
         ("message", None, None, b'{"id":8,"method":"ping"}', set()),
         ("message", None, None, batch, {1, 3}),
     ]
+
+
+EVENTS = [
+    (ServerEvent(retry_seconds=0.25), ("", 0.25)),
+    (ServerEvent(event_id="a"), ("a", 0.25)),
+    (ServerEvent(retry_seconds=0.0), ("a", 0.05)),
+    (ServerEvent(event_id="b", retry_seconds=9_999.0), ("b", 60.0)),
+    (ServerEvent(), ("b", 60.0)),
+    (ServerEvent(event_id=""), ("", 60.0)),
+]
+
+
+def test_position_is_what_the_last_events_say_of_it() -> None:
+    position = Position()
+    seen = []
+    for event, _ in EVENTS:
+        position.note(event)
+        seen.append((position.event_id, position.wait_seconds))
+    assert seen == [expected for _, expected in EVENTS]

@@ -1,12 +1,12 @@
 """A server of HTTP+SSE, and what is still waited for when its host leaves."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 
 import anyio
 import httpx
 import pytest
 
-from app.mcp.sse_upstream import SseSession
+from app.mcp.sse_upstream import NoStreamError, SseSession
 
 pytestmark = pytest.mark.anyio
 
@@ -44,3 +44,34 @@ async def test_answer_to_a_cancelled_request_is_not_waited_for(
             await session.settled(60)
         assert waiting.cancelled_caught == is_waited
         group.cancel_scope.cancel()
+
+
+async def refuse(request: httpx.Request) -> httpx.Response:
+    return await answer(request) if request.method == "GET" else httpx.Response(503)
+
+
+async def end(request: httpx.Request) -> httpx.Response:
+    """Name the endpoint, and end the stream."""
+    if request.method != "GET":
+        return httpx.Response(202)
+    said = b"event: endpoint\ndata: /messages\n\n"
+    return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=said)
+
+
+@pytest.mark.parametrize(
+    ("server", "said"), [(refuse, "it answered 503"), (end, "it does not begin")]
+)
+async def test_stream_on_which_nothing_can_be_begun_is_closed(
+    server: Callable[[httpx.Request], Coroutine[None, None, httpx.Response]], said: str
+) -> None:
+    initialize = b'{"jsonrpc":"2.0","id":1,"method":"initialize"}'
+    async with (
+        httpx.AsyncClient(transport=httpx.MockTransport(server)) as client,
+        # It ends with the stream.
+        anyio.create_task_group() as group,
+    ):
+        session = SseSession(client, "http://far.example/sse", ignore, lambda sentence: None)
+        await group.start(session.run)
+        with pytest.raises(NoStreamError, match=said):
+            await session.begin_anew(initialize, b"")
+    assert session.has_ended
