@@ -69,9 +69,5 @@ async def _bridged(endpoint: httpx.URL, headers: httpx.Headers) -> str | None:
 
 
 async def _pass_on(service: HttpUpstream) -> None:
-    is_new_line = True
     async for piece in service.received():
-        # What is answered by nothing but a status is no message.
-        if not is_new_line or piece != b"\n":
-            await write_out(piece)
-        is_new_line = piece.endswith(b"\n")
+        await write_out(piece)
