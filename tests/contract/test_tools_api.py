@@ -1,5 +1,6 @@
 """`GET /api/tools` and `POST …/tool-calls`: tools that a model calls, run by the service."""
 
+import hashlib
 import json
 import re
 
@@ -282,6 +283,11 @@ class TestPageFault:
         assert LOG in words(client, "page_fault", {"page_id": "log", "target_level": 0})
 
 
+# What no tokenizer knows takes a token for every two or three characters of an id.
+DIGITS = hashlib.sha512(b"page").hexdigest()
+IDS = [(DIGITS, 40), (DIGITS, 128)]
+
+
 class TestSearchPages:
     def test_five_hits_are_small(self, client: httpx.Client) -> None:
         for number in range(9):
@@ -289,14 +295,16 @@ class TestSearchPages:
         got = words(client, "search_pages", {"query": "red sunset", "modality": None})
         assert len(got.splitlines()) == 5
         assert got.startswith("page_8 (text, FULL, ~")
-        assert text_tokens(got) <= 300
+        assert count_tokens(got) <= 300
 
     @pytest.mark.engines("embedded")
     @pytest.mark.parametrize(
         "text",
         [
             "The red sunset over the sea. ",
+            "Die Abendröte sunset überm Meer. ",
             "赤い夕日 sunset 海の上 ",
+            "夕阳 sunset 落在海面上 ",
             "🌅 sunset 🌊🏖 ",
             "sunset/%20/0x7F_",
         ],
@@ -305,11 +313,40 @@ class TestSearchPages:
         for _ in range(6):
             page = {"modality": "text", "content": text * 50, "caption": text * 20}
             assert client.post("/api/pages", json=page).status_code == 201
-        got = words(client, "search_pages", {"query": "sunset", "modality": None})
-        assert len(got.splitlines()) == 5
-        for line in got.splitlines():
-            assert re.fullmatch(r'[0-9a-f-]{36} \(text, FULL, ~\d+ tokens\): ".*sunset.*"', line)
-        assert text_tokens(got) <= 300
+        whole = words(client, "search_pages", {"query": "sunset", "modality": None})
+        some = words(client, "search_pages", {"query": "sunset at noon"}, call_id="some")
+        assert some.startswith("No page has all of these words. These have some:\n")
+        for got in (whole, some.partition("\n")[2]):
+            assert len(got.splitlines()) == 5
+            for line in got.splitlines():
+                assert re.fullmatch(
+                    r'[0-9a-f-]{36} \(text, FULL, ~\d+ tokens\): ".*sunset.*"', line
+                )
+        assert max(map(count_tokens, (whole, some))) <= 300
+
+    @pytest.mark.engines("embedded")
+    def test_words_give_way_to_long_ids_which_stay_whole(self, client: httpx.Client) -> None:
+        shorter, longest = ([f"p{n}.{digits}"[:size] for n in range(5)] for digits, size in IDS)
+        for page_id in (*shorter, *longest):
+            word = "sunset" if page_id in shorter else "sunrise"
+            put_page(client, page_id, content=f"The red {word} over the sea. " * 50)
+        got = words(client, "search_pages", {"query": "sunset"})
+        lines = got.splitlines()
+        assert sorted(line.partition(" ")[0] for line in lines) == shorter
+        assert all(re.search(r'\(text, FULL, ~\d+ tokens\): ".+…"$', line) for line in lines)
+        assert count_tokens(got) <= 300
+        alone = words(client, "search_pages", {"query": "sunrise"}, call_id="longest").splitlines()
+        assert sorted(line.partition(" ")[0] for line in alone) == longest
+        assert all(line.endswith(" tokens)") for line in alone)
+
+    @pytest.mark.engines("embedded")
+    def test_what_short_words_leave_goes_to_longer_ones(self, client: httpx.Client) -> None:
+        put_page(client, "long", content="The red sunset over the calm sea and the town. " * 9)
+        for number in range(4):
+            put_page(client, f"p{number}", content="A sunset.")
+        got = words(client, "search_pages", {"query": "sunset"})
+        (line,) = [each for each in got.splitlines() if each.startswith("long ")]
+        assert 150 < len(line) <= 200
 
     def test_query_of_a_model_finds_what_has_some_of_its_words(self, client: httpx.Client) -> None:
         put_page(client, "sea", content="A red sunset over the sea.")

@@ -5,7 +5,7 @@ from typing import Any
 
 from app.models.resource import Resource
 from app.rendering.pages.lines import duration_words, one_line, quoted_short
-from app.rendering.pages.sizes import text_tokens
+from app.rendering.targets.tokens import count_tokens
 from app.rendering.texts.cuts import boundary_at_or_before
 from app.rendering.texts.excerpts import JsonExcerpt, LineExcerpt, Matches
 from app.services.agents.toolbox import MOST_TEXT_CHARS
@@ -15,28 +15,49 @@ from app.services.pages.versions import read_descriptor, read_fields
 _HIT_CHARS = 200
 # Five hits, and a line above them, take at most 300.
 _HIT_TOKENS = 56
-_FEWEST_CHARS = 16
+# Fewer say nothing.
+_FEWEST_CHARS, _FEWEST_TOKENS = 8, 6
 _BY = "\N{MULTIPLICATION SIGN}"
 
 
-def hit_line(hit: Hit) -> str:
-    """Return a line such as `img_001 (image, ABSTRACT, ~120 tokens): a red sunset`."""
+def hit_lines(hits: Sequence[Hit]) -> Sequence[str]:
+    """Return a line for each hit, such as `img_001 (image, ABSTRACT, ~120 tokens): "a sunset"`.
+
+    Ids are whole, since a model repeats them. What they leave of the tokens the words share, from
+    the first hit on; where they leave nothing, no hit has words.
+    """
+    parts = list(map(_parts, hits))
+    room = _HIT_TOKENS * len(hits) - sum(count_tokens(f"{start}\n") for start, _ in parts)
+    lines: list[str] = []
+    for index, (start, words) in enumerate(parts):
+        short = _shortened_words(words, _HIT_CHARS - len(start), room // (len(parts) - index))
+        room -= count_tokens(short)
+        lines.append(start + short)
+    return lines
+
+
+def _parts(hit: Hit) -> tuple[str, str]:
+    """Return a page and what it is, `img_001 (image, ABSTRACT, ~120 tokens)`, and its words."""
     descriptor: dict[str, Any] = read_descriptor(hit.page)
     fields = read_fields(descriptor)
     tokens = descriptor["size_tokens"]
     known = [fields.modality, fields.compression_level.name]
     known += [] if tokens is None else [f"~{tokens} tokens"]
     start = f"{one_line(hit.page.page_id)} ({', '.join(known)})"
-    words = hit.snippet or fields.hint or fields.caption
-    if not words:
-        return start
-    room = max(_FEWEST_CHARS, _HIT_CHARS - len(start))
-    while text_tokens(line := f"{start}: {quoted_short(words, room)}") > _HIT_TOKENS:
-        if room <= _FEWEST_CHARS:
-            # The id alone is that long, and has to be whole.
-            break
-        room = max(_FEWEST_CHARS, room * 3 // 4)
-    return line
+    return start, hit.snippet or fields.hint or fields.caption or ""
+
+
+def _shortened_words(words: str, most_chars: int, most_tokens: int) -> str:
+    """Return as much of a hit's words as fits behind its id; nothing if that says nothing."""
+    room = most_chars
+    while words and room >= _FEWEST_CHARS and most_tokens >= _FEWEST_TOKENS:
+        short = f": {quoted_short(words, room)}"
+        tokens = count_tokens(short)
+        if tokens <= most_tokens:
+            return short
+        # A short text does not fill its room: what it takes is what gives way.
+        room = min(room, len(short)) * most_tokens // tokens
+    return ""
 
 
 def medium_line(resource: Resource) -> str:

@@ -26,7 +26,7 @@ from app.rendering.context.eviction import entry_text
 from app.rendering.context.recalls import ENTRY_NAMED, MEDIUM_NAMED
 from app.rendering.pages.lines import quoted, quoted_short
 from app.rendering.texts.cuts import boundary_at_or_before
-from app.services.agents.answers import hit_line, medium_line, text_answer
+from app.services.agents.answers import hit_lines, medium_line, text_answer
 from app.services.agents.toolbox import (
     MOST_TEXT_CHARS,
     ListMediaArguments,
@@ -144,7 +144,9 @@ class MemoryTools:
         )
         if hits:
             some = [] if hits[0].has_all else ["No page has all of these words. These have some:"]
-            return told("\n".join([*some, *map(hit_line, hits)]))
+            # The first of them loads a vocabulary.
+            lines = await anyio.to_thread.run_sync(hit_lines, hits)
+            return told("\n".join([*some, *lines]))
         return told(
             f"No page has any of these words: {quoted_short(asked.query, _LONGEST_ID_CHARS)}. "
             "Try other words."
