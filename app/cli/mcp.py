@@ -6,6 +6,7 @@ from mcp.server.stdio import stdio_server
 
 from app.cli.terminal import check_session
 from app.config.settings import Settings
+from app.mcp.host_messages import Messages
 from app.mcp.memory import McpCaller, MemoryServer
 from app.mcp.page_changes import HostSubscriptions
 from app.services.access.callers import Caller
@@ -36,5 +37,6 @@ async def _served(settings: Settings, caller: McpCaller) -> None:
             subscriptions = HostSubscriptions(container, caller.caller, group)
             server = MemoryServer(container, lambda _: caller, subscriptions).server()
             told = NotificationOptions(resources_changed=True)
-            await server.run(received, sent, server.create_initialization_options(told))
+            messages = Messages(received, sent, settings.limits)
+            await server.run(messages, sent, server.create_initialization_options(told))
             group.cancel_scope.cancel()

@@ -13,7 +13,7 @@ from rich.markup import escape
 from app.config.env_file import EnvFileError, add_env_file
 from app.config.settings import Settings
 from app.errors import Fault, ServiceError, StoreUnavailableError
-from app.models.identity import CLIENT_ID
+from app.models.identity import CLIENT_ID, CLIENT_ID_RULE
 from app.models.project import PROJECT_NAME
 from app.telemetry.logs import configure_logging, configure_process_logging
 from app.wiring.startup_errors import (
@@ -96,7 +96,7 @@ def check_project(name: str) -> None:
     """Refuse a name that no project can have."""
     if not PROJECT_NAME.match(name):
         raise typer.BadParameter(
-            "a name starts with a letter or digit and has up to 128 of A-Z a-z 0-9 . _ : -",
+            f"a name {CLIENT_ID_RULE}",
             param_hint="--project",
         )
 
@@ -104,7 +104,9 @@ def check_project(name: str) -> None:
 def check_session(session_id: str | None) -> None:
     """Refuse a name that no session can have; `None` stands for no session."""
     if session_id is not None and not CLIENT_ID.match(session_id):
-        raise typer.BadParameter("is not the id of a session", param_hint="--session")
+        raise typer.BadParameter(
+            f"is not the id of a session, which {CLIENT_ID_RULE}", param_hint="--session"
+        )
 
 
 def counted(number: int, noun: str) -> str:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.abc
 import anyio.to_thread
+from fastapi.dependencies.utils import get_dependant
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
+from app.http.api_route import QueryNames
 from app.http.authenticate import caller_by_key
 from app.wiring import Container
 
@@ -21,6 +23,13 @@ if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 PATH = "/mcp"
+
+
+def _taken(session: str | None = None) -> None:
+    """Have the parameters that the address takes."""
+
+
+_QUERY = QueryNames(get_dependant(path=PATH, call=_taken))
 
 
 class McpEndpoint:
@@ -47,10 +56,12 @@ class McpEndpoint:
         Raises:
             UnauthorizedError: There is no valid key.
             QuotaExceededError: The key has sent too many requests.
-            InvalidPayloadError: The address names a session that cannot be one.
+            InvalidPayloadError: The address names a session that cannot be one, or two of them, or
+                has another parameter.
         """
         request = Request(scope, receive)
         caller = await caller_by_key(request)
+        _QUERY.check(scope["query_string"])
         manager = await self._started()
         from app.mcp.memory import CALLER, McpCaller, session_of  # noqa: PLC0415 - see the class
 

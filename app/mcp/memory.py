@@ -9,7 +9,7 @@ Source: `agents`, "MCP server".
 
 import base64
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -20,12 +20,20 @@ from mcp import MCPError
 from mcp.server import Server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from app.errors import InvalidPayloadError, NotFoundError, PayloadTooLargeError, ServiceError
+from app.errors import (
+    Fault,
+    InvalidCursorError,
+    InvalidPayloadError,
+    MalformedRequestError,
+    NotFoundError,
+    PayloadTooLargeError,
+    ServiceError,
+)
 from app.mcp.calls import nearest_revision
 from app.mcp.page_changes import PAGES, SCHEME, Context, HostSubscriptions, listen, page_uri
 from app.media.types import is_textual
-from app.models.identity import CLIENT_ID, new_id
-from app.models.json_value import JsonValue
+from app.models.identity import CLIENT_ID, CLIENT_ID_RULE, new_id
+from app.models.json_value import JsonValue, json_text
 from app.models.page import PageFilters, StoredPage, parse_level
 from app.models.rendering import RenderOptions
 from app.models.resource import Resource
@@ -33,7 +41,6 @@ from app.models.text_windows import parse_line_range
 from app.rendering.pages.instructions import instructions
 from app.rendering.targets.tools import write_tools
 from app.services.access.callers import Caller
-from app.services.agents.memory_tools import body_of
 from app.services.agents.toolbox import definitions
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.versions import read_descriptor, read_fields
@@ -52,7 +59,7 @@ _DEFAULT_SESSION = "mcp"
 _MOST_READ_BYTES = 8 * 1024 * 1024
 _SESSION_SCHEMA: dict[str, JsonValue] = {
     "type": ["string", "null"],
-    "description": f'Your conversation\'s name, the same in all calls; null: "{_DEFAULT_SESSION}"',
+    "description": f'A name for your conversation, such as trip-2; null: "{_DEFAULT_SESSION}"',
 }
 
 
@@ -122,7 +129,7 @@ class MemoryServer:
         if caller.session_id is None:
             arguments.pop("session", None)
         if not isinstance(session_id, str) or not CLIENT_ID.match(session_id):
-            raise MCPError(types.INVALID_PARAMS, "session is not the name of a session")
+            return _refused(f"session has to be a name that {CLIENT_ID_RULE}, such as trip-2")
         asked: dict[str, JsonValue] = {
             "target": "mcp",
             "id": new_id(),
@@ -131,9 +138,13 @@ class MemoryServer:
             "protocolVersion": nearest_revision(context.protocol_version),
         }
 
+        try:
+            body = json_text(asked).encode("utf-8", "backslashreplace")
+        except ValueError:
+            return _refused("a number in its arguments is too large for JSON, such as 1e999")
         with _told():
             rendered = await self.container.tool_calls.run(
-                caller.project_id, session_id, body_of(asked), is_counted=False
+                caller.project_id, session_id, _whole(body), is_counted=False
             )
             answer = (await _read(rendered))["messages"][0]
         return types.CallToolResult.model_validate(answer)
@@ -156,7 +167,7 @@ class MemoryServer:
                     next_cursor=f"pages:{following}" if following else "resources:",
                 )
             if kind != "resources":
-                raise InvalidPayloadError("The cursor is not one this list handed out.")
+                raise InvalidCursorError
             found, following = await container.resources.list(
                 project_id, cursor=cursor or None, limit=_LISTED
             )
@@ -247,15 +258,28 @@ class MemoryServer:
         return await self._list_resources(context, params)
 
 
+_OF_WHO_ASKS = (NotFoundError, MalformedRequestError, InvalidPayloadError, PayloadTooLargeError)
+
+
 @contextmanager
 def _told() -> Iterator[None]:
     """Turn errors of the service into those of MCP."""
     try:
         yield
-    except (NotFoundError, InvalidPayloadError, PayloadTooLargeError) as exc:
+    except _OF_WHO_ASKS as exc:
         raise MCPError(types.INVALID_PARAMS, exc.detail) from exc
     except ServiceError as exc:
         raise MCPError(types.INTERNAL_ERROR, exc.detail) from exc
+
+
+def _refused(why: str) -> types.CallToolResult:
+    """Return what a model is told of a call that cannot even be an entry of a history."""
+    said = types.TextContent(type="text", text=f"The call was not run: {why}.")
+    return types.CallToolResult(content=[said], is_error=True)
+
+
+async def _whole(body: bytes) -> AsyncIterator[bytes]:
+    yield body
 
 
 async def _list_templates(
@@ -332,5 +356,8 @@ def session_of(query: bytes) -> str | None:
     if named is None:
         return None
     if not CLIENT_ID.match(named[0]):
-        raise InvalidPayloadError("The address names a session whose id cannot be one.")
+        raise InvalidPayloadError(
+            "The session in the address cannot be the id of one; `errors` says why.",
+            faults=[Fault("/query/session", f"is no id, which {CLIENT_ID_RULE}")],
+        )
     return named[0]

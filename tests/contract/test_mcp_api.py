@@ -24,6 +24,10 @@ pytestmark = pytest.mark.anyio
 PICTURE = media.png(noise=True)
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 NOTES = "pagefault://pages/notes"
+NO_SESSION = (
+    "The call was not run: session has to be a name that starts with a letter or digit and has up "
+    "to 128 of A-Z a-z 0-9 . _ : -, such as trip-2."
+)
 
 
 @pytest.fixture
@@ -106,8 +110,9 @@ async def test_session_is_a_parameter_where_the_address_names_none(
             assert "session" in tool.input_schema["required"]
         await client.call_tool("save_page", {"content": "Ten sheep.", "session": "here"})
         await client.call_tool("list_media", {"session": None})
-        with pytest.raises(MCPError, match="not the name of a session"):
-            await client.call_tool("list_media", {"session": "no such name"})
+        for session in ("no such name", 5):
+            refused = await client.call_tool("list_media", {"session": session})
+            assert (refused.is_error, texts(refused)) == (True, NO_SESSION)
     sessions = [each["id"] for each in listed(own, "/api/sessions")]
     assert sorted(sessions) == ["here", "mcp"]
 
@@ -161,8 +166,10 @@ async def test_what_is_not_there_or_another_projects_is_an_error_of_the_protocol
             with pytest.raises(MCPError) as refused:
                 await client.read_resource(uri)
             assert refused.value.error.code == -32602
-        with pytest.raises(MCPError):
-            await client.list_resources(cursor="pages:made-up")
+        for cursor in ("made-up", "pages:made-up", "resources:made-up"):
+            with pytest.raises(MCPError, match="not one this list handed out") as refused:
+                await client.list_resources(cursor=cursor)
+            assert refused.value.error.code == -32602
         assert (await client.list_resources()).resources == []
 
 
@@ -202,10 +209,42 @@ async def test_who_has_no_key_or_a_foreign_host_is_refused(service: LiveService,
         nobody = await client.post("/mcp", json=body, headers=accepted)
         keyed = {**accepted, "Authorization": f"Bearer {key}"}
         served = await client.post("/mcp", json=body, headers=keyed)
-        odd = await client.post("/mcp?session=no%20name", json=body, headers=keyed)
     assert (nobody.status_code, nobody.json()["code"]) == (401, "unauthorized")
     assert served.status_code == 200
-    assert (odd.status_code, odd.json()["code"]) == (422, "invalid-payload")
+
+
+@pytest.mark.engines("embedded")
+@pytest.mark.parametrize(
+    ("query", "code", "fault"),
+    [
+        (
+            "session=no%20name",
+            "invalid-payload",
+            "is no id, which starts with a letter or digit and has up to 128 of A-Z a-z 0-9 . _ : "
+            "-",
+        ),
+        (
+            "sesion=a",
+            "unknown-parameter",
+            "is no parameter of this route; did you mean `session`? It takes `session`",
+        ),
+        (
+            "session=a&session=b",
+            "unknown-parameter",
+            "is given more than once, and is taken once",
+        ),
+    ],
+)
+async def test_address_that_names_no_session_or_two_is_refused(
+    service: LiveService, key: str, query: str, code: str, fault: str
+) -> None:
+    headers = {"Accept": "application/json, text/event-stream", "Authorization": f"Bearer {key}"}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    async with httpx.AsyncClient(base_url=service.base_url, trust_env=False) as client:
+        odd = await client.post(f"/mcp?{query}", json=body, headers=headers)
+    pointer = f"/query/{query.partition('=')[0]}"
+    assert (odd.status_code, odd.json()["code"]) == (422, code)
+    assert odd.json()["errors"] == [{"pointer": pointer, "detail": fault}]
 
 
 @pytest.mark.engines("embedded")

@@ -1,6 +1,8 @@
 """`pagefault mcp`: the memory over pipes, for a host that starts its servers itself."""
 
 import asyncio
+import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,58 @@ def test_session_that_cannot_be_one_is_refused(tmp_path: Path, pagefault: Loaded
         done = pagefault.run("mcp", *options, "--session", "no name")
         assert done.returncode == 2
         assert "is not the id of a session" in done.stderr
+        assert "128 of A-Z a-z 0-9 . _ : -" in " ".join(done.stderr.replace("│", " ").split())
+
+
+INITIALIZE = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "host", "version": "1"},
+}
+NO_MESSAGE = "This is no message of JSON-RPC: one object with jsonrpc, id, method and params."
+
+
+def test_every_line_of_a_host_has_its_answer(tmp_path: Path) -> None:
+    with subprocess.Popen(  # noqa: S603 - our own command
+        [*program(), "mcp", "--data-dir", str(tmp_path / "data")],
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        said, heard = process.stdin, process.stdout
+        assert said is not None
+        assert heard is not None
+
+        def ask(line: str) -> Any:  # noqa: ANN401 - JSON
+            said.write(f"{line}\n")
+            said.flush()
+            return json.loads(heard.readline())
+
+        def words(arguments: str) -> str:
+            called = f'{{"name": "page_fault", "arguments": {arguments}}}'
+            answer = ask(
+                f'{{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {called}}}'
+            )
+            assert answer["id"] == 1
+            assert answer["result"]["isError"] is True
+            return str(answer["result"]["content"][0]["text"])
+
+        no_json = {"code": -32700, "message": "The message is not JSON (line 1, column 1)."}
+        assert ask("no JSON") == {"jsonrpc": "2.0", "id": None, "error": no_json}
+        initialize = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": INITIALIZE}
+        assert ask(json.dumps(initialize))["id"] == 0
+        # Nobody waits for an answer to the first two.
+        notification = '{"jsonrpc": "2.0", "method": "notifications/initialized"}'
+        no_message = ask(f'\n{notification}\n{{"jsonrpc": "2.0", "id": 2}}')
+        refused = {"code": -32600, "message": NO_MESSAGE}
+        assert no_message == {"jsonrpc": "2.0", "id": 2, "error": refused}
+        assert words('{"page_id": "\\ud800"}').startswith('"\ufffd" is no page id.')
+        assert words('{"page_id": 1e999}') == (
+            "The call was not run: a number in its arguments is too large for JSON, such as 1e999."
+        )
+        said.close()
+        assert process.wait(20) == 0
 
 
 class Heard:
