@@ -210,6 +210,46 @@ def test_call_in_the_history_is_a_conflict_that_says_where(client: httpx.Client)
     assert len(history(client)) == 4
 
 
+ANSWER = {"message": {"role": "tool", "tool_call_id": "c1", "content": "ten"}}
+
+
+@pytest.mark.engines("embedded")
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (result("c1"), result("c1")),
+        (result("c1"), result("c1", "eleven")),
+        (ANSWER, result("c1")),
+        (tool_call("c1"), ANSWER),
+        (tool_call("c1"), tool_call("c1", arguments={"kind": "image"})),
+    ],
+)
+def test_turn_that_answers_a_call_twice_says_which_entries_do(
+    client: httpx.Client, first: Json, second: Json
+) -> None:
+    append(client, content="Before.")
+    answer = turn(client, first, QUESTION, second)
+    problem = answer.json()
+    assert (answer.status_code, problem["code"]) == (409, "tool-call-answered")
+    assert problem["detail"] == (
+        "Entries 0 and 2 answer the same call, and a call has one answer. Nothing was appended. "
+        "Leave one of them out, or take another id."
+    )
+    assert problem["errors"] == [{"pointer": "/entries/2", "detail": "has the id of entry 0"}]
+    assert len(history(client)) == 1
+
+
+@pytest.mark.engines("embedded")
+def test_rendering_from_ahead_of_the_session_has_the_hash_of_all_of_it(
+    client: httpx.Client,
+) -> None:
+    mine = take(client, QUESTION, render={"target": "mcp"})["rendering"]
+    ahead = take(client, QUESTION, render={"target": "mcp", "since": 10**9})["rendering"]
+    whole = take(client, QUESTION, render={"target": "mcp"})["rendering"]
+    assert (ahead["messages"], ahead["lastSeq"]) == ([], 2)
+    assert ahead["sinceHash"] == whole["prefixHash"][1] != mine["prefixHash"][-1]
+
+
 def test_same_turn_again_is_not_appended_again_and_is_rendered_anew(client: httpx.Client) -> None:
     sent = (QUESTION, calling(("c1", "list_media")), tool_call("c1"))
     first = take(client, *sent, key="k", render={"target": "mcp"})

@@ -128,6 +128,7 @@ class Turns:
             await self._prepared(project_id, session_id, turn, index)
             for index in range(len(turn.spelled))
         ]
+        _check_ids(prepared)
 
         def append(unit: UnitOfWork) -> Sequence[int]:
             last_seq = unit.sessions.enter(session_id, utc_now()).last_seq
@@ -229,6 +230,32 @@ def _of_session(text: bytes, session_id: str) -> bytes:
     rest = text.strip()[1:].lstrip()
     named = b'{"sessionId":%s' % json_text(session_id).encode()
     return named + (b"" if rest.startswith(b"}") else b",") + rest
+
+
+def _check_ids(prepared: Sequence[_Prepared]) -> None:
+    """Raise unless every entry answers a call of its own.
+
+    Raises:
+        ConflictError: Two answer the same one.
+    """
+    first_of: dict[str, int] = {}
+    for index, each in enumerate(prepared):
+        call_id = _answered_id(each)
+        first = index if call_id is None else first_of.setdefault(call_id, index)
+        if first != index:
+            raise ConflictError(
+                f"Entries {first} and {index} answer the same call, and a call has one answer. "
+                "Nothing was appended. Leave one of them out, or take another id.",
+                faults=[Fault(f"/entries/{index}", f"has the id of entry {first}")],
+                code="tool-call-answered",
+            )
+
+
+def _answered_id(prepared: _Prepared) -> str | None:
+    if isinstance(prepared, PreparedCall):
+        return prepared.call_id
+    answer = prepared.result if isinstance(prepared, PreparedResult) else prepared.message
+    return answer.tool_call_id
 
 
 def _appended(unit: UnitOfWork, prepared: _Prepared, index: int) -> int:
