@@ -2,8 +2,10 @@
 // (`npm install ai @pagefault/client`):
 //
 //     const { text } = await generateText({
-//       model, prompt, tools: await toolsWithMemory("demo", yours), stopWhen: isStepCount(8),
+//       model, prompt, tools: await toolsWithMemory("demo", yours), stopWhen: stepCountIs(8),
 //     });
+//
+// With version 6 of `ai`, the third argument is "vercel-6".
 
 import { Pagefault } from "@pagefault/client";
 import { memoryTools, storedTools } from "@pagefault/client/vercel";
@@ -11,6 +13,9 @@ import { memoryTools, storedTools } from "@pagefault/client/vercel";
 // Where it is and the key are in PAGEFAULT_URL and PAGEFAULT_API_KEY.
 const memory = new Pagefault();
 
-export async function toolsWithMemory(session, yours = {}) {
-  return { ...storedTools(memory, yours, { session }), ...(await memoryTools(memory, session)) };
+export async function toolsWithMemory(session, yours = {}, target = "vercel") {
+  return {
+    ...storedTools(memory, yours, { session, target }),
+    ...(await memoryTools(memory, session, { target })),
+  };
 }

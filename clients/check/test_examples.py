@@ -131,7 +131,7 @@ def test_agent_on_claude_with_an_mcp_server(demo: LiveService) -> None:
 
 def test_tools_for_the_vercel_ai_sdk(demo: LiveService, tmp_path: Path) -> None:
     program = """
-        import { generateText, isStepCount, jsonSchema, tool } from "ai";
+        import { generateText, stepCountIs, jsonSchema, tool } from "ai";
         import { MockLanguageModelV4 } from "ai/test";
         import { toolsWithMemory } from "./vercel_ai.mjs";
         const clock = tool({ inputSchema: jsonSchema({ type: "object" }), execute: () => "Ten." });
@@ -150,7 +150,7 @@ def test_tools_for_the_vercel_ai_sdk(demo: LiveService, tmp_path: Path) -> None:
         } });
         const tools = await toolsWithMemory("demo", { clock });
         const { text } = await generateText({
-          model, prompt: "What is in the notes?", tools, stopWhen: isStepCount(4),
+          model, prompt: "What is in the notes?", tools, stopWhen: stepCountIs(4),
         });
         const results = prompts[2].filter(({ role }) => role === "tool");
         console.log(JSON.stringify({ text, results }));

@@ -2,7 +2,7 @@
  * The Vercel AI SDK: results of tools are stored, and the memory's own tools can be called.
  *
  *     const tools = { ...storedTools(pf, yours, { session }), ...(await memoryTools(pf, session)) };
- *     const { text } = await generateText({ model, prompt, tools, stopWhen: isStepCount(8) });
+ *     const { text } = await generateText({ model, prompt, tools, stopWhen: stepCountIs(8) });
  *
  * The output of a stored tool is the record, which is small and is shown by `<ToolResult>` of
  * `@pagefault/react`; `toModelOutput` makes of it what the model sees, also after a restart.
