@@ -42,6 +42,11 @@ _JSON = {"Content-Type": "application/json"}
 _AS_IT_IS = {"Accept-Encoding": "identity"}
 _MOST_SAID_CHARS = 1_000
 _MOST_MENTIONS = 100
+# Read by a model too, which can make no key.
+_NO_KEY = (
+    "the service takes no requests without a valid API key. Whoever runs this has to give it one, "
+    "in the environment variable PAGEFAULT_API_KEY."
+)
 # How long nothing is asked of a service that let a request wait: each would wait for it anew.
 _AWAY_SECONDS = 5.0
 
@@ -176,8 +181,7 @@ class ServiceStore:
             async with asked as answer:
                 if not answer.is_success:
                     await answer.aread()
-                    said = detail_of(answer) or f"the service answered {answer.status_code}"
-                    raise NoAnswerError(said)
+                    raise NoAnswerError(_refusal(answer))
                 yield answer
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
             # Where it is, without what may be secret in an address.
@@ -186,6 +190,13 @@ class ServiceStore:
             if isinstance(exc, httpx.TimeoutException):
                 self._away = (time.monotonic() + _AWAY_SECONDS, why)
             raise NoAnswerError(why) from exc
+
+
+def _refusal(answer: httpx.Response) -> str:
+    """Return why a service refuses, for people and for models."""
+    if answer.status_code == httpx.codes.UNAUTHORIZED:
+        return _NO_KEY
+    return detail_of(answer) or f"the service answered {answer.status_code}"
 
 
 def object_of(answer: httpx.Response) -> dict[str, Any]:

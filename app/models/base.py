@@ -192,16 +192,32 @@ def moment_text(moment: datetime) -> str:
     return text.removesuffix("+00:00") + "Z" if moment.utcoffset() == timedelta() else text
 
 
-# Pydantic's messages for these quote the input; `{…}` is filled from what we declared.
-_QUOTING_MESSAGES = {
+# Pydantic's messages for these quote the input, or speak of types of Python; `{…}` is filled from
+# what we declared.
+_OWN_MESSAGES = {
+    "dict_type": "Input should be an object",
+    "model_attributes_type": "Input should be an object",
+    "model_type": "Input should be an object",
+    "too_long": "Input should have {max_length} or fewer items",
+    "too_short": "Input should have {min_length} or more items",
+    "tuple_type": "Input should be a list",
     "union_tag_invalid": "Input should be told apart by one of {expected_tags}",
     "uuid_parsing": "Input should be a valid UUID",
 }
 
 
 def faults_of(exc: ValidationError) -> list[Fault]:
-    """Return everything a model complains about."""
-    return [fault_of(error) for error in exc.errors(include_url=False, include_input=False)]
+    """Return everything a model complains about.
+
+    A list whose items are refused is short of them, which is no fault of its own.
+    """
+    errors = exc.errors(include_url=False, include_input=False)
+    places = {error["loc"][:depth] for error in errors for depth in range(len(error["loc"]))}
+    return [
+        fault_of(error)
+        for error in errors
+        if error["type"] != "too_short" or error["loc"] not in places
+    ]
 
 
 def fault_of(error: Mapping[str, Any]) -> Fault:
@@ -218,7 +234,7 @@ def _pointer(error: Mapping[str, Any]) -> str:
 
 
 def _message(error: Mapping[str, Any]) -> str:
-    if template := _QUOTING_MESSAGES.get(error["type"]):
+    if template := _OWN_MESSAGES.get(error["type"]):
         return template.format_map(error.get("ctx", {}))
     # What our own validators say, without the schema library's introduction.
     return str(error["msg"]).removeprefix("Value error, ")

@@ -174,6 +174,14 @@ def test_bodies_that_are_no_turn_are_refused(client: httpx.Client) -> None:
     for content in (b"{}", b"[]", b'{"entries":[]}', b'{"entries":{}}', b'{"entries":[1]}'):
         assert client.post(TURNS, content=content, headers=JSON).status_code == 422
     assert client.post(TURNS, content=b'{"entries":[', headers=JSON).status_code == 400
+    for entries, pointer, detail in [
+        ({}, "/entries", "Input should be a list"),
+        ([], "/entries", "Input should have 1 or more items"),
+        ([1], "/entries/0", "Input should be an object"),
+        ([{"message": QUESTION}] * 101, "/entries", "Input should have 100 or fewer items"),
+    ]:
+        answer = client.post(TURNS, json={"entries": entries})
+        assert answer.json()["errors"] == [{"pointer": pointer, "detail": detail}]
     assert turn(client, *[QUESTION] * 101).status_code == 422
     assert take(client, *[QUESTION] * 100)["seqs"] == [*range(1, 101)]
 

@@ -181,7 +181,14 @@ def test_key_is_that_of_the_environment(tmp_path: Path) -> None:
             assert len(client.get("/api/sessions/demo/messages").json()["items"]) == 2
         with kept_by(service.base_url, tmp_path, key="pf_unknown") as host:
             assert host.call(1, "word") == mcp_server.ANSWERS["word"] % 1
+            refused = json.loads(host.call(2, "list_media"))["result"]
             assert host.leave() == 0
+        # A model can make no key.
+        told = (
+            "The memory did not answer: the service takes no requests without a valid API key. "
+            "Whoever runs this has to give it one, in the environment variable PAGEFAULT_API_KEY."
+        )
+        assert refused == {"content": [{"type": "text", "text": told}], "isError": True}
         assert (
             "refuses the key. Set PAGEFAULT_API_KEY; `pagefault keys create` makes one. Results "
             "are passed on and not stored until it takes them." in said(tmp_path)

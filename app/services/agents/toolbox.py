@@ -6,6 +6,7 @@ or by name, and null stands for the default: strict schemas make every property 
 Source: `agents`, "Tools for models".
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
@@ -22,18 +23,21 @@ from pydantic import (
 )
 
 from app.errors import InvalidJsonError, PayloadTooLargeError
-from app.models.base import Count, faults_of
+from app.models.base import Count
 from app.models.identity import ClientId
 from app.models.json_value import JsonValue, parse_repaired_json
 from app.models.page import Level, LevelInput, Modality, PageType
 from app.models.resource import ResourceKind
 from app.models.tool import ToolDefinition
+from app.services.agents.argument_words import wrong_arguments
 
 MOST_TEXT_CHARS = 6_000
 """What `read_text` gives at once: more would be previewed when it is stored."""
 _MOST_HITS = 20
 _DEEPEST, _MOST_VALUES = 64, 10_000
-_SHOWN_FAULTS = 3
+
+# What some models put around JSON, as in a chat.
+_FENCED = re.compile(r"\s*+```[a-zA-Z]*+\s*+(\{.*\})\s*+```\s*+", re.DOTALL)
 
 _REF = "A handle such as @blob:9a0e…, as you see it in brackets"
 
@@ -212,13 +216,8 @@ def read_call(name: str, arguments: JsonValue) -> ToolArguments:
     try:
         return TOOLS[tool].model_validate(value)
     except ValidationError as exc:
-        faults = faults_of(exc)
-        wrong = "; ".join(
-            f"{fault.pointer[1:] or 'the arguments'}: {fault.detail}"
-            for fault in faults[:_SHOWN_FAULTS]
-        )
-        more = f"; and {len(faults) - _SHOWN_FAULTS} more" if len(faults) > _SHOWN_FAULTS else ""
-        raise WrongArgumentsError(f"The call was not run. {wrong}{more}. {taken}") from exc
+        wrong = wrong_arguments(tool, TOOLS[tool], exc)
+        raise WrongArgumentsError(f"The call was not run: {wrong}. {taken}") from exc
 
 
 def _as_value(arguments: JsonValue, taken: str) -> JsonValue:
@@ -226,12 +225,24 @@ def _as_value(arguments: JsonValue, taken: str) -> JsonValue:
         return {}
     if not isinstance(arguments, str):
         return arguments
+    fenced = _FENCED.fullmatch(arguments)
+    text = fenced.group(1) if fenced else arguments
     try:
         return parse_repaired_json(
-            arguments.encode("utf-8", "replace"), max_depth=_DEEPEST, max_nodes=_MOST_VALUES
+            text.encode("utf-8", "replace"), max_depth=_DEEPEST, max_nodes=_MOST_VALUES
         )
-    except (InvalidJsonError, PayloadTooLargeError) as exc:
+    except PayloadTooLargeError as exc:
         raise WrongArgumentsError(
-            "The call was not run: its arguments are no JSON object, perhaps because they were "
-            f"cut off. Send them again, whole. {taken}"
+            f"The call was not run: its arguments are nested too deep, or too many. {taken}"
         ) from exc
+    except InvalidJsonError as exc:
+        raise WrongArgumentsError(f"The call was not run: {_why_no_json(text)} {taken}") from exc
+
+
+def _why_no_json(text: str) -> str:
+    if text.lstrip().startswith("{") and not text.rstrip().endswith("}"):
+        return "its arguments are no JSON object, they were cut off. Send them again, whole."
+    return (
+        "its arguments are no JSON object. Send one and nothing else, with names and texts in "
+        'double quotes, as in {"query": "red sunset", "limit": 5}.'
+    )

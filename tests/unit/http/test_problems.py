@@ -285,7 +285,7 @@ BODY_FAULTS = {
     b'{"a/b~c":1}': ("/a~1b~0c", "not permitted"),
     b'{"\\ud800":1}': ("", "unicode string"),
     b"{": ("", "JSON decode error"),
-    b"NaN": ("", "valid dictionary"),
+    b"NaN": ("", "be an object"),
 }
 
 

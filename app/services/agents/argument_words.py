@@ -1,0 +1,64 @@
+"""What a model is told of arguments that do not fit: which one, and what it has to be.
+
+The schema library's own words speak of patterns, validation and types of Python, which small models
+make nothing of. What an argument has to be is read off the schema that the model was given.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from app.models.identity import CLIENT_ID_PATTERN, CLIENT_ID_RULE
+from app.rendering.pages.lines import quoted_short
+
+_SHOWN_FAULTS = 3
+_LONGEST_NAME_CHARS = 64
+# What is bounded by this is bounded for machines only.
+_LARGEST = 2**53
+_KINDS = {"integer": "a whole number", "boolean": "true or false", "string": "a text"}
+
+
+def wrong_arguments(tool: str, takes: type[BaseModel], error: ValidationError) -> str:
+    """Return what is wrong with the arguments of a call: `limit has to be a whole number …; …`."""
+    schema = takes.model_json_schema()
+    faults: dict[str, str] = {}
+    for each in error.errors(include_url=False, include_input=False):
+        name = str(each["loc"][0]) if each["loc"] else ""
+        faults.setdefault(name, _fault(tool, name, each["type"], schema))
+    shown = list(faults.values())[:_SHOWN_FAULTS]
+    more = len(faults) - len(shown)
+    return "; ".join(shown) + (f"; and {more} more" if more else "")
+
+
+def _fault(tool: str, name: str, kind: str, schema: Mapping[str, Any]) -> str:
+    argument = schema["properties"].get(name)
+    if argument is None:
+        return f"{quoted_short(name, _LONGEST_NAME_CHARS)} is no argument of {tool}"
+    allowed = " ".join(_allowed(argument, schema.get("$defs", {})))
+    if kind == "missing":
+        return f"{name} is missing, which has to be {allowed}"
+    return f"{name} has to be {allowed}"
+
+
+def _allowed(argument: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the words for what an argument may be, with its description, which has an example."""
+    choices = argument.get("anyOf", ())
+    inner = next((each for each in choices if each.get("type") != "null"), argument)
+    inner = named[inner["$ref"].rpartition("/")[2]] if "$ref" in inner else inner
+    if "enum" in inner:
+        yield f"one of {', '.join(inner['enum'])}"
+    elif inner.get("pattern") == CLIENT_ID_PATTERN:
+        yield f"a name that {CLIENT_ID_RULE}"
+    else:
+        yield _KINDS[inner["type"]]
+    if inner.get("maximum", _LARGEST) < _LARGEST:
+        yield f"from {inner['minimum']} to {inner['maximum']}"
+    elif "minimum" in inner:
+        yield f"from {inner['minimum']} on"
+    if "maxLength" in inner:
+        yield f"of {inner['minLength']} to {inner['maxLength']} characters"
+    elif "minLength" in inner:
+        yield "that is not empty"
+    if said := argument.get("description"):
+        yield f"({said})"
