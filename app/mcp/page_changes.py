@@ -1,19 +1,23 @@
-"""What changes of the pages, told to the clients of MCP that subscribe to them.
+"""What changes of pages and of the list, told to the clients of MCP that subscribe to them.
 
 From 2026-07-28 on a subscription is a request that stays open, which any process can answer. Before
 that it is a request that is answered at once, and what changes is told later: only a connection can
 remember that, so that it works over pipes and not at `/mcp`, which keeps nothing.
 
 A subscription reads the log of its project, so that those of two projects never meet. What changes
-is told by the URI that was subscribed to, however that is spelled and at whichever level.
+is told by the URI that was subscribed to, however that is spelled and at whichever level. The log
+has no word of files: whether others are listed is looked up every few seconds.
 """
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from datetime import datetime
+from functools import partial
+from time import monotonic
+from typing import Any, Self, TypeAlias
 from urllib.parse import quote, unquote
 
 import anyio
@@ -31,6 +35,7 @@ from mcp.shared.subscriptions import (
 
 from app.errors import ServiceError
 from app.services.access.callers import Caller
+from app.services.concurrency.background import run_beside
 from app.services.events.subscriptions import EventItem
 from app.wiring import Container
 
@@ -41,6 +46,9 @@ PAGES = f"{SCHEME}pages/"
 _TYPES = ("page:created", "page:updated", "page:deleted")
 _AGAIN_SECONDS = 5.0
 _MOST_URIS = 1_000
+_LOOK_SECONDS = 2.0
+# In a project of a million files a look takes its time, and is taken the more seldom.
+_LOOK_SHARE = 50
 
 
 def page_uri(page_id: str) -> str:
@@ -64,6 +72,7 @@ async def listen(
     meta: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: context.request_id}
     opened = container.event_streams.opened(caller, session_id=None, after=None)
     async with opened as stream:
+        files = await ListedFiles.found(container, caller.project_id) if is_list else None
         acknowledged = types.SubscriptionsAcknowledgedNotificationParams(
             notifications=honored, _meta=meta
         )
@@ -71,13 +80,60 @@ async def listen(
             types.SubscriptionsAcknowledgedNotification(params=acknowledged),
             related_request_id=context.request_id,
         )
-        async with aclosing(stream.batches()) as batches:
+
+        async def tell(event: ServerEvent) -> None:
+            await context.session.send_notification(
+                event_to_notification(event, meta), related_request_id=context.request_id
+            )
+
+        async with (
+            run_beside(files.watch(tell)) if files else nullcontext(),
+            aclosing(stream.batches()) as batches,
+        ):
             async for batch in batches:
                 for event in _changes(batch, uris, is_list=is_list):
-                    await context.session.send_notification(
-                        event_to_notification(event, meta), related_request_id=context.request_id
-                    )
+                    await tell(event)
     return types.SubscriptionsListenResult(_meta=meta)
+
+
+@dataclass(slots=True, eq=False)
+class ListedFiles:
+    """Which files a project lists, as far as their number and the newest of them tell."""
+
+    container: Container
+    """Has them."""
+    project_id: str
+    """Whose they are."""
+    _known: tuple[int, datetime | None]
+
+    @classmethod
+    async def found(cls, container: Container, project_id: str) -> Self:
+        """Return the files that are listed now.
+
+        Raises:
+            StoreUnavailableError: They cannot be looked up.
+        """
+        return cls(container, project_id, await _extent(container, project_id))
+
+    async def watch(self, tell: Callable[[ServerEvent], Awaitable[None]]) -> None:
+        """Tell whenever other files are listed, until cancelled."""
+        took = 0.0
+        while True:
+            await anyio.sleep(max(_LOOK_SECONDS, _LOOK_SHARE * took))
+            began = monotonic()
+            try:
+                extent = await _extent(self.container, self.project_id)
+            except ServiceError:
+                # The next look finds what has changed meanwhile.
+                continue
+            took = monotonic() - began
+            if extent != self._known:
+                self._known = extent
+                await tell(ResourcesListChanged())
+
+
+async def _extent(container: Container, project_id: str) -> tuple[int, datetime | None]:
+    return await container.records.read(project_id, lambda unit: unit.resources.extent())
 
 
 @dataclass(slots=True, eq=False)
@@ -117,7 +173,9 @@ class HostSubscriptions:
         """Begin to read the log, unless it is read already; changes of the list are told too."""
         async with self._starting:
             if not self._is_watching:
+                files = await ListedFiles.found(self.container, self.caller.project_id)
                 await self.group.start(self._watch, context)
+                self.group.start_soon(files.watch, partial(self._tell_one, context))
                 self._is_watching = True
 
     async def _watch(self, context: Context, *, task_status: anyio.abc.TaskStatus[None]) -> None:
@@ -144,7 +202,10 @@ class HostSubscriptions:
 
     async def _tell(self, context: Context, events: Iterator[ServerEvent]) -> None:
         for event in events:
-            await context.session.send_notification(event_to_notification(event, {}))
+            await self._tell_one(context, event)
+
+    async def _tell_one(self, context: Context, event: ServerEvent) -> None:
+        await context.session.send_notification(event_to_notification(event, {}))
 
 
 def _changes(

@@ -61,6 +61,10 @@ def put_notes(client: httpx.Client, content: str = "Ten sheep.", page_id: str = 
     assert client.put(f"/api/pages/{page_id}", json=page).is_success
 
 
+def remove(client: httpx.Client, resource_id: str) -> None:
+    assert client.delete(f"/api/resources/{resource_id}").is_success
+
+
 def texts(result: Any) -> str:  # noqa: ANN401 - of the SDK
     return "\n".join(block.text for block in result.content if block.type == "text")
 
@@ -188,6 +192,21 @@ async def test_changes_of_pages_are_told_to_those_who_listen_and_to_no_other_pro
             with anyio.fail_after(20):
                 events = [await anext(told), await anext(told)]
     assert events == [ResourceUpdated(NOTES), ResourcesListChanged()]
+
+
+async def test_files_that_come_and_go_change_the_list_for_those_who_listen_to_it(
+    service: LiveService, key: str, own: httpx.Client
+) -> None:
+    async with (
+        asking(service, key) as client,
+        client.listen(resources_list_changed=True, resource_subscriptions=[NOTES]) as told,
+    ):
+        stored = upload(own, PICTURE)["uri"].removeprefix("blob:")
+        with anyio.fail_after(20):
+            assert await anext(told) == ResourcesListChanged()
+        remove(own, stored)
+        with anyio.fail_after(20):
+            assert await anext(told) == ResourcesListChanged()
 
 
 async def test_subscription_ends_when_its_key_is_revoked(service: LiveService, key: str) -> None:

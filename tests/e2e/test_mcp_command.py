@@ -154,6 +154,8 @@ async def test_older_clients_are_told_what_another_process_changes_in_their_proj
             http.put("/api/pages/notes", json={**put, "content": "Eight."}).raise_for_status()
             http.put("/api/pages/more", json=put).raise_for_status()
             assert await here.next() == (LISTED, "")
+            http.post("/api/resources", content=b"Eleven.").raise_for_status()
+            assert await here.next() == (LISTED, "")
             await other.call_tool("save_page", {"content": "Of another project.", "session": "s"})
             assert await there.next() == (LISTED, "")
 

@@ -134,6 +134,15 @@ class ResourceRecords:
         """Remove a descriptor; the blob stays, as garbage."""
         self._scope.remove(resources, resources.c.resource_id == resource_id)
 
+    def extent(self) -> tuple[int, datetime | None]:
+        """Return how many there are, and when the newest was stored: another list has another."""
+        columns = [
+            func.count().label("resources"),
+            func.max(resources.c.created_at).label("newest_at"),
+        ]
+        (row,) = self._scope.all(self._scope.select(resources, columns=columns))
+        return row.resources, row.newest_at
+
     def page(self, *, before: tuple[datetime, str] | None, limit: int) -> Sequence[Resource]:
         """Return up to `limit` resources, newest first, behind a (created_at, id) position."""
         moment, identity = resources.c.created_at, resources.c.resource_id
