@@ -380,6 +380,16 @@ async def test_database_that_does_not_answer_is_named(backends: Backends, tmp_pa
         await migrate_database(lost)
 
 
+@pytest.mark.parametrize("kept_bytes", [0, 4096])
+async def test_file_that_is_no_sound_database_is_called_so(tmp_path: Path, kept_bytes: int) -> None:
+    settings = Settings(data_dir=tmp_path)
+    await migrate_database(settings)
+    path = tmp_path / "pagefault.db"
+    path.write_bytes(path.read_bytes()[:kept_bytes] + b"x" * 8192)
+    with pytest.raises(StoreUnavailableError, match=r"^The database file is damaged, or is no"):
+        await migrate_database(settings)
+
+
 async def test_revision_is_none_before_and_the_newest_after(empty: Settings) -> None:
     engines = open_database(empty)
     try:

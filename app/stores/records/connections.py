@@ -272,6 +272,11 @@ class LoopConnection:
 StatementConnection: TypeAlias = DriverConnection | LoopConnection
 """What a `ProjectScope` runs its statements on."""
 
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_DAMAGED = (
+    "The database file is damaged, or is no database of SQLite. Whoever runs the service has to "
+    "put a backup in its place."
+)
 DATABASE_FAULTS = (sql.OperationalError, sql.InterfaceError, sql.TimeoutError)
 
 
@@ -282,6 +287,16 @@ def translated_errors() -> Iterator[None]:
         yield
     except DATABASE_FAULTS as exc:
         raise translated(exc) from exc
+    except sql.DatabaseError as exc:
+        if not _is_damage(exc.orig):
+            raise
+        raise StoreUnavailableError("database", detail=_DAMAGED) from exc
+
+
+def _is_damage(error: object) -> bool:
+    """Return whether SQLite says that its file is broken, or is another kind of file."""
+    # The lowest byte is the kind of the error. What the driver says by itself has none.
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
 
 
 def translated(error: BaseException) -> StoreUnavailableError:
