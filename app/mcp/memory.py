@@ -59,7 +59,10 @@ _DEFAULT_SESSION = "mcp"
 _MOST_READ_BYTES = 8 * 1024 * 1024
 _SESSION_SCHEMA: dict[str, JsonValue] = {
     "type": ["string", "null"],
-    "description": f'A name for your conversation, such as trip-2; null: "{_DEFAULT_SESSION}"',
+    "description": (
+        "A name for your conversation, the same in all calls, such as trip-2; null: "
+        f'"{_DEFAULT_SESSION}"'
+    ),
 }
 
 
