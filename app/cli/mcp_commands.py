@@ -44,7 +44,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     data_dir: options.HostDataDir = None,
     env_file: options.EnvFile = None,
 ) -> None:
-    """Run an MCP server and store what its tools return, with small results for the host.
+    """Run an MCP server and store what its tools return; long texts become previews for the host.
 
     Write it before the server's command: pagefault proxy --session demo -- npx -y some-server
     """

@@ -49,7 +49,7 @@ DataDir = Annotated[Path | None, _data_dir("PAGEFAULT_DATA_DIR or ./data")]
 HostDataDir = Annotated[Path | None, _data_dir("PAGEFAULT_DATA_DIR or ~/.pagefault/data")]
 KeepingSession = Annotated[
     str | None,
-    typer.Option(help="The session that keeps calls and results; to undo needs none."),
+    typer.Option(help="The session that keeps calls and results; not needed with --undo."),
 ]
 Upstream = Annotated[
     str | None,
@@ -60,7 +60,7 @@ Upstream = Annotated[
 def _header(whose: str) -> Any:  # noqa: ANN401 - the same
     return typer.Option(
         metavar="NAME: VALUE",
-        help=f"A header of every request to {whose}; neither stored nor logged.",
+        help=f"A header of every request to {whose}, may be repeated; not stored or logged.",
     )
 
 
@@ -69,14 +69,14 @@ ServiceHeader = Annotated[list[str] | None, _header("the service at --url")]
 Transport = Annotated[
     Literal["auto", "http", "sse"],
     typer.Option(
-        help="How the server at that URL is spoken to: Streamable HTTP, or HTTP+SSE of 2024.",
+        help="How a server at a URL is spoken to: Streamable HTTP, or HTTP+SSE of 2024.",
     ),
 ]
 Listen = Annotated[
     str | None,
     typer.Option(
         metavar="HOST:PORT",
-        help="Serve hosts over Streamable HTTP, at /mcp there; each session has its own server.",
+        help="Serve hosts over Streamable HTTP, at /mcp there; hosts of 2026-07-28 share a server.",
         show_default="one host, over pipes",
     ),
 ]
@@ -90,7 +90,7 @@ HostConfig = Annotated[
         show_default="runs a proxy",
     ),
 ]
-Undo = Annotated[bool, typer.Option("--undo", help="With --config: give the file back.")]
+Undo = Annotated[bool, typer.Option("--undo", help="With --config: restore the file as it was.")]
 HostDryRun = Annotated[
     bool, typer.Option("--dry-run", help="With --config: only show what would be changed.")
 ]
@@ -103,13 +103,17 @@ OwnTools = Annotated[
 ]
 Prefix = Annotated[
     str,
-    typer.Option(callback=_prefix, help="What stands before their names.", show_default="nothing"),
+    typer.Option(
+        callback=_prefix,
+        help="What stands before the names of the memory's tools.",
+        show_default="nothing",
+    ),
 ]
 Files = Annotated[
     Path | None,
     typer.Option(
         file_okay=False,
-        help="A folder for files that tools are given by their paths; removed at the end.",
+        help="A folder for copies of stored files, for tools that take a path; they are removed.",
         show_default="tools get no files by their paths",
     ),
 ]
@@ -119,7 +123,7 @@ MaxBytes = Annotated[
         metavar="N",
         min=0,
         help="The most bytes of media in one result, as base64.",
-        show_default="as many as the service sends inline",
+        show_default="256 MiB",
     ),
 ]
 MaxImages = Annotated[
@@ -148,13 +152,13 @@ EnvFile = Annotated[
     Path | None,
     typer.Option(
         metavar="PATH",
-        help="A file of settings, for those the environment has not.",
+        help="A file of settings; variables of the environment come before it.",
         show_default=".env in --data-dir",
     ),
 ]
 Project = Annotated[
     str | None,
-    typer.Option(help="Whose it is.", show_default="PAGEFAULT_DEFAULT_PROJECT"),
+    typer.Option(help="The project that it belongs to.", show_default="PAGEFAULT_DEFAULT_PROJECT"),
 ]
 Page = Annotated[str, typer.Argument(metavar="ID", help="The page's id.")]
 Level = Annotated[

@@ -57,7 +57,7 @@ DEFAULTS = {
         "auto",
         "one host, over pipes",
         "runs a proxy",
-        "as many as the service sends inline",
+        "256 MiB",
         "all",
         "as many as it has",
         "8000",
