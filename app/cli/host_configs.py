@@ -149,12 +149,15 @@ def _left_alone(text: bytes) -> Iterator[str]:
 def _is_of_first_time(backup: bytes, now: bytes) -> bool:
     """Tell whether a backup is of the file before servers of it were first put behind the proxy.
 
-    If none of them is any more, somebody has given the file back by hand, and edited it since.
+    If none of those that it has is any more, somebody has restored the file by hand, and edited it
+    since.
     """
     behind = {each.name for each in servers_of(now) if each.is_behind_proxy}
-    with suppress(ConfigError):
-        behind -= {each.name for each in servers_of(backup) if each.is_behind_proxy}
-    return bool(behind)
+    try:
+        bare = {each.name for each in servers_of(backup) if not each.is_behind_proxy}
+    except ConfigError:
+        return bool(behind)
+    return not behind.isdisjoint(bare)
 
 
 def _undone(now: bytes, backup: Path) -> bytes:

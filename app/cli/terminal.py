@@ -1,6 +1,7 @@
 """What the commands share: settings, sentences on the terminal, and how a command fails."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -121,8 +122,11 @@ def say(sentence: str, *, to: Console = OUT) -> None:
 
 
 def complain(sentence: str) -> None:
-    """Print what went wrong, where errors go."""
-    ERR.print(f"pagefault: {sentence}", style="red", highlight=False, markup=False, soft_wrap=True)
+    """Print what went wrong, where errors go; a disk that is full is no reason to end."""
+    with suppress(OSError):
+        ERR.print(
+            f"pagefault: {sentence}", style="red", highlight=False, markup=False, soft_wrap=True
+        )
 
 
 def one_line(text: str) -> str:

@@ -300,7 +300,7 @@ def _arguments(line: Message, span: Span | None) -> tuple[JsonValue, str]:
         arguments = parsed(line, span)
         try:
             if arguments is not None or line.read(span).strip() == b"null":
-                arguments = arguments or {}
+                arguments = {} if arguments is None else arguments
                 return arguments, json_text(arguments)
         except ValueError:
             # A number that is larger than any, or none.

@@ -47,8 +47,11 @@ class ServerEvent:
         return b"".join(self.pieces()).strip()
 
     def is_message(self, warn: Callable[[str], None]) -> bool:
-        """Return whether the data is a message, or a batch of them; warn if it is anything else."""
-        if not self.data:
+        """Return whether the data is a message, or a batch of them; warn if it is anything else.
+
+        An event of another type is none, such as one that keeps a stream open.
+        """
+        if not self.data or self.name not in ("", "message"):
             return False
         is_one = len(self.data) == 1 and bool(self.data[0].members)
         if not (is_one or isinstance(self._said(), dict | list)):
@@ -107,14 +110,18 @@ async def read_events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerEven
     with ExitStack() as held:
         async with aclosing(read_lines(pieces)) as lines:
             async for line in lines:
-                held.enter_context(line)
-                if line.size_bytes <= 2 and not line.read().strip():
-                    if event != ServerEvent(event.name):
-                        yield event
-                    held.pop_all().close()
-                    event = ServerEvent()
-                else:
-                    _read_field(event, line)
+                with ExitStack() as unless_kept:
+                    unless_kept.enter_context(line)
+                    if line.size_bytes > 2 or line.read().strip():
+                        many = len(event.data)
+                        _read_field(event, line)
+                        if len(event.data) > many:
+                            held.push(unless_kept.pop_all())
+                        continue
+                if event != ServerEvent(event.name):
+                    yield event
+                held.pop_all().close()
+                event = ServerEvent()
 
 
 def _read_field(event: ServerEvent, line: Line) -> None:

@@ -21,6 +21,7 @@ _BASE64_FORMATS = frozenset({"byte", "binary", "base64"})
 _PATH_FORMATS = frozenset({"path", "file-path", "filepath"})
 _PATH_NAMES = re.compile(r"(?:^|_)(?:file|path|file_?path|filename)s?$|(?:Path|File)s?$")
 _DEEPEST = 16
+_LONGEST_REFERENCE_CHARS = 1_000
 _MOST_PLACES = 100
 # Schemas may refer to themselves, and each level may refer to the next one several times.
 _MOST_SCHEMAS = 2_000
@@ -102,8 +103,8 @@ def _listed(held: Mapping[str, JsonValue], key: str) -> Sequence[JsonValue]:
 
 def _referred(root: JsonValue, reference: str) -> JsonValue:
     """Return what a reference leads to in a schema; `None` if that is nothing, or elsewhere."""
-    start, *tokens = unquote(reference).split("/")
-    if start != "#":
+    start, *tokens = unquote(reference[:_LONGEST_REFERENCE_CHARS]).split("/")
+    if start != "#" or len(reference) > _LONGEST_REFERENCE_CHARS:
         return None
     for token in tokens:
         name = token.replace("~1", "/").replace("~0", "~")

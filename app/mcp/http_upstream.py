@@ -228,7 +228,9 @@ class HttpUpstream:
         if refusal is None:
             await self._fail(asked, "the server's answer ended too early")
         elif refusal.request_id in asked.waiting:
+            asked.waiting.discard(refusal.request_id)
             await self._give([refusal.line])
+            await self._fail(asked, refusal.words)
         else:
             if not asked.waiting:
                 self.warn(f"{refusal.words}, to a message")

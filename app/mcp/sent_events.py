@@ -17,6 +17,7 @@ from app.mcp.lines import Line
 
 MOST_EVENTS = 256
 MOST_BYTES = 4 * 1024 * 1024
+_MOST_DIGITS = 20
 _TOO_LARGE = (
     f"the answer was sent over a stream that broke, and has more than {MOST_BYTES} bytes, so it is "
     "not sent again; the session's history has it if it is the result of a tool"
@@ -93,7 +94,8 @@ class SentEvents:
             NoSuchEventError: It was never sent, or not all of that is kept.
         """
         stream, _, written = event_id.rpartition("-")
-        number = int(written) if written.isascii() and written.isdigit() else -1
+        is_number = written.isascii() and written.isdigit() and len(written) < _MOST_DIGITS
+        number = int(written) if is_number else -1
         dropped = self._dropped.get(stream)
         if dropped is None or not dropped <= number <= self._last_number:
             raise NoSuchEventError

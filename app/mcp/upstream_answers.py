@@ -4,7 +4,7 @@ A server may answer with anything. What cannot be used is told of, and ends noth
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from http.cookiejar import Cookie, DefaultCookiePolicy
 from typing import Any, Final
@@ -20,6 +20,12 @@ TROUBLE: Final = (httpx.HTTPError, httpx.InvalidURL, ValueError)
 
 _LONGEST_REFUSAL_BYTES = 1024 * 1024
 _MOST_SAID_CHARS = 1_000
+_MASK = "•••"
+_SHORTEST_SECRET = 8
+_USUAL_HEADERS = frozenset(
+    {"accept", "accept-encoding", "connection", "content-length", "content-type", "host"}
+    | {"user-agent", "mcp-method", "mcp-protocol-version"}
+)
 
 
 class PlainCookies(DefaultCookiePolicy):
@@ -71,11 +77,28 @@ def _why(answer: httpx.Response, error: Mapping[str, Any], text: bytes) -> str:
     """Return what a refusal says of itself, in a line; nothing, if it says nothing."""
     why: object = error.get("message")
     if answer.has_redirect_location:
-        why = f"what is asked for is at {answer.headers['location']}"
+        why = f"what is asked for is at another address{_host_of(answer)}"
     elif why is None and kind_of(answer) == "text/plain":
         why = text.decode("utf-8", "replace")
     said = why.strip()[:_MOST_SAID_CHARS] if isinstance(why, str) else ""
+    for value in _secrets_of(answer.request):
+        said = said.replace(value, _MASK)
     return "".join(each if each.isprintable() else " " for each in said)
+
+
+def _host_of(answer: httpx.Response) -> str:
+    """Return on which host a redirect goes on; of the rest of an address anything may be a key."""
+    with suppress(httpx.InvalidURL, ValueError):
+        return f" on {answer.request.url.join(answer.headers['location']).host}"
+    return ""
+
+
+def _secrets_of(request: httpx.Request) -> Iterator[str]:
+    """Yield what a request has in headers of its own: a server may say it again."""
+    for name, value in request.headers.items():
+        if name not in _USUAL_HEADERS and len(value) >= _SHORTEST_SECRET:
+            yield value
+            yield from (word for word in value.split() if len(word) >= _SHORTEST_SECRET)
 
 
 async def refusal_in(answer: httpx.Response) -> Refusal:

@@ -48,11 +48,12 @@ Seen = tuple[int, int]
 
 def is_of_no_session(refusal: Refusal) -> bool:
     """Return whether a server says that it does not know the session of a request."""
-    if refusal.status == 404:
-        return refusal.error.get("code") != _UNKNOWN_METHOD
     # What has the id of a request answers that request, in its session.
     is_answer = refusal.request_id is not None and refusal.request_id != _NO_REQUEST
-    return refusal.status == 400 and not is_answer and bool(_IS_UNKNOWN.search(refusal.why))
+    says_so = bool(_IS_UNKNOWN.search(refusal.why))
+    if refusal.status == 404:
+        return says_so or (not is_answer and refusal.error.get("code") != _UNKNOWN_METHOD)
+    return refusal.status == 400 and not is_answer and says_so
 
 
 @dataclass(slots=True, eq=False)

@@ -184,6 +184,15 @@ def test_file_that_was_given_back_by_hand_and_edited_is_kept_as_it_is_then(
     assert config.read_text() == edited
 
 
+def test_backup_is_replaced_if_none_of_its_servers_is_behind_the_proxy(config: Path) -> None:
+    run(config)
+    ours = {"command": "pagefault", "args": ["proxy", "--session", "demo", "--", "more"]}
+    edited = json.dumps({"mcpServers": {"by hand": ours, "time": {"command": "uvx"}}})
+    config.write_text(edited)
+    assert run(config) == 0
+    assert config.with_name(BACKUP).read_text() == edited
+
+
 def test_backup_of_the_first_time_stays_when_servers_are_added(
     config: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

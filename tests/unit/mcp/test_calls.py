@@ -29,6 +29,7 @@ ODD_CALLS = {
     "a number of 5,000 digits": (b'{"a":%s}' % (b"9" * 5_000), None),
     "10,000 levels": (DEEP, None),
     "no object": (b"[1]", [1]),
+    "an empty list": (b"[]", []),
     "nothing": (b"null", {}),
     "half a character": (rb'{"a":"\ud800"}', {"a": "\ud800"}),
 }

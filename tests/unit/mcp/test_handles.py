@@ -44,6 +44,10 @@ SCHEMAS: dict[str, tuple[JsonValue, list[Place]]] = {
         {"properties": {"a": {"$ref": "#/$defs/a"}, "b": {"$ref": "https://example.com/"}}},
         [],
     ),
+    "a reference that is longer than any": (
+        {"properties": {"a": {"$ref": f"#{'/a' * 1_000}"}}},
+        [],
+    ),
     "formats that are no names": (
         {
             "properties": {

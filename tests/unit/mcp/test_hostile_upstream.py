@@ -178,6 +178,7 @@ async def broken_off() -> AsyncIterator[bytes]:
 
 STREAM = "text/event-stream"
 PACKED = b"it is not packed"
+KEPT_OPEN = b"event: ping\ndata: {}\n\n"
 EVENTS = b'data: <html>\n\ndata: \xff\n\ndata: {"jsonrpc":"2.0",\ndata: "id":1,"result":{}}\n\n'
 
 
@@ -188,10 +189,8 @@ EVENTS = b'data: <html>\n\ndata: \xff\n\ndata: {"jsonrpc":"2.0",\ndata: "id":1,"
         (odd(), "the server answered with nothing"),
         (odd(202), "the server's answer ended too early"),
         (odd(content=b"data\n\n", content_type=STREAM), "the server's answer ended too early"),
-        (
-            odd(307, location="/b\u20ac"),
-            "the server answered 307: what is asked for is at /b\u20ac",
-        ),
+        (odd(307, location="/b?key=s3cret"), "for is at another address on 127.0.0.1"),
+        (odd(307, location="https://s3cret@other.test/s3cret"), "another address on other.test"),
         (odd(500, b"[" * 100_000), "the server answered 500"),
         (odd(503, b"\r\n away\xff\n", content_type="text/plain; a=b"), "answered 503: away\ufffd"),
         (odd(400, b'{"id":1,"error":7}'), "the server answered 400"),
@@ -209,12 +208,25 @@ async def test_odd_answer_is_an_error_of_its_request(handler: Handler, expected:
     got = {str(each["id"]): each for each in await said_to(handler, called())}
     assert got["9"] == PONG
     assert expected in got["1"]["error"]["message"]
+    assert "s3cret" not in str(got)
     assert len(got) == 2
+
+
+async def test_every_request_of_a_batch_that_is_refused_is_answered() -> None:
+    refusal = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32600, "message": "no batches"}}
+    batch = [{"jsonrpc": "2.0", "id": number, "method": "tools/call"} for number in (1, 2)]
+    got = await said_to(answering(json.dumps(refusal).encode(), status=400), line(batch))
+    other = {"code": -32603, "message": "the server answered 400: no batches"}
+    assert sorted(got, key=lambda each: int(each["id"])) == [
+        refusal,
+        {"jsonrpc": "2.0", "id": 2, "error": other},
+        PONG,
+    ]
 
 
 async def test_event_that_is_no_message_is_told_of_and_not_passed_on() -> None:
     told: list[str] = []
-    handler = odd(content=EVENTS, content_type=STREAM)
+    handler = odd(content=KEPT_OPEN + EVENTS, content_type=STREAM)
     got = await said_to(handler, called(), warn=told.append)
     answer = {"jsonrpc": "2.0", "id": 1, "result": {}}
     assert sorted(map(str, got)) == sorted(map(str, [answer, PONG]))

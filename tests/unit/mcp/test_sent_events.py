@@ -56,7 +56,9 @@ def test_event_that_is_too_large_is_an_error_for_each_request_it_answers() -> No
     assert small == b'{"jsonrpc":"2.0","id":2,"result":{}}\n'
 
 
-@pytest.mark.parametrize("event_id", ["", "1", "-", "1-", "1--1", "1-\u0661", "1-2", "2-1", "x-1"])
+@pytest.mark.parametrize(
+    "event_id", ["", "1", "-", "1-", "1--1", "1-\u0661", "1-2", "2-1", "x-1", f"1-{'9' * 5_000}"]
+)
 def test_event_that_was_never_sent_is_told(event_id: str) -> None:
     sent = SentEvents()
     sent.begin("1")

@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.engines("embedded"), pytest.mark.anyio]
 Json = dict[str, Any]
 STREAM = {"content-type": "text/event-stream"}
 URL = "http://127.0.0.1:1/mcp"
+POSTED = httpx.Request("POST", URL)
 LOST = "the server has forgotten the session"
 
 
@@ -201,6 +202,8 @@ async def test_requests_are_refused_together_where_no_session_is_begun() -> None
         (400, {"message": "session_id is unknown"}, None, True),
         (400, {"message": "Unsupported protocol version"}, None, False),
         (400, None, None, False),
+        (404, {"code": -32002, "message": "there is no such page"}, 1, False),
+        (404, {"code": -32600, "message": "Session not found"}, 1, True),
         (500, {"message": "Invalid session ID"}, None, False),
     ],
 )
@@ -208,14 +211,14 @@ def test_refusal_says_whether_the_session_is_forgotten(
     status: int, error: object, request_id: object, is_forgotten: bool
 ) -> None:
     text = json.dumps({"jsonrpc": "2.0", "id": request_id, "error": error}).encode()
-    assert is_of_no_session(Refusal(httpx.Response(status), text)) is is_forgotten
+    assert is_of_no_session(Refusal(httpx.Response(status, request=POSTED), text)) is is_forgotten
 
 
 @pytest.mark.parametrize(
     ("kind", "is_forgotten"), [("text/plain; charset=utf-8", True), ("text/html", False)]
 )
 def test_refusal_that_is_a_plain_text_says_so_too(kind: str, is_forgotten: bool) -> None:
-    answer = httpx.Response(400, headers={"content-type": kind})
+    answer = httpx.Response(400, headers={"content-type": kind}, request=POSTED)
     refusal = Refusal(answer, b"Invalid session ID\n")
     assert is_of_no_session(refusal) is is_forgotten
 
