@@ -166,9 +166,12 @@ async def result_body(
 
 def _with_server(call: ToolCall, line: Message, answer: Span) -> list[bytes | Span]:
     """Return a result with the server's name in its `_meta`, if it is one of MCP and has room."""
+    if call.server is None:
+        return [answer]
     found = scanned(line, answer)
     members = {str(parsed(line, key)): value for key, value in found.members}
-    if call.server is None or not found.is_whole or "content" not in members:
+    # Some SDKs write `meta`, which is read as `_meta` where there is no such member.
+    if not found.is_whole or "content" not in members or "meta" in members:
         return [answer]
     named: JsonValue = {_SERVER: call.server}
     meta = members.get("_meta")

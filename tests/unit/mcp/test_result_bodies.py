@@ -17,6 +17,7 @@ RESULTS: list[tuple[object, object]] = [
     ({"_meta": {"a": [1]}, "content": []}, {"_meta": {**SERVER, "a": [1]}, "content": []}),
     ({"content": [], "_meta": None}, {"content": [], "_meta": None}),
     ({"content": [], "_meta": [1]}, {"content": [], "_meta": [1]}),
+    ({"content": [], "meta": {"a": 1}}, {"content": [], "meta": {"a": 1}}),
     ({"a": 1}, {"a": 1}),
     ({}, {}),
     ([1], [1]),
