@@ -122,8 +122,8 @@ def say(sentence: str, *, to: Console = OUT) -> None:
 
 
 def complain(sentence: str) -> None:
-    """Print what went wrong, where errors go; a disk that is full is no reason to end."""
-    with suppress(OSError):
+    """Print what went wrong, where errors go; that it cannot be is no reason to end."""
+    with suppress(OSError, ValueError):
         ERR.print(
             f"pagefault: {sentence}", style="red", highlight=False, markup=False, soft_wrap=True
         )

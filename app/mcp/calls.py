@@ -3,13 +3,15 @@
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, TypeGuard, get_args
+from hashlib import sha256
+from typing import Literal, TypeAlias, TypeGuard, TypeVar, get_args
 
 import anyio
 
 from app.mcp.handles import Place, places_of
-from app.mcp.lines import Excerpt, Line, Message, named_members
+from app.mcp.lines import Excerpt, Message, named_members
 from app.mcp.members import Span
 from app.models.identity import new_id
 from app.models.json_value import JsonValue, json_text
@@ -25,7 +27,7 @@ _NOTED = ("initialize", "server/discover", "tools/list", "tasks/result")
 _FIRST_LIST = "the first page of tools/list"
 _REVISIONS: tuple[McpRevision, ...] = get_args(McpRevision.__value__)
 
-UNREADABLE = "longer than 8 MiB, nested too deeply, or have a number that is too large or none"
+UNREADABLE = "longer than 8 MiB, nested too deeply, or have a number that JSON does not have"
 """What arguments are that cannot be looked into."""
 
 _PROTOCOL = "io.modelcontextprotocol/"
@@ -33,6 +35,8 @@ REVISION = f"{_PROTOCOL}protocolVersion"
 """Under which name a request without a connection of its own says its revision, in `_meta`."""
 _SERVER = f"{_PROTOCOL}serverInfo"
 
+_Key = TypeVar("_Key")
+_Kept = TypeVar("_Kept")
 RequestId: TypeAlias = str | int
 
 
@@ -106,7 +110,8 @@ class PassingRequests:
     _has_asked: bool = False
     _waiting: dict[str | float, ToolCall | OwnList | str] = field(default_factory=dict)
     _tasks: dict[str, ToolCall] = field(default_factory=dict)
-    _interrupted: dict[tuple[str, str, str], ToolCall] = field(default_factory=dict)
+    # By tool, arguments and state: the ids of the calls that were answered by a wish for input.
+    _interrupted: dict[tuple[str, bytes, str], str] = field(default_factory=dict)
 
     def note(self, line: Message) -> ToolCall | None:
         """Take a message of the host; return the call of a tool that it is, if it is one."""
@@ -195,9 +200,9 @@ class PassingRequests:
         if call.arguments is None:
             self.warn(f"handles for {call.name} stay as they are: its arguments are {UNREADABLE}")
         if call.state is not None:
-            first = self._interrupted.pop((call.name, call.written, call.state), None)
-            if first is not None:
-                call = replace(call, call_id=first.call_id, is_noted=True)
+            first_id = self._interrupted.pop(_interruption(call, call.state), None)
+            if first_id is not None:
+                call = replace(call, call_id=first_id, is_noted=True)
         self._waiting[asked_as] = call
         return call
 
@@ -214,7 +219,9 @@ class PassingRequests:
             return asked
         if isinstance(asked, OwnList):
             try:
-                asked.cursor = self._read_list(line, is_first=asked.is_first)
+                # One that comes late must not take the place of what the host has read meanwhile.
+                if not self.is_listed:
+                    asked.cursor = self._read_list(line, is_first=asked.is_first)
             finally:
                 asked.is_answered.set()
             return asked
@@ -231,7 +238,7 @@ class PassingRequests:
 
     def await_input(self, state: str, call: ToolCall) -> None:
         """Note that a call is made again, with the input that its answer asks for."""
-        _keep(self._interrupted, (call.name, call.written, state), call)
+        _keep(self._interrupted, _interruption(call, state), call.call_id)
 
     def _read_agreement(self, result: JsonValue, *, is_handshake: bool) -> None:
         if is_handshake:
@@ -256,7 +263,8 @@ class PassingRequests:
                 known.clear()
         result = _members(line, "result")
         if "tools" in result:
-            self._read_tools(Excerpt(_line(line), result["tools"]))
+            whole = line.line if isinstance(line, Excerpt) else line
+            self._read_tools(Excerpt(whole, result["tools"]))
         self._read_name(member(_held(line, result, "_meta"), _SERVER))
         cursor = _held(line, result, "nextCursor")
         # Servers end a list with an empty cursor, too.
@@ -265,11 +273,9 @@ class PassingRequests:
 
     def _read_tools(self, tools: Excerpt) -> None:
         """Read tools one by one: one that cannot be read takes none of the others along."""
-        try:
+        with suppress(ValueError):
             for tool in tools.items():
                 self._read_tool(tool)
-        except ValueError:
-            return
 
     def _read_tool(self, tool: Excerpt) -> None:
         name = _value(tool, "name")
@@ -284,11 +290,16 @@ class PassingRequests:
             self.places[name] = places
 
 
-def _keep(calls: dict[Any, ToolCall], key: object, call: ToolCall) -> None:
+def _keep(calls: dict[_Key, _Kept], key: _Key, call: _Kept) -> None:
     """Keep a call for what comes later, and forget the oldest if there are too many."""
     while len(calls) >= _MOST_TASKS:
         del calls[next(iter(calls))]
     calls[key] = call
+
+
+def _interruption(call: ToolCall, state: str) -> tuple[str, bytes, str]:
+    """Return what tells a call that is made again; long arguments are told by their digest."""
+    return call.name, sha256(call.written.encode("utf-8", "surrogatepass")).digest(), state
 
 
 def _arguments(line: Message, span: Span | None) -> tuple[JsonValue, str]:
@@ -298,13 +309,11 @@ def _arguments(line: Message, span: Span | None) -> tuple[JsonValue, str]:
     size = span.end - span.start
     if size <= _MOST_PARSED_BYTES:
         arguments = parsed(line, span)
-        try:
+        # There may be a number that is larger than any, or none.
+        with suppress(ValueError):
             if arguments is not None or line.read(span).strip() == b"null":
                 arguments = {} if arguments is None else arguments
                 return arguments, json_text(arguments)
-        except ValueError:
-            # A number that is larger than any, or none.
-            pass
         return None, line.read(span).decode("utf-8", "replace").strip()
     beginning = line.read(Span(span.start, span.start + _BEGINNING_BYTES)).decode("utf-8", "ignore")
     said = f"{size / 1e6:.1f} MB of arguments, which are not kept. They begin: {beginning.strip()}"
@@ -346,10 +355,6 @@ def _members(line: Message, name: str) -> Mapping[str, Span]:
     """Return where the members of a member of a message are."""
     span = line.members.get(name)
     return {} if span is None else named_members(line, span)
-
-
-def _line(message: Message) -> Line:
-    return message.line if isinstance(message, Excerpt) else message
 
 
 def _key(line: Message) -> str | float | None:

@@ -14,7 +14,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import AbstractAsyncContextManager, ExitStack, suppress
+from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeAlias, TypeVar
@@ -77,7 +77,7 @@ class AwaitedStore(Generic[_Store_co]):
         except Exception as exc:
             if self._is_settled.is_set():
                 raise
-            _say(self._warn, f"results are passed on and not stored: {reason_of(exc)}")
+            self._warn(f"results are passed on and not stored: {reason_of(exc)}")
         finally:
             self._is_settled.set()
 
@@ -112,10 +112,7 @@ class Proxy:
 
     def __post_init__(self) -> None:
         names = {shown: tool.name for shown, tool in self.own_tools.items()}
-        self._requests = PassingRequests(names, self.takes_paths, self._complain)
-
-    def _complain(self, said: str) -> None:
-        _say(self.warn, said)
+        self._requests = PassingRequests(names, self.takes_paths, self.warn)
 
     async def from_host(self, pieces: AsyncIterator[bytes], server: Connection) -> None:
         """Pass on what the host says, and note the calls of tools; when it leaves, end the server.
@@ -156,7 +153,7 @@ class Proxy:
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             raise
         except Exception as exc:  # noqa: BLE001 - the server says what it cannot read
-            self._complain(f"a message of the host is passed on as it came: {reason_of(exc)}")
+            self.warn(f"a message of the host is passed on as it came: {reason_of(exc)}")
             return None
 
     async def _ask_for_list(self, call: ToolCall) -> None:
@@ -171,9 +168,10 @@ class Proxy:
                 if not cursor:
                     break
         if not self._requests.is_listed:
-            self._complain(
-                f"the server has not listed its tools: handles for {call.name} stay as they are, "
-                "and names of the memory's tools are taken for these"
+            self.warn(
+                "the server has not listed all its tools: "
+                f"handles for {call.name} stay as they are, "
+                "and a call with the name of a memory's tool runs that tool"
             )
 
     async def from_server(self, pieces: AsyncIterator[bytes]) -> None:
@@ -192,7 +190,7 @@ class Proxy:
         try:
             return self._requests.answered(message)
         except Exception as exc:  # noqa: BLE001 - the host says what it cannot read
-            self._complain(f"a message of the server is passed on as it came: {reason_of(exc)}")
+            self.warn(f"a message of the server is passed on as it came: {reason_of(exc)}")
             return None
 
     async def _tell(self, answered: Sequence[Answered | None], line: Line) -> None:
@@ -219,7 +217,7 @@ class Proxy:
                 return await self._shown(asked, message, held)
             return await self._listed(message)
         except Exception as exc:  # noqa: BLE001 - a host gets its answer, whatever fails here
-            self._complain(f"a message of the server is passed on as it came: {reason_of(exc)}")
+            self.warn(f"a message of the server is passed on as it came: {reason_of(exc)}")
             return None
 
     async def _listed(self, line: Message) -> list[Piece] | None:
@@ -251,7 +249,7 @@ class Proxy:
             arguments = await store.resolve(call.arguments, places)
             return None if arguments is None else with_arguments(line, arguments)
         except Exception as exc:  # noqa: BLE001 - the server says what it cannot read
-            self._complain(f"a handle for {call.name} is passed on as it is: {reason_of(exc)}")
+            self.warn(f"a handle for {call.name} is passed on as it is: {reason_of(exc)}")
             return None
 
     async def _run_own(self, call: ToolCall) -> None:
@@ -281,7 +279,7 @@ class Proxy:
             if store is not None:
                 await store.note_call(call)
         except Exception as exc:  # noqa: BLE001 - a host goes on working without a history
-            self._complain(f"the call of {call.name} is not in the history: {reason_of(exc)}")
+            self.warn(f"the call of {call.name} is not in the history: {reason_of(exc)}")
         finally:
             noted.set()
 
@@ -319,7 +317,7 @@ class Proxy:
             done = (
                 "passed on and not stored" if kept is None else "stored, and passed on as it came"
             )
-            self._complain(f"a result of {call.name} is {done}: {reason_of(exc)}")
+            self.warn(f"a result of {call.name} is {done}: {reason_of(exc)}")
             return None
 
     def _comes_later(self, call: ToolCall, line: Message, result: Span) -> bool:
@@ -341,9 +339,3 @@ class Proxy:
 
 ProxyOf: TypeAlias = Callable[[Write, Write], Proxy]
 """Makes a proxy between what writes to a host and what writes to a server."""
-
-
-def _say(warn: Callable[[str], None], said: str) -> None:
-    """Warn; where nobody takes it, messages are passed on all the same."""
-    with suppress(OSError, ValueError):
-        warn(said)

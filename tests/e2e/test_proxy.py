@@ -593,8 +593,8 @@ def test_server_that_lists_no_tools_gets_calls_as_they_came_and_none_of_ours(
     assert echoed["result"]["content"][0]["text"] == '{"image": "@blob:1"}'
     assert "saved" in ours["result"]["content"][0]["text"].lower()
     told = (
-        "pagefault: the server has not listed its tools: handles for upload stay as they are, "
-        "and names of the memory's tools are taken for these\n"
+        "pagefault: the server has not listed all its tools: handles for upload stay as they are, "
+        "and a call with the name of a memory's tool runs that tool\n"
     )
     assert (tmp_path / "stderr").read_text() == told
 
