@@ -129,6 +129,8 @@ def serving_mcp(transport: str, port: int = 0) -> Iterator[str]:
             yield process.stdout.readline().strip()
         finally:
             process.kill()
+            # It may be a fork of another process: its port is free when nobody writes any more.
+            process.stdout.read()
 
 
 def main() -> None:
