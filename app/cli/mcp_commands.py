@@ -12,7 +12,7 @@ from app.cli import options
 
 if TYPE_CHECKING:
     from app.cli.proxy import Host, Server
-    from app.models.rendering import HostLimits, RenderOptions
+    from app.models.rendering import RenderOptions
 
 hosts = typer.Typer()
 
@@ -53,20 +53,21 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     _check_config(config, of_one, {"--undo": undo, "--dry-run": dry_run})
     if config is not None and undo:
         raise typer.Exit(_rewrite_config(config, {}, [], undo=True, dry_run=dry_run))
-    from app.models.rendering import HostLimits, RenderOptions
+    from app.models.rendering import RenderOptions
 
     wish = RenderOptions(max_bytes=max_bytes, max_images=max_images, max_tokens=max_tokens)
+    wish = replace(wish, max_text=max_text, max_image_pixels=max_image_pixels)
     # What is for a user only the host shows to one; it is told so by the annotations.
     wish = replace(wish, audience="everyone", handles=True)
-    limits = HostLimits(most_side=max_image_pixels, most_text_chars=max_text)
     memory = _Memory(_named(session), url, project, data_dir, env_file)
-    memory.check({**_limits_given(RenderOptions(), limits), "--listen": listen})
+    limits = {"--max-text": max_text, "--max-image-pixels": max_image_pixels}
+    memory.check({**limits, "--listen": listen})
     if config is not None:
         given = {
             **memory.options(),
             "--files": files and files.resolve(),
             "--prefix": prefix or None,
-            **_limits_given(wish, limits),
+            **_limits_given(wish),
         }
         words = [] if tools else ["--no-tools"]
         raise typer.Exit(_rewrite_config(config, given, words, undo=False, dry_run=dry_run))
@@ -75,7 +76,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     from app.mcp.store import HandedFiles
 
     files_of_tools = None if files is None else HandedFiles(files)
-    host = Host(wish, limits, prefix if tools else None, files_of_tools)
+    host = Host(wish, prefix if tools else None, files_of_tools)
     memory.run_proxy(server, host, None if listen is None else options.address_of(listen))
 
 
@@ -177,14 +178,14 @@ def _refuse_beside_url(others: dict[str, object]) -> None:
     options.refuse(given, "cannot be combined with --url: leave one of them out")
 
 
-def _limits_given(wish: "RenderOptions", limits: "HostLimits") -> dict[str, object]:
+def _limits_given(wish: "RenderOptions") -> dict[str, object]:
     """Return the options that say how much a host is given, by their names."""
     return {
         "--max-bytes": wish.max_bytes,
         "--max-images": wish.max_images,
         "--max-tokens": wish.max_tokens,
-        "--max-text": limits.most_text_chars,
-        "--max-image-pixels": limits.most_side,
+        "--max-text": wish.max_text,
+        "--max-image-pixels": wish.max_image_pixels,
     }
 
 

@@ -23,7 +23,7 @@ from app.mcp.connections import (
 )
 from app.mcp.proxy import AwaitedStore, Proxy, ProxyOf
 from app.mcp.store import HandedFiles, ResultStore
-from app.models.rendering import HostLimits, RenderOptions
+from app.models.rendering import RenderOptions
 from app.models.tool import ToolDefinition
 from app.server.process import give_freed_memory_back
 from app.services.agents.toolbox import definitions
@@ -41,8 +41,6 @@ class Host:
 
     options: RenderOptions
     """What it takes of a result."""
-    limits: HostLimits
-    """How large it takes images and texts."""
     prefix: str | None
     """What stands before the names of our own tools; `None` to add none of them."""
     files: HandedFiles | None = None

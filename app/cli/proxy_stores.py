@@ -16,4 +16,4 @@ async def opened_stores(
     """Open the stores that settings lead to, for the length of the block."""
     async with open_memory(settings) as services:
         await services.access.ensure_project(project_id)
-        yield OpenedStore(services, project_id, session_id, host.options, host.limits, host.files)
+        yield OpenedStore(services, project_id, session_id, host.options, host.files)

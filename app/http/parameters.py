@@ -29,6 +29,8 @@ from app.models.page import (
 from app.models.rendering import (
     Audience,
     ImageDetail,
+    MaxImagePixels,
+    MaxText,
     McpRevision,
     MediaWish,
     MemoryPart,
@@ -36,7 +38,16 @@ from app.models.rendering import (
 )
 from app.services.pages.reading import BlocksOptions, MediaForm
 from app.services.renders.queries import RenderQuery
-from app.wire.renders import ADAPTIVE, CACHE_MARKERS, EVICT_BATCH, MAX_TOKENS, Target, check_ranges
+from app.wire.renders import (
+    ADAPTIVE,
+    CACHE_MARKERS,
+    EVICT_BATCH,
+    MAX_IMAGE_PIXELS,
+    MAX_TEXT,
+    MAX_TOKENS,
+    Target,
+    check_ranges,
+)
 
 
 class Parameters:
@@ -243,21 +254,26 @@ HandlesQuery = Annotated[
 
 
 MaxTokensQuery = Annotated[Count | None, Query(alias="maxTokens", description=MAX_TOKENS)]
+MaxTextQuery = Annotated[MaxText | None, Query(alias="maxText", description=MAX_TEXT)]
+MaxImagePixelsQuery = Annotated[
+    MaxImagePixels | None, Query(alias="maxImagePixels", description=MAX_IMAGE_PIXELS)
+]
 _DetailQuery = Annotated[
     ImageDetail | None, Query(description="How closely a model is to look at images.")
+]
+_AcceptQuery = Annotated[
+    str | None,
+    Query(
+        max_length=4_096,
+        description="MIME types and ranges that the model can take, with commas; what is not among "
+        "them degrades.",
+        examples=["image/png,image/*"],
+    ),
 ]
 
 
 async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter of the address
-    accept: Annotated[
-        str | None,
-        Query(
-            max_length=4_096,
-            description="MIME types and ranges that the model can take, with commas; what is not "
-            "among them degrades.",
-            examples=["image/png,image/*"],
-        ),
-    ] = None,
+    accept: _AcceptQuery = None,
     media: Annotated[
         MediaWish,
         Query(
@@ -294,6 +310,8 @@ async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter
     ] = "2026-07-28",
     handles: HandlesQuery = False,
     max_tokens: MaxTokensQuery = None,
+    max_text: MaxTextQuery = None,
+    max_image_pixels: MaxImagePixelsQuery = None,
 ) -> RenderOptions:
     """Read how a record is to be rendered."""
     try:
@@ -305,6 +323,8 @@ async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter
     return RenderOptions(
         *(ranges, media, detail, max_bytes, max_images, audience, protocol_version, handles),
         max_tokens=max_tokens,
+        max_text=max_text,
+        max_image_pixels=max_image_pixels,
     )
 
 

@@ -23,7 +23,7 @@ from app.mcp.store import (
     result_body,
 )
 from app.models.json_value import JsonValue, json_text
-from app.models.rendering import NO_LIMITS, HostLimits, McpRevision, RenderOptions
+from app.models.rendering import McpRevision, RenderOptions
 from app.models.resource import Resource
 from app.services.agents.memory_tools import body_of
 from app.services.inline_media.json_with_media import RenderedBody
@@ -44,18 +44,14 @@ class OpenedStore:
     """The session that all calls of the proxy are part of."""
     options: RenderOptions
     """What the host takes."""
-    limits: HostLimits = NO_LIMITS
-    """How large it takes images and texts."""
     files: HandedFiles | None = None
     """Where tools are given files by their paths, if they are."""
 
     async def run(self, call: ToolCall, revision: McpRevision) -> Excerpt:
         """Run a call of one of our tools; return its result."""
-        # What reads a long text in pieces would otherwise give previews of them.
-        limits = replace(self.limits, most_text_chars=None)
-        body = body_of(asked_of_us(call, revision))
+        body = body_of(asked_of_us(call, revision, self.options))
         rendered = await self.services.tool_calls.run(
-            self.project_id, self.session_id, body, limits=limits, is_counted=False
+            self.project_id, self.session_id, body, is_counted=False
         )
         return await _message(rendered)
 
@@ -103,7 +99,7 @@ class OpenedStore:
         )
         with await read_text(_pieces(ingested.result.sanitized)) as text:
             changed = await look_into(
-                text, lambda it: is_changed(Excerpt(it, it.whole), self.options, self.limits)
+                text, lambda it: is_changed(Excerpt(it, it.whole), self.options)
             )
         return ingested.result.tool_result_id if changed else None
 
@@ -115,7 +111,7 @@ class OpenedStore:
         if stored is None or stored.seq is None:
             return None
         options = replace(self.options, protocol_version=revision)
-        query = RenderQuery("mcp", options, self.limits, is_counted=False)
+        query = RenderQuery("mcp", options, is_counted=False)
         body = await self.services.renders.answer(
             self.project_id, self.session_id, stored.seq, query
         )

@@ -35,7 +35,7 @@ from app.mcp.store import (
 )
 from app.mcp.unreachable import unreachable_because
 from app.models.json_value import JsonValue, json_text
-from app.models.rendering import NO_LIMITS, McpRevision, RenderOptions
+from app.models.rendering import McpRevision, RenderOptions
 
 _JSON = {"Content-Type": "application/json"}
 # A piece of what is packed may be of any length when it is unpacked.
@@ -69,7 +69,7 @@ class ServiceStore:
 
     async def run(self, call: ToolCall, revision: McpRevision) -> Excerpt:
         """Run a call of one of our tools; return its result."""
-        asked = written_json(asked_of_us(call, revision))
+        asked = written_json(asked_of_us(call, revision, self.options))
         path = f"/api/sessions/{self.session_id}/tool-calls"
         async with self._answer("POST", path, content=asked) as answer:
             return await read_answer(answer.aiter_bytes(), rendered_message)
@@ -131,7 +131,7 @@ class ServiceStore:
             if not isinstance(tool_result_id, str):
                 raise TypeError
             record = Excerpt(stored, stored.members["sanitized"])
-            return tool_result_id if is_changed(record, self.options, NO_LIMITS) else None
+            return tool_result_id if is_changed(record, self.options) else None
 
     async def rendering(self, tool_result_id: str, revision: McpRevision) -> Excerpt:
         """Return a result that has been kept, as a host is to get it."""

@@ -18,7 +18,7 @@ from app.mcp.handles import Place
 from app.mcp.lines import Excerpt, Line, Looked, Message, look_into, read_text, scanned
 from app.mcp.members import Span
 from app.models.json_value import JsonValue, json_text
-from app.models.rendering import HostLimits, McpRevision, RenderOptions
+from app.models.rendering import McpRevision, RenderOptions
 from app.rendering.names.file_names import extension_for, safe_file_name
 from app.rendering.texts.cuts import PREVIEW_LIMIT_CHARS
 
@@ -133,15 +133,17 @@ def message_of(call: ToolCall) -> JsonValue:
     return message if call.server is None else {**message, "_meta": {_SERVER: call.server}}
 
 
-def asked_of_us(call: ToolCall, revision: McpRevision) -> JsonValue:
+def asked_of_us(call: ToolCall, revision: McpRevision, options: RenderOptions) -> JsonValue:
     """Return a call of one of our tools, as it is asked to be run."""
-    return {
+    asked: dict[str, JsonValue] = {
         "target": "mcp",
         "id": call.call_id,
         "name": call.own_name,
         "arguments": call.arguments,
         "protocolVersion": revision,
     }
+    most_side = options.max_image_pixels
+    return asked if most_side is None else {**asked, "maxImagePixels": most_side}
 
 
 async def result_body(
@@ -244,13 +246,12 @@ def written_json(value: JsonValue) -> bytes:
     return json_text(value).encode("utf-8", "backslashreplace")
 
 
-def is_changed(record: Excerpt, options: RenderOptions, limits: HostLimits) -> bool:
+def is_changed(record: Excerpt, options: RenderOptions) -> bool:
     """Tell whether a host gets anything else than the server's own answer.
 
     Args:
         record: The normalized result, of which one part at a time is held.
         options: What the host takes.
-        limits: How large it takes images and texts.
 
     Raises:
         KeyError, ValueError: It is no record.
@@ -261,10 +262,10 @@ def is_changed(record: Excerpt, options: RenderOptions, limits: HostLimits) -> b
     )
     if options.max_tokens is not None or next(resources, None) is not None:
         return True
-    of_images = (options.max_images, options.max_bytes, limits.most_side)
+    of_images = (options.max_images, options.max_bytes, options.max_image_pixels)
     # Images of a few bytes are part of the record, and may be many, or have many pixels.
     has_limited_images = any(limit is not None for limit in of_images)
-    most_chars = limits.most_text_chars or PREVIEW_LIMIT_CHARS
+    most_chars = options.max_text or PREVIEW_LIMIT_CHARS
     # Numbers may have more digits than Python makes integers of.
     return any(
         (has_limited_images and part["type"] == "image") or len(part.get("text", "")) > most_chars

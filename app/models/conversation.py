@@ -110,10 +110,15 @@ Annotations: TypeAlias = Mapping[str, JsonValue]
 
 @dataclass(frozen=True, slots=True)
 class TextItem:
-    """Text that stands at a pointer of the record, or that was written about what stands there."""
+    """Text that stands at a pointer of the record, or that was written about what stands there.
+
+    Where it shows all or some of a text that is stored, and does not say so itself, `whole` is the
+    handle of that and how many characters it has.
+    """
 
     pointer: str
     text: str
+    whole: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,9 @@ McpRevision = TypeAliasType(
     Literal["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"],
 )
 
+MaxText: TypeAlias = Annotated[int, Field(ge=500, le=1_000_000)]
+MaxImagePixels: TypeAlias = Annotated[int, Field(ge=16, le=65_535)]
+
 Rung: TypeAlias = Literal[
     "original", "smaller", "repaired", "caption", "transcript", "text", "placeholder"
 ]
@@ -64,19 +67,10 @@ class RenderOptions:
     """Whether the messages say, where a target takes such marks, what its provider is to cache."""
     adaptive: bool = True
     """Whether what was recalled again and again gives way last."""
-
-
-@dataclass(frozen=True, slots=True)
-class HostLimits:
-    """What a host takes of one result, beyond what its protocol says."""
-
-    most_side: int | None = None
+    max_text: int | None = None
+    """The most characters of a text in the answer to a call that is shown whole."""
+    max_image_pixels: int | None = None
     """The most pixels of the longer side of an image."""
-    most_text_chars: int | None = None
-    """How long a text may be that is shown whole."""
-
-
-NO_LIMITS = HostLimits()
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,9 +174,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "A result is short enough to be read.", "a preview stands for it", "Pagefault"
         ),
         "text-too-long": _Lost(
-            "A text is no longer than the host shows.",
+            "A text is no longer than was asked for.",
             "a preview stands for it",
-            "`pagefault proxy`",
+            "`maxText`",
         ),
         "not-stored": _Lost("A medium was stored.", "a line stands for it", "Pagefault"),
     }

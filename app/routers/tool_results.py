@@ -13,6 +13,8 @@ from app.http.parameters import (
     HandlesQuery,
     IdempotencyKeyHeader,
     LimitQuery,
+    MaxImagePixelsQuery,
+    MaxTextQuery,
     Parameters,
 )
 from app.http.record_responses import answer_page, answer_record, answer_written, sent_json
@@ -39,6 +41,14 @@ class _Written(Parameters):
         Query(description="The target to render the record for, in the same answer."),
     ] = None
     handles: HandlesQuery = False
+    max_text: MaxTextQuery = None
+    max_image_pixels: MaxImagePixelsQuery = None
+
+    def options(self) -> RenderOptions:
+        """Return how the record is to be rendered."""
+        return RenderOptions(
+            handles=self.handles, max_text=self.max_text, max_image_pixels=self.max_image_pixels
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +83,7 @@ async def create_tool_result(request: Request) -> Response:
     path = f"/api/tool-results/{ingested.result.tool_result_id}"
     if asked.render is None:
         return answer_written(request, record, path=path, is_new=ingested.is_new)
-    wish = RenderQuery(asked.render, RenderOptions(handles=asked.handles))
+    wish = RenderQuery(asked.render, asked.options())
     body = await call.container.renders.with_record(
         call.project_id, ingested.result.tool_result_id, record, wish
     )

@@ -20,6 +20,8 @@ from app.models.rendering import (
     Audience,
     ImageDetail,
     LossEntry,
+    MaxImagePixels,
+    MaxText,
     McpRevision,
     MediaWish,
     MemoryPart,
@@ -61,6 +63,8 @@ _EXAMPLE_REQUEST: JsonDict = {
     "since": 12,
     "accept": ["image/png", "image/jpeg"],
     "maxImages": 10,
+    "maxImagePixels": 1568,
+    "maxText": 20_000,
 }
 _EXAMPLE_SESSION_REQUEST: JsonDict = {
     "target": "anthropic",
@@ -122,6 +126,15 @@ MAX_TOKENS = (
     "The most tokens. What is old gives way to smaller levels of itself, and `loss` says what and "
     "how to get it back."
 )
+MAX_TEXT = (
+    "The most characters of a text in a tool's answer that is shown whole, 8,000 by default. Of a "
+    "longer one a line between its beginning and its end says how to read the rest. Pages, which "
+    "have levels, and what a model reads by `read_text` keep their length."
+)
+MAX_IMAGE_PIXELS = (
+    "The most pixels of the longer side of an image. A larger one is made smaller, and `loss` says "
+    "so."
+)
 EVICT_BATCH = (
     "With a frontier: how many tokens below `maxTokens` a history that has passed it is brought, "
     "so that the turns that follow only append. A quarter of the limit by default."
@@ -166,6 +179,8 @@ class RenderWish(WireModel):
     memory_tokens: Count = 1_000
     """The most tokens of the list of pages."""
     max_tokens: Annotated[Count | None, Field(description=MAX_TOKENS)] = None
+    max_text: Annotated[MaxText | None, Field(description=MAX_TEXT)] = None
+    max_image_pixels: Annotated[MaxImagePixels | None, Field(description=MAX_IMAGE_PIXELS)] = None
     evict_batch: Annotated[Count | None, Field(description=EVICT_BATCH)] = None
     frontier: FrontierChoice | None = None
     """Of a session: how far it was evicted before. A name: that is kept under it, and moved on by

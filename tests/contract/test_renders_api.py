@@ -82,6 +82,8 @@ WISHES: list[Json] = [
     {"maxImages": 0},
     {"maxImages": 1, "audience": "user"},
     {"handles": True},
+    {"maxText": 500},
+    {"maxImagePixels": 32},
 ]
 
 

@@ -158,7 +158,7 @@ def _reduced(
         if isinstance(item, Medium) and media in classes:
             items.append(_small(item, page_id))
         elif len(text) > most_chars and isinstance(item, TextItem | DataItem):
-            items += _shortened(item.pointer, text, _way_back(turn, text, page_id))
+            items += _shortened(item.pointer, text, _way_back(turn, item, page_id))
         else:
             items.append(item)
     is_long = is_result and texts in classes and turn.structured is not None
@@ -209,10 +209,14 @@ def _shortened(pointer: str, text: str, way: str) -> list[Item]:
     return [note, TextItem(pointer, f"{kept}\n{line}")]
 
 
-def _way_back(turn: ComposedTurn, text: str, page_id: str | None) -> str:
+def _way_back(turn: ComposedTurn, item: TextItem | DataItem, page_id: str | None) -> str:
     if page_id:
         return _page_call(page_id)
-    uri = whole_text_uri(text)
+    if isinstance(item, DataItem):
+        return entry_call(turn)
+    if item.whole is not None:
+        return f'read_text("{item.whole[0]}")'
+    uri = whole_text_uri(item.text)
     return f'read_text("@{uri}")' if uri else entry_call(turn)
 
 

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from app.media.types import canonical_mime_type
 from app.models.conversation import Call, SettledTurn, TurnRole
 from app.models.json_value import JsonValue
-from app.models.rendering import HostLimits, ImageDetail, McpRevision
+from app.models.rendering import ImageDetail, McpRevision, RenderOptions
 from app.models.resource import ResourceKind
 from app.rendering.targets.leaves import JsonLeaf, Node
 from app.rendering.targets.tokens import BY_AREA, TokenRule
@@ -118,12 +118,12 @@ class Profile:
         return self.media.get(media_class(kind))
 
 
-def narrowed(profile: Profile, limits: HostLimits) -> Profile:
-    """Return a target whose images may be no larger than a host takes."""
-    image = profile.media.get("image")
-    if limits.most_side is None or image is None:
+def narrowed(profile: Profile, options: RenderOptions) -> Profile:
+    """Return a target whose images may be no larger than is asked for."""
+    image, most_side = profile.media.get("image"), options.max_image_pixels
+    if most_side is None or image is None:
         return profile
-    side = min(limits.most_side, image.most_side or limits.most_side)
+    side = min(most_side, image.most_side or most_side)
     media = {**profile.media, "image": replace(image, most_side=side)}
     return replace(profile, media=MappingProxyType(media))
 

@@ -1,47 +1,70 @@
-"""Texts of an answer, held to the length that a host shows.
+"""Texts of answers to calls, held to the length that is asked for.
 
 Source: `agents`, "MCP proxy".
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import is_
 
 from app.models.conversation import ComposedTurn, Item, LeftOut, TextItem
 from app.rendering.context.eviction import entry_call
-from app.rendering.texts.cuts import shortened, whole_length, whole_text_uri
-from app.rendering.turns.handles import text_line
+from app.rendering.context.recalls import recalls_in
+from app.rendering.texts.cuts import needs_preview, shortened, whole_length, whole_text_uri
 
 _NONE: Mapping[str, str] = {}
+
+
+def limited_answers(turns: Sequence[ComposedTurn]) -> Mapping[int, ComposedTurn]:
+    """Return the turns in which texts are held to a length, by their indexes.
+
+    These are the answers to calls, but for what a model asked for again: a page at a level, a text
+    in pieces.
+    """
+    recalls = recalls_in(turns)
+    return {
+        index: turn
+        for index, turn in enumerate(turns)
+        if turn.role == "tool" and turn.call_id not in recalls
+    }
 
 
 def with_texts_within(
     turns: Sequence[ComposedTurn], most_chars: int, whole: Mapping[str, str] = _NONE
 ) -> Sequence[ComposedTurn]:
-    """Return turns in which no text is longer, with a note for each that was shortened.
+    """Return turns whose answers have no longer text, with a note for each that was shortened.
 
     Args:
         turns: The turns.
         most_chars: The most characters of a text that is shown whole.
         whole: Texts that take the places of their previews, by these.
     """
+    limited = dict(enumerate(turns))
+    for index, turn in limited_answers(turns).items():
+        items = tuple(_items(turn, most_chars, whole))
+        if len(items) != len(turn.items) or not all(map(is_, items, turn.items)):
+            limited[index] = replace(turn, items=items)
+    return list(limited.values())
 
-    def items(turn: ComposedTurn) -> Iterator[Item]:
-        for item in turn.items:
-            if not isinstance(item, TextItem):
-                yield item
-                continue
-            text = whole.get(item.text, item.text)
-            if len(text) <= most_chars:
-                yield TextItem(item.pointer, text)
-                continue
-            shown = shortened(text, most_chars, entry_call(turn))
-            yield TextItem(item.pointer, shown)
-            many, uri = whole_length(text), whole_text_uri(text)
-            reason = f"The host shows {most_chars} characters of a text, and this has {many}."
-            note = LeftOut(item.pointer, "text", "text-too-long", reason, to="preview")
-            # One that is cut short again is no longer known by what it says of the whole.
-            is_named = uri is None or whole_text_uri(shown) is not None
-            line = None if is_named else text_line(f"@{uri}", f"{many:,} characters")
-            yield replace(note, handle_line=line)
 
-    return [replace(turn, items=tuple(items(turn))) for turn in turns]
+def _items(turn: ComposedTurn, most_chars: int, whole: Mapping[str, str]) -> Iterator[Item]:
+    for item in turn.items:
+        if not isinstance(item, TextItem):
+            yield item
+            continue
+        text, many = whole.get(item.text, item.text), whole_length(item.text)
+        if len(text) <= most_chars:
+            is_same = text == item.text
+            yield item if is_same else TextItem(item.pointer, text, _stored(turn, item.text, many))
+            continue
+        shown = shortened(text, most_chars, entry_call(turn))
+        yield TextItem(item.pointer, shown, _stored(turn, item.text, many))
+        reason = f"Texts of up to {most_chars} characters are shown whole, and this has {many}."
+        yield LeftOut(item.pointer, "text", "text-too-long", reason, to="preview")
+
+
+def _stored(turn: ComposedTurn, text: str, many: int) -> tuple[str, int] | None:
+    """Return the handle of a long text of an answer, and its length; `None` if it has none."""
+    if (uri := whole_text_uri(text)) is not None:
+        return f"@{uri}", many
+    return (f"@entry:{turn.seq}", many) if turn.seq is not None and needs_preview(text) else None

@@ -9,7 +9,7 @@ Source: `agents`, "Tools for models".
 
 import hashlib
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from app.errors import (
@@ -23,7 +23,6 @@ from app.models.identity import utc_now
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
-from app.models.rendering import NO_LIMITS, HostLimits
 from app.services.agents.memory_tools import (
     MemoryTools,
     ToolAnswer,
@@ -124,7 +123,6 @@ class ToolCalls:
         session_id: str,
         body: AsyncIterator[bytes],
         *,
-        limits: HostLimits = NO_LIMITS,
         is_counted: bool = True,
     ) -> RenderedBody:
         """Run a call and return the message that answers it; the same call again is not run again.
@@ -133,7 +131,6 @@ class ToolCalls:
             project_id: The caller's project.
             session_id: The session that call and answer are entries of.
             body: A `ToolCallRequest` as JSON.
-            limits: What the host takes of the answer.
             is_counted: Whether the tokens of the answer are counted.
 
         Raises:
@@ -142,7 +139,9 @@ class ToolCalls:
             ConflictError: Another call of the session has this id, or the same one is being run.
         """
         async with self.bodies.read(body, partial(_read, limits=self.limits)) as asked:
-            wish = RenderQuery(asked.target, asked.options(), limits, is_counted)
+            # What reads a long text in pieces would otherwise give previews of them.
+            options = replace(asked.options(), max_text=None)
+            wish = RenderQuery(asked.target, options, is_counted)
             try:
                 seq = await self._answered(project_id, session_id, asked)
                 return await self.renders.answer(project_id, session_id, seq, wish)

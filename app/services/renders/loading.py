@@ -1,6 +1,6 @@
 """Load what is rendered: a session with its resources and structures, a page with its medium.
 
-Whole texts that stand in records as previews are read for hosts that show longer ones.
+Whole texts that stand in records as previews are read for callers that take longer ones.
 
 Structured content that was too long for its record is read back from where it is kept: `mcp` shows
 it whole, and for other targets it is compared with what the parts say.
@@ -34,6 +34,7 @@ from app.rendering.pages.descriptors import body_mime_type
 from app.rendering.texts.cuts import PREVIEW_LIMIT_CHARS, preview, whole_length, whole_text_uri
 from app.rendering.turns.interactions import answer_turn, attached_ids, interaction_turns
 from app.rendering.turns.pairing import paired
+from app.rendering.turns.text_limits import limited_answers
 from app.rendering.turns.tool_results import kept_apart, tool_result_turn
 from app.services.pages.contents import fits
 from app.services.pages.reading import PageView
@@ -220,14 +221,14 @@ async def read_whole_texts(
     records: Records,
     blobs: BlobStore,
     project_id: str,
-    session_id: str,
+    session_id: str | None,
     turns: Sequence[ComposedTurn],
     most_chars: int,
 ) -> Mapping[str, str]:
-    """Return the texts that are no longer than a host shows, by their previews.
+    """Return the texts of answers that are no longer than is asked for, by their previews.
 
     A text that a tool wrote in the form of a preview is none: the whole has to begin and end as it
-    does, and to be part of the session.
+    does, and to be part of the session, or of no session like the answer.
 
     Raises:
         StoreUnavailableError: A store did not answer.
@@ -236,7 +237,8 @@ async def read_whole_texts(
         return {}
     wanted: dict[str, str] = {}
     left = _MOST_WHOLE_CHARS
-    for text in (item.text for turn in turns for item in turn.items if isinstance(item, TextItem)):
+    items = (item for turn in limited_answers(turns).values() for item in turn.items)
+    for text in (item.text for item in items if isinstance(item, TextItem)):
         uri, length = whole_text_uri(text), whole_length(text)
         if uri is not None and length <= min(most_chars, left) and text not in wanted:
             wanted[text] = parse_resource_id(uri) or ""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from app.errors import Fault, InvalidPayloadError
-from app.models.rendering import NO_LIMITS, HostLimits, RenderOptions
+from app.models.rendering import RenderOptions
 from app.rendering.targets.mcp import of_revision
 from app.rendering.targets.profile import Profile, narrowed
 from app.rendering.targets.table import TARGETS
@@ -13,17 +13,15 @@ from app.rendering.targets.table import TARGETS
 class RenderQuery:
     """For which target something is to be rendered, and how.
 
-    `limits` are those of the host that shows it; the one of texts is for answers to calls. Whoever
-    reads nothing but the messages does not need to have their tokens counted.
+    Whoever reads nothing but the messages does not need to have their tokens counted.
     """
 
     target: str
     options: RenderOptions
-    limits: HostLimits = NO_LIMITS
     is_counted: bool = True
 
     def profile(self, *, can_sign: bool) -> Profile:
-        """Return the target, within the limits of the host and in its revision.
+        """Return the target, within the size of images and in the revision that are asked for.
 
         Raises:
             InvalidPayloadError: There is no such target, or signed URLs would lead nowhere.
@@ -42,4 +40,4 @@ class RenderQuery:
             )
         if self.target == "mcp":
             profile = of_revision(profile, self.options.protocol_version)
-        return narrowed(profile, self.limits)
+        return narrowed(profile, self.options)

@@ -24,7 +24,6 @@ from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
 from app.rendering.targets.profile import Profile
 from app.rendering.turns.pages import page_turn
 from app.rendering.turns.pairing import orphans_in
-from app.rendering.turns.text_limits import with_texts_within
 from app.rendering.turns.tool_results import tool_result_turn
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.manifests import PageManifests
@@ -42,7 +41,6 @@ from app.services.renders.loading import (
     load_session,
     page_medium,
     read_apart,
-    read_whole_texts,
 )
 from app.services.renders.queries import RenderQuery
 from app.services.renders.settling import Settling
@@ -104,16 +102,18 @@ class Renders:
             )
         found = require_found(stored, "tool result")
         sanitized = found.sanitized
+        options = wish.options
         # A text has no name but that of its entry.
-        seq = found.seq if wish.options.handles else None
+        seq = found.seq if options.handles or options.max_text is not None else None
         apart = await read_apart(self.blobs, project_id, [sanitized])
-        origin, audience = f"/api/tool-results/{tool_result_id}", wish.options.audience
+        origin, audience = f"/api/tool-results/{tool_result_id}", options.audience
         turn = await self.settling.worked(
             lambda: tool_result_turn(
                 sanitized, origin=origin, audience=audience, seq=seq, apart=apart
             )
         )
-        return await self._rendered(project_id, [turn], profile, wish)
+        turns = await self.settling.limited(project_id, found.session_id, [turn], options)
+        return await self._rendered(project_id, turns, profile, wish)
 
     async def with_record(
         self, project_id: str, tool_result_id: str, record: bytes, wish: RenderQuery
@@ -230,6 +230,7 @@ class Renders:
         if options.memory:
             memory = await self._memory(project_id, loaded.session_id, profile, options)
             turns = [memory, *turns]
+        turns = await self.settling.limited(project_id, loaded.session_id, turns, options)
         settled, frontier = await self.settling.fitted(
             project_id, turns, profile, options, stored.frontier, is_whole=True
         )
@@ -318,12 +319,7 @@ class Renders:
         profile = self._profile(wish)
         loaded = await load_entry(self.records, self.blobs, project_id, session_id, seq)
         turns = await self.settling.worked(lambda: loaded.answer(wish.options.audience))
-        most_chars = wish.limits.most_text_chars
-        if most_chars is not None:
-            whole = await read_whole_texts(
-                self.records, self.blobs, project_id, session_id, turns, most_chars
-            )
-            turns = await self.settling.worked(lambda: with_texts_within(turns, most_chars, whole))
+        turns = await self.settling.limited(project_id, session_id, turns, wish.options)
         return await self._rendered(project_id, turns, profile, wish)
 
     async def words(

@@ -24,7 +24,9 @@ from app.rendering.targets.opening import with_lines
 from app.rendering.targets.profile import Profile
 from app.rendering.targets.tokens import request_text_bytes
 from app.rendering.turns.handles import with_handles
+from app.rendering.turns.text_limits import with_texts_within
 from app.services.access.callers import LinkGrant, LinkSigner
+from app.services.renders.loading import read_whole_texts
 from app.services.renders.media_loader import MediaLoader, judged, measured
 from app.stores.records import Records
 
@@ -85,6 +87,33 @@ class Settling:
             if further == frontier:
                 return settled, frontier
             frontier = further
+
+    async def limited(
+        self,
+        project_id: str,
+        session_id: str | None,
+        turns: Sequence[ComposedTurn],
+        options: RenderOptions,
+    ) -> Sequence[ComposedTurn]:
+        """Hold the texts of answers to the length that is asked for, if one is.
+
+        Args:
+            project_id: The caller's project.
+            session_id: The session that they are part of, if they are of one.
+            turns: The turns.
+            options: Says how long texts may be.
+
+        Raises:
+            StoreUnavailableError: A store did not answer.
+        """
+        most_chars = options.max_text
+        if most_chars is None:
+            return turns
+        blobs = self.media_loader.blobs
+        whole = await read_whole_texts(
+            self.records, blobs, project_id, session_id, turns, most_chars
+        )
+        return await self.worked(partial(with_texts_within, turns, most_chars, whole))
 
     async def history(
         self, project_id: str, turns: Sequence[ComposedTurn], options: RenderOptions

@@ -105,9 +105,12 @@ class ResourceRecords:
         return {row.resource_id: stored_resource(row) for row in rows}
 
     def find_in_session(
-        self, resource_ids: Collection[str], session_id: str
+        self, resource_ids: Collection[str], session_id: str | None
     ) -> dict[str, Resource]:
-        """Return those of the resources that something in the session refers to, by id."""
+        """Return those of the resources that something in the session refers to, by id.
+
+        `None` stands for what is in no session.
+        """
         links, identity = resource_links.c, resources.c.resource_id
         linked = self._scope.select(
             resource_links, links.session_id == session_id, links.resource_id == identity

@@ -11,7 +11,7 @@ from app.cli.proxy_stores import opened_stores
 from app.config.settings import Settings
 from app.mcp.connections import started
 from app.mcp.proxy import AwaitedStore, Proxy
-from app.models.rendering import NO_LIMITS, RenderOptions
+from app.models.rendering import RenderOptions
 
 pytestmark = pytest.mark.anyio
 
@@ -34,7 +34,7 @@ async def test_server_that_no_longer_reads_ends_by_itself_with_its_own_status(
     script = 'exec <&-; echo "reads no more"; read _ <"$0"; exit 7'
     async with started(["sh", "-c", script, str(is_over)]) as server:
         assert await anext(server.received()) == b"reads no more\n"
-        host = Host(RenderOptions(), NO_LIMITS, prefix=None)
+        host = Host(RenderOptions(), prefix=None)
         opened = opened_stores(Settings(data_dir=tmp_path / "data"), "p", "s", host)
         store = AwaitedStore(opened, pytest.fail)
         proxy = Proxy(ignore, server.write, store, pytest.fail, {}, takes_paths=False)

@@ -40,6 +40,8 @@ def create_tool_result(
     *,
     render: models.Target | None = None,
     handles: bool | None = None,
+    max_text: int | None = None,
+    max_image_pixels: int | None = None,
     idempotency_key: str | None = None,
 ) -> Call[models.RenderedToolResult]:
     """Take in what a tool returned, whatever its shape, and answer with the canonical record."""
@@ -50,6 +52,8 @@ def create_tool_result(
         query={
             "render": render,
             "handles": handles,
+            "maxText": max_text,
+            "maxImagePixels": max_image_pixels,
         },
         headers={
             "Idempotency-Key": idempotency_key,
@@ -898,6 +902,8 @@ def render_tool_result(
     protocol_version: models.McpRevision | None = None,
     handles: bool | None = None,
     max_tokens: int | None = None,
+    max_text: int | None = None,
+    max_image_pixels: int | None = None,
 ) -> Call[models.RenderedRecord]:
     """Render a tool result for a model, as the answer to its call."""
     return Call(
@@ -915,6 +921,8 @@ def render_tool_result(
             "protocolVersion": protocol_version,
             "handles": handles,
             "maxTokens": max_tokens,
+            "maxText": max_text,
+            "maxImagePixels": max_image_pixels,
         },
         is_repeatable=True,
     )
@@ -935,6 +943,8 @@ def render_page(
     protocol_version: models.McpRevision | None = None,
     handles: bool | None = None,
     max_tokens: int | None = None,
+    max_text: int | None = None,
+    max_image_pixels: int | None = None,
 ) -> Call[models.RenderedRecord]:
     """Render a page at a level for a model, as the answer to the call that faults it in."""
     return Call(
@@ -954,6 +964,8 @@ def render_page(
             "protocolVersion": protocol_version,
             "handles": handles,
             "maxTokens": max_tokens,
+            "maxText": max_text,
+            "maxImagePixels": max_image_pixels,
         },
         is_repeatable=True,
     )
@@ -980,6 +992,8 @@ def render_session(
     protocol_version: models.McpRevision | None = None,
     handles: bool | None = None,
     max_tokens: int | None = None,
+    max_text: int | None = None,
+    max_image_pixels: int | None = None,
 ) -> Call[models.RenderedRecord]:
     """Render the history of a session as one list of messages, in the provider's order."""
     return Call(
@@ -1005,6 +1019,8 @@ def render_session(
             "protocolVersion": protocol_version,
             "handles": handles,
             "maxTokens": max_tokens,
+            "maxText": max_text,
+            "maxImagePixels": max_image_pixels,
         },
         is_repeatable=True,
     )
@@ -1042,6 +1058,8 @@ def get_working_set(
     protocol_version: models.McpRevision | None = None,
     handles: bool | None = None,
     max_tokens: int | None = None,
+    max_text: int | None = None,
+    max_image_pixels: int | None = None,
 ) -> Call[models.WorkingSet]:
     """Read what of a session a model has in context with the same options of a rendering."""
     return Call(
@@ -1065,6 +1083,8 @@ def get_working_set(
             "protocolVersion": protocol_version,
             "handles": handles,
             "maxTokens": max_tokens,
+            "maxText": max_text,
+            "maxImagePixels": max_image_pixels,
         },
         is_repeatable=True,
     )

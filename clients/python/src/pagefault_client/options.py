@@ -29,6 +29,8 @@ class RenderOptions(TypedDict, total=False):
     max_bytes: int
     max_images: int
     max_tokens: int
+    max_text: int
+    max_image_pixels: int
     audience: models.Audience
     protocol_version: models.McpRevision
     handles: bool
