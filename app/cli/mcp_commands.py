@@ -56,12 +56,11 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     from app.models.rendering import RenderOptions
 
     wish = RenderOptions(max_bytes=max_bytes, max_images=max_images, max_tokens=max_tokens)
-    wish = replace(wish, max_text=max_text, max_image_pixels=max_image_pixels)
     # What is for a user only the host shows to one; it is told so by the annotations.
     wish = replace(wish, audience="everyone", handles=True)
+    wish = replace(wish, max_text=max_text, max_image_pixels=max_image_pixels)
     memory = _Memory(_named(session), url, project, data_dir, env_file)
-    limits = {"--max-text": max_text, "--max-image-pixels": max_image_pixels}
-    memory.check({**limits, "--listen": listen})
+    memory.check({"--listen": listen})
     if config is not None:
         given = {
             **memory.options(),

@@ -144,6 +144,8 @@ class ServiceStore:
             "maxBytes": options.max_bytes,
             "maxImages": options.max_images,
             "maxTokens": options.max_tokens,
+            "maxText": options.max_text,
+            "maxImagePixels": options.max_image_pixels,
         }
         given = {name: value for name, value in asked.items() if value is not None}
         path = f"/api/tool-results/{tool_result_id}/render"

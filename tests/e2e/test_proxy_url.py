@@ -56,6 +56,7 @@ CALLS: list[tuple[str, Json]] = [
     ("sound", {"seconds": 1}),
     ("sound", {"seconds": 10}),
     ("long", {"characters": 5_000}),
+    ("long", {"characters": 20_000}),
     ("long", {"characters": 3_000_000}),
     ("upload", {"image": HANDLE, "note": HANDLE, "file_path": HANDLE}),
 ]
@@ -83,7 +84,14 @@ def heard(host: Conversation, calls: list[tuple[str, Json]]) -> list[str]:
 
 @pytest.mark.parametrize(
     "options",
-    [(), ("--max-images", "0"), ("--max-tokens", "200"), ("--max-bytes", "1000", "--no-tools")],
+    [
+        (),
+        ("--max-images", "0"),
+        ("--max-tokens", "200"),
+        ("--max-bytes", "1000", "--no-tools"),
+        ("--max-text", "500", "--max-image-pixels", "32"),
+        ("--max-text", "1000000", "--max-tokens", "300"),
+    ],
     ids=" ".join,
 )
 def test_host_hears_the_same_and_the_history_is_the_same(
@@ -330,8 +338,6 @@ def test_tools_are_given_files_of_the_service(service: LiveService, tmp_path: Pa
     [
         (("--data-dir", "data"), "--data-dir: cannot be combined with --url"),
         (("--project", "p"), "--project: cannot be combined with --url"),
-        (("--max-text", "1000"), "--max-text: cannot be combined with --url"),
-        (("--max-image-pixels", "100"), "--max-image-pixels: cannot be combined with --url"),
         (("--listen", "8010"), "--listen: cannot be combined with --url"),
         (("--url", "ftp://somewhere"), "--url: has to be as in http://127.0.0.1:8000"),
         (("--session", "no/such"), "--session: is not the id of a session"),
