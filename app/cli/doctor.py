@@ -16,16 +16,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli.terminal import (
-    CANNOT,
-    ERR,
-    OUT,
-    CommandError,
-    complain,
-    expected_sentence,
-    one_line,
-    say,
-)
+from app.cli.complaints import CANNOT, complain
+from app.cli.terminal import ERR, OUT, CommandError, expected_sentence, one_line, say
 from app.config.settings import Settings
 from app.errors import ServiceError
 from app.rendering.targets.table import TARGETS

@@ -16,9 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from app.cli.complaints import CANNOT, complain
 from app.cli.host_differences import told_difference
 from app.cli.host_servers import URLS, ConfigError, HostServer, servers_of
-from app.cli.terminal import CANNOT, complain, one_line
+from app.cli.terminal import one_line
 from app.mcp.members import Span
 
 _BACKUP = ".before-pagefault"

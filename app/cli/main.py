@@ -40,6 +40,7 @@ _SELDOM = (100_000, 50, 50)
 def main() -> None:
     """Run the command line; what is expected to go wrong ends in one sentence and status 1."""
     gc.set_threshold(*_SELDOM)
+    _leave_out_httpx_command()
     # Commands read what the server has stored, and `ingest` what it would have accepted.
     accept_deep_json()
     if is_json_only():
@@ -53,7 +54,8 @@ def main() -> None:
             raise
         _end(exc.code or 0)
     except Exception as exc:  # noqa: BLE001 - is told, and the process ends
-        from app.cli.terminal import complain, expected_sentence
+        from app.cli.complaints import complain
+        from app.cli.terminal import expected_sentence
 
         sentence = expected_sentence(exc)
         if sentence is None:
@@ -62,6 +64,16 @@ def main() -> None:
             complain(sentence)
         _end(1)
     _end(0)
+
+
+def _leave_out_httpx_command() -> None:
+    """Have `import httpx` leave out the command line that it has of its own.
+
+    It does without one where click and Rich are not installed. Here they are, and would take 6 MiB
+    of each proxy that a host starts. `None` in `sys.modules` makes an import fail as if the module
+    were not there ("The import system" in Python's reference).
+    """
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
 
 
 def _end(status: int) -> NoReturn:

@@ -4,7 +4,7 @@ import anyio
 from mcp.server import NotificationOptions
 from mcp.server.stdio import stdio_server
 
-from app.cli.terminal import check_session
+from app.cli.complaints import check_session
 from app.config.settings import Settings
 from app.mcp.host_messages import Messages
 from app.mcp.memory import McpCaller, MemoryServer

@@ -6,6 +6,7 @@ What the host says goes to the service's `/mcp` as it is, and what that answers 
 import anyio
 import httpx
 
+from app.cli.complaints import CANNOT, check_session, complain
 from app.cli.pipes import standard_input, write_out
 from app.cli.running_service import (
     CONNECT_SECONDS,
@@ -16,7 +17,6 @@ from app.cli.running_service import (
     service_address,
     with_key,
 )
-from app.cli.terminal import CANNOT, check_session, complain
 from app.mcp.http_upstream import HttpUpstream
 
 _PATH = "/mcp"

@@ -112,7 +112,7 @@ class _Memory:
 
     def check(self, others: dict[str, object]) -> None:
         """Refuse a wrong session or URL, and options that `--url` does not take."""
-        from app.cli.terminal import check_session
+        from app.cli.complaints import check_session
 
         check_session(self.session)
         if self.url is None:

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 import anyio
 
+from app.cli.complaints import CANNOT, complain
 from app.cli.pipes import host_left, standard_input, write_out
-from app.cli.terminal import CANNOT, complain
 from app.mcp.connections import (
     CannotStartError,
     Connect,

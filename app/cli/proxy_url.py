@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 import anyio
 import httpx
 
+from app.cli.complaints import complain
 from app.cli.proxy import Host
 from app.cli.running_service import (
     CONNECT_SECONDS,
@@ -14,7 +15,6 @@ from app.cli.running_service import (
     problem_of,
     service_address,
 )
-from app.cli.terminal import complain
 from app.mcp.service_store import ServiceStore
 
 # A result of hundreds of megabytes is synced before it is answered.

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import httpx
 import typer
 
-from app.config.settings import is_loopback
+from app.config.loopback import is_loopback
 from app.mcp.service_store import detail_of, object_of
 from app.mcp.store import NoAnswerError
 from app.mcp.unreachable import unreachable_because

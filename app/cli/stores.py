@@ -8,16 +8,8 @@ import typer
 from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, ProgressColumn, TextColumn
 
-from app.cli.terminal import (
-    CANNOT,
-    ERR,
-    OUT,
-    complain,
-    counted,
-    existing_stores,
-    read_settings,
-    say,
-)
+from app.cli.complaints import CANNOT, complain
+from app.cli.terminal import ERR, OUT, counted, existing_stores, read_settings, say
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.services.maintenance.fsck import StoreCheck, StoreCheckReport, StoreFault

@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 import anyio
 from rich.filesize import decimal
 
-from app.cli.terminal import ERR, check_session, counted, one_line, say, shortened
+from app.cli.complaints import check_session
+from app.cli.terminal import ERR, counted, one_line, say, shortened
 from app.config.settings import Settings
 from app.models.identity import utc_now
 from app.services.access.callers import Caller, LinkGrant, link_expiry

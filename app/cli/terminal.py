@@ -1,7 +1,6 @@
 """What the commands share: settings, sentences on the terminal, and how a command fails."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,12 @@ from pydantic_settings import SettingsError
 from rich.console import Console
 from rich.markup import escape
 
+from app.cli.complaints import CANNOT as CANNOT  # noqa: PLC0414 - exported, too
+from app.cli.complaints import complain as complain  # noqa: PLC0414 - the same
 from app.config.env_file import EnvFileError, add_env_file
 from app.config.settings import Settings
 from app.errors import Fault, ServiceError, StoreUnavailableError
-from app.models.identity import CLIENT_ID, CLIENT_ID_RULE
+from app.models.identity import CLIENT_ID_RULE
 from app.models.project import PROJECT_NAME
 from app.telemetry.logs import configure_logging, configure_process_logging
 from app.wiring.startup_errors import (
@@ -35,9 +36,6 @@ class _Aside(Console):
 
 OUT = Console()
 ERR = _Aside(stderr=True)
-
-CANNOT = 2
-"""The status of a command that could not do what it is there for."""
 
 
 def read_settings(data_dir: Path | None, env_file: Path | None, **others: object) -> Settings:
@@ -102,14 +100,6 @@ def check_project(name: str) -> None:
         )
 
 
-def check_session(session_id: str | None) -> None:
-    """Refuse a name that no session can have; `None` stands for no session."""
-    if session_id is not None and not CLIENT_ID.match(session_id):
-        raise typer.BadParameter(
-            f"is not the id of a session, which {CLIENT_ID_RULE}", param_hint="--session"
-        )
-
-
 def counted(number: int, noun: str) -> str:
     """Return a number and what it counts: `1 file`, `2,000 files`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
@@ -119,14 +109,6 @@ def say(sentence: str, *, to: Console = OUT) -> None:
     """Print a sentence as it is."""
     # Soft-wrapped: in a pipe, a sentence is one line, whatever its length.
     to.print(sentence, highlight=False, markup=False, soft_wrap=True)
-
-
-def complain(sentence: str) -> None:
-    """Print what went wrong, where errors go; that it cannot be is no reason to end."""
-    with suppress(OSError, ValueError):
-        ERR.print(
-            f"pagefault: {sentence}", style="red", highlight=False, markup=False, soft_wrap=True
-        )
 
 
 def one_line(text: str) -> str:

@@ -3,7 +3,6 @@
 A nested setting is spelled with two underscores: `PAGEFAULT_LIMITS__BODY_BYTES`.
 """
 
-import ipaddress
 import os
 import re
 from functools import partial
@@ -31,6 +30,7 @@ from app.config.groups import (
     ScrubSettings,
     SweepSettings,
 )
+from app.config.loopback import is_loopback as is_loopback  # noqa: PLC0414 - exported, too
 from app.config.names import RAW_RESULTS, misspelt
 from app.config.values import (
     CommaList,
@@ -240,13 +240,3 @@ class Settings(BaseSettings):
         """
         is_chosen = "cross_origin_resource_policy" in self.model_fields_set
         return self.cross_origin_resource_policy if is_chosen else "cross-origin"
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a listening address is reachable from this machine only."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

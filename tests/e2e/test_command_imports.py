@@ -35,11 +35,14 @@ _PROXY = (_SERVICES - {"tinytag"}) | {
 }
 _BEFORE_A_PROGRAM = "proxy --session s"
 _LISTENS = "proxy --session s --listen 0.0.0.0:0"
+_ASKS_A_SERVICE = "proxy --session s --url http://127.0.0.1:9"
+# A host runs one for each of its servers, and each of these is memory of all of them.
+_NOT_TO_ASK = {"rich", "pygments", "structlog", "pydantic_settings", "sqlalchemy"}
 _HOST = {
     # Nothing of a server, of the SDK, of what migrates, or of what counts tokens.
     _BEFORE_A_PROGRAM: _PROXY,
-    # Its client of HTTP has a command line of its own.
-    "proxy --session s --upstream http://127.0.0.1:9/mcp": _PROXY - {"httpx", "click"},
+    "proxy --session s --upstream http://127.0.0.1:9/mcp": _PROXY - {"httpx"},
+    _ASKS_A_SERVICE: (_PROXY - {"httpx"}) | _NOT_TO_ASK,
     # It refuses to listen there, and has loaded its server by then.
     _LISTENS: (_PROXY | {"fastapi"}) - {"starlette", "uvicorn", "websockets", "httptools", "click"},
 }
@@ -68,7 +71,9 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_command_loads_nothing_that_it_does_not_need(command: str, data_dir: Path) -> None:
     needs_stores = not command.endswith(("--help", "--version"))
     options: tuple[str, ...] = ("--data-dir", str(data_dir)) if needs_stores else ()
-    if command in (_BEFORE_A_PROGRAM, _LISTENS):
+    if command == _ASKS_A_SERVICE:
+        options = ()
+    if command in (_BEFORE_A_PROGRAM, _LISTENS, _ASKS_A_SERVICE):
         options += _SERVER_COMMAND
     done = subprocess.run(  # noqa: S603 - our own command
         [sys.executable, "-X", "importtime", COMMAND, *command.split(), *options],
