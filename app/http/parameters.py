@@ -14,8 +14,8 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from app.errors import Fault, InvalidPayloadError
 from app.http.authenticate import BEARER
-from app.models.base import Count
-from app.models.identity import CLIENT_ID_PATTERN, ClientId
+from app.models.base import ClientId, Count
+from app.models.identity import CLIENT_ID_PATTERN
 from app.models.page import (
     LEVEL_NAMES,
     Level,
@@ -29,8 +29,6 @@ from app.models.page import (
 from app.models.rendering import (
     Audience,
     ImageDetail,
-    MaxImagePixels,
-    MaxText,
     McpRevision,
     MediaWish,
     MemoryPart,
@@ -45,6 +43,8 @@ from app.wire.renders import (
     MAX_IMAGE_PIXELS,
     MAX_TEXT,
     MAX_TOKENS,
+    MaxImagePixels,
+    MaxText,
     Target,
     check_ranges,
 )

@@ -19,8 +19,8 @@ from app.mcp.lines import Excerpt, Line, Looked, Message, look_into, read_text, 
 from app.mcp.members import Span
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import McpRevision, RenderOptions
+from app.models.text_windows import PREVIEW_LIMIT_CHARS
 from app.rendering.names.file_names import extension_for, safe_file_name
-from app.rendering.texts.cuts import PREVIEW_LIMIT_CHARS
 
 MOST_HANDED_BYTES = 64 * 1024 * 1024
 """The largest file that a tool is given in the place of a handle."""

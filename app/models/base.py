@@ -19,10 +19,13 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema
 
 from app.errors import Fault
+from app.models.identity import CLIENT_ID_PATTERN
 from app.models.json_pointer import json_pointer
 
 Count: TypeAlias = Annotated[int, Field(ge=0, le=2**53)]
 """A number that every client can read exactly: those of JavaScript have 53 bits."""
+ClientId: TypeAlias = Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
+"""An id that a client chose, as a member of JSON or a parameter."""
 JsonData: TypeAlias = Any
 """JSON in Python's own types, or in the unchangeable ones of `frozen`."""
 

@@ -8,10 +8,9 @@ import binascii
 import json
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Literal, TypeAlias
+from typing import Literal
 
 import uuid_utils
-from pydantic import Field
 
 from app.errors import InvalidCursorError
 
@@ -23,8 +22,6 @@ CLIENT_ID = re.compile(CLIENT_ID_PATTERN.replace("$", r"\Z"))
 """The same, to be matched."""
 CLIENT_ID_RULE = "starts with a letter or digit and has up to 128 of A-Z a-z 0-9 . _ : -"
 """The same, in words."""
-ClientId: TypeAlias = Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
-"""The same, as a member of JSON or a parameter."""
 
 
 def new_id() -> str:

@@ -24,8 +24,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 from typing_extensions import TypeAliasType
 
-from app.models.base import FrozenModel
-from app.models.identity import ClientId
+from app.models.base import ClientId, FrozenModel
 from app.models.json_value import AnyJson, JsonValue
 from app.models.page_vectors import Embedding, Timestamps
 from app.models.resource import Damage

@@ -1,17 +1,19 @@
-"""What a rendering is asked for, and what it says that it left out."""
+"""What a rendering is asked for, and the JSON text that it is.
+
+Nothing here needs the schema library: a proxy whose results a service renders loads it, too.
+"""
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from app.models.base import WireModel
-from app.models.frontier import Frontier
-from app.models.page import Level
+if TYPE_CHECKING:
+    from app.models.frontier import Frontier
+    from app.models.page import Level
 
 MediaWish = TypeAliasType("MediaWish", Literal["inline", "signed-url", "reference"])
 ImageDetail = TypeAliasType("ImageDetail", Literal["low", "high", "auto"])
@@ -21,9 +23,6 @@ McpRevision = TypeAliasType(
     "McpRevision",
     Literal["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"],
 )
-
-MaxText: TypeAlias = Annotated[int, Field(ge=500, le=1_000_000)]
-MaxImagePixels: TypeAlias = Annotated[int, Field(ge=16, le=65_535)]
 
 Rung: TypeAlias = Literal[
     "original", "smaller", "repaired", "caption", "transcript", "text", "placeholder"
@@ -60,7 +59,7 @@ class RenderOptions:
     """The most tokens; what is old gives way to smaller levels of itself."""
     evict_batch: int | None = None
     """How many more than needed go at once; `None` for a quarter of the limit."""
-    frontier: str | Frontier | None = None
+    frontier: "str | Frontier | None" = None
     """How far the history has been evicted before: the name of what is stored of that, or that
     itself."""
     cache_markers: bool = False
@@ -83,34 +82,9 @@ class NamedRecord:
     tool_result_id: str | None = None
     page_id: str | None = None
     session_id: str | None = None
-    level: Level | None = None
+    level: "Level | None" = None
     tool_call_id: str | None = None
     since: int = 0
-
-
-class LossEntry(WireModel):
-    """One thing that a rendering left out, changed or invented.
-
-    A step down the ladder, an omission, or a call or an answer that nobody recorded.
-    """
-
-    seq: int | None = None
-    """The entry of the session; absent outside of one."""
-    pointer: Annotated[str, Field(examples=["/sanitized/parts/1"])]
-    """JSON pointer into the record, or the entry of the session's history."""
-    from_: Annotated[str, Field(alias="from", examples=["original", "nothing"])]
-    to: Annotated[
-        str,
-        Field(
-            examples=["smaller", "repaired", "caption", "placeholder", "nothing", "call", "answer"]
-        ),
-    ]
-    code: Annotated[str, Field(description="Stable.", examples=["too-many-pixels"])]
-    reason: Annotated[str, Field(description="For people.")]
-    restore: Annotated[
-        str, Field(examples=["GET /api/resources/0c8e6cc1ab1f4d34b4a5a0e21f7d6c15/content"])
-    ]
-    """How to get at what was left out."""
 
 
 @dataclass(frozen=True, slots=True)

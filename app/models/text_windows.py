@@ -16,6 +16,8 @@ from urllib.parse import unquote_to_bytes
 
 WINDOW_CHARS = 128 * 1024
 """How much one expression looks at, at most."""
+PREVIEW_LIMIT_CHARS = 8_000
+"""A longer text of a result is stored as a file, and stands in the record as a preview."""
 
 _LONGEST_PERCENT_ESCAPE = 3
 

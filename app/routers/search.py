@@ -8,7 +8,7 @@ from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.parameters import CursorQuery, LimitQuery, SearchTextQuery
 from app.http.record_responses import answer_listed
-from app.models.identity import ClientId
+from app.models.base import ClientId
 from app.models.search_entry import SearchKind
 from app.services.search.search import SearchRequest
 from app.wire.search import SearchResults, search_results

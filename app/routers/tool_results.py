@@ -18,7 +18,7 @@ from app.http.parameters import (
     Parameters,
 )
 from app.http.record_responses import answer_page, answer_record, answer_written, sent_json
-from app.models.identity import ClientId
+from app.models.base import ClientId
 from app.models.rendering import RenderOptions
 from app.services.renders.queries import RenderQuery
 from app.services.tool_results.requests import ToolResultRequest

@@ -6,9 +6,8 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
-from app.models.base import WireModel
-from app.models.identity import ClientId
-from app.models.rendering import LossEntry
+from app.models.base import ClientId, WireModel
+from app.models.loss import LossEntry
 from app.wire.renders import Target
 
 _EXAMPLE_REQUEST: JsonDict = {

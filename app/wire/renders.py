@@ -5,23 +5,20 @@ while it is sent; here it is only described.
 """
 
 from dataclasses import fields
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
 from app.media.types import is_media_range
-from app.models.base import Count, WireModel
+from app.models.base import ClientId, Count, WireModel
 from app.models.frontier import Frontier
-from app.models.identity import ClientId
+from app.models.loss import LossEntry
 from app.models.page import LEVEL_NAMES, LevelInput
 from app.models.rendering import (
     Audience,
     ImageDetail,
-    LossEntry,
-    MaxImagePixels,
-    MaxText,
     McpRevision,
     MediaWish,
     MemoryPart,
@@ -29,6 +26,9 @@ from app.models.rendering import (
     RenderOptions,
 )
 from app.rendering.targets.table import TARGETS
+
+MaxText: TypeAlias = Annotated[int, Field(ge=500, le=1_000_000)]
+MaxImagePixels: TypeAlias = Annotated[int, Field(ge=16, le=65_535)]
 
 _EXAMPLE: JsonDict = {
     "target": "anthropic",

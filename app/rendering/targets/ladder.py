@@ -29,7 +29,8 @@ from app.models.conversation import (
     TextItem,
     Words,
 )
-from app.models.rendering import LossEntry, RenderOptions, Rung, base64_length
+from app.models.loss import LossEntry
+from app.models.rendering import RenderOptions, Rung, base64_length
 from app.models.resource import DerivedImage, Resource
 from app.rendering.targets.fitting import Fitting, LoadedMedia, MediumRef, Obstacle, places_of
 from app.rendering.targets.lines import ERROR_LINE, medium_words, placeholder, size_words

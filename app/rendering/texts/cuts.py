@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import regex
 
+from app.models.text_windows import PREVIEW_LIMIT_CHARS
+
 _LONGEST_CLUSTER_CHARS = 256
 _FLAG_HALVES = "".join(map(chr, range(0x1F1E6, 0x1F200)))
 CLUSTER = regex.compile(r"\X")
@@ -19,7 +21,6 @@ _SENTENCE_END = re.compile(
     r"|[\u3002\uff01\uff1f\uff61]++[\u300d\u300f\u201d\u2019\uff09]*+"
     r"|\S(?=\n[ \t]*+\n)"
 )
-PREVIEW_LIMIT_CHARS = 8_000
 HEAD_CHARS = 4_000
 TAIL_CHARS = 1_000
 _LONGEST_PREVIEW = HEAD_CHARS + TAIL_CHARS + 200

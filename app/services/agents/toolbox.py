@@ -23,8 +23,7 @@ from pydantic import (
 )
 
 from app.errors import InvalidJsonError, PayloadTooLargeError
-from app.models.base import Count
-from app.models.identity import ClientId
+from app.models.base import ClientId, Count
 from app.models.json_value import JsonValue, parse_repaired_json
 from app.models.page import Level, LevelInput, Modality, PageType
 from app.models.resource import ResourceKind

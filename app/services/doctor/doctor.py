@@ -17,8 +17,9 @@ from app.models.frontier import NOTHING_EVICTED
 from app.models.identity import CLIENT_ID
 from app.models.json_value import JsonValue, json_text, parse_repaired_json
 from app.models.limits import Limits
+from app.models.loss import LossEntry
 from app.models.message import StoredHistoryMessage
-from app.models.rendering import LossEntry, RenderOptions
+from app.models.rendering import RenderOptions
 from app.rendering.rules import coded
 from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
 from app.rendering.targets.profile import Profile

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from app.models.conversation import Address, ComposedTurn, Medium, TextItem
-from app.models.rendering import LossEntry, base64_length
+from app.models.loss import LossEntry
+from app.models.rendering import base64_length
 from app.rendering.rules import RULES, Rule
 from app.rendering.targets.profile import IdRule, Profile, media_class
 from app.services.doctor.histories import Dialect, ForeignMessage

@@ -17,9 +17,9 @@ from typing import Annotated
 from pydantic import ConfigDict, Field, ValidationError
 
 from app.errors import ConflictError, Fault, InvalidPayloadError, NotFoundError
-from app.models.base import Count, FrozenModel, faults_of
+from app.models.base import ClientId, Count, FrozenModel, faults_of
 from app.models.event import NewEvent
-from app.models.identity import CLIENT_ID, ClientId, new_id, utc_now
+from app.models.identity import CLIENT_ID, new_id, utc_now
 from app.models.json_value import JsonValue, json_text
 from app.models.message import PAGE_FAULT, StoredHistoryMessage
 from app.models.page import Level, LevelInput, PageForm

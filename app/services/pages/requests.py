@@ -8,8 +8,7 @@ from pydantic.config import JsonDict
 
 from app.errors import Fault, InvalidPayloadError
 from app.media.data_uris import DataUriText, bare_base64, split_data_uri
-from app.models.base import FrozenModel
-from app.models.identity import ClientId
+from app.models.base import ClientId, FrozenModel
 from app.models.json_value import JsonValue
 from app.models.limits import Limits
 from app.models.page import MOST_PARENTS, SELDOM_SAID, PageFields

@@ -7,7 +7,8 @@ from operator import not_
 from typing import NamedTuple
 
 from app.models.conversation import SettledTurn
-from app.models.rendering import LossEntry, RenderOptions
+from app.models.loss import LossEntry
+from app.models.rendering import RenderOptions
 from app.rendering.targets.ladder import Settled
 from app.rendering.targets.leaves import JsonLeaf, Node, node_digest
 from app.rendering.targets.opening import opened

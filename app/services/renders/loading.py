@@ -30,8 +30,9 @@ from app.models.message import HistoryEntry, StoredHistoryMessage, StoredMessage
 from app.models.page import Body, Level
 from app.models.rendering import Audience
 from app.models.resource import MediaHints, Resource, parse_resource_id, resource_kind
+from app.models.text_windows import PREVIEW_LIMIT_CHARS
 from app.rendering.pages.descriptors import body_mime_type
-from app.rendering.texts.cuts import PREVIEW_LIMIT_CHARS, preview, whole_length, whole_text_uri
+from app.rendering.texts.cuts import preview, whole_length, whole_text_uri
 from app.rendering.turns.interactions import answer_turn, attached_ids, interaction_turns
 from app.rendering.turns.pairing import paired
 from app.rendering.turns.text_limits import limited_answers

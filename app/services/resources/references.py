@@ -21,7 +21,8 @@ from typing_extensions import TypeAliasType
 
 from app.errors import Fault, PayloadTooLargeError
 from app.media.types import is_textual
-from app.models.identity import ClientId, utc_now
+from app.models.base import ClientId
+from app.models.identity import utc_now
 from app.models.json_value import JsonValue, json_template
 from app.models.limits import Limits
 from app.models.normalized import MediaSlot, TextTemplate

@@ -16,7 +16,7 @@ from pydantic.alias_generators import to_camel
 from pydantic.config import JsonDict
 
 from app.errors import ConflictError, Fault
-from app.models.identity import ClientId
+from app.models.base import ClientId
 from app.models.json_value import JsonValue, parse_json
 from app.models.media import InMemoryMedia
 from app.models.normalized import NormalizedToolResult

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from app.errors import InvalidPayloadError
 from app.models.conversation import ComposedTurn, DataItem, Medium, StoredBytes, TextItem
 from app.models.frontier import NOTHING_EVICTED, Frontier
-from app.models.rendering import LossEntry, RenderOptions
+from app.models.loss import LossEntry
+from app.models.rendering import RenderOptions
 from app.rendering.context.budget import next_frontier
 from app.rendering.context.eviction import ORDER, history_of
 from app.rendering.targets.ladder import Settled

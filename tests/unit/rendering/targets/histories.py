@@ -26,7 +26,8 @@ from app.models.conversation import (
     Words,
 )
 from app.models.json_value import JsonValue, json_text
-from app.models.rendering import LossEntry, RenderOptions
+from app.models.loss import LossEntry
+from app.models.rendering import RenderOptions
 from app.models.resource import DerivedImage, ImageRecipe, MediaHints, Resource, resource_kind
 from app.rendering.targets.fitting import LoadedMedia, places_of, plan_media
 from app.rendering.targets.ladder import Ladder, Settled

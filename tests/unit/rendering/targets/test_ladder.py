@@ -17,7 +17,8 @@ from app.models.conversation import (
     Turn,
     Words,
 )
-from app.models.rendering import LossEntry, MediaWish, RenderOptions
+from app.models.loss import LossEntry
+from app.models.rendering import MediaWish, RenderOptions
 from app.models.resource import DerivedImage, MediaHints
 from app.rendering.targets.fitting import LoadedMedia
 from app.rendering.targets.ladder import Ladder, Settled, Sign
