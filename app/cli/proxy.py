@@ -26,7 +26,7 @@ from app.mcp.store import HandedFiles, ResultStore
 from app.models.rendering import RenderOptions
 from app.models.tool import ToolDefinition
 from app.server.process import give_freed_memory_back
-from app.services.agents.toolbox import definitions
+from app.services.agents.definitions import definitions
 
 # How long a server may take to read on, once its host has left.
 _UNREAD_SECONDS = 5.0

@@ -41,7 +41,7 @@ from app.models.text_windows import parse_line_range
 from app.rendering.pages.instructions import instructions
 from app.rendering.targets.tools import write_tools
 from app.services.access.callers import Caller
-from app.services.agents.toolbox import definitions
+from app.services.agents.definitions import definitions
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.versions import read_descriptor, read_fields
 from app.services.renders.queries import RenderQuery

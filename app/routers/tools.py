@@ -13,7 +13,8 @@ from app.http.record_responses import answer_record, answer_text, read_responses
 from app.models.json_value import json_text
 from app.rendering.pages.instructions import InstructionStyle, instructions
 from app.rendering.targets.tools import write_tools
-from app.services.agents.toolbox import TOOLS, definitions
+from app.services.agents.definitions import definitions
+from app.services.agents.toolbox import TOOLS
 from app.wire.renders import RenderedRecord
 from app.wire.tools import ToolCallRequest, ToolDefinitions
 

@@ -37,7 +37,10 @@ _BEFORE_A_PROGRAM = "proxy --session s"
 _LISTENS = "proxy --session s --listen 0.0.0.0:0"
 _ASKS_A_SERVICE = "proxy --session s --url http://127.0.0.1:9"
 # A host runs one for each of its servers, and each of these is memory of all of them.
-_NOT_TO_ASK = {"rich", "pygments", "structlog", "pydantic_settings", "sqlalchemy"}
+_NOT_TO_ASK = {
+    *("rich", "pygments", "structlog", "pydantic", "pydantic_core", "pydantic_settings"),
+    *("sqlalchemy", "greenlet", "msgspec", "regex", "pybase64"),
+}
 _HOST = {
     # Nothing of a server, of the SDK, of what migrates, or of what counts tokens.
     _BEFORE_A_PROGRAM: _PROXY,

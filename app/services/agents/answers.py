@@ -8,7 +8,7 @@ from app.rendering.pages.lines import duration_words, one_line, quoted_short
 from app.rendering.targets.tokens import count_tokens
 from app.rendering.texts.cuts import boundary_at_or_before
 from app.rendering.texts.excerpts import JsonExcerpt, LineExcerpt, Matches
-from app.services.agents.toolbox import MOST_TEXT_CHARS
+from app.services.agents.definitions import MOST_TEXT_CHARS
 from app.services.pages.lists import Hit
 from app.services.pages.versions import read_descriptor, read_fields
 

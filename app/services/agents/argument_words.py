@@ -1,7 +1,8 @@
 """What a model is told of arguments that do not fit: which one, and what it has to be.
 
 The schema library's own words speak of patterns, validation and types of Python, which small models
-make nothing of. What an argument has to be is read off the schema that the model was given.
+make nothing of. What an argument has to be is read off the schema that it is checked by, and told
+with the description that the model was given.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from app.models.identity import CLIENT_ID_PATTERN, CLIENT_ID_RULE
 from app.rendering.pages.lines import quoted_short
+from app.services.agents.definitions import definitions
 
 _SHOWN_FAULTS = 3
 _LONGEST_NAME_CHARS = 64
@@ -35,14 +37,14 @@ def _fault(tool: str, name: str, kind: str, schema: Mapping[str, Any]) -> str:
     argument = schema["properties"].get(name)
     if argument is None:
         return f"{quoted_short(name, _LONGEST_NAME_CHARS)} is no argument of {tool}"
-    allowed = " ".join(_allowed(argument, schema.get("$defs", {})))
+    allowed = " ".join([*_allowed(argument, schema.get("$defs", {})), *_told(tool, name)])
     if kind == "missing":
         return f"{name} is missing, which has to be {allowed}"
     return f"{name} has to be {allowed}"
 
 
 def _allowed(argument: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the words for what an argument may be, with its description, which has an example."""
+    """Yield the words for what an argument may be."""
     choices = argument.get("anyOf", ())
     inner = next((each for each in choices if each.get("type") != "null"), argument)
     inner = named[inner["$ref"].rpartition("/")[2]] if "$ref" in inner else inner
@@ -60,5 +62,10 @@ def _allowed(argument: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[
         yield f"of {inner['minLength']} to {inner['maxLength']} characters"
     elif "minLength" in inner:
         yield "that is not empty"
-    if said := argument.get("description"):
-        yield f"({said})"
+
+
+def _told(tool: str, name: str) -> Iterator[str]:
+    """Yield what the model was told of an argument, which has an example."""
+    for definition in definitions([tool]):
+        if said := definition.parameters["properties"][name].get("description"):
+            yield f"({said})"

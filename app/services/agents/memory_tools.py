@@ -27,8 +27,8 @@ from app.rendering.context.recalls import ENTRY_NAMED, MEDIUM_NAMED
 from app.rendering.pages.lines import quoted, quoted_short
 from app.rendering.texts.cuts import boundary_at_or_before
 from app.services.agents.answers import hit_lines, medium_line, text_answer
+from app.services.agents.definitions import MOST_TEXT_CHARS
 from app.services.agents.toolbox import (
-    MOST_TEXT_CHARS,
     ListMediaArguments,
     PageFaultArguments,
     ReadTextArguments,

@@ -1,0 +1,51 @@
+"""The definitions that models are given name what the tools take, as it is checked."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from app.services.agents.definitions import definitions
+from app.services.agents.toolbox import TOOLS
+
+Json = dict[str, Any]
+
+
+def strict(schema: Json, named: Mapping[str, Json], *, is_optional: bool) -> Json:
+    """Return type and enumeration of an argument; null is taken for the default."""
+    inner = next((each for each in schema.get("anyOf", ()) if each.get("type") != "null"), schema)
+    inner = named[inner["$ref"].rpartition("/")[2]] if "$ref" in inner else inner
+    written: Json = {"type": [inner["type"], "null"] if is_optional else inner["type"]}
+    if "enum" in inner:
+        written["enum"] = [*inner["enum"], None] if is_optional else inner["enum"]
+    return written
+
+
+def test_every_tool_is_defined_in_the_order_of_the_toolbox() -> None:
+    assert [each.name for each in definitions()] == [*TOOLS]
+    assert [each.name for each in definitions(["save_page", "page_fault"])] == [
+        *("page_fault", "save_page")
+    ]
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_definition_has_the_arguments_that_are_checked(name: str) -> None:
+    (definition,) = definitions([name])
+    checked = TOOLS[name].model_json_schema()
+    required = checked.get("required", ())
+    expected = {
+        argument: strict(schema, checked.get("$defs", {}), is_optional=argument not in required)
+        for argument, schema in checked["properties"].items()
+    }
+    told = definition.parameters["properties"]
+    undescribed = {
+        argument: {key: value for key, value in schema.items() if key != "description"}
+        for argument, schema in told.items()
+    }
+    assert undescribed == expected
+    assert definition.parameters == {
+        "type": "object",
+        "properties": told,
+        "required": [*expected],
+        "additionalProperties": False,
+    }
