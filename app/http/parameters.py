@@ -39,6 +39,7 @@ from app.services.renders.queries import RenderQuery
 from app.wire.renders import (
     ADAPTIVE,
     CACHE_MARKERS,
+    COUNT_TOKENS,
     EVICT_BATCH,
     MAX_IMAGE_PIXELS,
     MAX_TEXT,
@@ -258,6 +259,9 @@ MaxTextQuery = Annotated[MaxText | None, Query(alias="maxText", description=MAX_
 MaxImagePixelsQuery = Annotated[
     MaxImagePixels | None, Query(alias="maxImagePixels", description=MAX_IMAGE_PIXELS)
 ]
+CountTokensQuery = Annotated[
+    bool, Query(alias="countTokens", description=f"{COUNT_TOKENS} `0`: no.")
+]
 _DetailQuery = Annotated[
     ImageDetail | None, Query(description="How closely a model is to look at images.")
 ]
@@ -312,6 +316,7 @@ async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter
     max_tokens: MaxTokensQuery = None,
     max_text: MaxTextQuery = None,
     max_image_pixels: MaxImagePixelsQuery = None,
+    count_tokens: CountTokensQuery = True,
 ) -> RenderOptions:
     """Read how a record is to be rendered."""
     try:
@@ -325,6 +330,7 @@ async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter
         max_tokens=max_tokens,
         max_text=max_text,
         max_image_pixels=max_image_pixels,
+        count_tokens=count_tokens,
     )
 
 

@@ -139,6 +139,7 @@ class MemoryServer:
             "name": called.name[:512] or "none",
             "arguments": arguments,
             "protocolVersion": nearest_revision(context.protocol_version),
+            "countTokens": False,
         }
 
         try:
@@ -147,7 +148,7 @@ class MemoryServer:
             return _refused("a number in its arguments is too large for JSON, such as 1e999")
         with _told():
             rendered = await self.container.tool_calls.run(
-                caller.project_id, session_id, _whole(body), is_counted=False
+                caller.project_id, session_id, _whole(body)
             )
             answer = (await _read(rendered))["messages"][0]
         return types.CallToolResult.model_validate(answer)
@@ -202,7 +203,7 @@ class MemoryServer:
         level = parse_level(query.get("level", "0"))
         if level is None:
             raise InvalidPayloadError("The level is one of 0 to 3.")
-        wish = RenderQuery("mcp", RenderOptions(), is_counted=False)
+        wish = RenderQuery("mcp", RenderOptions(count_tokens=False))
         rendered = await self.container.renders.page(
             project_id, unquote(page_id), level, wish, tool_call_id=None
         )

@@ -70,6 +70,8 @@ class RenderOptions:
     """The most characters of a text in the answer to a call that is shown whole."""
     max_image_pixels: int | None = None
     """The most pixels of the longer side of an image."""
+    count_tokens: bool = True
+    """Whether the answer says what the messages cost, for which a vocabulary is kept in memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from app.errors import ConflictError, NotFoundError
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep, call_of
 from app.http.parameters import (
+    CountTokensQuery,
     CursorQuery,
     HandlesQuery,
     IdempotencyKeyHeader,
@@ -43,11 +44,15 @@ class _Written(Parameters):
     handles: HandlesQuery = False
     max_text: MaxTextQuery = None
     max_image_pixels: MaxImagePixelsQuery = None
+    count_tokens: CountTokensQuery = True
 
     def options(self) -> RenderOptions:
         """Return how the record is to be rendered."""
         return RenderOptions(
-            handles=self.handles, max_text=self.max_text, max_image_pixels=self.max_image_pixels
+            handles=self.handles,
+            max_text=self.max_text,
+            max_image_pixels=self.max_image_pixels,
+            count_tokens=self.count_tokens,
         )
 
 

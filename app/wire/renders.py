@@ -7,7 +7,14 @@ while it is sent; here it is only described.
 from dataclasses import fields
 from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
@@ -135,6 +142,10 @@ MAX_IMAGE_PIXELS = (
     "The most pixels of the longer side of an image. A larger one is made smaller, and `loss` says "
     "so."
 )
+COUNT_TOKENS = (
+    "Whether the tokens of the messages are counted for `tokensEst`, which is absent otherwise. "
+    "`maxTokens` holds in any case."
+)
 EVICT_BATCH = (
     "With a frontier: how many tokens below `maxTokens` a history that has passed it is brought, "
     "so that the turns that follow only append. A quarter of the limit by default."
@@ -181,6 +192,7 @@ class RenderWish(WireModel):
     max_tokens: Annotated[Count | None, Field(description=MAX_TOKENS)] = None
     max_text: Annotated[MaxText | None, Field(description=MAX_TEXT)] = None
     max_image_pixels: Annotated[MaxImagePixels | None, Field(description=MAX_IMAGE_PIXELS)] = None
+    count_tokens: Annotated[bool, Field(description=COUNT_TOKENS)] = True
     evict_batch: Annotated[Count | None, Field(description=EVICT_BATCH)] = None
     frontier: FrontierChoice | None = None
     """Of a session: how far it was evicted before. A name: that is kept under it, and moved on by
@@ -244,8 +256,8 @@ class RenderedRecord(WireModel):
     """What the system said, for targets that take it beside the messages."""
     loss: tuple[LossEntry, ...]
     """Empty exactly when nothing was lost."""
-    tokens_est: int
-    """About how many tokens the messages cost."""
+    tokens_est: Annotated[int | None, WithJsonSchema({"type": "integer"})] = None
+    """About how many tokens the messages cost; absent with `countTokens=false`."""
     frontier: Frontier | None = None
     """Where one was asked for: how far the history is evicted now."""
     stable_through: int | None = None

@@ -84,6 +84,7 @@ WISHES: list[Json] = [
     {"handles": True},
     {"maxText": 500},
     {"maxImagePixels": 32},
+    {"countTokens": False},
 ]
 
 

@@ -118,12 +118,7 @@ class ToolCalls:
     """How deep they may nest."""
 
     async def run(
-        self,
-        project_id: str,
-        session_id: str,
-        body: AsyncIterator[bytes],
-        *,
-        is_counted: bool = True,
+        self, project_id: str, session_id: str, body: AsyncIterator[bytes]
     ) -> RenderedBody:
         """Run a call and return the message that answers it; the same call again is not run again.
 
@@ -131,7 +126,6 @@ class ToolCalls:
             project_id: The caller's project.
             session_id: The session that call and answer are entries of.
             body: A `ToolCallRequest` as JSON.
-            is_counted: Whether the tokens of the answer are counted.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body, or signed URLs
@@ -141,7 +135,7 @@ class ToolCalls:
         async with self.bodies.read(body, partial(_read, limits=self.limits)) as asked:
             # What reads a long text in pieces would otherwise give previews of them.
             options = replace(asked.options(), max_text=None)
-            wish = RenderQuery(asked.target, options, is_counted)
+            wish = RenderQuery(asked.target, options)
             try:
                 seq = await self._answered(project_id, session_id, asked)
                 return await self.renders.answer(project_id, session_id, seq, wish)

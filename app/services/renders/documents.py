@@ -20,21 +20,18 @@ _HASH_BYTES = 8
 _BLOCKS = ("content", "parts")
 
 
-def document_of(
-    settled: Settled, profile: Profile, options: RenderOptions, *, is_counted: bool = True
-) -> dict[str, Node]:
+def document_of(settled: Settled, profile: Profile, options: RenderOptions) -> dict[str, Node]:
     """Return the answer: `{target, profile, messages, system?, loss, tokensEst?}`.
 
     Args:
         settled: What is rendered.
         profile: The target.
         options: How it is rendered.
-        is_counted: Whether the tokens are counted, for which a vocabulary is kept in memory.
     """
     system, turns = opened(settled.turns, profile)
     messages = _written(turns, profile, options)
     answer = _answer(messages, system, settled.loss, profile)
-    if is_counted:
+    if options.count_tokens:
         answer["tokensEst"] = profile.tokens.turns(turns, system)
     return answer
 
@@ -77,7 +74,8 @@ def session_document(
     # What the system says of its memory is made anew each time.
     said = system if options.memory or any(are_new[:leading]) else ""
     answer = _answer(messages, said, loss, profile)
-    answer["tokensEst"] = profile.tokens.turns(new, said)
+    if options.count_tokens:
+        answer["tokensEst"] = profile.tokens.turns(new, said)
     answer |= {"prefixHash": [each.hex() for each in hashes], "lastSeq": last_seq}
     if since:
         is_open = bool(new) and new[0].role == "tool"

@@ -11,14 +11,10 @@ from app.rendering.targets.table import TARGETS
 
 @dataclass(frozen=True, slots=True)
 class RenderQuery:
-    """For which target something is to be rendered, and how.
-
-    Whoever reads nothing but the messages does not need to have their tokens counted.
-    """
+    """For which target something is to be rendered, and how."""
 
     target: str
     options: RenderOptions
-    is_counted: bool = True
 
     def profile(self, *, can_sign: bool) -> Profile:
         """Return the target, within the size of images and in the revision that are asked for.

@@ -377,9 +377,7 @@ class Renders:
         settled, _ = await self.settling.fitted(
             project_id, turns, profile, options, NOTHING_EVICTED, is_whole=False
         )
-        document = await self.settling.worked(
-            lambda: document_of(settled, profile, options, is_counted=wish.is_counted)
-        )
+        document = await self.settling.worked(lambda: document_of(settled, profile, options))
         mark(document, profile, options)
         return await self._body(project_id, document, given=given)
 

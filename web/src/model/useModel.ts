@@ -37,7 +37,8 @@ export async function readRendering(
   const path = `/api/sessions/${encodeURIComponent(sessionId)}/render`;
   const query = { ...options, media: "reference" };
   const source = await (await pagefault().request(path, { query, signal })).text();
-  const { profile, tokensEst, loss, prefixHash } = JSON.parse(source) as RenderedRecord;
+  const { profile, tokensEst, loss, prefixHash } = JSON.parse(source) as RenderedRecord &
+    Pick<Rendering, "tokensEst">;
   const messages = itemsOf(memberOf(source, "messages") ?? memberOf(source, "input") ?? "[]");
   return { profile, tokensEst, loss, prefixHash: prefixHash ?? [], messages };
 }

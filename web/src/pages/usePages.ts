@@ -65,7 +65,7 @@ export function useReferencedContent(pageId: string, level: Level) {
 
 /** A page as a provider's messages, and what had to be left out. */
 export interface PageRendering {
-  record: RenderedRecord;
+  record: RenderedRecord & { tokensEst: number };
   system: string | undefined;
   messages: string;
 }
@@ -79,7 +79,7 @@ export function usePageRendering(
     queryFn: async ({ signal }): Promise<PageRendering> => {
       const query = new URLSearchParams({ ...wish, level: `${wish.level}` });
       const text = await textOf(`${pagePath(pageId)}/render?${query}`, signal);
-      const record = JSON.parse(text) as RenderedRecord;
+      const record = JSON.parse(text) as PageRendering["record"];
       return { record, system: memberOf(text, "system"), messages: memberOf(text, "messages") ?? "" };
     },
   });

@@ -42,6 +42,7 @@ def create_tool_result(
     handles: bool | None = None,
     max_text: int | None = None,
     max_image_pixels: int | None = None,
+    count_tokens: bool | None = None,
     idempotency_key: str | None = None,
 ) -> Call[models.RenderedToolResult]:
     """Take in what a tool returned, whatever its shape, and answer with the canonical record."""
@@ -54,6 +55,7 @@ def create_tool_result(
             "handles": handles,
             "maxText": max_text,
             "maxImagePixels": max_image_pixels,
+            "countTokens": count_tokens,
         },
         headers={
             "Idempotency-Key": idempotency_key,
@@ -904,6 +906,7 @@ def render_tool_result(
     max_tokens: int | None = None,
     max_text: int | None = None,
     max_image_pixels: int | None = None,
+    count_tokens: bool | None = None,
 ) -> Call[models.RenderedRecord]:
     """Render a tool result for a model, as the answer to its call."""
     return Call(
@@ -923,6 +926,7 @@ def render_tool_result(
             "maxTokens": max_tokens,
             "maxText": max_text,
             "maxImagePixels": max_image_pixels,
+            "countTokens": count_tokens,
         },
         is_repeatable=True,
     )
@@ -945,6 +949,7 @@ def render_page(
     max_tokens: int | None = None,
     max_text: int | None = None,
     max_image_pixels: int | None = None,
+    count_tokens: bool | None = None,
 ) -> Call[models.RenderedRecord]:
     """Render a page at a level for a model, as the answer to the call that faults it in."""
     return Call(
@@ -966,6 +971,7 @@ def render_page(
             "maxTokens": max_tokens,
             "maxText": max_text,
             "maxImagePixels": max_image_pixels,
+            "countTokens": count_tokens,
         },
         is_repeatable=True,
     )
@@ -994,6 +1000,7 @@ def render_session(
     max_tokens: int | None = None,
     max_text: int | None = None,
     max_image_pixels: int | None = None,
+    count_tokens: bool | None = None,
 ) -> Call[models.RenderedRecord]:
     """Render the history of a session as one list of messages, in the provider's order."""
     return Call(
@@ -1021,6 +1028,7 @@ def render_session(
             "maxTokens": max_tokens,
             "maxText": max_text,
             "maxImagePixels": max_image_pixels,
+            "countTokens": count_tokens,
         },
         is_repeatable=True,
     )
@@ -1060,6 +1068,7 @@ def get_working_set(
     max_tokens: int | None = None,
     max_text: int | None = None,
     max_image_pixels: int | None = None,
+    count_tokens: bool | None = None,
 ) -> Call[models.WorkingSet]:
     """Read what of a session a model has in context with the same options of a rendering."""
     return Call(
@@ -1085,6 +1094,7 @@ def get_working_set(
             "maxTokens": max_tokens,
             "maxText": max_text,
             "maxImagePixels": max_image_pixels,
+            "countTokens": count_tokens,
         },
         is_repeatable=True,
     )

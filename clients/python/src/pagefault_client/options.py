@@ -31,6 +31,7 @@ class RenderOptions(TypedDict, total=False):
     max_tokens: int
     max_text: int
     max_image_pixels: int
+    count_tokens: bool
     audience: models.Audience
     protocol_version: models.McpRevision
     handles: bool
