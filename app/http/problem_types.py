@@ -303,7 +303,7 @@ EXAMPLE = {
     "title": "The request is not what the route takes",
     "status": 422,
     "detail": "The body is not a tool result: it takes toolName, toolCallId, result, and "
-    "optionally success and sessionId.",
+    "optionally success, sessionId and callMessage.",
     "instance": "/api/tool-results",
     "code": "invalid-payload",
     "requestId": "01a207b2-6279-7467-9257-f7b8a726f881",

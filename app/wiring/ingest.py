@@ -13,6 +13,8 @@ from app.services.persistence.media_checks import MediaChecks
 from app.services.persistence.media_keeper import MediaKeepers
 from app.services.quotas.quota_blob_store import QuotaBlobStore
 from app.services.requests.streamed_bodies import StreamedBodies
+from app.services.requests.streamed_requests import StreamedRequests
+from app.services.sessions.messages import SessionMessages
 from app.services.tool_results.tool_results import ToolResults
 from app.telemetry.ingest_clock import Untimed
 from app.wiring.stores import open_records
@@ -33,12 +35,15 @@ async def open_tool_results(settings: Settings) -> AsyncIterator[tuple[Access, T
         blobs = store if stored_bytes is None else QuotaBlobStore(store, stored_bytes)
         work = LargeWork(limits)
         budget = BodyBudget(MemoryBudget(limits.memory_bytes), text_limit_bytes=limits.text_bytes)
+        bodies = StreamedBodies(blobs, work, budget, limit_bytes=limits.medium_bytes)
+        requests = StreamedRequests(bodies)
         yield (
             Access(records, None),
             ToolResults(
                 records,
                 MediaKeepers(blobs, limits.medium_bytes, MediaChecks(blobs)),
-                bodies=StreamedBodies(blobs, work, budget, limit_bytes=limits.medium_bytes),
+                bodies=bodies,
+                messages=SessionMessages(records, blobs, bodies=requests, limits=limits),
                 work=work,
                 limits=limits,
                 clock=Untimed(),

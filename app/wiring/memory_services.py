@@ -134,10 +134,14 @@ class MemoryServices:
         self._streamed = StreamedBodies(blobs, self._work, budget, limit_bytes=limits.medium_bytes)
         self._requests = StreamedRequests(self._streamed)
         self._raw_results = RawResults(is_enabled=settings.debug_tool_result_raw)
+        self.session_messages = SessionMessages(
+            records, blobs, bodies=self._requests, limits=limits
+        )
         self.tool_results = ToolResults(
             records,
             MediaKeepers(blobs, limits.medium_bytes, self._checks),
             bodies=self._streamed,
+            messages=self.session_messages,
             work=self._work,
             limits=limits,
             clock=clock,
@@ -170,9 +174,6 @@ class MemoryServices:
     def _wire_renders(self, settings: Settings) -> None:
         """Make what keeps messages, and renders them for models."""
         records, blobs, limits = self.records, self.blobs, self.limits
-        self.session_messages = SessionMessages(
-            records, blobs, bodies=self._requests, limits=limits
-        )
         self.resource_texts = ResourceTexts(
             self.resources, blobs, work=self._work, memory=self.memory, limits=limits
         )

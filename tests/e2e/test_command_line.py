@@ -439,7 +439,7 @@ def test_result_under_another_tool_name_is_refused_with_what_differs(
         "pagefault: This tool call of the session was already answered with another result "
         f"({stored}). Requests are compared by their JSON: key order, white space and escapes make "
         "no difference. Of the first one only a digest is kept: `toolName` differs, and whether "
-        "`result` or `success` do as well cannot be said. Read the record, and compare. A call has "
+        "other members do as well cannot be said. Read the record, and compare. A call has "
         "one result: take a new toolCallId for another. (/toolName is not what it is in the record)"
     )
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic.config import JsonDict
 
-from app.errors import ConflictError, Fault
+from app.errors import ConflictError, Fault, InvalidPayloadError
 from app.models.base import ClientId
 from app.models.json_value import JsonValue, parse_json
 from app.models.media import InMemoryMedia
@@ -47,6 +47,10 @@ _EXAMPLE: JsonDict = {
     },
 }
 _NAME = Field(min_length=1, max_length=512)
+_NOT_ONE = (
+    "The body is not a tool result: it takes toolName, toolCallId, result, and optionally success, "
+    "sessionId and callMessage."
+)
 
 
 class ToolResultRequest(BaseModel):
@@ -65,6 +69,14 @@ class ToolResultRequest(BaseModel):
     tool_call_id: Annotated[str, _NAME]
     success: bool = True
     session_id: ClientId | None = None
+    call_message: Annotated[
+        dict[str, Any] | None,
+        Field(
+            description="The message of the assistant that made the call, as "
+            "`POST /api/sessions/{session_id}/messages` takes it. It is appended before the "
+            "result, in the same transaction; leave it out where the history has it."
+        ),
+    ] = None
     result: Annotated[Any, Field(description="What the tool returned: any JSON value at all.")]
 
 
@@ -97,12 +109,17 @@ def _checked(value: JsonValue) -> ToolResultRequest:
             else member
             for key, member in value.items()
         }
-    return validated(
-        ToolResultRequest,
-        value,
-        "The body is not a tool result: it takes toolName, toolCallId, result, and optionally "
-        "success and sessionId.",
-    )
+    request = validated(ToolResultRequest, value, _NOT_ONE)
+    if request.call_message is None:
+        return request
+    faults = []
+    if request.session_id is None:
+        faults.append(Fault("/sessionId", "is missing: callMessage is appended to a session"))
+    if request.call_message.get("role") != "assistant":
+        faults.append(Fault("/callMessage/role", "has to be assistant"))
+    if faults:
+        raise InvalidPayloadError(_NOT_ONE, faults=faults)
+    return request
 
 
 def previous_answer(
@@ -122,10 +139,10 @@ def previous_answer(
     if recorded is not None:
         # Of the earlier request only the name of the tool is known, and a digest of the rest.
         faults = []
-        differs = "what differs in `result` or `success`"
+        differs = "what differs in `result`, `success` or `callMessage`"
         if recorded.result.tool_name != request.tool_name:
             faults.append(Fault("/toolName", "is not what it is in the record"))
-            differs = "`toolName` differs, and whether `result` or `success` do as well"
+            differs = "`toolName` differs, and whether other members do as well"
         raise ConflictError(
             "This tool call of the session was already answered with another result "
             f"({recorded.result.tool_result_id}). {how_compared(recorded.request_digest)} Of the "

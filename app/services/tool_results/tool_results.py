@@ -10,8 +10,10 @@ from datetime import datetime
 from types import MappingProxyType
 
 from app.crash_points import CrashPoint, reached
+from app.errors import Fault, InvalidPayloadError
 from app.models.event import NewEvent
 from app.models.identity import decode_cursor, encode_cursor, is_id, new_id, utc_now
+from app.models.json_value import json_text
 from app.models.limits import Limits
 from app.models.message import TOOL_RESULT
 from app.models.normalized import NormalizedReference
@@ -26,9 +28,11 @@ from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.json_stream import JsonStream
 from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
 from app.services.requests.validation import require_found
+from app.services.sessions.messages import PreparedMessage, SessionMessages
 from app.services.tool_results.requests import (
     NormalizedRequest,
     ReadToolResult,
+    ToolResultRequest,
     normalize_streamed,
     previous_answer,
     read_tool_result_request,
@@ -74,9 +78,11 @@ class PreparedResult:
     resources: Sequence[Resource]
     success: bool
     request: NormalizedRequest
+    call_message: PreparedMessage | None = None
+    """What made the call, if it is to be appended before the result."""
 
     def append(self, unit: UnitOfWork) -> Ingested:
-        """Write record, history entry and resources.
+        """Write record, history entry and resources, behind the message that made the call.
 
         Raises:
             AnsweredError: The call has this result already.
@@ -93,6 +99,8 @@ class PreparedResult:
             twin = previous_answer(unit, self.request.request, identity)
             if twin is not None:
                 raise AnsweredError(twin)
+            if self.call_message is not None:
+                self.call_message.append(unit)
             seq = unit.sessions.append(
                 result.session_id,
                 TOOL_RESULT,
@@ -138,6 +146,7 @@ class ToolResults:
     records: Records
     keepers: MediaKeepers
     bodies: StreamedBodies
+    messages: SessionMessages
     work: LargeWork
     limits: Limits
     clock: IngestClock
@@ -307,6 +316,7 @@ class ToolResults:
     ) -> PreparedResult:
         """Do the stages behind normalization: media are stored, the record is made."""
         now = utc_now()
+        call_message = await self._call_message(project_id, received.request)
         with self.clock.stage("persistence"):
             persisted = await persist_tool_media(
                 received.normalized,
@@ -317,6 +327,8 @@ class ToolResults:
         package = await run_in_loop_if(
             received.json.is_quick, self._package, persisted, received, now
         )
+        if call_message is not None:
+            package = replace(package, call_message=call_message)
         size_bytes = received.body_bytes
         if self.raw_results.is_wanted(project_id, size_bytes=size_bytes):
             # What the tool returned, whole, for those who listen for that.
@@ -327,6 +339,20 @@ class ToolResults:
                 project_id, package.result.tool_result_id, request.result, size_bytes=size_bytes
             )
         return package
+
+    async def _call_message(
+        self, project_id: str, request: ToolResultRequest
+    ) -> PreparedMessage | None:
+        if request.call_message is None or request.session_id is None:
+            return None
+        text = json_text(request.call_message).encode("utf-8", "backslashreplace")
+        try:
+            return await self.messages.prepare(project_id, request.session_id, _chunks(text))
+        except InvalidPayloadError as exc:
+            faults = [Fault(f"/callMessage{each.pointer}", each.detail) for each in exc.faults]
+            raise InvalidPayloadError(
+                f"{exc.detail} Nothing was stored.", faults=faults, code=exc.problem_code
+            ) from exc
 
     def _package(
         self, persisted: PersistedToolResult, received: _Received, now: datetime
@@ -349,6 +375,10 @@ class ToolResults:
                 sanitized=encode_sanitized(sanitized),
             )
         return PreparedResult(result, persisted.resources, sanitized.meta.success, received)
+
+
+async def _chunks(text: bytes) -> AsyncIterator[bytes]:
+    yield text
 
 
 def _session_resources(unit: UnitOfWork, received: _Received) -> dict[str, Resource]:

@@ -1475,6 +1475,7 @@ class ToolResultRequest(TypedDict):
     toolCallId: str
     success: NotRequired[bool]
     sessionId: NotRequired[str | None]
+    callMessage: NotRequired[dict[str, Any] | None]
     result: Any
 
 

@@ -1,0 +1,120 @@
+"""`callMessage` of `POST /api/tool-results`: the call and its result in one request."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.kit.media import b64, png
+
+ROUTE = "/api/tool-results"
+TURNS = "/api/sessions/demo/turns"
+MESSAGES = "/api/sessions/demo/messages"
+
+Json = dict[str, Any]
+
+
+def message(**members: object) -> Json:
+    """The message of an assistant that calls a tool."""
+    function = {"name": "clock", "arguments": '{"zone":"UTC"}'}
+    calls = [{"id": "call-1", "type": "function", "function": function}]
+    return {"role": "assistant", "content": None, "tool_calls": calls, **members}
+
+
+def result(**members: object) -> Json:
+    """What the tool answered."""
+    told = {"sessionId": "demo", "toolName": "clock", "toolCallId": "call-1", "result": "Ten."}
+    return {**told, "callMessage": message(), **members}
+
+
+def history(client: httpx.Client) -> list[Json]:
+    """The entries of the session, without what is another in each run."""
+    entries: list[Json] = client.get(MESSAGES).json()["items"]
+    ours = {"id", "createdAt", "created_at"}
+    return [{name: value for name, value in each.items() if name not in ours} for each in entries]
+
+
+def test_call_stands_before_its_result(client: httpx.Client) -> None:
+    answer = client.post(ROUTE, json=result())
+    assert answer.status_code == 201
+    call, answered = history(client)
+    assert call == {"seq": 1, "entry": "message", **message()}
+    assert (answered["seq"], answered["role"], answered["toolCallId"]) == (2, "tool", "call-1")
+    assert answered["sanitized"] == answer.json()["sanitized"]
+
+
+def test_same_request_again_appends_nothing(client: httpx.Client) -> None:
+    first, again = (client.post(ROUTE, json=result()) for _ in range(2))
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert first.json() == again.json()
+    assert len(history(client)) == 2
+
+
+def test_another_message_for_an_answered_call_is_a_conflict(client: httpx.Client) -> None:
+    client.post(ROUTE, json=result())
+    problem = client.post(ROUTE, json=result(callMessage=message(content="Let me look.")))
+    assert (problem.status_code, problem.json()["code"]) == (409, "tool-call-answered")
+    assert "`callMessage`" in problem.json()["detail"]
+    assert len(history(client)) == 2
+
+
+@pytest.mark.parametrize(
+    ("members", "pointers"),
+    [
+        ({"callMessage": "call"}, ["/callMessage"]),
+        ({"callMessage": {}}, ["/callMessage/role"]),
+        ({"callMessage": message(role="user")}, ["/callMessage/role"]),
+        ({"sessionId": None}, ["/sessionId"]),
+        ({"callMessage": message(seq=1)}, ["/callMessage/seq"]),
+        ({"callMessage": message(tool_calls="clock")}, ["/callMessage/tool_calls"]),
+    ],
+    ids=str,
+)
+def test_wrong_message_is_refused_and_nothing_is_stored(
+    client: httpx.Client, members: Json, pointers: list[str]
+) -> None:
+    image = {"type": "image", "mimeType": "image/png", "data": b64(png(40, 30))}
+    problem = client.post(ROUTE, json=result(result={"content": [image]}, **members))
+    assert problem.status_code == 422
+    assert [each["pointer"] for each in problem.json()["errors"]] == pointers
+    assert client.get(MESSAGES).status_code == 404
+    assert client.get("/api/resources").json()["items"] == []
+
+
+def test_media_of_the_message_are_stored_and_read_back(client: httpx.Client) -> None:
+    shown = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{b64(png(40, 30))}"}}
+    long_text = "A line of what was thought. " * 4_000
+    spoken = message(content=[{"type": "text", "text": long_text}, shown])
+    assert client.post(ROUTE, json=result(callMessage=spoken)).status_code == 201
+    call, _ = client.get(MESSAGES, params={"media": "inline"}).json()["items"]
+    assert call["content"] == spoken["content"]
+
+
+def test_long_base64_in_the_arguments_stays_as_it_was(client: httpx.Client) -> None:
+    arguments = json.dumps({"file": b64(bytes(range(256)) * 1_000)})
+    function = {"name": "clock", "arguments": arguments}
+    calls = [{"id": "call-1", "type": "function", "function": function}]
+    answer = client.post(ROUTE, json=result(callMessage=message(tool_calls=calls)))
+    assert answer.status_code == 201
+    assert (
+        client.get(MESSAGES, params={"media": "inline"}).json()["items"][0]["tool_calls"] == calls
+    )
+
+
+def test_turn_takes_it_with_a_result(client: httpx.Client) -> None:
+    told = result()
+    del told["sessionId"]
+    receipt = client.post(TURNS, json={"entries": [{"toolResult": told}]})
+    assert receipt.json()["seqs"] == [2]
+    assert [each["role"] for each in history(client)] == ["assistant", "tool"]
+
+
+def test_rendering_has_the_call_and_its_answer(client: httpx.Client) -> None:
+    client.post(ROUTE, json=result())
+    rendered = client.get("/api/sessions/demo/render", params={"target": "openai-chat"}).json()
+    assert rendered["loss"] == []
+    assert rendered["messages"] == [
+        message(),
+        {"role": "tool", "tool_call_id": "call-1", "content": "Ten."},
+    ]
