@@ -1,4 +1,4 @@
-"""What commands say of what went wrong, on standard error, and the session names they refuse.
+"""What commands say of what went wrong, on standard error, and the names they refuse.
 
 A host starts a proxy for each of its servers, and this is all that most of them ever say: it is
 written without Rich, which takes 6 MiB of each.
@@ -11,6 +11,7 @@ from contextlib import suppress
 import typer
 
 from app.models.identity import CLIENT_ID, CLIENT_ID_RULE
+from app.models.project import PROJECT_NAME
 
 CANNOT = 2
 """The status of a command that could not do what it is there for."""
@@ -44,3 +45,9 @@ def check_session(session_id: str | None) -> None:
         raise typer.BadParameter(
             f"is not the id of a session, which {CLIENT_ID_RULE}", param_hint="--session"
         )
+
+
+def check_project(name: str) -> None:
+    """Refuse a name that no project can have."""
+    if not PROJECT_NAME.match(name):
+        raise typer.BadParameter(f"a name {CLIENT_ID_RULE}", param_hint="--project")

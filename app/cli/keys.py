@@ -7,8 +7,8 @@ from typing import TypeVar
 import anyio
 import typer
 
-from app.cli.complaints import complain
-from app.cli.terminal import ERR, OUT, check_project, one_line, printable, read_settings, say
+from app.cli.complaints import check_project, complain
+from app.cli.terminal import ERR, OUT, one_line, printable, read_settings, say
 from app.services.access.callers import Access
 from app.telemetry.logs import configure_logging
 from app.wiring.stores import open_access

@@ -4,7 +4,6 @@ What a command does is in a module of its own, which is loaded when the command 
 whole service takes longer than most commands do, and `--help` needs none of it.
 """
 
-import gc
 import os
 import sys
 from contextlib import suppress
@@ -15,7 +14,7 @@ import typer
 
 from app.cli import options
 from app.cli.mcp_commands import hosts
-from app.server.process import accept_deep_json
+from app.server.process import accept_deep_json, collect_as_usual, collect_seldom
 from app.telemetry.json_output import is_json_only
 from app.version import VERSION
 
@@ -32,14 +31,9 @@ cli.add_typer(keys, name="keys")
 cli.add_typer(page, name="page")
 
 
-_USUAL_COLLECTION = gc.get_threshold()
-# Loading a module makes many objects, and hardly any garbage among them.
-_SELDOM = (100_000, 50, 50)
-
-
 def main() -> None:
     """Run the command line; what is expected to go wrong ends in one sentence and status 1."""
-    gc.set_threshold(*_SELDOM)
+    collect_seldom()
     _leave_out_httpx_command()
     # Commands read what the server has stored, and `ingest` what it would have accepted.
     accept_deep_json()
@@ -122,7 +116,7 @@ def serve(
     """Serve the API. The embedded database is brought up to date first."""
     from app.cli.serve import serve_api
 
-    gc.set_threshold(*_USUAL_COLLECTION)
+    collect_as_usual()
     serve_api(data_dir, env_file, host=host, port=port, workers=workers)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.cli import options
+from app.server.process import collect_as_usual
 
 if TYPE_CHECKING:
     from app.cli.proxy import Host, Server
@@ -111,11 +112,15 @@ class _Memory:
     env_file: Path | None
 
     def check(self, others: dict[str, object]) -> None:
-        """Refuse a wrong session or URL, and options that `--url` does not take."""
-        from app.cli.complaints import check_session
+        """Refuse a wrong name or URL, a file that is none, and what `--url` does not take."""
+        from app.cli.complaints import check_project, check_session
 
         check_session(self.session)
         if self.url is None:
+            if self.project is not None:
+                check_project(self.project)
+            if self.env_file is not None and not self.env_file.is_file():
+                raise typer.BadParameter(f"{self.env_file} is no file", param_hint="--env-file")
             return
         from app.cli.running_service import service_address
 
@@ -148,19 +153,20 @@ class _Memory:
             asked = asked_service(base_address(self.url), with_key(), self.session, host)
             run_proxy(asked, server, host)
             return
-        from app.cli.proxy_stores import opened_stores
-        from app.cli.terminal import project_settings
+        from app.cli.proxy_stores import shared_store
+        from app.cli.shared_folder import SharedSetup
 
-        settings, project_id = project_settings(
-            _of_a_host(self.data_dir), self.env_file, self.project
-        )
-        opened = opened_stores(settings, project_id, self.session, host)
+        data_dir = _of_a_host(self.data_dir).resolve()
+        setup = SharedSetup(data_dir, self.project, self.env_file and self.env_file.resolve())
+        opened = shared_store(setup, self.session, host)
         if address is None:
             run_proxy(opened, server, host)
             return
-        from app.cli.proxy_service import serve_hosts
+        from app.cli.proxy_service import Entrance, serve_hosts
+        from app.cli.terminal import project_settings
 
-        run_proxy(opened, server, host, partial(serve_hosts, settings, address))
+        settings = project_settings(data_dir, self.env_file, self.project)
+        run_proxy(opened, server, host, partial(serve_hosts, Entrance(*address, *settings)))
 
 
 def _checked_upstream(url: str) -> str:
@@ -240,9 +246,27 @@ def serve_mcp(
     run_mcp(settings, project_id, session)
 
 
-def _of_a_host(data_dir: Path | None) -> Path | None:
+def _of_a_host(data_dir: Path | None) -> Path:
     """Return the user's data directory, unless another one is named."""
-    if data_dir is None and "PAGEFAULT_DATA_DIR" not in os.environ:
-        # A host starts its servers in a directory that nobody has chosen.
-        return Path.home() / ".pagefault" / "data"
-    return data_dir
+    if data_dir is not None:
+        return data_dir
+    # A host starts its servers in a directory that nobody has chosen.
+    return Path(os.environ.get("PAGEFAULT_DATA_DIR") or Path.home() / ".pagefault" / "data")
+
+
+@hosts.command("serve-proxies", hidden=True)
+def serve_proxies(
+    folder: Annotated[Path, typer.Option()],
+    data_dir: Annotated[Path, typer.Option()],
+    env_file: options.EnvFile = None,
+    project: options.Project = None,
+) -> None:
+    """Store for all proxies of a user; they start it themselves."""
+    from app.cli.detached import Detached
+
+    # Before all else is loaded, which both processes would hold.
+    detached = Detached(failed=2)
+    from app.cli.serve_proxies import serve_proxies
+
+    collect_as_usual()
+    serve_proxies(folder, data_dir, env_file, project, detached)

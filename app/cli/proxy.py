@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
 
 import anyio
 
@@ -22,7 +21,8 @@ from app.mcp.connections import (
     started,
 )
 from app.mcp.proxy import AwaitedStore, Proxy, ProxyOf
-from app.mcp.store import HandedFiles, ResultStore
+from app.mcp.service_store import ServiceStore
+from app.mcp.store import HandedFiles
 from app.models.rendering import RenderOptions
 from app.models.tool import ToolDefinition
 from app.server.process import give_freed_memory_back
@@ -32,7 +32,6 @@ from app.services.agents.definitions import definitions
 _UNREAD_SECONDS = 5.0
 
 Server = Sequence[str] | Upstream
-_Store = TypeVar("_Store", bound=ResultStore)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +53,10 @@ class Host:
 
 
 def run_proxy(
-    opened: AbstractAsyncContextManager[_Store],
+    opened: AbstractAsyncContextManager[ServiceStore],
     server: Server,
     host: Host,
-    serve: Callable[[AwaitedStore[_Store], Connect, ProxyOf], int] | None = None,
+    serve: Callable[[AwaitedStore, Connect, ProxyOf], int] | None = None,
 ) -> None:
     """Put a server between this process's standard input and output; end with its status.
 
@@ -105,7 +104,7 @@ def run_proxy(
     raise SystemExit(status)
 
 
-async def _proxied(store: AwaitedStore[ResultStore], connect: Connect, proxy_of: ProxyOf) -> int:
+async def _proxied(store: AwaitedStore, connect: Connect, proxy_of: ProxyOf) -> int:
     is_over = anyio.Event()
     async with connect() as server, anyio.create_task_group() as group:
         to_server = _CountedWrites(server.write)

@@ -1,46 +1,81 @@
 """`pagefault proxy --listen`: the proxy as a server of Streamable HTTP."""
 
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from functools import partial
 
 import anyio
 import uvicorn
+from starlette.types import ASGIApp
 
+from app.cli.complaints import CANNOT, complain
 from app.cli.proxy import end_on_signals
-from app.cli.terminal import CANNOT, ERR, complain, say
-from app.config.settings import Settings, is_loopback
+from app.cli.terminal import ERR, say
+from app.config.loopback import is_loopback
+from app.config.settings import Settings
 from app.http.browser_guard import BrowserGuard
 from app.mcp.connections import Connect
 from app.mcp.host_access import KeyGuard
 from app.mcp.host_endpoint import PATH, HostEndpoint
-from app.mcp.opened_store import OpenedStore
 from app.mcp.proxy import AwaitedStore, ProxyOf
+from app.wiring.stores import migrate_apart, open_access
 
 _GRACEFUL_SHUTDOWN_SECONDS = 10
 _MOST_CONNECTIONS = 512
 
 
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """Where hosts connect, and who may."""
+
+    host: str
+    """The address that is listened on."""
+    port: int
+    """The port; 0 takes a free one."""
+    settings: Settings
+    """Whether keys are asked for, where they are, and which names the proxy is called by."""
+    project_id: str
+    """The project whose keys are taken."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether no keys are asked for."""
+        return self.settings.auth == "none"
+
+    @asynccontextmanager
+    async def guarded(self, app: ASGIApp) -> AsyncGenerator[BrowserGuard, None]:
+        """Put before an application what turns away others, for the length of the block."""
+        settings = self.settings
+        async with AsyncExitStack() as stack:
+            if not self.is_open:
+                await migrate_apart(settings)
+                access = await stack.enter_async_context(open_access(settings))
+                app = KeyGuard(app, access, self.project_id)
+            yield BrowserGuard(
+                app,
+                is_open=self.is_open,
+                hosts=settings.answered_hosts,
+                own_origins=() if settings.origin is None else (settings.origin,),
+                named_origins=settings.cors_origins,
+            )
+
+
 def serve_hosts(
-    settings: Settings,
-    address: tuple[str, int],
-    store: AwaitedStore[OpenedStore],
-    connect: Connect,
-    proxy_of: ProxyOf,
+    entrance: Entrance, store: AwaitedStore, connect: Connect, proxy_of: ProxyOf
 ) -> int:
     """Serve hosts until told to end; return the exit status.
 
     Args:
-        settings: Whether keys are asked for, and which names the service is called by.
-        address: Where, as host and port.
+        entrance: Where they connect.
         store: The store.
         connect: Connects to a server.
         proxy_of: Makes a proxy between two writers.
     """
-    host, port = address
+    host, port = entrance.host, entrance.port
     shown = f"[{host}]" if ":" in host else host
-    if settings.auth == "none" and not is_loopback(host):
+    if entrance.is_open and not is_loopback(host):
         complain(
             f"--listen {shown}:{port} is not loopback, and no keys are asked for: whoever "
             "reaches it could use the server. Listen on 127.0.0.1, or set PAGEFAULT_AUTH=api-key."
@@ -48,7 +83,7 @@ def serve_hosts(
         return CANNOT
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listening = socket.create_server(address, family=family, backlog=2048)
+        listening = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as exc:
         complain(
             f"cannot listen on {shown}:{port}: {exc.strerror}. Name another port; "
@@ -57,39 +92,31 @@ def serve_hosts(
         return CANNOT
     url = f"http://{shown}:{listening.getsockname()[1]}{PATH}"
     say(f"The MCP server is at {url}", to=ERR)
-    return anyio.run(_served, settings, listening, store, connect, proxy_of)
+    return anyio.run(_served, entrance, listening, store, connect, proxy_of)
 
 
 async def _served(
-    settings: Settings,
+    entrance: Entrance,
     listening: socket.socket,
-    store: AwaitedStore[OpenedStore],
+    store: AwaitedStore,
     connect: Connect,
     proxy_of: ProxyOf,
 ) -> int:
     is_over = anyio.Event()
-
     endpoint = HostEndpoint(connect, proxy_of, complain)
-    guarded = BrowserGuard(
-        endpoint if settings.auth == "none" else KeyGuard(endpoint, store),
-        is_open=settings.auth == "none",
-        hosts=settings.answered_hosts,
-        own_origins=() if settings.origin is None else (settings.origin,),
-        named_origins=settings.cors_origins,
-    )
-    config = uvicorn.Config(
-        guarded,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        lifespan="off",
-        ws="none",
-        limit_concurrency=_MOST_CONNECTIONS,
-        timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_SECONDS,
-    )
-    server = _Server(config, endpoint)
-    async with anyio.create_task_group() as group:
+    async with entrance.guarded(endpoint) as guarded, anyio.create_task_group() as group:
+        config = uvicorn.Config(
+            guarded,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            lifespan="off",
+            ws="none",
+            limit_concurrency=_MOST_CONNECTIONS,
+            timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_SECONDS,
+        )
+        server = _Server(config, endpoint)
         group.start_soon(store.hold, is_over)
         async with endpoint.running():
             group.start_soon(end_on_signals, partial(setattr, server, "should_exit", True))

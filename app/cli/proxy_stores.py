@@ -1,19 +1,43 @@
-"""Where `pagefault proxy` keeps results: in stores that it opens itself."""
+"""Where `pagefault proxy` keeps results: in the service that all proxies of a user share."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+import anyio
+import httpx
+
+from app.cli.complaints import complain
 from app.cli.proxy import Host
-from app.config.settings import Settings
-from app.mcp.opened_store import OpenedStore
-from app.wiring.memory_services import open_memory
+from app.cli.proxy_url import service_client
+from app.cli.shared_folder import SharedSetup
+from app.cli.shared_service import SharedService
+from app.mcp.service_store import ServiceStore
+from app.mcp.store import NoAnswerError
+
+# A name that is answered wherever the service listens.
+_URL = httpx.URL("http://localhost")
 
 
 @asynccontextmanager
-async def opened_stores(
-    settings: Settings, project_id: str, session_id: str, host: Host
-) -> AsyncGenerator[OpenedStore, None]:
-    """Open the stores that settings lead to, for the length of the block."""
-    async with open_memory(settings) as services:
-        await services.access.ensure_project(project_id)
-        yield OpenedStore(services, project_id, session_id, host.options, host.files)
+async def shared_store(
+    setup: SharedSetup, session_id: str, host: Host
+) -> AsyncGenerator[ServiceStore, None]:
+    """Open a client of the service that proxies of a setup share, for the length of the block.
+
+    The service is started beside, if need be; every result is tried anew.
+    """
+    async with (
+        service_client(_URL, transport=SharedService(setup)) as client,
+        anyio.create_task_group() as group,
+    ):
+        # Nothing waits for it: the host is answered meanwhile.
+        group.start_soon(_start, client)
+        yield ServiceStore(client, session_id, host.options, host.files)
+        group.cancel_scope.cancel()
+
+
+async def _start(client: httpx.AsyncClient) -> None:
+    try:
+        await client.get("/healthz")
+    except (NoAnswerError, httpx.HTTPError) as exc:
+        complain(f"results are passed on and not stored: {exc}")

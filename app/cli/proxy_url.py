@@ -32,22 +32,33 @@ async def asked_service(
     Whether the service answers is found out beside, and told; every result is tried anew.
     """
     async with (
-        httpx.AsyncClient(
-            base_url=url,
-            headers=headers,
-            timeout=httpx.Timeout(_ANSWER_SECONDS, connect=CONNECT_SECONDS),
-            # A service closes a connection that nothing is asked on for five seconds.
-            limits=httpx.Limits(keepalive_expiry=_IDLE_SECONDS),
-            trust_env=not is_near(url),
-            # Certificates take longer to load than all else, and are for one of the two.
-            verify=url.scheme == "https",
-        ) as client,
+        service_client(url, headers) as client,
         anyio.create_task_group() as group,
     ):
         # Nothing waits for it: the host is answered meanwhile.
         group.start_soon(_tell_problem, client)
         yield ServiceStore(client, session_id, host.options, host.files)
         group.cancel_scope.cancel()
+
+
+def service_client(
+    url: httpx.URL,
+    headers: httpx.Headers | None = None,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> httpx.AsyncClient:
+    """Return a client of a service, at a URL or behind a transport."""
+    limits = httpx.Limits(keepalive_expiry=_IDLE_SECONDS)
+    return httpx.AsyncClient(
+        base_url=url,
+        headers=headers,
+        timeout=httpx.Timeout(_ANSWER_SECONDS, connect=CONNECT_SECONDS),
+        # A service closes a connection that nothing is asked on for five seconds.
+        limits=limits,
+        trust_env=not is_near(url),
+        # Certificates take longer to load than all else, and are for one of the two.
+        verify=url.scheme == "https",
+        transport=transport,
+    )
 
 
 async def _tell_problem(client: httpx.AsyncClient) -> None:

@@ -10,7 +10,8 @@ import anyio
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-from app.cli.terminal import ERR, complain, read_settings, say
+from app.cli.complaints import complain
+from app.cli.terminal import ERR, read_settings, say
 from app.config.names import STARTED_BY
 from app.config.settings import Settings
 from app.config.values import LARGEST_PORT

@@ -4,19 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 from rich.console import Console
 from rich.markup import escape
 
-from app.cli.complaints import CANNOT as CANNOT  # noqa: PLC0414 - exported, too
-from app.cli.complaints import complain as complain  # noqa: PLC0414 - the same
+from app.cli.complaints import CANNOT, check_project, complain
 from app.config.env_file import EnvFileError, add_env_file
 from app.config.settings import Settings
 from app.errors import Fault, ServiceError, StoreUnavailableError
-from app.models.identity import CLIENT_ID_RULE
-from app.models.project import PROJECT_NAME
 from app.telemetry.logs import configure_logging, configure_process_logging
 from app.wiring.startup_errors import (
     DataDirectoryError,
@@ -89,15 +85,6 @@ def project_of(settings: Settings, given: str | None) -> str:
     name = given or settings.default_project
     check_project(name)
     return name
-
-
-def check_project(name: str) -> None:
-    """Refuse a name that no project can have."""
-    if not PROJECT_NAME.match(name):
-        raise typer.BadParameter(
-            f"a name {CLIENT_ID_RULE}",
-            param_hint="--project",
-        )
 
 
 def counted(number: int, noun: str) -> str:

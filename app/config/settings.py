@@ -30,7 +30,7 @@ from app.config.groups import (
     ScrubSettings,
     SweepSettings,
 )
-from app.config.loopback import is_loopback as is_loopback  # noqa: PLC0414 - exported, too
+from app.config.loopback import is_loopback
 from app.config.names import RAW_RESULTS, misspelt
 from app.config.values import (
     CommaList,

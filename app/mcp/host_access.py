@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.errors import ServiceError, StoreUnavailableError, UnauthorizedError
+from app.errors import ServiceError, UnauthorizedError
 from app.http.problem_responses import problem_response
-from app.mcp.opened_store import OpenedStore
-from app.mcp.proxy import AwaitedStore
+from app.services.access.callers import Access
 
 
 @dataclass(slots=True, eq=False)
@@ -16,8 +15,10 @@ class KeyGuard:
 
     app: ASGIApp
     """The application."""
-    store: AwaitedStore[OpenedStore]
+    access: Access
     """Knows the keys."""
+    project_id: str
+    """The project."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection."""
@@ -31,11 +32,8 @@ class KeyGuard:
         await self.app(scope, receive, send)
 
     async def _check(self, scope: Scope) -> None:
-        store = await self.store.get()
-        if store is None:
-            raise StoreUnavailableError("keys")
         headers: dict[bytes, bytes] = dict(scope["headers"])
         authorization = headers.get(b"authorization", b"").decode("latin-1")
-        caller = await store.services.access.caller_of(authorization)
-        if caller.project_id != store.project_id:
+        caller = await self.access.caller_of(authorization)
+        if caller.project_id != self.project_id:
             raise UnauthorizedError

@@ -17,7 +17,7 @@ from collections.abc import (
 from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Generic, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
 import anyio
 import anyio.abc
@@ -38,7 +38,8 @@ from app.mcp.connections import Connection, Write
 from app.mcp.lines import Line, Message, read_lines
 from app.mcp.members import Span
 from app.mcp.reasons import reason_of
-from app.mcp.store import ResultStore, written_json
+from app.mcp.service_store import ServiceStore
+from app.mcp.store import RefusedError, written_json
 from app.models.json_value import JsonValue
 from app.models.tool import ToolDefinition
 from app.rendering.targets.tools import write_tools
@@ -48,11 +49,12 @@ _MOST_ANSWERS = 64
 # How long a call waits for a list of the server's tools, and of how many pages.
 _LIST_SECONDS = 5.0
 _MOST_PAGES = 50
+# How soon an answer comes that takes its call to the history, and how long such a call is.
+_SOON_SECONDS = 0.05
+_SHORT_CHARS = 16_384
 
-_Store_co = TypeVar("_Store_co", bound=ResultStore, covariant=True)
 
-
-class AwaitedStore(Generic[_Store_co]):
+class AwaitedStore:
     """A store that is being opened, for all who wait until it is open, or cannot be opened.
 
     Args:
@@ -61,11 +63,11 @@ class AwaitedStore(Generic[_Store_co]):
     """
 
     def __init__(
-        self, opened: AbstractAsyncContextManager[_Store_co], warn: Callable[[str], None]
+        self, opened: AbstractAsyncContextManager[ServiceStore], warn: Callable[[str], None]
     ) -> None:
         self._opened = opened
         self._warn = warn
-        self._store: _Store_co | None = None
+        self._store: ServiceStore | None = None
         self._is_settled = anyio.Event()
 
     async def hold(self, until: anyio.Event) -> None:
@@ -81,10 +83,46 @@ class AwaitedStore(Generic[_Store_co]):
         finally:
             self._is_settled.set()
 
-    async def get(self) -> _Store_co | None:
+    async def get(self) -> ServiceStore | None:
         """Return the store; `None` if it cannot be opened."""
         await self._is_settled.wait()
         return self._store
+
+
+class _Note:
+    """A call of a tool that is noted in the history before its answer is, or with it.
+
+    Both are one request where the server answers at once, and nothing else is called meanwhile.
+    Calls are noted in their order.
+    """
+
+    def __init__(self, call: ToolCall, *, behind: "_Note | None") -> None:
+        self.call: Final = call
+        self.is_settled: Final = anyio.Event()
+        self._behind = behind
+        self._is_due = anyio.Event()
+        self._is_answered = False
+        self._is_left = False
+        if behind is not None:
+            behind._is_due.set()
+
+    async def is_left(self) -> bool:
+        """Wait for an answer that comes soon; tell whether it came, so that it takes the call."""
+        if self._behind is not None:
+            await self._behind.is_settled.wait()
+            self._behind = None
+        if len(self.call.written) <= _SHORT_CHARS:
+            with anyio.move_on_after(_SOON_SECONDS):
+                await self._is_due.wait()
+            self._is_left = self._is_answered
+        return self._is_left
+
+    async def is_left_when_answered(self) -> bool:
+        """Say that the answer is there; tell whether it takes the call, once that is known."""
+        self._is_answered = True
+        self._is_due.set()
+        await self.is_settled.wait()
+        return self._is_left
 
 
 @dataclass(slots=True, eq=False)
@@ -95,7 +133,7 @@ class Proxy:
     """Writes bytes to the host."""
     write_to_server: Write
     """Writes bytes to the server."""
-    store: AwaitedStore[ResultStore]
+    store: AwaitedStore
     """Where results are kept."""
     warn: Callable[[str], None]
     """Says a sentence to the person who runs it."""
@@ -104,7 +142,8 @@ class Proxy:
     takes_paths: bool
     """Whether tools are given files by their paths."""
     _requests: PassingRequests = field(init=False)
-    _noted: dict[str, anyio.Event] = field(init=False, default_factory=dict)
+    _notes: dict[str, _Note] = field(init=False, default_factory=dict)
+    _last_note: _Note | None = field(init=False, default=None)
     _to_host: anyio.Lock = field(init=False, default_factory=anyio.Lock)
     _answers: anyio.Semaphore = field(
         init=False, default_factory=partial(anyio.Semaphore, _MOST_ANSWERS)
@@ -147,8 +186,9 @@ class Proxy:
                 group.start_soon(self._run_own, call)
                 return []
             if not call.is_noted:
-                noted = self._noted[call.call_id] = anyio.Event()
-                group.start_soon(self._note, call, noted)
+                self._last_note = note = _Note(call, behind=self._last_note)
+                self._notes[call.call_id] = note
+                group.start_soon(self._note, note)
             return await self._given(call, message)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             raise
@@ -273,15 +313,21 @@ class Proxy:
             with result.line:
                 await self._pass_on(result_of(call.request_id, result.pieces()))
 
-    async def _note(self, call: ToolCall, noted: anyio.Event) -> None:
+    async def _note(self, note: _Note) -> None:
+        """Note a call in the history, unless it is answered so soon that its result takes it."""
+        try:
+            if not await note.is_left():
+                await self._note_call(note.call)
+        finally:
+            note.is_settled.set()
+
+    async def _note_call(self, call: ToolCall) -> None:
         try:
             store = await self.store.get()
             if store is not None:
                 await store.note_call(call)
         except Exception as exc:  # noqa: BLE001 - a host goes on working without a history
             self.warn(f"the call of {call.name} is not in the history: {reason_of(exc)}")
-        finally:
-            noted.set()
 
     async def _answer(self, answered: Sequence[Answered | None], line: Line) -> None:
         try:
@@ -291,24 +337,25 @@ class Proxy:
 
     async def _shown(self, call: ToolCall, line: Message, held: ExitStack) -> list[Piece] | None:
         """Store an answer; return what the host gets in its place, or `None` for itself."""
-        noted = self._noted.pop(call.call_id, None)
-        if noted is not None:
-            await noted.wait()
+        note = self._notes.pop(call.call_id, None)
+        has_call = note is not None and await note.is_left_when_answered()
         store = await self.store.get()
         result = line.members.get("result")
         if store is None or (result is not None and self._comes_later(call, line, result)):
+            if has_call:
+                await self._note_call(call)
             return None
         kept: str | None = None
         try:
+            answer = line.members["error"] if result is None else result
+            kept = await store.keep(
+                call, line, answer, success=result is not None, has_call=has_call
+            )
             if result is None:
-                await store.keep(call, line, line.members["error"], success=False)
                 return None
-            kept = await store.keep(call, line, result, success=True)
             if kept is None or is_handles_alone(line, result):
                 return None
             rendering = await store.rendering(kept, self._requests.revision)
-            if rendering is None:
-                return None
             held.enter_context(rendering.line)
             return with_content(
                 line, result, rendering, is_typed=call.name in self._requests.typed_tools
@@ -318,6 +365,8 @@ class Proxy:
                 "passed on and not stored" if kept is None else "stored, and passed on as it came"
             )
             self.warn(f"a result of {call.name} is {done}: {reason_of(exc)}")
+            if has_call and isinstance(exc, RefusedError) and kept is None:
+                await self._note_call(call)
             return None
 
     def _comes_later(self, call: ToolCall, line: Message, result: Span) -> bool:

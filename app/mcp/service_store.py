@@ -1,6 +1,6 @@
-"""Results of the proxy in a service that runs: what is kept and shown, it is asked for over HTTP.
+"""Where the proxy keeps the results that pass it: in a service, which it asks over HTTP.
 
-The proxy itself then loads no stores. A result goes to the service in the pieces it came in.
+The proxy itself loads no stores. A result goes to the service in the pieces it came in.
 """
 
 import base64
@@ -24,6 +24,7 @@ from app.mcp.store import (
     NO_JSON,
     HandedFiles,
     NoAnswerError,
+    RefusedError,
     asked_of_us,
     is_changed,
     message_of,
@@ -55,7 +56,10 @@ Content: TypeAlias = AsyncIterator[bytes] | bytes
 
 @dataclass(slots=True, eq=False)
 class ServiceStore:
-    """Stores calls and results in a service, and has it render them; see `ResultStore`."""
+    """Stores calls and results in a session of a service, and has it render them for a host.
+
+    Its methods raise `NoAnswerError` where the service refuses, or cannot be reached.
+    """
 
     client: httpx.AsyncClient
     """Asks the service; carries its address and the key."""
@@ -68,14 +72,21 @@ class ServiceStore:
     _away: tuple[float, str] = (0.0, "")
 
     async def run(self, call: ToolCall, revision: McpRevision) -> Excerpt:
-        """Run a call of one of our tools; return its result."""
+        """Run a call of one of our tools; return its result. Whoever takes it closes its line."""
         asked = written_json(asked_of_us(call, revision, self.options))
         path = f"/api/sessions/{self.session_id}/tool-calls"
         async with self._answer("POST", path, content=asked) as answer:
             return await read_answer(answer.aiter_bytes(), rendered_message)
 
     async def resolve(self, arguments: JsonValue, places: Sequence[Place]) -> JsonValue | None:
-        """Return arguments with files in the places of handles; `None` if there are none."""
+        """Return arguments with files in the places of handles; `None` if there are none to put in.
+
+        Handles of other sessions stay where they are.
+
+        Raises:
+            NoAnswerError: What the service answers is none.
+            OSError: A file cannot be written.
+        """
         copy: JsonValue = json.loads(json_text(arguments))
         mentions = list(islice(mentions_in(copy, places), _MOST_MENTIONS))
         given: dict[tuple[str, Form], str | None] = {}
@@ -117,10 +128,20 @@ class ServiceStore:
         await self._ask("POST", f"/api/sessions/{self.session_id}/messages", content=message)
 
     async def keep(
-        self, call: ToolCall, line: Message, answer: Span, *, success: bool
+        self, call: ToolCall, line: Message, answer: Span, *, success: bool, has_call: bool
     ) -> str | None:
-        """Store what a call was answered with; return its id if it is more than a short text."""
-        body = result_body(call, self.session_id, line, answer, success=success)
+        """Store what a call was answered with; return its id if it is more than a short text.
+
+        Args:
+            call: The call.
+            line: The message that answers it.
+            answer: Where on the line the result, or the error, is.
+            success: False for an error.
+            has_call: Whether the call is noted with it, in one request.
+        """
+        body = result_body(
+            *(call, self.session_id, line, answer), success=success, has_call=has_call
+        )
         async with self._answer("POST", "/api/tool-results", content=body) as told:
             return await read_answer(told.aiter_bytes(), self._id_if_changed)
 
@@ -138,6 +159,7 @@ class ServiceStore:
         options = self.options
         asked = {
             "target": "mcp",
+            "countTokens": False,
             "protocolVersion": revision,
             "audience": options.audience,
             "handles": options.handles,
@@ -183,7 +205,7 @@ class ServiceStore:
             async with asked as answer:
                 if not answer.is_success:
                     await answer.aread()
-                    raise NoAnswerError(_refusal(answer))
+                    raise RefusedError(_refusal(answer))
                 yield answer
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
             # Where it is, without what may be secret in an address.

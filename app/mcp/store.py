@@ -1,20 +1,18 @@
-"""Where the proxy keeps the results that pass it, as the proxy knows it.
+"""What the service that keeps a proxy's results is asked, and what is made of its answers.
 
-There are two: `app.mcp.opened_store` opens the stores itself, and `app.mcp.service_store` asks a
-service that runs. Nothing here loads more than either needs.
+`app.mcp.service_store` asks it.
 """
 
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 from app.mcp.calls import ToolCall, parsed
-from app.mcp.handles import Place
 from app.mcp.lines import Excerpt, Line, Looked, Message, look_into, read_text, scanned
 from app.mcp.members import Span
 from app.models.json_value import JsonValue, json_text
@@ -36,56 +34,8 @@ class NoAnswerError(Exception):
     """A service cannot be reached, or refuses what it is asked; the words say which, and why."""
 
 
-class ResultStore(Protocol):
-    """Stores calls and their results in a session, and renders them for hosts."""
-
-    async def run(self, call: ToolCall, revision: McpRevision) -> Excerpt:
-        """Run a call of one of our tools; return its result. Whoever takes it closes its line.
-
-        Raises:
-            ServiceError, NoAnswerError: It cannot be run.
-        """
-
-    async def resolve(self, arguments: JsonValue, places: Sequence[Place]) -> JsonValue | None:
-        """Return arguments with files in the places of handles; `None` if there are none to put in.
-
-        Handles of other sessions stay where they are.
-
-        Raises:
-            ServiceError, NoAnswerError: A file cannot be read.
-            OSError: A file cannot be written.
-        """
-
-    async def note_call(self, call: ToolCall) -> None:
-        """Append a call to the session's history, as the message of an assistant.
-
-        Raises:
-            ServiceError, NoAnswerError: It cannot be stored.
-        """
-
-    async def keep(
-        self, call: ToolCall, line: Message, answer: Span, *, success: bool
-    ) -> str | None:
-        """Store what a call was answered with; return its id if it is more than a short text.
-
-        Args:
-            call: The call.
-            line: The message that answers it.
-            answer: Where on the line the result, or the error, is.
-            success: False for an error.
-
-        Raises:
-            ServiceError, NoAnswerError: It cannot be read or stored, or nobody says that it was.
-        """
-
-    async def rendering(self, tool_result_id: str, revision: McpRevision) -> Excerpt | None:
-        """Return a result that has been kept, as a host is to get it; `None` if it is gone.
-
-        Whoever takes it closes its line.
-
-        Raises:
-            ServiceError, NoAnswerError: It cannot be rendered.
-        """
+class RefusedError(NoAnswerError):
+    """A service refuses what it is asked, and has done nothing."""
 
 
 @dataclass(slots=True, eq=False)
@@ -141,23 +91,32 @@ def asked_of_us(call: ToolCall, revision: McpRevision, options: RenderOptions) -
         "name": call.own_name,
         "arguments": call.arguments,
         "protocolVersion": revision,
+        # The host is given the message alone.
+        "countTokens": False,
     }
     most_side = options.max_image_pixels
     return asked if most_side is None else {**asked, "maxImagePixels": most_side}
 
 
 async def result_body(
-    call: ToolCall, session_id: str, line: Message, answer: Span, *, success: bool
+    call: ToolCall,
+    session_id: str,
+    line: Message,
+    answer: Span,
+    *,
+    success: bool,
+    has_call: bool = False,
 ) -> AsyncIterator[bytes]:
     """Yield the body of the request that stores what a call was answered with.
 
-    The arguments are those of `ResultStore.keep`, and the session.
+    The arguments are those of `ServiceStore.keep`, and the session.
     """
     head = {
         "toolName": call.name,
         "toolCallId": call.call_id,
         "sessionId": session_id,
         "success": success,
+        **({"callMessage": message_of(call)} if has_call else {}),
     }
     yield written_json(head)[:-1] + b',"result":'
     for span in _with_server(call, line, answer):

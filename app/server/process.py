@@ -4,6 +4,8 @@
 1,000 unless raised. The accepted depth is bounded by settings, far below what the stacks of threads
 hold.
 
+**Garbage.** A command that ends soon looks for it seldom, and one that serves as usual.
+
 **Freed memory.** Bodies are worked on in pieces of a megabyte. glibc would give each back to the
 kernel as soon as it is freed and ask for it again, to be cleared, with the next: that takes longer
 than decoding it. It would also give up to eight heaps a core to the threads, each of which keeps
@@ -11,6 +13,7 @@ what was once needed: a process with twenty of them would grow for hours.
 """
 
 import ctypes
+import gc
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -20,8 +23,22 @@ _TRIM_THRESHOLD = -1
 _MMAP_THRESHOLD = -3
 _ARENA_MAX = -8
 
+_USUAL_COLLECTION = gc.get_threshold()
+# Loading a module makes many objects, and hardly any garbage among them.
+_SELDOM = (100_000, 50, 50)
+
 _RECURSION_LIMIT = 10_000
 _MIB = 1024 * 1024
+
+
+def collect_seldom() -> None:
+    """Look for garbage seldom, as in a command that ends soon."""
+    gc.set_threshold(*_SELDOM)
+
+
+def collect_as_usual() -> None:
+    """Look for garbage as often as CPython does by itself."""
+    gc.set_threshold(*_USUAL_COLLECTION)
 
 
 def accept_deep_json() -> None:

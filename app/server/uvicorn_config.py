@@ -2,6 +2,7 @@
 
 import gc
 import resource
+from collections.abc import Callable
 
 import structlog
 import uvicorn
@@ -24,10 +25,17 @@ _OTHER_FILES = 256
 _log = structlog.get_logger(__name__)
 
 
-def server_config(settings: Settings) -> uvicorn.Config:
-    """Return the server's configuration; workers build it from their environment."""
+def server_config(
+    settings: Settings, app: str | Callable[[], FastAPI] = "app.server.uvicorn_config:served_app"
+) -> uvicorn.Config:
+    """Return the server's configuration.
+
+    Args:
+        settings: How it serves.
+        app: Returns the application. By its name, workers find it and read their environment.
+    """
     return ServiceConfig(
-        "app.server.uvicorn_config:served_app",
+        app,
         factory=True,
         workers=settings.workers,
         http=DeadlineProtocol,
@@ -56,7 +64,7 @@ class ServiceConfig(uvicorn.Config):
         configure_process_logging(with_output=True, level=level)
 
 
-def served_app() -> FastAPI:
+def served_app(settings: Settings | None = None) -> FastAPI:
     """Return the application, in a process that does nothing but serve it.
 
     The process accepts deep JSON and keeps freed memory from now on; see `app.server.process`.
@@ -70,7 +78,7 @@ def served_app() -> FastAPI:
     accept_deep_json()
     keep_freed_memory()
     try:
-        app = create_app()
+        app = create_app(settings)
     except Exception as exc:
         _log.critical("the application cannot be loaded", exc_info=exc)
         raise SystemExit(STARTUP_FAILURE) from exc

@@ -1,7 +1,7 @@
 """Opens everything that has a lifetime, and hands the services their collaborators.
 
 container         all of it, for the service and for some commands
-memory_services   what a model's memory needs, for the service and for proxies of MCP
+memory_services   what a model's memory needs, a part of the container
 stores            database, blobs and broker alone
 brokers           what wakes those who listen, when another process has written
 ingest            what takes tool results in, for the command that does

@@ -1,7 +1,6 @@
 """Wires the services that a model's memory needs: results, messages, pages, and tools for them.
 
-They are part of the service's, and all that a proxy of MCP has. It is one process for each server
-of a host, and every module that it does not load is memory for something else.
+They are a part of the service's; `app.wiring.container` wires the rest.
 """
 
 from collections.abc import AsyncIterator
@@ -45,10 +44,9 @@ from app.services.sessions.messages import SessionMessages
 from app.services.tool_results.tool_results import ToolResults
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
-from app.telemetry.ingest_clock import IngestClock, Untimed
+from app.telemetry.ingest_clock import IngestClock
 from app.wiring.signing_keys import signing_keys
 from app.wiring.stores import (
-    migrate_apart,
     open_blob_store,
     open_broker,
     open_checked_database,
@@ -92,19 +90,6 @@ async def open_stores(settings: Settings) -> AsyncIterator[OpenStores]:
             await access.ensure_project(access.default_project)
         stored_bytes = await stack.enter_async_context(open_stored_bytes(settings, records, blobs))
         yield OpenStores(records, blobs, stored_bytes, broker, access, links)
-
-
-@asynccontextmanager
-async def open_memory(settings: Settings) -> AsyncIterator["MemoryServices"]:
-    """Open both stores and wire what a model's memory needs; raises as `open_container`.
-
-    Nobody listens to events in this process, and it sweeps and scrubs nothing.
-    """
-    await migrate_apart(settings)
-    async with open_stores(settings) as stores:
-        services = MemoryServices(settings, stores, clock=Untimed())
-        async with services.accesses.kept(), services.search_indexing.running():
-            yield services
 
 
 class MemoryServices:

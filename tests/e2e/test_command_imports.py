@@ -30,24 +30,25 @@ UNNEEDED = {
     "tail --session=-": _SERVICES,
     "ingest - --session s": _SERVICES - {"tinytag"},
 }
-_PROXY = (_SERVICES - {"tinytag"}) | {
-    *("mcp", "mcp_types", "tiktoken", "prometheus_client", "obstore", "click", "multipart"),
+_PROXY = (_STORES - {"httpx"}) | {
+    *("mcp", "mcp_types", "tiktoken", "prometheus_client", "click", "multipart"),
 }
 _BEFORE_A_PROGRAM = "proxy --session s"
 _LISTENS = "proxy --session s --listen 0.0.0.0:0"
 _ASKS_A_SERVICE = "proxy --session s --url http://127.0.0.1:9"
 # A host runs one for each of its servers, and each of these is memory of all of them.
-_NOT_TO_ASK = {
+_LEAN_PROXY = _PROXY | {
     *("rich", "pygments", "structlog", "pydantic", "pydantic_core", "pydantic_settings"),
-    *("sqlalchemy", "greenlet", "msgspec", "regex", "pybase64"),
+    *("greenlet", "msgspec", "regex", "pybase64"),
 }
 _HOST = {
-    # Nothing of a server, of the SDK, of what migrates, or of what counts tokens.
-    _BEFORE_A_PROGRAM: _PROXY,
-    "proxy --session s --upstream http://127.0.0.1:9/mcp": _PROXY - {"httpx"},
-    _ASKS_A_SERVICE: (_PROXY - {"httpx"}) | _NOT_TO_ASK,
-    # It refuses to listen there, and has loaded its server by then.
-    _LISTENS: (_PROXY | {"fastapi"}) - {"starlette", "uvicorn", "websockets", "httptools", "click"},
+    # Nothing of a server, of the SDK, of the stores, or of what counts tokens.
+    _BEFORE_A_PROGRAM: _LEAN_PROXY,
+    "proxy --session s --upstream http://127.0.0.1:9/mcp": _LEAN_PROXY,
+    _ASKS_A_SERVICE: _LEAN_PROXY,
+    # It refuses to listen there, and has loaded its server, and what knows keys, by then.
+    _LISTENS: _PROXY
+    - {"starlette", "uvicorn", "websockets", "httptools", "click", "sqlalchemy", "obstore"},
 }
 UNNEEDED |= _HOST
 """Commands that hosts of MCP start, which have a tool of a server called."""

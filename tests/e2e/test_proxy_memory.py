@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_proxy import Conversation, history, talking
+from tests.e2e.test_proxy import history, talking
+from tests.e2e.test_shared_service import folder_of, pid_in
 from tests.kit.media import wav
 from tests.kit.process import COMMAND
 
@@ -17,17 +18,19 @@ pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(300)]
 MIB = 1024 * 1024
 LARGE_BYTES = 75 * MIB
 """As base64 it is a line of 100 MiB."""
-# Measured: 82 MiB after a small result, 88 MiB after one of 300 MB.
-MOST_BYTES = 100 * MIB
-MOST_GROWTH_BYTES = 12 * MIB
+# Measured: 34 MiB after a small result, 36 MiB after one of 300 MB.
+MOST_BYTES = 40 * MIB
+MOST_GROWTH_BYTES = 4 * MIB
+# Measured: 107 MiB, then 116 MiB.
+MOST_GROWTH_OF_SERVICE_BYTES = 24 * MIB
 SOUND_SECONDS = 100
 """Of a sound of 20 MB, which a host is given whole."""
 SERVER = [sys.executable, "-m", "tests.kit.mcp_server"]
 
 
-def peak_bytes(host: Conversation) -> int:
-    """The most that the proxy has had resident at once."""
-    status = Path(f"/proc/{host.process.pid}/status").read_text()
+def peak_bytes(pid: int) -> int:
+    """The most that a process has had resident at once."""
+    status = Path(f"/proc/{pid}/status").read_text()
     found = re.search(r"VmHWM:\s+(\d+) kB", status)
     assert found
     return int(found[1]) * 1024
@@ -44,7 +47,7 @@ def sound_in(answer: bytes) -> bytes:
     "security.md#memory-and-processor",
     "A result of any size that is mostly a medium passes a proxy in constant memory",
     kept_by="app/mcp/lines.py",
-    tried="a line of 100 MiB, and a sound of 20 MB that the host is given: below 12 MiB more",
+    tried="a line of 100 MiB, and a sound of 20 MB that the host is given: below 40 MiB",
 )
 def test_large_medium_is_stored_and_rendered_in_constant_memory(tmp_path: Path) -> None:
     data = tmp_path / "data"
@@ -53,12 +56,13 @@ def test_large_medium_is_stored_and_rendered_in_constant_memory(tmp_path: Path) 
         host.ask(0, "initialize", protocolVersion="2025-06-18", capabilities={})
         host.ask(1, "tools/list")
         host.call(2, "long", characters=20_000)
-        before = peak_bytes(host)
+        processes = (host.process.pid, pid_in(folder_of(data)))
+        before = [peak_bytes(each) for each in processes]
         answer = json.loads(host.call(3, "large", bytes=LARGE_BYTES))
         whole = sound_in(host.call(4, "sound", seconds=SOUND_SECONDS))
-        after = peak_bytes(host)
+        after = [peak_bytes(each) for each in processes]
         assert host.leave() == 0, (tmp_path / "stderr").read_text()
-    print(f"{before // MIB} MiB, then {after // MIB} MiB")  # noqa: T201 - the measure
+    print([(low // MIB, high // MIB) for low, high in zip(before, after, strict=True)])  # noqa: T201 - the measure
     content = answer["result"]["content"]
     assert whole == wav(SOUND_SECONDS, 100_000)
     *_, entry, _, _ = history(data)
@@ -67,5 +71,6 @@ def test_large_medium_is_stored_and_rendered_in_constant_memory(tmp_path: Path) 
     # It is damaged, so that no model is shown it.
     assert {block["type"] for block in content} == {"text"}
     assert resource["uri"] in content[-1]["text"]
-    assert after - before < MOST_GROWTH_BYTES
-    assert after < MOST_BYTES
+    assert after[0] - before[0] < MOST_GROWTH_BYTES
+    assert after[0] < MOST_BYTES
+    assert after[1] - before[1] < MOST_GROWTH_OF_SERVICE_BYTES

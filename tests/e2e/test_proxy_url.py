@@ -133,14 +133,14 @@ def test_large_medium_is_kept_by_a_service_within_40_mib(
         host.ask(0, "initialize", protocolVersion="2025-06-18", capabilities={})
         host.ask(1, "tools/list")
         host.call(2, "long", characters=20_000)
-        before = peak_bytes(host)
+        before = peak_bytes(host.process.pid)
         content = json.loads(host.call(3, "large", bytes=LARGE_BYTES))["result"]["content"]
         whole = sound_in(host.call(4, "sound", seconds=SOUND_SECONDS))
         session = httpx.get(f"{service.base_url}/api/sessions/demo/messages").json()
         kept = [each for entry in session["items"] for each in _resources(entry)]
         many = json.loads(host.call(6, "many", texts=8_000))["result"]["content"]
         viewed = sound_in(host.call(5, "view_media", ref=f"@{kept[-1]['uri']}"))
-        after = peak_bytes(host)
+        after = peak_bytes(host.process.pid)
         assert host.leave() == 0, said(tmp_path)
     print(f"{before // MIB} MiB, then {after // MIB} MiB")  # noqa: T201 - the measure
     assert whole == viewed == wav(SOUND_SECONDS, 100_000)

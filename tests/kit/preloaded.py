@@ -47,8 +47,14 @@ _LOADED_LATER = (
     *(f"app.cli.{name}" for name in ("ingest", "keys", "pages", "serve", "stores", "tail")),
     *(f"app.cli.{name}" for name in ("mcp", "mcp_bridge", "proxy", "proxy_service")),
     *(f"app.cli.{name}" for name in ("proxy_stores", "proxy_url", "running_service")),
+    *("app.cli.detached", "app.cli.serve_proxies"),
     *("alembic.autogenerate", "alembic.command", "anyio._backends._asyncio"),
 )
+
+
+def _command_line(address: str, name: str) -> list[str]:
+    """What starts a program that stands for a fork, without its arguments."""
+    return [sys.executable, "-IS", str(_FORKED), address, name]
 
 
 class Started:
@@ -124,7 +130,7 @@ class Preloaded:
     def program(self, name: str = "pagefault") -> list[str]:
         """Return the command line of a program that is a fork; `mcp_sdk_server` is another."""
         assert name in _PROGRAMS, f"there are {', '.join(_PROGRAMS)}"
-        return [sys.executable, "-IS", str(_FORKED), self._address, name]
+        return _command_line(self._address, name)
 
     def status_of(self, pid: int) -> int:
         """The status of one that has ended; from then on others may have its number."""
@@ -150,8 +156,9 @@ class Preloaded:
 class _Forks:
     """What the process does once all is loaded: it forks, and tells how the forks ended."""
 
-    def __init__(self, requests: socket.socket, programs: socket.socket) -> None:
+    def __init__(self, requests: socket.socket, programs: socket.socket, address: str) -> None:
         self._requests, self._programs = requests, programs
+        self._address = address
         self._watched = selectors.DefaultSelector()
         self._watched.register(requests, selectors.EVENT_READ, self._answer)
         self._watched.register(programs, selectors.EVENT_READ, self._begin)
@@ -227,6 +234,8 @@ class _Forks:
             # All that is watched is the parent's, forks of others among it.
             for watched in self._watched.get_map().values():
                 os.close(watched.fd)
+            # What starts programs like this one is to start a fork too.
+            sys.orig_argv = [*_command_line(self._address, argv[0]), *argv[1:]]
             _run(argv, env, folder, streams, namespaces)
         # Both do it, so that it is done when either goes on.
         with suppress(OSError):
@@ -246,7 +255,7 @@ def _serve(requests: socket.socket, programs: socket.socket) -> None:
     # A search for garbage would write to all that the processes share, and so copy it.
     gc.freeze()
     requests.send(_LOADED)
-    _Forks(requests, programs).serve()
+    _Forks(requests, programs, programs.getsockname()).serve()
 
 
 def _run(

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.cli.proxy import Host
-from app.cli.proxy_stores import opened_stores
-from app.config.settings import Settings
+from app.cli.proxy_stores import shared_store
+from app.cli.shared_folder import SharedSetup
 from app.mcp.connections import started
 from app.mcp.proxy import AwaitedStore, Proxy
 from app.models.rendering import RenderOptions
@@ -35,8 +35,8 @@ async def test_server_that_no_longer_reads_ends_by_itself_with_its_own_status(
     async with started(["sh", "-c", script, str(is_over)]) as server:
         assert await anext(server.received()) == b"reads no more\n"
         host = Host(RenderOptions(), prefix=None)
-        opened = opened_stores(Settings(data_dir=tmp_path / "data"), "p", "s", host)
-        store = AwaitedStore(opened, pytest.fail)
+        setup = SharedSetup(tmp_path / "data", project=None, env_file=None)
+        store = AwaitedStore(shared_store(setup, "s", host), pytest.fail)
         proxy = Proxy(ignore, server.write, store, pytest.fail, {}, takes_paths=False)
         await proxy.from_host(said(*[b'{"jsonrpc":"2.0","method":"ping","id":1}\n'] * 3), server)
         is_over.write_text("")

@@ -1,0 +1,145 @@
+"""`pagefault serve-proxies`: the service that stores for all proxies of a user.
+
+A proxy starts it, see `app.cli.shared_service`. It serves for as long as any proxy uses it.
+"""
+
+import fcntl
+import os
+import socket
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import anyio
+import uvicorn
+
+from app.cli.detached import Detached
+from app.cli.shared_folder import socket_of, try_to_lock
+from app.cli.terminal import CommandError, project_settings
+from app.config.settings import Settings
+from app.server.uvicorn_config import allow_open_files, served_app, server_config
+from app.wiring import open_container
+from app.wiring.stores import migrate_apart
+
+# Hosts end their servers and start them again when their configuration changes.
+_UNUSED_SECONDS = 3.0
+_AGAIN_SECONDS = 0.05
+# A service that is told to end answers for half a minute what it was asked.
+_ENDING_SECONDS = 60.0
+_MOST_WAITING = 2_048
+
+
+def serve_proxies(
+    folder: Path, data_dir: Path, env_file: Path | None, project: str | None, detached: Detached
+) -> None:
+    """Serve until no proxy uses it.
+
+    Args:
+        folder: Where proxies find it; see `app.cli.shared_folder`.
+        data_dir: The data directory.
+        env_file: A file of settings.
+        project: The project of what it stores; `None` for the default one.
+        detached: Is told as soon as a service serves.
+
+    Raises:
+        SystemExit: A setting makes no sense.
+    """
+    settings, project_id = project_settings(data_dir, env_file, project)
+    shared = _shared(settings, project_id)
+    with (folder / "serving").open("ab") as serving, (folder / "used").open("ab") as used:
+        if not _is_alone(serving.fileno(), folder):
+            detached.tell()
+            return
+        serving.truncate(0)
+        serving.write(b"%d\n" % os.getpid())
+        serving.flush()
+        anyio.run(_open_once, shared)
+        # One that was killed has left it.
+        _forget_socket(folder)
+        listening = _listen(folder)
+        try:
+            os.chdir(data_dir)
+            allow_open_files(shared)
+            server = _Server(server_config(shared, partial(served_app, shared)), detached)
+            watch = threading.Thread(target=_end_unused, args=(server, used.fileno()), daemon=True)
+            watch.start()
+            server.run(sockets=[listening])
+        finally:
+            _forget_socket(folder)
+
+
+def _shared(settings: Settings, project_id: str) -> Settings:
+    """Return settings for a service that only the user reaches."""
+    changes = {"auth": "none", "default_project": project_id, "workers": 1, "log_level": "warning"}
+    return settings.model_copy(update=changes)
+
+
+def _is_alone(serving: int, folder: Path) -> bool:
+    """Wait until no other service serves, which may be ending; tell whether there is none.
+
+    Raises:
+        CommandError: It does not end.
+    """
+    until = time.monotonic() + _ENDING_SECONDS
+    while not try_to_lock(serving, fcntl.LOCK_EX):
+        with suppress(OSError), socket.socket(socket.AF_UNIX) as other:
+            other.connect(str(socket_of(folder)))
+            return False
+        if time.monotonic() > until:
+            msg = f"another process holds {folder / 'serving'} and does not answer"
+            raise CommandError(msg)
+        time.sleep(_AGAIN_SECONDS)
+    return True
+
+
+async def _open_once(settings: Settings) -> None:
+    """Find out whether the stores can be opened, of which the server would make a traceback."""
+    await migrate_apart(settings)
+    async with open_container(settings):
+        return
+
+
+def _listen(folder: Path) -> socket.socket:
+    """Listen on a socket in a folder of its own, and say where that is."""
+    address = Path(tempfile.mkdtemp(prefix="pagefault-")) / "socket"
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(address))
+    listening.listen(_MOST_WAITING)
+    (folder / "address").write_text(str(address))
+    return listening
+
+
+def _forget_socket(folder: Path) -> None:
+    """Remove the socket of a service that has ended, and the folder that it is in."""
+    if (address := socket_of(folder)) is not None:
+        with suppress(OSError):
+            address.unlink(missing_ok=True)
+            address.parent.rmdir()
+        (folder / "address").unlink()
+
+
+def _end_unused(server: uvicorn.Server, used: int) -> None:
+    """End a server when no proxy has used it for a while; those that come then wait for its end."""
+    while True:
+        fcntl.flock(used, fcntl.LOCK_EX)
+        fcntl.flock(used, fcntl.LOCK_UN)
+        time.sleep(_UNUSED_SECONDS)
+        if try_to_lock(used, fcntl.LOCK_EX):
+            server.should_exit = True
+            return
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, which tells whoever waits for it that it serves."""
+
+    def __init__(self, config: uvicorn.Config, detached: Detached) -> None:
+        super().__init__(config)
+        self._detached = detached
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve, and say so."""
+        await super().startup(sockets)
+        self._detached.tell()

@@ -1,0 +1,107 @@
+"""Where the proxies of a user find the service that stores for all of them, and each other.
+
+They share a service if nothing that decides how it stores differs: the program, the settings, the
+data directory, the project. Each such setup has a folder in the data directory:
+
+address     the path of the socket where the service listens, in another folder: not every file
+            system has sockets, and their paths have to be short
+used        locked, with others, by each proxy for as long as it runs
+starting    locked by the proxy that starts the service
+serving     locked by the service for as long as it runs; has its process number
+log         what the service has to say
+
+Only the user gets into these folders. The kernel gives a lock back when its holder has ended, in
+whatever way.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+import app
+from app.version import VERSION
+
+_FOLDER = "proxies"
+_OF_SETTINGS = ("PAGEFAULT_", "AWS_", "DECTO_")
+_NOT_DECIDING = ("PAGEFAULT_API_KEY", "PAGEFAULT_DATA_DIR")
+_AGAIN_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSetup:
+    """What proxies have in common that share a service."""
+
+    data_dir: Path
+    """The data directory."""
+    project: str | None
+    """The project of what they store; `None` for the default one."""
+    env_file: Path | None
+    """The file of settings; `None` for the one in the data directory, if there is one."""
+
+    def folder(self) -> Path:
+        """Return their folder."""
+        deciding = [
+            (name, value)
+            for name, value in sorted(os.environ.items())
+            if name.upper().startswith(_OF_SETTINGS) and name not in _NOT_DECIDING
+        ]
+        # A data directory may be that of several users or machines, on a disk that they share.
+        user = [os.uname().nodename, os.getuid()]
+        program = [VERSION, app.__file__]
+        setup = json.dumps([user, program, self.project, deciding])
+        digest = hashlib.sha256(setup.encode())
+        file = self.env_file or self.data_dir / ".env"
+        with suppress(OSError):
+            digest.update(file.read_bytes())
+        return self.data_dir / _FOLDER / digest.hexdigest()[:16]
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder that only the user gets into.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+
+
+def socket_of(folder: Path) -> Path | None:
+    """Return where the service listens, or has listened when it was killed; `None` for nowhere."""
+    with suppress(FileNotFoundError):
+        return Path((folder / "address").read_text())
+    return None
+
+
+@asynccontextmanager
+async def locked(path: Path, how: int) -> AsyncIterator[None]:
+    """Lock a file for the length of the block, once others let it be; it is made if need be.
+
+    Args:
+        path: The file.
+        how: `fcntl.LOCK_SH` or `fcntl.LOCK_EX`.
+
+    Raises:
+        OSError: It cannot be locked.
+    """
+    with path.open("ab") as file:
+        # Nobody is told when a lock is given back.
+        while not try_to_lock(file.fileno(), how):  # noqa: ASYNC110
+            await anyio.sleep(_AGAIN_SECONDS)
+        yield
+
+
+def try_to_lock(file: int, how: int) -> bool:
+    """Lock an open file, unless others keep it from being."""
+    try:
+        fcntl.flock(file, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

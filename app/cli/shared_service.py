@@ -1,0 +1,131 @@
+"""The service that stores for all proxies of a user: a proxy finds it, or starts it.
+
+It is asked over a socket in a folder that only the user gets into. Whoever cannot reach it starts
+it, at first and whenever it has ended since.
+"""
+
+import fcntl
+import subprocess
+import sys
+import time
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from typing import Final
+
+import anyio
+import httpx
+
+from app.cli.shared_folder import SharedSetup, locked, make_folder, socket_of
+from app.mcp.reasons import reason_of
+from app.mcp.store import NoAnswerError
+
+# How long nothing is started after a start that failed: each result would wait for another.
+_FAILED_SECONDS = 5.0
+_MOST_SAID_BYTES = 4_096
+_LARGEST_LOG_BYTES = 1024 * 1024
+
+
+class _NotStartedError(Exception):
+    """The service does not start; the words say why."""
+
+
+class SharedService(httpx.AsyncBaseTransport):
+    """Sends requests to the service that the proxies of a setup share.
+
+    It is used from the first request on until this is closed, and ends some time after its last
+    user has gone.
+    """
+
+    def __init__(self, setup: SharedSetup) -> None:
+        self._setup: Final = setup
+        self._folder: Final = setup.folder()
+        self._held = AsyncExitStack()
+        self._is_used = False
+        self._sender: httpx.AsyncHTTPTransport | None = None
+        self._one_at_a_time = anyio.Lock()
+        self._failure = ""
+        self._not_before = 0.0
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request.
+
+        Raises:
+            NoAnswerError: The service does not start.
+            httpx.TransportError: It does not answer.
+        """
+        if self._sender is not None:
+            with suppress(httpx.ConnectError):
+                return await self._sender.handle_async_request(request)
+        # Nothing of the request has been sent.
+        sender = await self._found()
+        return await sender.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        """Use the service no longer."""
+        await self._held.aclose()
+
+    async def _found(self) -> httpx.AsyncHTTPTransport:
+        """Find the service, or start it; after a failure say for a while what it was."""
+        async with self._one_at_a_time:
+            if time.monotonic() < self._not_before:
+                raise NoAnswerError(self._failure)
+            try:
+                return await self._started()
+            except (OSError, _NotStartedError) as exc:
+                self._failure = f"the service that stores cannot be started: {reason_of(exc)}"
+                self._not_before = time.monotonic() + _FAILED_SECONDS
+                raise NoAnswerError(self._failure) from exc
+
+    async def _started(self) -> httpx.AsyncHTTPTransport:
+        """Use the service, and start it unless it is there."""
+        if not self._is_used:
+            make_folder(self._folder)
+            # A service that is ending holds this until it has ended.
+            await self._held.enter_async_context(locked(self._folder / "used", fcntl.LOCK_SH))
+            self._is_used = True
+        async with locked(self._folder / "starting", fcntl.LOCK_EX):
+            if not await _listens(socket_of(self._folder)):
+                await self._start()
+            # To verify nothing takes no certificates, which take long to load.
+            sender = httpx.AsyncHTTPTransport(uds=str(socket_of(self._folder)), verify=False)
+        self._sender = await self._held.enter_async_context(sender)
+        return sender
+
+    async def _start(self) -> None:
+        """Start the service; what is run here ends as soon as that serves, or cannot."""
+        setup = self._setup
+        given: list[str | Path] = ["--folder", self._folder, "--data-dir", setup.data_dir]
+        given += [] if setup.project is None else ["--project", setup.project]
+        given += [] if setup.env_file is None else ["--env-file", setup.env_file]
+        command = [*_program(), "serve-proxies", *map(str, given)]
+        nothing = subprocess.DEVNULL
+        with (self._folder / "log").open("a+b") as log:
+            if log.tell() > _LARGEST_LOG_BYTES:
+                log.truncate(0)
+            before = log.tell()
+            done = await anyio.run_process(
+                command, stdin=nothing, stdout=nothing, stderr=log, check=False
+            )
+            if done.returncode != 0:
+                log.seek(before)
+                raise _NotStartedError(_last_line(log.read()) or "it has ended at once")
+
+
+async def _listens(socket: Path | None) -> bool:
+    if socket is None:
+        return False
+    try:
+        await (await anyio.connect_unix(socket)).aclose()
+    except OSError:
+        return False
+    return True
+
+
+def _program() -> list[str]:
+    """Return the program that this process was started as, without its arguments."""
+    return sys.orig_argv[: len(sys.orig_argv) - len(sys.argv[1:])]
+
+
+def _last_line(said: bytes) -> str:
+    lines = said[-_MOST_SAID_BYTES:].decode(errors="replace").strip().splitlines()
+    return lines[-1].removeprefix("pagefault: ") if lines else ""

@@ -1,0 +1,228 @@
+"""The service that stores for all proxies of a user: who starts it, who shares it, when it ends."""
+
+import json
+import os
+import select
+import signal
+import stat
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.test_proxy import SERVER, Conversation, history, proxied, talking
+from tests.kit import mcp_server
+from tests.kit.process import COMMAND, WAIT_SECONDS, environment, program
+from tests.kit.servers import with_a_database
+
+WORD = mcp_server.ANSWERS["word"]
+
+
+def folders(data: Path) -> list[Path]:
+    """The folders of the setups that have a service, or had one."""
+    return sorted((data / "proxies").iterdir())
+
+
+def folder_of(data: Path) -> Path:
+    """The folder of the only setup."""
+    (folder,) = folders(data)
+    return folder
+
+
+def pid_in(folder: Path) -> int:
+    """The process of a setup's service."""
+    return int((folder / "serving").read_text())
+
+
+def wait_for_end(pid: int) -> None:
+    """Wait until a process has ended."""
+    try:
+        ended = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        assert select.select([ended], [], [], WAIT_SECONDS)[0], f"process {pid} goes on"
+    finally:
+        os.close(ended)
+
+
+def stored_words(data: Path) -> list[str]:
+    """The texts of the results that are stored."""
+    entries = [entry for entry in history(data) if entry["role"] == "tool"]
+    return [part["text"] for entry in entries for part in entry["sanitized"]["parts"]]
+
+
+@contextmanager
+def started_with(data: Path, stderr: Path, **env: str) -> Iterator[Conversation]:
+    """Run the scripted server behind a proxy with variables of its own."""
+    options = ("--session", "demo", "--data-dir", str(data))
+    with talking(
+        *program(), "proxy", *options, "--", *SERVER, stderr=stderr, env=environment(env)
+    ) as host:
+        yield host
+
+
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "Proxies with the same settings share one service, which ends when the last of them has",
+    kept_by="app/cli/shared_service.py",
+    tried="three proxies that start at once, of which one is killed and the others leave",
+)
+def test_proxies_share_a_service_that_ends_after_the_last(tmp_path: Path) -> None:
+    data = with_a_database(tmp_path / "data")
+    with ExitStack() as stack:
+        hosts = []
+        for number in range(3):
+            (tmp_path / f"{number}").mkdir()
+            hosts.append(stack.enter_context(proxied(tmp_path / f"{number}", data=data)))
+        for host in hosts:
+            host.call(1, "word")
+        service = pid_in(folder_of(data))
+        address = Path((folder_of(data) / "address").read_text())
+        hosts[0].process.kill()
+        assert hosts[1].leave() == 0
+        hosts[2].call(2, "word")
+        assert pid_in(folder_of(data)) == service
+        assert hosts[2].leave() == 0
+    wait_for_end(service)
+    assert not address.parent.exists()
+    assert not (folder_of(data) / "address").exists()
+    assert (folder_of(data) / "log").read_text() == ""
+    assert len(stored_words(data)) == 4
+
+
+def test_killed_service_is_started_again_by_the_next_result(tmp_path: Path) -> None:
+    data = with_a_database(tmp_path / "data")
+    with proxied(tmp_path, data=data) as host:
+        host.call(1, "word")
+        first = pid_in(folder_of(data))
+        os.kill(first, signal.SIGKILL)
+        wait_for_end(first)
+        host.call(2, "word")
+        second = pid_in(folder_of(data))
+        assert host.leave() == 0
+    assert second != first
+    assert (tmp_path / "stderr").read_text() == ""
+    assert len(stored_words(data)) == 2
+    wait_for_end(second)
+
+
+def test_service_that_was_told_to_end_is_started_again(tmp_path: Path) -> None:
+    data = with_a_database(tmp_path / "data")
+    with proxied(tmp_path, data=data) as host:
+        for number in range(3):
+            host.call(number, "word")
+            os.kill(pid_in(folder_of(data)), signal.SIGTERM)
+        host.call(3, "word")
+        assert host.leave() == 0
+    assert (tmp_path / "stderr").read_text() == ""
+    assert len(stored_words(data)) == 4
+
+
+def test_service_outlives_the_host_that_ends_all_of_its_proxy(tmp_path: Path) -> None:
+    data = with_a_database(tmp_path / "data")
+    (tmp_path / "first").mkdir()
+    with proxied(tmp_path / "first", data=data) as first, proxied(tmp_path, data=data) as second:
+        first.call(1, "word")
+        second.call(1, "word")
+        service = pid_in(folder_of(data))
+        os.killpg(first.process.pid, signal.SIGKILL)
+        first.process.wait(WAIT_SECONDS)
+        # It is no child of the proxy that has started it either.
+        children = Path(f"/proc/{service}/stat").read_text().rpartition(")")[2].split()
+        assert int(children[1]) != first.process.pid
+        second.call(2, "word")
+        assert pid_in(folder_of(data)) == service
+        assert second.leave() == 0
+    assert len(stored_words(data)) == 3
+
+
+def test_other_settings_and_other_projects_have_services_of_their_own(tmp_path: Path) -> None:
+    data = with_a_database(tmp_path / "data")
+    with ExitStack() as stack:
+        for number, env in enumerate(
+            [
+                {},
+                {"PAGEFAULT_API_KEY": "pf_of_a_service"},
+                {"PAGEFAULT_DEFAULT_PROJECT": "other"},
+                {"PAGEFAULT_LIMITS__TEXT_BYTES": "100000"},
+                {"PAGEFAULT_AUTH": "api-key"},
+            ]
+        ):
+            stderr = tmp_path / f"stderr{number}"
+            host = stack.enter_context(started_with(data, stderr, **env))
+            assert host.call(1, "word") == WORD % 1
+            assert host.leave() == 0
+            assert stderr.read_text() == ""
+    # A key is for services that are named.
+    assert len(folders(data)) == 4
+    assert len(stored_words(data)) == 4
+
+
+def test_only_the_user_gets_to_the_service(tmp_path: Path) -> None:
+    data = with_a_database(tmp_path / "data")
+    with proxied(tmp_path, data=data) as host:
+        host.call(1, "word")
+        folder = folder_of(data)
+        address = Path((folder / "address").read_text())
+        modes = [stat.S_IMODE(each.stat().st_mode) for each in (folder, address.parent)]
+        assert host.leave() == 0
+    assert modes == [0o700, 0o700]
+
+
+def test_wrong_setting_is_told_and_results_pass(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with started_with(data, tmp_path / "stderr", PAGEFAULT_LIMITS__TEXT_BYTES="many") as host:
+        assert [host.call(number, "word") for number in (1, 2)] == [WORD % 1, WORD % 2]
+        refused = json.loads(host.call(3, "list_media"))["result"]
+        assert host.leave() == 0
+    wrong = "the service that stores cannot be started: PAGEFAULT_LIMITS__TEXT_BYTES: "
+    told = (tmp_path / "stderr").read_text().splitlines()
+    assert f"pagefault: results are passed on and not stored: {wrong}" in told[0]
+    assert {line.partition(wrong)[0] for line in told[1:]} == {
+        "pagefault: the call of word is not in the history: ",
+        "pagefault: a result of word is passed on and not stored: ",
+    }
+    assert refused["isError"]
+    assert wrong in refused["content"][0]["text"]
+
+
+def test_path_of_the_data_directory_may_be_longer_than_those_of_sockets(tmp_path: Path) -> None:
+    data = tmp_path / ("long" * 40) / "data"
+    data.parent.mkdir()
+    with proxied(tmp_path, data=with_a_database(data)) as host:
+        host.call(1, "word")
+        assert host.leave() == 0
+    assert (tmp_path / "stderr").read_text() == ""
+    assert len(stored_words(data)) == 1
+
+
+def test_host_that_waits_for_the_end_of_the_streams_does_not_wait_for_the_service(
+    tmp_path: Path,
+) -> None:
+    data = with_a_database(tmp_path / "data")
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "word"}}
+    command: list[str | Path] = [
+        COMMAND,
+        "proxy",
+        "--session",
+        "demo",
+        "--data-dir",
+        data,
+        "--",
+        *SERVER,
+    ]
+    done = subprocess.run(  # noqa: S603 - our own command
+        command,
+        input=json.dumps(call).encode() + b"\n",
+        capture_output=True,
+        env=environment(),
+        timeout=WAIT_SECONDS,
+        check=False,
+    )
+    service = pid_in(folder_of(data))
+    assert (done.returncode, done.stdout, done.stderr) == (0, WORD % 1 + b"\n", b"")
+    wait_for_end(service)
+    assert len(stored_words(data)) == 1
