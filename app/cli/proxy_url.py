@@ -11,6 +11,7 @@ from app.cli.proxy import Host
 from app.cli.running_service import (
     CONNECT_SECONDS,
     FIRST_SECONDS,
+    LIMITS,
     is_near,
     problem_of,
     service_address,
@@ -19,7 +20,6 @@ from app.mcp.service_store import ServiceStore
 
 # A result of hundreds of megabytes is synced before it is answered.
 _ANSWER_SECONDS = 60.0
-_IDLE_SECONDS = 2.0
 _LIST = "/api/sessions"
 
 
@@ -47,13 +47,11 @@ def service_client(
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> httpx.AsyncClient:
     """Return a client of a service, at a URL or behind a transport."""
-    limits = httpx.Limits(keepalive_expiry=_IDLE_SECONDS)
     return httpx.AsyncClient(
         base_url=url,
         headers=headers,
         timeout=httpx.Timeout(_ANSWER_SECONDS, connect=CONNECT_SECONDS),
-        # A service closes a connection that nothing is asked on for five seconds.
-        limits=limits,
+        limits=LIMITS,
         trust_env=not is_near(url),
         # Certificates take longer to load than all else, and are for one of the two.
         verify=url.scheme == "https",

@@ -17,6 +17,8 @@ Headers: TypeAlias = Sequence[tuple[str, str]]
 FIRST_SECONDS = 30.0
 """How long the first answer may take."""
 CONNECT_SECONDS = 10.0
+LIMITS = httpx.Limits(keepalive_expiry=2.0)
+"""A service closes a connection that nothing is asked on for five seconds."""
 _PORTS = 65_536
 _KEY_VARIABLE = "PAGEFAULT_API_KEY"
 

@@ -15,6 +15,7 @@ from typing import Final
 import anyio
 import httpx
 
+from app.cli.running_service import LIMITS
 from app.cli.shared_folder import SharedSetup, locked, make_folder, socket_of
 from app.mcp.reasons import reason_of
 from app.mcp.store import NoAnswerError
@@ -87,7 +88,8 @@ class SharedService(httpx.AsyncBaseTransport):
             if not await _listens(socket_of(self._folder)):
                 await self._start()
             # To verify nothing takes no certificates, which take long to load.
-            sender = httpx.AsyncHTTPTransport(uds=str(socket_of(self._folder)), verify=False)
+            address = str(socket_of(self._folder))
+            sender = httpx.AsyncHTTPTransport(uds=address, verify=False, limits=LIMITS)
         self._sender = await self._held.enter_async_context(sender)
         return sender
 
