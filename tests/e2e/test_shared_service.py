@@ -199,6 +199,12 @@ def test_path_of_the_data_directory_may_be_longer_than_those_of_sockets(tmp_path
     assert len(stored_words(data)) == 1
 
 
+@pytest.mark.promise(
+    "security.md#what-is-not-run",
+    "Nothing is loaded from the folder that a host starts the proxy in",
+    kept_by="app/cli/shared_service.py",
+    tried="a folder with modules named as ours; the service is started there, too",
+)
 def test_host_that_waits_for_the_end_of_the_streams_does_not_wait_for_the_service(
     tmp_path: Path,
 ) -> None:
