@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.kit.media import b64, png
+from tests.kit.media import b64, noise_bytes, png
 
 ROUTE = "/api/tool-results"
 TURNS = "/api/sessions/demo/turns"
@@ -100,6 +100,42 @@ def test_long_base64_in_the_arguments_stays_as_it_was(client: httpx.Client) -> N
     assert (
         client.get(MESSAGES, params={"media": "inline"}).json()["items"][0]["tool_calls"] == calls
     )
+
+
+@pytest.mark.parametrize("padding", [0, 2_000_000], ids=["at once", "streamed"])
+@pytest.mark.parametrize("place", ["block", "data URI", "text", "arguments"])
+def test_medium_of_the_result_that_is_in_the_message_too_stays_as_it_was(
+    client: httpx.Client, place: str, padding: int
+) -> None:
+    data = b64(png(40, 30) + noise_bytes(100_001))
+    source = {"type": "base64", "media_type": "image/png", "data": data}
+    shown = {
+        "block": {"type": "image", "source": source},
+        "data URI": {
+            "type": "image_url",
+            "image_url": {"url": f"data:image/png;base64,{data}"},
+        },
+    }.get(place, {"type": "text", "text": data})
+    spoken = message(content=[shown])
+    if place == "arguments":
+        spoken = message()
+        spoken["tool_calls"][0]["function"]["arguments"] = data
+    image = {"type": "image", "mimeType": "image/png", "data": data}
+    told = result(callMessage=spoken, result={"content": [image, {"type": "text", "text": "Ten."}]})
+    body = json.dumps(told) + " " * padding
+    answer = client.post(ROUTE, content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 201
+    assert [each["type"] for each in answer.json()["sanitized"]["parts"]] == ["image", "text"]
+    call, _ = client.get(MESSAGES, params={"media": "inline"}).json()["items"]
+    assert {name: call.get(name) for name in spoken} == spoken
+
+
+def test_numbers_of_the_message_keep_their_spelling(client: httpx.Client) -> None:
+    spoken = '"role":"assistant","content":"Well.","numbers":[1.10,1e2,-0,12345678901234567890]'
+    body = f'{json.dumps(result(callMessage=None, result=1.0))[:-1]},"callMessage":{{{spoken}}}}}'
+    answer = client.post(ROUTE, content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 201
+    assert spoken in client.get(MESSAGES).text
 
 
 def test_turn_takes_it_with_a_result(client: httpx.Client) -> None:

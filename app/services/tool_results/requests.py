@@ -17,7 +17,7 @@ from pydantic.config import JsonDict
 
 from app.errors import ConflictError, Fault, InvalidPayloadError
 from app.models.base import ClientId
-from app.models.json_value import JsonValue, parse_json
+from app.models.json_value import JsonValue, parse_json, values_in
 from app.models.media import InMemoryMedia
 from app.models.normalized import NormalizedToolResult
 from app.models.text_windows import without_lone_surrogates
@@ -97,7 +97,17 @@ def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> 
         InvalidPayloadError: Not a tool result; the faults point to what is wrong.
     """
     value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes)
+    if isinstance(value, dict) and _has_numbers_to_spell(value.get("callMessage")):
+        # A message keeps its numbers as they are written; of a result their values count.
+        spelled = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, spelled=True)
+        assert isinstance(spelled, dict)  # noqa: S101 - the same body
+        value = {**value, "callMessage": spelled["callMessage"]}
     return ReadToolResult(_checked(value), value)
+
+
+def _has_numbers_to_spell(message: JsonValue) -> bool:
+    # `-0` is read as the integer 0.
+    return any(isinstance(each, float) or each == 0 for each, _ in values_in(message))
 
 
 def _checked(value: JsonValue) -> ToolResultRequest:
@@ -209,7 +219,9 @@ def normalize_streamed(
         normalized = normalize_tool_result(read.request.result)
         settled, found = _settled(normalized, strings, placeholders)
         missing = {number for number, each in placeholders.items() if each.data not in found}
-        return (read, settled), missing | (numbers_in(settled, marks) & placeholders.keys())
+        # One medium may be in the result and in what made the call, where it is needed as text.
+        shown = numbers_in(settled, marks) | numbers_in(read.request.call_message, marks)
+        return (read, settled), missing | (shown & placeholders.keys())
 
     (settled, normalized), left = read_with_placeholders(
         json, placeholders, marks, read=read, settle=settle, hold_text=hold_text
