@@ -52,6 +52,8 @@ _MOST_PAGES = 50
 # How soon an answer comes that takes its call to the history, and how long such a call is.
 _SOON_SECONDS = 0.05
 _SHORT_CHARS = 16_384
+# How long a proxy whose server has ended still notes what was called.
+_LAST_NOTES_SECONDS = 1.0
 
 
 class AwaitedStore:
@@ -93,7 +95,7 @@ class _Note:
     """A call of a tool that is noted in the history before its answer is, or with it.
 
     Both are one request where the server answers at once, and nothing else is called meanwhile.
-    Calls are noted in their order.
+    Calls are noted in their order, but for those that go with their answers.
     """
 
     def __init__(self, call: ToolCall, *, behind: "_Note | None") -> None:
@@ -120,9 +122,13 @@ class _Note:
     async def is_left_when_answered(self) -> bool:
         """Say that the answer is there; tell whether it takes the call, once that is known."""
         self._is_answered = True
+        await self.settle()
+        return self._is_left
+
+    async def settle(self) -> None:
+        """Wait until it is noted, or left to its answer if that is there; for no other answer."""
         self._is_due.set()
         await self.is_settled.wait()
-        return self._is_left
 
 
 @dataclass(slots=True, eq=False)
@@ -215,7 +221,7 @@ class Proxy:
             )
 
     async def from_server(self, pieces: AsyncIterator[bytes]) -> None:
-        """Pass on what the server says until it ends, and every answer that is being stored."""
+        """Pass on what the server says until it ends, and see to what is being stored."""
         async with anyio.create_task_group() as group:
             async for line in read_lines(pieces):
                 answered = [self._answered(each) for each in line.messages]
@@ -224,6 +230,10 @@ class Proxy:
                     group.start_soon(self._answer, answered, line)
                     continue
                 await self._tell(answered, line)
+        if self._last_note is not None:
+            # What ended the server may be what was called last.
+            with anyio.move_on_after(_LAST_NOTES_SECONDS):
+                await self._last_note.settle()
 
     def _answered(self, message: Message) -> Answered | None:
         """Take a message of the server; return what it answers, if that is looked into."""

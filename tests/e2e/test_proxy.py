@@ -345,6 +345,9 @@ def test_server_that_dies_is_reported_as_its_own_end(tmp_path: Path) -> None:
     assert (
         told == f"the server gives up\npagefault: the server {sys.executable} ended with status 3\n"
     )
+    # What ended it was noted, though nothing answers it.
+    roles = [each["role"] for each in history(tmp_path / "data")]
+    assert roles == ["assistant", "tool", "assistant"]
 
 
 def test_host_that_leaves_while_it_is_written_to_ends_its_server(tmp_path: Path) -> None:
