@@ -48,6 +48,8 @@ _NO_KEY = (
     "the service takes no requests without a valid API key. Whoever runs this has to give it one, "
     "in the environment variable PAGEFAULT_API_KEY."
 )
+# Said by what stands before a service, which may have done what it was asked.
+_OF_GATEWAYS = (httpx.codes.BAD_GATEWAY, httpx.codes.GATEWAY_TIMEOUT)
 # How long nothing is asked of a service that let a request wait: each would wait for it anew.
 _AWAY_SECONDS = 5.0
 
@@ -205,7 +207,8 @@ class ServiceStore:
             async with asked as answer:
                 if not answer.is_success:
                     await answer.aread()
-                    raise RefusedError(_refusal(answer))
+                    is_sure = answer.status_code not in _OF_GATEWAYS
+                    raise (RefusedError if is_sure else NoAnswerError)(_refusal(answer))
                 yield answer
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
             # Where it is, without what may be secret in an address.

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from app.mcp.service_store import ServiceStore, detail_of
-from app.mcp.store import NoAnswerError
+from app.mcp.store import NoAnswerError, RefusedError
 from app.models.rendering import RenderOptions
 
 pytestmark = pytest.mark.engines("embedded")
@@ -30,3 +30,18 @@ async def test_id_that_is_in_no_address_is_a_failure_in_words() -> None:
         store = ServiceStore(client, "demo", RenderOptions(), None)
         with pytest.raises(NoAnswerError, match="its address is not valid"):
             await store.rendering("\x00", "2025-06-18")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("status", "is_sure"), [(413, True), (503, True), (502, False), (504, False)]
+)
+async def test_gateway_that_gives_up_does_not_say_that_nothing_was_done(
+    status: int, *, is_sure: bool
+) -> None:
+    transport = httpx.MockTransport(lambda _: httpx.Response(status))
+    async with httpx.AsyncClient(base_url="http://service", transport=transport) as client:
+        store = ServiceStore(client, "demo", RenderOptions(), None)
+        with pytest.raises(NoAnswerError) as refused:
+            await store.rendering("1", "2025-06-18")
+    assert isinstance(refused.value, RefusedError) == is_sure
