@@ -48,6 +48,7 @@ _NO_KEY = (
     "the service takes no requests without a valid API key. Whoever runs this has to give it one, "
     "in the environment variable PAGEFAULT_API_KEY."
 )
+_EARLIER = "The service may be of an earlier version than this proxy; then it has to be updated."
 # Said by what stands before a service, which may have done what it was asked.
 _OF_GATEWAYS = (httpx.codes.BAD_GATEWAY, httpx.codes.GATEWAY_TIMEOUT)
 # How long nothing is asked of a service that let a request wait: each would wait for it anew.
@@ -223,7 +224,9 @@ def _refusal(answer: httpx.Response) -> str:
     """Return why a service refuses, for people and for models."""
     if answer.status_code == httpx.codes.UNAUTHORIZED:
         return _NO_KEY
-    return detail_of(answer) or f"the service answered {answer.status_code}"
+    said = detail_of(answer) or f"the service answered {answer.status_code}"
+    is_odd = answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    return f"{said.rstrip('.')}. {_EARLIER}" if is_odd else said
 
 
 def object_of(answer: httpx.Response) -> dict[str, Any]:

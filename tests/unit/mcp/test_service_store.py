@@ -45,3 +45,15 @@ async def test_gateway_that_gives_up_does_not_say_that_nothing_was_done(
         with pytest.raises(NoAnswerError) as refused:
             await store.rendering("1", "2025-06-18")
     assert isinstance(refused.value, RefusedError) == is_sure
+
+
+@pytest.mark.anyio
+async def test_service_of_an_earlier_version_is_told_of() -> None:
+    problem = {"detail": "The body is not a tool result."}
+    transport = httpx.MockTransport(lambda _: httpx.Response(422, json=problem))
+    async with httpx.AsyncClient(base_url="http://service", transport=transport) as client:
+        store = ServiceStore(client, "demo", RenderOptions(), None)
+        with pytest.raises(
+            RefusedError, match=r"tool result\. The service may be of an earlier version"
+        ):
+            await store.rendering("1", "2025-06-18")
