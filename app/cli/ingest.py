@@ -23,7 +23,7 @@ from app.services.tool_results.tool_results import Ingested
 from app.wiring.ingest import open_tool_results
 
 _CHUNK_BYTES = 1024 * 1024
-_REQUEST_KEYS = {"toolName", "toolCallId", "success", "sessionId", "result"}
+_REQUEST_KEYS = {"toolName", "toolCallId", "success", "sessionId", "callMessage", "result"}
 _SHOWN_TEXT_CHARS = 60
 
 
@@ -86,7 +86,10 @@ def _read(file: str, progress: Progress) -> bytes:
 def _value(content: bytes, settings: Settings) -> JsonValue:
     limits = settings.limits
     try:
-        return parse_json(content, max_depth=limits.json_depth, max_nodes=limits.json_nodes)
+        # It is written back as it stood: a message in it keeps the spelling of its numbers.
+        return parse_json(
+            content, max_depth=limits.json_depth, max_nodes=limits.json_nodes, spelled=True
+        )
     except InvalidJsonError as exc:
         raise CommandError(f"the file is not a tool result: {exc.detail}") from exc
 

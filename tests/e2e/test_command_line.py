@@ -473,6 +473,19 @@ def test_what_was_piped_in_is_served_afterwards_with_the_names_of_the_call(
     ]
 
 
+def test_whole_request_that_is_piped_in_has_the_message_of_its_call(
+    pagefault: LoadedCommand, data_dir: Path
+) -> None:
+    call = '{"role":"assistant","content":"I greet.","weights":[1.10]}'
+    request = f'{{"toolName":"greet","toolCallId":"call-1","callMessage":{call},"result":"hello"}}'
+    told = pagefault.run(
+        "ingest", "-", "--session", "s-1", "--data-dir", str(data_dir), given=request
+    )
+    assert " stored as seq 2 of session s-1" in told.stdout
+    with PagefaultProcess(data_dir) as process, process.client() as client:
+        assert call[1:-1] in client.get("/api/sessions/s-1/messages").text
+
+
 def greeting(seq: int, call_id: str) -> dict[str, object]:
     meta = {"toolName": "greet", "toolCallId": call_id, "success": True}
     sanitized = {"parts": [{"type": "text", "text": "hello"}], "resources": [], "meta": meta}
