@@ -81,6 +81,11 @@ class PreparedResult:
     call_message: PreparedMessage | None = None
     """What made the call, if it is to be appended before the result."""
 
+    @property
+    def is_long(self) -> bool:
+        """Whether nobody else's changes are to wait for its commit; see `PreparedMessage`."""
+        return self.call_message is not None and self.call_message.is_long
+
     def append(self, unit: UnitOfWork) -> Ingested:
         """Write record, history entry and resources, behind the message that made the call.
 
@@ -298,7 +303,7 @@ class ToolResults:
 
         with self.clock.stage("commit"):
             try:
-                ingested = await self.records.write(project_id, write)
+                ingested = await self.records.write(project_id, write, is_alone=package.is_long)
             except AnsweredError as exc:
                 ingested = Ingested(exc.twin, is_new=False)
             else:
