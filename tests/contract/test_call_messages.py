@@ -11,6 +11,7 @@ from tests.kit.media import b64, noise_bytes, png
 ROUTE = "/api/tool-results"
 TURNS = "/api/sessions/demo/turns"
 MESSAGES = "/api/sessions/demo/messages"
+TIMES = ("createdAt", "created_at")
 
 Json = dict[str, Any]
 
@@ -31,7 +32,7 @@ def result(**members: object) -> Json:
 def history(client: httpx.Client) -> list[Json]:
     """The entries of the session, without what is another in each run."""
     entries: list[Json] = client.get(MESSAGES).json()["items"]
-    ours = {"id", "createdAt", "created_at"}
+    ours = {"id", *TIMES}
     return [{name: value for name, value in each.items() if name not in ours} for each in entries]
 
 
@@ -42,6 +43,8 @@ def test_call_stands_before_its_result(client: httpx.Client) -> None:
     assert call == {"seq": 1, "entry": "message", **message()}
     assert (answered["seq"], answered["role"], answered["toolCallId"]) == (2, "tool", "call-1")
     assert answered["sanitized"] == answer.json()["sanitized"]
+    at = [next(filter(None, map(each.get, TIMES))) for each in client.get(MESSAGES).json()["items"]]
+    assert at == sorted(at)
 
 
 def test_same_request_again_appends_nothing(client: httpx.Client) -> None:

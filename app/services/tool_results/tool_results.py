@@ -320,8 +320,8 @@ class ToolResults:
         session_resources: Mapping[str, Resource],
     ) -> PreparedResult:
         """Do the stages behind normalization: media are stored, the record is made."""
-        now = utc_now()
         call_message = await self._call_message(project_id, received.request)
+        now = utc_now()
         with self.clock.stage("persistence"):
             persisted = await persist_tool_media(
                 received.normalized,
