@@ -34,6 +34,7 @@ cli.add_typer(page, name="page")
 def main() -> None:
     """Run the command line; what is expected to go wrong ends in one sentence and status 1."""
     collect_seldom()
+    _open_closed_streams()
     _leave_out_httpx_command()
     # Commands read what the server has stored, and `ingest` what it would have accepted.
     accept_deep_json()
@@ -58,6 +59,23 @@ def main() -> None:
             complain(sentence)
         _end(1)
     _end(0)
+
+
+def _open_closed_streams() -> None:
+    """Have standard streams that were closed lead nowhere.
+
+    What is opened next would take their numbers, and what is printed to `None` goes to standard
+    output, where a host reads.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest number that is free is taken. Servers that a proxy starts have it too.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    sys.stdin = sys.stdin or open(0)  # noqa: SIM115 - until the process ends
+    sys.stdout = sys.stdout or open(1, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w")  # noqa: SIM115
 
 
 def _leave_out_httpx_command() -> None:

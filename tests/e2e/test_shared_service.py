@@ -1,8 +1,11 @@
 """The service that stores for all proxies of a user: who starts it, who shares it, when it ends."""
 
+import fcntl
 import json
 import os
 import select
+import shlex
+import shutil
 import signal
 import stat
 import subprocess
@@ -10,8 +13,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 
+from app.cli.shared_folder import SharedSetup, make_folder, socket_of
 from tests.e2e.test_proxy import SERVER, Conversation, history, proxied, talking
 from tests.kit import mcp_server
 from tests.kit.process import COMMAND, WAIT_SECONDS, environment, program
@@ -187,6 +192,25 @@ def test_wrong_setting_is_told_and_results_pass(tmp_path: Path) -> None:
     }
     assert refused["isError"]
     assert wrong in refused["content"][0]["text"]
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "0<&-", "0<&- 2>&-", "1>&- 2>&-"])
+def test_closed_standard_streams_lead_nowhere(tmp_path: Path, closed: str) -> None:
+    command = shlex.join([str(COMMAND), "proxy", "--session", "demo", "--", *SERVER])
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "word"}}
+    wrong = {"PAGEFAULT_LIMITS__TEXT_BYTES": "many", "PAGEFAULT_DATA_DIR": str(tmp_path)}
+    done = subprocess.run(  # noqa: S602 - our own command
+        f"{command} {closed}",
+        shell=True,
+        input=json.dumps(call).encode() + b"\n",
+        capture_output=True,
+        env=environment(wrong),
+        timeout=WAIT_SECONDS,
+        check=False,
+    )
+    answer = WORD % 1 + b"\n" if closed == "2>&-" else b""
+    assert (done.returncode, done.stdout) == (0, answer)
+    assert b"Traceback" not in done.stderr
 
 
 def test_path_of_the_data_directory_may_be_longer_than_those_of_sockets(tmp_path: Path) -> None:
