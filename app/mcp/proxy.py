@@ -330,6 +330,8 @@ class Proxy:
                 await self._note_call(note.call)
         finally:
             note.is_settled.set()
+            # Some calls are never answered, such as those that the host has cancelled.
+            self._notes.pop(note.call.call_id, None)
 
     async def _note_call(self, call: ToolCall) -> None:
         try:

@@ -4,6 +4,7 @@ import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import anyio
 import pytest
 
 from app.cli.proxy import Host
@@ -41,3 +42,24 @@ async def test_server_that_no_longer_reads_ends_by_itself_with_its_own_status(
         await proxy.from_host(said(*[b'{"jsonrpc":"2.0","method":"ping","id":1}\n'] * 3), server)
         is_over.write_text("")
         assert await server.ended() == (7, "the server sh ended with status 7")
+
+
+async def test_call_that_is_never_answered_is_not_held(tmp_path: Path) -> None:
+    async with started(["sh", "-c", "cat >/dev/null"]) as server:
+        host = Host(RenderOptions(), prefix=None)
+        setup = SharedSetup(tmp_path / "file", project=None, env_file=None)
+        setup.data_dir.touch()
+        warned: list[str] = []
+        store = AwaitedStore(shared_store(setup, "s", host), warned.append)
+        over = anyio.Event()
+        proxy = Proxy(ignore, server.write, store, warned.append, {}, takes_paths=False)
+        called = b'{"jsonrpc":"2.0","method":"tools/call","id":1,"params":{"name":"a"}}\n'
+        cancelled = (
+            b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n'
+        )
+        async with anyio.create_task_group() as group:
+            group.start_soon(store.hold, over)
+            await proxy.from_host(said(called, cancelled), server)
+            over.set()
+        assert len(warned) == 1
+        assert not proxy._notes
