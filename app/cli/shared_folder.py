@@ -91,7 +91,8 @@ async def locked(path: Path, how: int) -> AsyncIterator[None]:
     Raises:
         OSError: It cannot be locked.
     """
-    with path.open("ab") as file:
+    # NFS locks nothing with others that is not open for reading.
+    with path.open("a+b") as file:
         # Nobody is told when a lock is given back.
         while not try_to_lock(file.fileno(), how):  # noqa: ASYNC110
             await anyio.sleep(_AGAIN_SECONDS)
