@@ -69,7 +69,10 @@ def make_folder(folder: Path) -> None:
     Raises:
         OSError: It cannot be made.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # The data directory may be among them; `Path.mkdir` would let others read that.
+    for each in (*reversed(folder.parents), folder):
+        if not each.exists():
+            each.mkdir(mode=0o700, exist_ok=True)
     folder.chmod(0o700)
 
 
