@@ -64,7 +64,7 @@ class SharedSetup:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder that only the user gets into.
+    """Make a folder that only the user gets into, and those above it which are not there.
 
     Raises:
         OSError: It cannot be made.
@@ -79,7 +79,10 @@ def make_folder(folder: Path) -> None:
 def socket_of(folder: Path) -> Path | None:
     """Return where the service listens, or has listened when it was killed; `None` for nowhere."""
     with suppress(FileNotFoundError):
-        return Path((folder / "address").read_text())
+        written = (folder / "address").read_bytes()
+        # A full disk, or the end of the machine's power, leaves nothing or zeros.
+        if written and b"\0" not in written:
+            return Path(os.fsdecode(written))
     return None
 
 

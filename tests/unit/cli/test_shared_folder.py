@@ -1,11 +1,13 @@
 """Which proxies share a service."""
 
+import os
+import stat
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.cli.shared_folder import SharedSetup
+from app.cli.shared_folder import SharedSetup, make_folder, socket_of
 
 
 @pytest.fixture
@@ -65,3 +67,33 @@ def test_other_versions_and_programs_have_other_folders(
     monkeypatch.setattr("app.__file__", "/elsewhere/app/__init__.py")
     folders.add(setup.folder())
     assert len(folders) == 3
+
+
+def test_only_the_user_gets_into_what_is_made(setup: SharedSetup) -> None:
+    new = replace(setup, data_dir=setup.data_dir / "new" / "data")
+    before = os.umask(0)
+    try:
+        make_folder(new.folder())
+    finally:
+        os.umask(before)
+    made = [new.data_dir.parent, new.data_dir, new.folder().parent, new.folder()]
+    assert {stat.S_IMODE(each.stat().st_mode) for each in made} == {0o700}
+
+
+def test_folder_that_others_got_into_is_closed_to_them(setup: SharedSetup) -> None:
+    setup.folder().mkdir(parents=True)
+    setup.folder().chmod(0o777)
+    make_folder(setup.folder())
+    assert stat.S_IMODE(setup.folder().stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("written", [None, b"", b"\0" * 20])
+def test_no_service_is_where_no_address_is(tmp_path: Path, written: bytes | None) -> None:
+    if written is not None:
+        (tmp_path / "address").write_bytes(written)
+    assert socket_of(tmp_path) is None
+
+
+def test_address_may_have_any_bytes(tmp_path: Path) -> None:
+    (tmp_path / "address").write_bytes(b"/tmp/\xff/socket")
+    assert os.fsencode(str(socket_of(tmp_path))) == b"/tmp/\xff/socket"
