@@ -11,8 +11,8 @@ from app.cli.proxy import Host
 from app.cli.proxy_url import service_client
 from app.cli.shared_folder import SharedSetup
 from app.cli.shared_service import SharedService
+from app.mcp.reasons import reason_of
 from app.mcp.service_store import ServiceStore
-from app.mcp.store import NoAnswerError
 
 # A name that is answered wherever the service listens.
 _URL = httpx.URL("http://localhost")
@@ -39,5 +39,5 @@ async def shared_store(
 async def _start(client: httpx.AsyncClient) -> None:
     try:
         await client.get("/healthz")
-    except (NoAnswerError, httpx.HTTPError) as exc:
-        complain(f"results are passed on and not stored: {exc}")
+    except Exception as exc:  # noqa: BLE001 - whatever fails here, messages pass
+        complain(f"results are passed on and not stored: {reason_of(exc)}")

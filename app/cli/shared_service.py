@@ -110,7 +110,8 @@ class SharedService(httpx.AsyncBaseTransport):
             )
             if done.returncode != 0:
                 log.seek(before)
-                raise _NotStartedError(_last_line(log.read()) or "it has ended at once")
+                silent = f"it has ended without a word; is there room in {self._folder}?"
+                raise _NotStartedError(_last_line(log.read()) or silent)
 
 
 async def _listens(socket: Path | None) -> bool:
