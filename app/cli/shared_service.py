@@ -126,7 +126,8 @@ async def _listens(socket: Path | None) -> bool:
 
 def _program() -> list[str]:
     """Return the program that this process was started as, without its arguments."""
-    return sys.orig_argv[: len(sys.orig_argv) - len(sys.argv[1:])]
+    # On macOS `sys.orig_argv` begins with an interpreter outside of the virtual environment.
+    return [sys.executable, *sys.orig_argv[1 : len(sys.orig_argv) - len(sys.argv[1:])]]
 
 
 def _last_line(said: bytes) -> str:
