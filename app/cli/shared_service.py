@@ -22,6 +22,8 @@ from app.mcp.store import NoAnswerError
 
 # How long nothing is started after a start that failed: each result would wait for another.
 _FAILED_SECONDS = 5.0
+# How long a result waits for a start, or for the end of a service that is ending.
+_LONGEST_START_SECONDS = 30.0
 _MOST_SAID_BYTES = 4_096
 _LARGEST_LOG_BYTES = 1024 * 1024
 
@@ -71,11 +73,19 @@ class SharedService(httpx.AsyncBaseTransport):
             if time.monotonic() < self._not_before:
                 raise NoAnswerError(self._failure)
             try:
-                return await self._started()
+                with anyio.fail_after(_LONGEST_START_SECONDS):
+                    return await self._started()
             except (OSError, _NotStartedError) as exc:
-                self._failure = f"the service that stores cannot be started: {reason_of(exc)}"
+                self._failure = f"the service that stores cannot be started: {self._why(exc)}"
                 self._not_before = time.monotonic() + _FAILED_SECONDS
                 raise NoAnswerError(self._failure) from exc
+
+    def _why(self, error: Exception) -> str:
+        """Return why it is not started."""
+        if isinstance(error, TimeoutError) and not error.args:
+            log = self._folder / "log"
+            return f"it has not answered for {_LONGEST_START_SECONDS:g} seconds; {log} may say why"
+        return reason_of(error)
 
     async def _started(self) -> httpx.AsyncHTTPTransport:
         """Use the service, and start it unless it is there."""
