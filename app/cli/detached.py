@@ -1,6 +1,7 @@
 """A process that goes on when whoever started it has ended, and tells it that it serves."""
 
 import os
+from contextlib import suppress
 
 _SERVES = b"1"
 
@@ -21,6 +22,8 @@ class Detached:
         os.setsid()
 
     def tell(self) -> None:
-        """Let the one that was started end."""
-        os.write(self._to_say, _SERVES)
+        """Let the one that was started end, unless it has ended."""
+        # It is killed when the proxy that has started it leaves meanwhile.
+        with suppress(BrokenPipeError):
+            os.write(self._to_say, _SERVES)
         os.close(self._to_say)

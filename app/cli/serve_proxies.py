@@ -5,6 +5,7 @@ A proxy starts it, see `app.cli.shared_service`. It serves for as long as any pr
 
 import fcntl
 import os
+import signal
 import socket
 import tempfile
 import threading
@@ -12,6 +13,7 @@ import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from types import FrameType
 
 import anyio
 import uvicorn
@@ -30,6 +32,9 @@ _AGAIN_SECONDS = 0.05
 # A service that is told to end answers for half a minute what it was asked.
 _ENDING_SECONDS = 60.0
 _MOST_WAITING = 2_048
+# macOS takes 103 bytes, Linux 107.
+_LONGEST_ADDRESS_BYTES = 103
+_SOCKET_SECONDS = 1.0
 
 
 def serve_proxies(
@@ -53,22 +58,31 @@ def serve_proxies(
         if not _is_alone(serving.fileno(), folder):
             detached.tell()
             return
+        signal.signal(signal.SIGTERM, _end)
+        # Also one that hangs while it opens its stores is not to be left behind.
+        threading.Thread(target=_end_unused, args=(used.fileno(),), daemon=True).start()
         serving.truncate(0)
         serving.write(b"%d\n" % os.getpid())
         serving.flush()
         anyio.run(_open_once, shared)
         # One that was killed has left it.
-        _forget_socket(folder)
-        listening = _listen(folder)
+        _forget_socket(folder, socket_of(folder))
+        address = _new_address()
         try:
+            listening = _listen(folder, address)
             os.chdir(data_dir)
             allow_open_files(shared)
             server = _Server(server_config(shared, partial(served_app, shared)), detached)
-            watch = threading.Thread(target=_end_unused, args=(server, used.fileno()), daemon=True)
-            watch.start()
+            threading.Thread(target=_end_unreachable, args=(address,), daemon=True).start()
             server.run(sockets=[listening])
         finally:
-            _forget_socket(folder)
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            _forget_socket(folder, address)
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    """End this process in order; uvicorn repeats the signal that has ended it."""
+    raise SystemExit(0)
 
 
 def _shared(settings: Settings, project_id: str) -> Settings:
@@ -102,33 +116,55 @@ async def _open_once(settings: Settings) -> None:
         return
 
 
-def _listen(folder: Path) -> socket.socket:
-    """Listen on a socket in a folder of its own, and say where that is."""
+def _new_address() -> Path:
+    """Return the path of a socket in a new folder, which is removed with it."""
     address = Path(tempfile.mkdtemp(prefix="pagefault-")) / "socket"
+    if len(os.fsencode(address)) <= _LONGEST_ADDRESS_BYTES:
+        return address
+    address.parent.rmdir()
+    return Path(tempfile.mkdtemp(prefix="pagefault-", dir="/tmp")) / "socket"
+
+
+def _listen(folder: Path, address: Path) -> socket.socket:
+    """Listen on a socket, and say where that is."""
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(str(address))
     listening.listen(_MOST_WAITING)
-    (folder / "address").write_text(str(address))
+    (folder / "address").write_bytes(os.fsencode(address))
     return listening
 
 
-def _forget_socket(folder: Path) -> None:
-    """Remove the socket of a service that has ended, and the folder that it is in."""
-    if (address := socket_of(folder)) is not None:
-        with suppress(OSError):
-            address.unlink(missing_ok=True)
-            address.parent.rmdir()
-        (folder / "address").unlink()
+def _forget_socket(folder: Path, address: Path | None) -> None:
+    """Remove the socket of a service that has ended, the folder that it is in, and its address."""
+    if address is None:
+        return
+    with suppress(OSError):
+        address.unlink(missing_ok=True)
+        address.parent.rmdir()
+    # Another service is there if the folder was removed meanwhile, and made anew.
+    with suppress(OSError):
+        if socket_of(folder) == address:
+            (folder / "address").unlink()
 
 
-def _end_unused(server: uvicorn.Server, used: int) -> None:
-    """End a server when no proxy has used it for a while; those that come then wait for its end."""
+def _end_unreachable(address: Path) -> None:
+    """End the service when its socket is gone, so that proxies can start another.
+
+    Old files are removed from temporary folders.
+    """
+    while os.path.exists(address):
+        time.sleep(_SOCKET_SECONDS)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _end_unused(used: int) -> None:
+    """End the service when no proxy has used it for a while; those that come wait for its end."""
     while True:
         fcntl.flock(used, fcntl.LOCK_EX)
         fcntl.flock(used, fcntl.LOCK_UN)
         time.sleep(_UNUSED_SECONDS)
         if try_to_lock(used, fcntl.LOCK_EX):
-            server.should_exit = True
+            os.kill(os.getpid(), signal.SIGTERM)
             return
 
 

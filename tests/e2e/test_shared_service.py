@@ -41,6 +41,11 @@ def pid_in(folder: Path) -> int:
     return int((folder / "serving").read_text())
 
 
+def address_in(folder: Path) -> Path:
+    """The socket of a setup's service."""
+    return Path((folder / "address").read_text())
+
+
 def wait_for_end(pid: int) -> None:
     """Wait until a process has ended."""
     try:
@@ -121,9 +126,80 @@ def test_service_that_was_told_to_end_is_started_again(tmp_path: Path) -> None:
             host.call(number, "word")
             os.kill(pid_in(folder_of(data)), signal.SIGTERM)
         host.call(3, "word")
+        address = address_in(folder_of(data))
+        service = pid_in(folder_of(data))
+        os.kill(service, signal.SIGTERM)
+        wait_for_end(service)
+        assert not address.parent.exists()
         assert host.leave() == 0
     assert (tmp_path / "stderr").read_text() == ""
     assert len(stored_words(data)) == 4
+
+
+def test_service_whose_socket_was_removed_ends_and_another_is_started(tmp_path: Path) -> None:
+    data = with_a_database(tmp_path / "data")
+    with proxied(tmp_path, data=data) as host:
+        host.call(1, "word")
+        first = pid_in(folder_of(data))
+        address_in(folder_of(data)).unlink()
+        wait_for_end(first)
+        host.call(2, "word")
+        assert pid_in(folder_of(data)) != first
+        assert host.leave() == 0
+    assert (tmp_path / "stderr").read_text() == ""
+    assert len(stored_words(data)) == 2
+
+
+def test_service_goes_on_without_the_proxy_that_started_it(tmp_path: Path) -> None:
+    data = with_a_database(tmp_path / "data")
+    folder = SharedSetup(data, project=None, env_file=None).folder()
+    make_folder(folder)
+    options = ("--folder", str(folder), "--data-dir", str(data))
+    with (folder / "log").open("wb") as log, (folder / "used").open("a+b") as used:
+        fcntl.flock(used, fcntl.LOCK_SH)
+        starting = subprocess.Popen(  # noqa: S603 - our own command
+            [*program(), "serve-proxies", *options], env=environment(), stderr=log
+        )
+        while not (folder / "serving").exists():
+            assert starting.poll() is None
+        starting.kill()
+        starting.wait(WAIT_SECONDS)
+        while socket_of(folder) is None:
+            assert starting.returncode
+        transport = httpx.HTTPTransport(uds=str(socket_of(folder)))
+        with httpx.Client(transport=transport, base_url="http://localhost") as client:
+            assert client.get("/healthz").is_success
+    wait_for_end(pid_in(folder))
+    assert (folder / "log").read_text() == ""
+
+
+def test_folder_that_is_removed_is_made_again_for_others(tmp_path: Path) -> None:
+    data = with_a_database(tmp_path / "data")
+    (tmp_path / "first").mkdir()
+    with proxied(tmp_path / "first", data=data) as first, proxied(tmp_path, data=data) as second:
+        first.call(1, "word")
+        service = pid_in(folder_of(data))
+        shutil.rmtree(data / "proxies")
+        with proxied(tmp_path, data=data) as third:
+            third.call(1, "word")
+            assert first.leave() == 0
+            assert second.leave() == 0
+            wait_for_end(service)
+            assert address_in(folder_of(data)).exists()
+            assert third.leave() == 0
+    assert len(stored_words(data)) == 2
+
+
+def test_folder_for_temporary_files_may_have_a_long_path(tmp_path: Path) -> None:
+    data = with_a_database(tmp_path / "data")
+    long = tmp_path / ("long" * 40)
+    long.mkdir()
+    with started_with(data, tmp_path / "stderr", TMPDIR=str(long)) as host:
+        host.call(1, "word")
+        assert host.leave() == 0
+    assert (tmp_path / "stderr").read_text() == ""
+    assert list(long.iterdir()) == []
+    assert len(stored_words(data)) == 1
 
 
 def test_service_outlives_the_host_that_ends_all_of_its_proxy(tmp_path: Path) -> None:
