@@ -18,8 +18,9 @@ from app.cli.running_service import (
 )
 from app.mcp.service_store import ServiceStore
 
-# A result of hundreds of megabytes is synced before it is answered.
-_ANSWER_SECONDS = 60.0
+# A result of hundreds of megabytes is synced before it is answered. Hosts seldom wait for longer
+# than a minute.
+_ANSWER_SECONDS = 45.0
 _LIST = "/api/sessions"
 
 

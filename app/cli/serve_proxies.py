@@ -35,6 +35,7 @@ _MOST_WAITING = 2_048
 # macOS takes 103 bytes, Linux 107.
 _LONGEST_ADDRESS_BYTES = 103
 _SOCKET_SECONDS = 1.0
+_TEMPORARY = "pagefault-"
 
 
 def serve_proxies(
@@ -67,9 +68,9 @@ def serve_proxies(
         anyio.run(_open_once, shared)
         # One that was killed has left it.
         _forget_socket(folder, socket_of(folder))
-        address = _new_address()
+        listening, address = _listen_in(folder)
         try:
-            listening = _listen(folder, address)
+            (folder / "address").write_bytes(os.fsencode(address))
             os.chdir(data_dir)
             allow_open_files(shared)
             server = _Server(server_config(shared, partial(served_app, shared)), detached)
@@ -116,31 +117,42 @@ async def _open_once(settings: Settings) -> None:
         return
 
 
-def _new_address() -> Path:
-    """Return the path of a socket in a new folder, which is removed with it."""
-    address = Path(tempfile.mkdtemp(prefix="pagefault-")) / "socket"
+def _listen_in(folder: Path) -> tuple[socket.socket, Path]:
+    """Listen on a socket in a folder, or else in a temporary one; return it and its path.
+
+    Programs in sandboxes have temporary folders of their own. But a path may be too long for a
+    socket, and not every file system has sockets.
+    """
+    address = folder / "socket"
     if len(os.fsencode(address)) <= _LONGEST_ADDRESS_BYTES:
-        return address
-    address.parent.rmdir()
-    return Path(tempfile.mkdtemp(prefix="pagefault-", dir="/tmp")) / "socket"
+        with suppress(OSError):
+            return _listen(address), address
+    address = Path(tempfile.mkdtemp(prefix=_TEMPORARY)) / "socket"
+    if len(os.fsencode(address)) > _LONGEST_ADDRESS_BYTES:
+        address.parent.rmdir()
+        address = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir="/tmp")) / "socket"
+    return _listen(address), address
 
 
-def _listen(folder: Path, address: Path) -> socket.socket:
-    """Listen on a socket, and say where that is."""
+def _listen(address: Path) -> socket.socket:
     listening = socket.socket(socket.AF_UNIX)
-    listening.bind(str(address))
-    listening.listen(_MOST_WAITING)
-    (folder / "address").write_bytes(os.fsencode(address))
+    try:
+        listening.bind(str(address))
+        listening.listen(_MOST_WAITING)
+    except OSError:
+        listening.close()
+        raise
     return listening
 
 
 def _forget_socket(folder: Path, address: Path | None) -> None:
-    """Remove the socket of a service that has ended, the folder that it is in, and its address."""
+    """Remove the socket of a service that has ended, its temporary folder, and its address."""
     if address is None:
         return
     with suppress(OSError):
         address.unlink(missing_ok=True)
-        address.parent.rmdir()
+        if address.parent != folder:
+            address.parent.rmdir()
     # Another service is there if the folder was removed meanwhile, and made anew.
     with suppress(OSError):
         if socket_of(folder) == address:

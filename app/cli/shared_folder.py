@@ -3,8 +3,8 @@
 They share a service if nothing that decides how it stores differs: the program, the settings, the
 data directory, the project. Each such setup has a folder in the data directory:
 
-address     the path of the socket where the service listens, in another folder: not every file
-            system has sockets, and their paths have to be short
+socket      where the service listens, unless its path is too long, or there can be none here
+address     the path of that socket, wherever it is
 used        locked, with others, by each proxy for as long as it runs
 starting    locked by the proxy that starts the service
 serving     locked by the service for as long as it runs; has its process number

@@ -5,6 +5,8 @@ it, at first and whenever it has ended since.
 """
 
 import fcntl
+import os
+import re
 import subprocess
 import sys
 import time
@@ -26,6 +28,13 @@ _FAILED_SECONDS = 5.0
 _LONGEST_START_SECONDS = 30.0
 _MOST_SAID_BYTES = 4_096
 _LARGEST_LOG_BYTES = 1024 * 1024
+# Settings, those of libraries for databases, buckets and TLS, and what any program reads.
+_INHERITED = re.compile(
+    "(PAGEFAULT|AWS|DECTO|PROMETHEUS|SSL|LC|LD|DYLD|XDG|NIX|CONDA|MALLOC)_.*|(PG|PYTHON).*"
+    "|.*_PROXY|[A-Z]+_CA_BUNDLE|PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|TZ|TMPDIR|TEMP|TMP"
+    "|TERM|COLUMNS|VIRTUAL_ENV",
+    re.IGNORECASE,
+)
 
 
 class _NotStartedError(Exception):
@@ -111,12 +120,13 @@ class SharedService(httpx.AsyncBaseTransport):
         given += [] if setup.env_file is None else ["--env-file", setup.env_file]
         command = [*_program(), "serve-proxies", *map(str, given)]
         nothing = subprocess.DEVNULL
+        env = {name: value for name, value in os.environ.items() if _is_inherited(name)}
         with (self._folder / "log").open("a+b") as log:
             if log.tell() > _LARGEST_LOG_BYTES:
                 log.truncate(0)
             before = log.tell()
             done = await anyio.run_process(
-                command, stdin=nothing, stdout=nothing, stderr=log, check=False
+                command, stdin=nothing, stdout=nothing, stderr=log, env=env, check=False
             )
             if done.returncode != 0:
                 log.seek(before)
@@ -138,6 +148,11 @@ def _program() -> list[str]:
     """Return the program that this process was started as, without its arguments."""
     # On macOS `sys.orig_argv` begins with an interpreter outside of the virtual environment.
     return [sys.executable, *sys.orig_argv[1 : len(sys.orig_argv) - len(sys.argv[1:])]]
+
+
+def _is_inherited(name: str) -> bool:
+    """Tell whether a variable may matter to the service; those of one server do not outlive it."""
+    return name != "PAGEFAULT_API_KEY" and _INHERITED.fullmatch(name) is not None
 
 
 def _last_line(said: bytes) -> str:

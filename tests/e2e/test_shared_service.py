@@ -19,7 +19,7 @@ import pytest
 from app.cli.shared_folder import SharedSetup, make_folder, socket_of
 from tests.e2e.test_proxy import SERVER, Conversation, history, proxied, talking
 from tests.kit import mcp_server
-from tests.kit.process import COMMAND, WAIT_SECONDS, environment, program
+from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment, program, workspace
 from tests.kit.servers import with_a_database
 
 WORD = mcp_server.ANSWERS["word"]
@@ -97,7 +97,8 @@ def test_proxies_share_a_service_that_ends_after_the_last(tmp_path: Path) -> Non
         assert pid_in(folder_of(data)) == service
         assert hosts[2].leave() == 0
     wait_for_end(service)
-    assert not address.parent.exists()
+    assert not address.exists()
+    assert address.parent == folder_of(data) or not address.parent.exists()
     assert not (folder_of(data) / "address").exists()
     assert (folder_of(data) / "log").read_text() == ""
     assert len(stored_words(data)) == 4
@@ -130,7 +131,7 @@ def test_service_that_was_told_to_end_is_started_again(tmp_path: Path) -> None:
         service = pid_in(folder_of(data))
         os.kill(service, signal.SIGTERM)
         wait_for_end(service)
-        assert not address.parent.exists()
+        assert not address.exists()
         assert host.leave() == 0
     assert (tmp_path / "stderr").read_text() == ""
     assert len(stored_words(data)) == 4
@@ -191,14 +192,14 @@ def test_folder_that_is_removed_is_made_again_for_others(tmp_path: Path) -> None
 
 
 def test_folder_for_temporary_files_may_have_a_long_path(tmp_path: Path) -> None:
-    data = with_a_database(tmp_path / "data")
     long = tmp_path / ("long" * 40)
     long.mkdir()
+    data = with_a_database(long / "data")
     with started_with(data, tmp_path / "stderr", TMPDIR=str(long)) as host:
         host.call(1, "word")
         assert host.leave() == 0
     assert (tmp_path / "stderr").read_text() == ""
-    assert list(long.iterdir()) == []
+    assert list(long.iterdir()) == [data]
     assert len(stored_words(data)) == 1
 
 
@@ -300,35 +301,39 @@ def test_path_of_the_data_directory_may_be_longer_than_those_of_sockets(tmp_path
 
 
 @pytest.mark.promise(
-    "security.md#what-is-not-run",
-    "Nothing is loaded from the folder that a host starts the proxy in",
+    "security.md#settings",
+    "The service that proxies share loads nothing from the folder that a host starts a proxy in",
     kept_by="app/cli/shared_service.py",
-    tried="a folder with modules named as ours; the service is started there, too",
+    tried="a folder with modules that are named as ours, by the service that the proxy starts",
 )
-def test_host_that_waits_for_the_end_of_the_streams_does_not_wait_for_the_service(
-    tmp_path: Path,
-) -> None:
+@pytest.mark.promise(
+    "security.md#settings",
+    "The service that proxies share gets no variable that is for a server behind one of them",
+    kept_by="app/cli/shared_service.py",
+    tried="a token, and a key of another service",
+)
+def test_service_holds_nothing_of_the_host(tmp_path: Path) -> None:
     data = with_a_database(tmp_path / "data")
+    folder = workspace(tmp_path)
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "word"}}
-    command: list[str | Path] = [
-        COMMAND,
-        "proxy",
-        "--session",
-        "demo",
-        "--data-dir",
-        data,
-        "--",
-        *SERVER,
-    ]
+    command: list[str | Path] = [COMMAND, "proxy", "--session", "demo", "--data-dir", data]
+    tokens = {"GITHUB_TOKEN": "secret-of-a-server", "PAGEFAULT_API_KEY": "pf_secret"}
+    server = {"PYTHONPATH": str(ROOT)}
+    # It returns when all that writes to the standard streams has ended.
     done = subprocess.run(  # noqa: S603 - our own command
-        command,
+        [*command, "--", *SERVER],
         input=json.dumps(call).encode() + b"\n",
         capture_output=True,
-        env=environment(),
+        cwd=folder,
+        env=environment(tokens | server),
         timeout=WAIT_SECONDS,
         check=False,
     )
     service = pid_in(folder_of(data))
+    held = Path(f"/proc/{service}/environ").read_bytes()
     assert (done.returncode, done.stdout, done.stderr) == (0, WORD % 1 + b"\n", b"")
+    assert b"PYTHONPATH=" in held
+    assert b"secret" not in held
     wait_for_end(service)
     assert len(stored_words(data)) == 1
+    assert "ran" not in os.listdir(folder)
