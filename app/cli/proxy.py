@@ -11,6 +11,7 @@ import anyio
 
 from app.cli.complaints import CANNOT, complain
 from app.cli.pipes import host_left, standard_input, write_out
+from app.mcp.awaited_store import AwaitedStore
 from app.mcp.connections import (
     CannotStartError,
     Connect,
@@ -20,7 +21,7 @@ from app.mcp.connections import (
     connected,
     started,
 )
-from app.mcp.proxy import AwaitedStore, Proxy, ProxyOf
+from app.mcp.proxy import Proxy, ProxyOf
 from app.mcp.service_store import ServiceStore
 from app.mcp.store import HandedFiles
 from app.models.rendering import RenderOptions

@@ -16,10 +16,11 @@ from app.cli.terminal import ERR, say
 from app.config.loopback import is_loopback
 from app.config.settings import Settings
 from app.http.browser_guard import BrowserGuard
+from app.mcp.awaited_store import AwaitedStore
 from app.mcp.connections import Connect
 from app.mcp.host_access import KeyGuard
 from app.mcp.host_endpoint import PATH, HostEndpoint
-from app.mcp.proxy import AwaitedStore, ProxyOf
+from app.mcp.proxy import ProxyOf
 from app.wiring.stores import migrate_apart, open_access
 
 _GRACEFUL_SHUTDOWN_SECONDS = 10

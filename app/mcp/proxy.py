@@ -14,10 +14,10 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import AbstractAsyncContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import anyio
 import anyio.abc
@@ -33,12 +33,13 @@ from app.mcp.answers import (
     with_content,
     with_tools,
 )
+from app.mcp.awaited_store import AwaitedStore
+from app.mcp.call_notes import CallNote
 from app.mcp.calls import UNREADABLE, Answered, OwnList, PassingRequests, ToolCall
 from app.mcp.connections import Connection, Write
 from app.mcp.lines import Line, Message, read_lines
 from app.mcp.members import Span
 from app.mcp.reasons import reason_of
-from app.mcp.service_store import ServiceStore
 from app.mcp.store import RefusedError, written_json
 from app.models.json_value import JsonValue
 from app.models.tool import ToolDefinition
@@ -49,86 +50,8 @@ _MOST_ANSWERS = 64
 # How long a call waits for a list of the server's tools, and of how many pages.
 _LIST_SECONDS = 5.0
 _MOST_PAGES = 50
-# How soon an answer comes that takes its call to the history, and how long such a call is.
-_SOON_SECONDS = 0.05
-_SHORT_CHARS = 16_384
 # How long a proxy whose server has ended still notes what was called.
 _LAST_NOTES_SECONDS = 1.0
-
-
-class AwaitedStore:
-    """A store that is being opened, for all who wait until it is open, or cannot be opened.
-
-    Args:
-        opened: The store, open for as long as it is entered.
-        warn: Says a sentence to the person who runs it.
-    """
-
-    def __init__(
-        self, opened: AbstractAsyncContextManager[ServiceStore], warn: Callable[[str], None]
-    ) -> None:
-        self._opened = opened
-        self._warn = warn
-        self._store: ServiceStore | None = None
-        self._is_settled = anyio.Event()
-
-    async def hold(self, until: anyio.Event) -> None:
-        """Hold the store open until an event."""
-        try:
-            async with self._opened as self._store:
-                self._is_settled.set()
-                await until.wait()
-        except Exception as exc:
-            if self._is_settled.is_set():
-                raise
-            self._warn(f"results are passed on and not stored: {reason_of(exc)}")
-        finally:
-            self._is_settled.set()
-
-    async def get(self) -> ServiceStore | None:
-        """Return the store; `None` if it cannot be opened."""
-        await self._is_settled.wait()
-        return self._store
-
-
-class _Note:
-    """A call of a tool that is noted in the history before its answer is, or with it.
-
-    Both are one request where the server answers at once, and nothing else is called meanwhile.
-    Calls are noted in their order, but for those that go with their answers.
-    """
-
-    def __init__(self, call: ToolCall, *, behind: "_Note | None") -> None:
-        self.call: Final = call
-        self.is_settled: Final = anyio.Event()
-        self._behind = behind
-        self._is_due = anyio.Event()
-        self._is_answered = False
-        self._is_left = False
-        if behind is not None:
-            behind._is_due.set()
-
-    async def is_left(self) -> bool:
-        """Wait for an answer that comes soon; tell whether it came, so that it takes the call."""
-        if self._behind is not None:
-            await self._behind.is_settled.wait()
-            self._behind = None
-        if len(self.call.written) <= _SHORT_CHARS:
-            with anyio.move_on_after(_SOON_SECONDS):
-                await self._is_due.wait()
-            self._is_left = self._is_answered
-        return self._is_left
-
-    async def is_left_when_answered(self) -> bool:
-        """Say that the answer is there; tell whether it takes the call, once that is known."""
-        self._is_answered = True
-        await self.settle()
-        return self._is_left
-
-    async def settle(self) -> None:
-        """Wait until it is noted, or left to its answer if that is there; for no other answer."""
-        self._is_due.set()
-        await self.is_settled.wait()
 
 
 @dataclass(slots=True, eq=False)
@@ -148,8 +71,8 @@ class Proxy:
     takes_paths: bool
     """Whether tools are given files by their paths."""
     _requests: PassingRequests = field(init=False)
-    _notes: dict[str, _Note] = field(init=False, default_factory=dict)
-    _last_note: _Note | None = field(init=False, default=None)
+    _notes: dict[str, CallNote] = field(init=False, default_factory=dict)
+    _last_note: CallNote | None = field(init=False, default=None)
     _to_host: anyio.Lock = field(init=False, default_factory=anyio.Lock)
     _answers: anyio.Semaphore = field(
         init=False, default_factory=partial(anyio.Semaphore, _MOST_ANSWERS)
@@ -192,7 +115,7 @@ class Proxy:
                 group.start_soon(self._run_own, call)
                 return []
             if not call.is_noted:
-                self._last_note = note = _Note(call, behind=self._last_note)
+                self._last_note = note = CallNote(call, behind=self._last_note)
                 self._notes[call.call_id] = note
                 group.start_soon(self._note, note)
             return await self._given(call, message)
@@ -323,7 +246,7 @@ class Proxy:
             with result.line:
                 await self._pass_on(result_of(call.request_id, result.pieces()))
 
-    async def _note(self, note: _Note) -> None:
+    async def _note(self, note: CallNote) -> None:
         """Note a call in the history, unless it is answered so soon that its result takes it."""
         try:
             if not await note.is_left():

@@ -10,8 +10,9 @@ import pytest
 from app.cli.proxy import Host
 from app.cli.proxy_stores import shared_store
 from app.cli.shared_folder import SharedSetup
+from app.mcp.awaited_store import AwaitedStore
 from app.mcp.connections import started
-from app.mcp.proxy import AwaitedStore, Proxy
+from app.mcp.proxy import Proxy
 from app.models.rendering import RenderOptions
 
 pytestmark = pytest.mark.anyio
