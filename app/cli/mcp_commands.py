@@ -165,8 +165,8 @@ class _Memory:
         from app.cli.proxy_service import Entrance, serve_hosts
         from app.cli.terminal import project_settings
 
-        settings = project_settings(data_dir, self.env_file, self.project)
-        run_proxy(opened, server, host, partial(serve_hosts, Entrance(*address, *settings)))
+        settings, _ = project_settings(data_dir, self.env_file, self.project)
+        run_proxy(opened, server, host, partial(serve_hosts, Entrance(*address, settings)))
 
 
 def _checked_upstream(url: str) -> str:

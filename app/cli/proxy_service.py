@@ -1,8 +1,8 @@
 """`pagefault proxy --listen`: the proxy as a server of Streamable HTTP."""
 
 import socket
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,7 +21,6 @@ from app.mcp.connections import Connect
 from app.mcp.host_access import KeyGuard
 from app.mcp.host_endpoint import PATH, HostEndpoint
 from app.mcp.proxy import ProxyOf
-from app.wiring.stores import migrate_apart, open_access
 
 _GRACEFUL_SHUTDOWN_SECONDS = 10
 _MOST_CONNECTIONS = 512
@@ -36,31 +35,23 @@ class Entrance:
     port: int
     """The port; 0 takes a free one."""
     settings: Settings
-    """Whether keys are asked for, where they are, and which names the proxy is called by."""
-    project_id: str
-    """The project whose keys are taken."""
+    """Whether keys are asked for, and which names the proxy is called by."""
 
     @property
     def is_open(self) -> bool:
         """Whether no keys are asked for."""
         return self.settings.auth == "none"
 
-    @asynccontextmanager
-    async def guarded(self, app: ASGIApp) -> AsyncGenerator[BrowserGuard, None]:
-        """Put before an application what turns away others, for the length of the block."""
+    def guarded(self, app: ASGIApp, store: AwaitedStore) -> BrowserGuard:
+        """Put before an application what turns away others."""
         settings = self.settings
-        async with AsyncExitStack() as stack:
-            if not self.is_open:
-                await migrate_apart(settings)
-                access = await stack.enter_async_context(open_access(settings))
-                app = KeyGuard(app, access, self.project_id)
-            yield BrowserGuard(
-                app,
-                is_open=self.is_open,
-                hosts=settings.answered_hosts,
-                own_origins=() if settings.origin is None else (settings.origin,),
-                named_origins=settings.cors_origins,
-            )
+        return BrowserGuard(
+            app if self.is_open else KeyGuard(app, store),
+            is_open=self.is_open,
+            hosts=settings.answered_hosts,
+            own_origins=() if settings.origin is None else (settings.origin,),
+            named_origins=settings.cors_origins,
+        )
 
 
 def serve_hosts(
@@ -105,19 +96,19 @@ async def _served(
 ) -> int:
     is_over = anyio.Event()
     endpoint = HostEndpoint(connect, proxy_of, complain)
-    async with entrance.guarded(endpoint) as guarded, anyio.create_task_group() as group:
-        config = uvicorn.Config(
-            guarded,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            lifespan="off",
-            ws="none",
-            limit_concurrency=_MOST_CONNECTIONS,
-            timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_SECONDS,
-        )
-        server = _Server(config, endpoint)
+    config = uvicorn.Config(
+        entrance.guarded(endpoint, store),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="off",
+        ws="none",
+        limit_concurrency=_MOST_CONNECTIONS,
+        timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_SECONDS,
+    )
+    server = _Server(config, endpoint)
+    async with anyio.create_task_group() as group:
         group.start_soon(store.hold, is_over)
         async with endpoint.running():
             group.start_soon(end_on_signals, partial(setattr, server, "should_exit", True))

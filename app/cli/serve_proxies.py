@@ -17,11 +17,14 @@ from types import FrameType
 
 import anyio
 import uvicorn
+from fastapi import FastAPI
 
 from app.cli.detached import Detached
 from app.cli.shared_folder import socket_of, try_to_lock
 from app.cli.terminal import CommandError, project_settings
 from app.config.settings import Settings
+from app.mcp.host_access import KEY_PATH
+from app.mcp.host_keys import get_host_key
 from app.server.uvicorn_config import allow_open_files, served_app, server_config
 from app.wiring import open_container
 from app.wiring.stores import migrate_apart
@@ -73,12 +76,19 @@ def serve_proxies(
             (folder / "address").write_bytes(os.fsencode(address))
             os.chdir(data_dir)
             allow_open_files(shared)
-            server = _Server(server_config(shared, partial(served_app, shared)), detached)
+            server = _Server(server_config(shared, partial(_served_app, shared)), detached)
             threading.Thread(target=_end_unreachable, args=(address,), daemon=True).start()
             server.run(sockets=[listening])
         finally:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             _forget_socket(folder, address)
+
+
+def _served_app(settings: Settings) -> FastAPI:
+    """Return the application, which also tells proxies whose keys they may take."""
+    app = served_app(settings)
+    app.add_route(KEY_PATH, get_host_key, methods=["GET"], include_in_schema=False)
+    return app
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:

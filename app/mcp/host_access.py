@@ -2,11 +2,16 @@
 
 from dataclasses import dataclass
 
+import httpx
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.errors import ServiceError, UnauthorizedError
+from app.errors import ServiceError, StoreUnavailableError, UnauthorizedError
 from app.http.problem_responses import problem_response
-from app.services.access.callers import Access
+from app.mcp.awaited_store import AwaitedStore
+from app.mcp.store import NoAnswerError
+
+KEY_PATH = "/host-key"
+"""Where the service that proxies share answers 204 to a key of its project, 401 to any other."""
 
 
 @dataclass(slots=True, eq=False)
@@ -15,10 +20,8 @@ class KeyGuard:
 
     app: ASGIApp
     """The application."""
-    access: Access
-    """Knows the keys."""
-    project_id: str
-    """The project."""
+    store: AwaitedStore
+    """Asks the service that knows the keys."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one ASGI connection."""
@@ -33,7 +36,17 @@ class KeyGuard:
 
     async def _check(self, scope: Scope) -> None:
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        authorization = headers.get(b"authorization", b"").decode("latin-1")
-        caller = await self.access.caller_of(authorization)
-        if caller.project_id != self.project_id:
+        authorization = headers.get(b"authorization")
+        if authorization is None:
             raise UnauthorizedError
+        store = await self.store.get()
+        if store is None:
+            raise StoreUnavailableError("keys")
+        try:
+            answer = await store.client.get(KEY_PATH, headers={b"authorization": authorization})
+        except (NoAnswerError, httpx.HTTPError) as exc:
+            raise StoreUnavailableError("keys") from exc
+        if answer.status_code == httpx.codes.UNAUTHORIZED:
+            raise UnauthorizedError
+        if not answer.is_success:
+            raise StoreUnavailableError("keys")

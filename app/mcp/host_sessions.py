@@ -32,7 +32,8 @@ from app.mcp.reasons import reason_of
 from app.mcp.sent_events import SentEvent, SentEvents
 
 _MOST_TOLD_BYTES = 1024 * 1024
-_WAITING = 64
+# Pieces of up to 256 KiB.
+_WAITING = 4
 # Streams that broke and whose requests are not answered.
 _MOST_BROKEN = 32
 # Longer than a server is given to end by itself.

@@ -46,9 +46,8 @@ _HOST = {
     _BEFORE_A_PROGRAM: _LEAN_PROXY,
     "proxy --session s --upstream http://127.0.0.1:9/mcp": _LEAN_PROXY,
     _ASKS_A_SERVICE: _LEAN_PROXY,
-    # It refuses to listen there, and has loaded its server, and what knows keys, by then.
-    _LISTENS: _PROXY
-    - {"starlette", "uvicorn", "websockets", "httptools", "click", "sqlalchemy", "obstore"},
+    # It refuses to listen there, and has loaded its server by then.
+    _LISTENS: _PROXY - {"starlette", "uvicorn", "websockets", "httptools", "click"},
 }
 UNNEEDED |= _HOST
 """Commands that hosts of MCP start, which have a tool of a server called."""

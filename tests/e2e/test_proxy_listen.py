@@ -20,7 +20,7 @@ from mcp import Client, MCPError, types
 from app.config.settings import Settings
 from tests.kit.loaded_command import LoadedCommand
 from tests.kit.mcp_sdk_server import serving_mcp
-from tests.kit.process import ROOT, WAIT_SECONDS, environment, program
+from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment, program
 from tests.kit.servers import serving, with_a_database
 
 pytestmark = pytest.mark.anyio
@@ -77,13 +77,17 @@ def call(number: object, tool: str, **arguments: object) -> Json:
 
 @contextmanager
 def listening(
-    folder: Path, *server: str, options: tuple[str, ...] = (), **more: str
+    folder: Path,
+    *server: str,
+    options: tuple[str, ...] = (),
+    is_installed: bool = False,
+    **more: str,
 ) -> Iterator[Listening]:
-    """Run a proxy that listens on a free port of loopback."""
+    """Run a proxy that listens on a free port of loopback; the installed command, or a fork."""
     data = with_a_database(folder / "data")
     given = ["--session", "demo", "--data-dir", str(data), "--listen", "127.0.0.1:0", *options]
     with subprocess.Popen(  # noqa: S603 - our own command
-        [*program(), "proxy", *given, *server],
+        [*([COMMAND] if is_installed else program()), "proxy", *given, *server],
         cwd=ROOT,
         env={**environment(), **more},
         stderr=subprocess.PIPE,

@@ -1,0 +1,21 @@
+"""Whose keys a proxy takes that listens: the shared service knows them, and is asked for each."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.errors import UnauthorizedError
+from app.services.access.callers import Access
+
+
+async def get_host_key(request: Request) -> Response:
+    """Answer 204 to a key of the service's project.
+
+    Raises:
+        UnauthorizedError: It is another one, or none.
+    """
+    container = request.state.container
+    access = Access(container.records, None)
+    caller = await access.caller_of(request.headers.get("authorization"))
+    if caller.project_id != container.access.default_project:
+        raise UnauthorizedError
+    return Response(status_code=204)
