@@ -136,7 +136,7 @@ MAX_TOKENS = (
 MAX_TEXT = (
     "The most characters of a text in a tool's answer that is shown whole, 8,000 by default. Of a "
     "longer one a line between its beginning and its end says how to read the rest. Pages, which "
-    "have levels, and what a model reads by `read_text` keep their length."
+    "have levels, keep their length, and so does, in a session, what a model reads by `read_text`."
 )
 MAX_IMAGE_PIXELS = (
     "The most pixels of the longer side of an image. A larger one is made smaller, and `loss` says "
