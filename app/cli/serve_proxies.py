@@ -82,6 +82,7 @@ def serve_proxies(
         finally:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             _forget_socket(folder, address)
+            serving.truncate(0)
 
 
 def _served_app(settings: Settings) -> FastAPI:

@@ -7,7 +7,7 @@ socket      where the service listens, unless its path is too long, or there can
 address     the path of that socket, wherever it is
 used        locked, with others, by each proxy for as long as it runs
 starting    locked by the proxy that starts the service
-serving     locked by the service for as long as it runs; has its process number
+serving     locked by the service for as long as it runs; has its process id then
 log         what the service has to say
 
 Only the user gets into these folders. The kernel gives a lock back when its holder has ended, in

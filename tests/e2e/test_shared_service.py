@@ -100,6 +100,7 @@ def test_proxies_share_a_service_that_ends_after_the_last(tmp_path: Path) -> Non
     assert not address.exists()
     assert address.parent == folder_of(data) or not address.parent.exists()
     assert not (folder_of(data) / "address").exists()
+    assert (folder_of(data) / "serving").read_text() == ""
     assert (folder_of(data) / "log").read_text() == ""
     assert len(stored_words(data)) == 4
 
