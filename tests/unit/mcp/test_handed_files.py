@@ -28,3 +28,13 @@ def test_folder_may_be_a_link_and_what_was_written_is_removed(tmp_path: Path) ->
     assert (path, path.read_bytes()) == (tmp_path / "real" / "01234567-a.txt", b"new")
     files.clean_up()
     assert list((tmp_path / "real").iterdir()) == []
+
+
+def test_file_that_a_tool_may_be_reading_is_not_written_again(tmp_path: Path) -> None:
+    files = HandedFiles(tmp_path)
+    path = Path(files.write(RESOURCE, "a.txt", "text/plain", b"whole"))
+    with path.open("rb") as reading:
+        assert files.write(RESOURCE, "a.txt", "text/plain", b"whole") == str(path)
+        assert reading.read() == b"whole"
+    path.unlink()
+    assert Path(files.write(RESOURCE, "a.txt", "text/plain", b"again")).read_bytes() == b"again"
