@@ -106,8 +106,11 @@ def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> 
 
 
 def _has_numbers_to_spell(message: JsonValue) -> bool:
-    # `-0` is read as the integer 0.
-    return any(isinstance(each, float) or each == 0 for each, _ in values_in(message))
+    # `-0` is read as the integer 0, and `False` is no number.
+    return any(
+        isinstance(each, float) or (each == 0 and each is not False)
+        for each, _ in values_in(message)
+    )
 
 
 def _checked(value: JsonValue) -> ToolResultRequest:
