@@ -1,29 +1,37 @@
 """A process that goes on when whoever started it has ended, and tells it that it serves."""
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
+from typing import TypeAlias
+
+Tell: TypeAlias = Callable[[], None]
+"""Lets the process end that was started, unless it has ended."""
 
 _SERVES = b"1"
 
 
-class Detached:
-    """Makes this process one of its own, away from the one that was started.
+def detach(*, failed: int) -> Tell:
+    """Go on in a process of its own, in no group with the one that was started, and no child of it.
 
-    The one that was started waits, and ends: with status 0 once `tell` is called, with `failed` if
-    this ends before. Hosts that end a proxy end all of its group, or all that came of it.
+    The one that was started never returns from here. It waits, and ends: with status 0 once the
+    other one calls what this returns, with another status if that ends before. Hosts that end a
+    proxy end all of its group, or all that came of it.
+
+    Args:
+        failed: That other status.
     """
+    said, to_say = os.pipe()
+    if os.fork() > 0:
+        os.close(to_say)
+        os._exit(0 if os.read(said, 1) == _SERVES else failed)
+    os.close(said)
+    os.setsid()
 
-    def __init__(self, *, failed: int) -> None:
-        said, self._to_say = os.pipe()
-        if os.fork() > 0:
-            os.close(self._to_say)
-            os._exit(0 if os.read(said, 1) == _SERVES else failed)
-        os.close(said)
-        os.setsid()
-
-    def tell(self) -> None:
-        """Let the one that was started end, unless it has ended."""
+    def tell() -> None:
         # It is killed when the proxy that has started it leaves meanwhile.
         with suppress(BrokenPipeError):
-            os.write(self._to_say, _SERVES)
-        os.close(self._to_say)
+            os.write(to_say, _SERVES)
+        os.close(to_say)
+
+    return tell

@@ -103,7 +103,7 @@ def _server_of(
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """Where a proxy keeps results: a session, at a service that runs or in stores of its own."""
+    """Where a proxy keeps results: a session, of a service at a URL or of the shared one."""
 
     session: str
     url: str | None
@@ -145,28 +145,30 @@ class _Memory:
     def run_proxy(self, server: "Server", host: "Host", address: tuple[str, int] | None) -> None:
         """Run the proxy until the host leaves, or at an address until told to end."""
         from app.cli.proxy import run_proxy
+        from app.cli.proxy_services import base_address, named_service, shared_service
+        from app.cli.running_service import with_key
 
         if self.url is not None:
-            from app.cli.proxy_url import asked_service, base_address
-            from app.cli.running_service import with_key
-
-            asked = asked_service(base_address(self.url), with_key(), self.session, host)
-            run_proxy(asked, server, host)
+            named = named_service(base_address(self.url), with_key(), self.session, host)
+            run_proxy(named, server, host)
             return
-        from app.cli.proxy_stores import shared_store
         from app.cli.shared_folder import SharedSetup
 
         data_dir = _of_a_host(self.data_dir).resolve()
         setup = SharedSetup(data_dir, self.project, self.env_file and self.env_file.resolve())
-        opened = shared_store(setup, self.session, host)
+        shared = shared_service(setup, self.session, host)
         if address is None:
-            run_proxy(opened, server, host)
+            run_proxy(shared, server, host)
             return
         from app.cli.proxy_service import Entrance, serve_hosts
         from app.cli.terminal import project_settings
 
+        given = dict(os.environ)
         settings, _ = project_settings(data_dir, self.env_file, self.project)
-        run_proxy(opened, server, host, partial(serve_hosts, Entrance(*address, settings)))
+        # What a file of settings sets is not for the server behind the proxy.
+        os.environ.clear()
+        os.environ.update(given)
+        run_proxy(shared, server, host, partial(serve_hosts, Entrance(*address, settings)))
 
 
 def _checked_upstream(url: str) -> str:
@@ -262,11 +264,12 @@ def serve_proxies(
     project: options.Project = None,
 ) -> None:
     """Store for all proxies of a user; they start it themselves."""
-    from app.cli.detached import Detached
+    from app.cli.complaints import CANNOT
+    from app.cli.detached import detach
 
     # Before all else is loaded, which both processes would hold.
-    detached = Detached(failed=2)
+    tell = detach(failed=CANNOT)
     from app.cli.serve_proxies import serve_proxies
 
     collect_as_usual()
-    serve_proxies(folder, data_dir, env_file, project, detached)
+    serve_proxies(folder, data_dir, env_file, project, tell)

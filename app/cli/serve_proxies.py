@@ -19,8 +19,8 @@ import anyio
 import uvicorn
 from fastapi import FastAPI
 
-from app.cli.detached import Detached
-from app.cli.shared_folder import socket_of, try_to_lock
+from app.cli.detached import Tell
+from app.cli.shared_folder import is_at, socket_of, try_to_lock
 from app.cli.terminal import CommandError, project_settings
 from app.config.settings import Settings
 from app.mcp.host_access import KEY_PATH
@@ -42,7 +42,7 @@ _TEMPORARY = "pagefault-"
 
 
 def serve_proxies(
-    folder: Path, data_dir: Path, env_file: Path | None, project: str | None, detached: Detached
+    folder: Path, data_dir: Path, env_file: Path | None, project: str | None, tell: Tell
 ) -> None:
     """Serve until no proxy uses it.
 
@@ -51,7 +51,7 @@ def serve_proxies(
         data_dir: The data directory.
         env_file: A file of settings.
         project: The project of what it stores; `None` for the default one.
-        detached: Is told as soon as a service serves.
+        tell: Is called as soon as a service serves.
 
     Raises:
         SystemExit: A setting makes no sense.
@@ -60,7 +60,7 @@ def serve_proxies(
     shared = _shared(settings, project_id)
     with (folder / "serving").open("ab") as serving, (folder / "used").open("ab") as used:
         if not _is_alone(serving.fileno(), folder):
-            detached.tell()
+            tell()
             return
         signal.signal(signal.SIGTERM, _end)
         # Also one that hangs while it opens its stores is not to be left behind.
@@ -68,21 +68,32 @@ def serve_proxies(
         serving.truncate(0)
         serving.write(b"%d\n" % os.getpid())
         serving.flush()
-        anyio.run(_open_once, shared)
-        # One that was killed has left it.
-        _forget_socket(folder, socket_of(folder))
-        listening, address = _listen_in(folder)
         try:
-            (folder / "address").write_bytes(os.fsencode(address))
+            # Relative paths in settings are the same for whichever proxy starts it.
             os.chdir(data_dir)
-            allow_open_files(shared)
-            server = _Server(server_config(shared, partial(_served_app, shared)), detached)
-            threading.Thread(target=_end_unreachable, args=(address,), daemon=True).start()
-            server.run(sockets=[listening])
+            anyio.run(_open_once, shared)
+            _serve(shared, folder, tell)
         finally:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            _forget_socket(folder, address)
             serving.truncate(0)
+
+
+def _serve(settings: Settings, folder: Path, tell: Tell) -> None:
+    # One that was killed has left it.
+    _forget_socket(folder, socket_of(folder))
+    listening, address = _listen_in(folder)
+    made = address.stat()
+    try:
+        (folder / "address").write_bytes(os.fsencode(address))
+        allow_open_files(settings)
+        server = _SharedServer(server_config(settings, partial(_served_app, settings)), tell)
+        threading.Thread(target=_end_unreachable, args=(address, made), daemon=True).start()
+        server.run(sockets=[listening])
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        # Another service is there if the folder was removed meanwhile, and made anew.
+        if is_at(address, made):
+            _forget_socket(folder, address)
 
 
 def _served_app(settings: Settings) -> FastAPI:
@@ -111,11 +122,14 @@ def _is_alone(serving: int, folder: Path) -> bool:
     """
     until = time.monotonic() + _ENDING_SECONDS
     while not try_to_lock(serving, fcntl.LOCK_EX):
-        with suppress(OSError), socket.socket(socket.AF_UNIX) as other:
-            other.connect(str(socket_of(folder)))
-            return False
+        address = socket_of(folder)
+        if address is not None:
+            with suppress(OSError), socket.socket(socket.AF_UNIX) as other:
+                other.connect(str(address))
+                return False
         if time.monotonic() > until:
-            msg = f"another process holds {folder / 'serving'} and does not answer"
+            pid = (folder / "serving").read_text().strip()
+            msg = f"process {pid} holds {folder / 'serving'} and does not answer: end it"
             raise CommandError(msg)
         time.sleep(_AGAIN_SECONDS)
     return True
@@ -136,6 +150,8 @@ def _listen_in(folder: Path) -> tuple[socket.socket, Path]:
     """
     address = folder / "socket"
     if len(os.fsencode(address)) <= _LONGEST_ADDRESS_BYTES:
+        # One that was killed may have left it without its address.
+        address.unlink(missing_ok=True)
         with suppress(OSError):
             return _listen(address), address
     address = Path(tempfile.mkdtemp(prefix=_TEMPORARY)) / "socket"
@@ -164,18 +180,17 @@ def _forget_socket(folder: Path, address: Path | None) -> None:
         address.unlink(missing_ok=True)
         if address.parent != folder:
             address.parent.rmdir()
-    # Another service is there if the folder was removed meanwhile, and made anew.
     with suppress(OSError):
         if socket_of(folder) == address:
             (folder / "address").unlink()
 
 
-def _end_unreachable(address: Path) -> None:
+def _end_unreachable(address: Path, made: os.stat_result) -> None:
     """End the service when its socket is gone, so that proxies can start another.
 
-    Old files are removed from temporary folders.
+    Old files are removed from temporary folders, and people remove folders.
     """
-    while os.path.exists(address):
+    while is_at(address, made):
         time.sleep(_SOCKET_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)
 
@@ -191,14 +206,14 @@ def _end_unused(used: int) -> None:
             return
 
 
-class _Server(uvicorn.Server):
+class _SharedServer(uvicorn.Server):
     """uvicorn, which tells whoever waits for it that it serves."""
 
-    def __init__(self, config: uvicorn.Config, detached: Detached) -> None:
+    def __init__(self, config: uvicorn.Config, tell: Tell) -> None:
         super().__init__(config)
-        self._detached = detached
+        self._tell = tell
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to serve, and say so."""
         await super().startup(sockets)
-        self._detached.tell()
+        self._tell()

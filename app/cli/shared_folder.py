@@ -18,6 +18,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -29,8 +30,16 @@ import app
 from app.version import VERSION
 
 _FOLDER = "proxies"
-_OF_SETTINGS = ("PAGEFAULT_", "AWS_", "DECTO_")
+# Settings, and what the libraries for buckets and databases read themselves.
+_DECIDING = ("PAGEFAULT_", "AWS_", "DECTO_", "PG")
 _NOT_DECIDING = ("PAGEFAULT_API_KEY", "PAGEFAULT_DATA_DIR")
+# The same, and what any program reads.
+_INHERITED = re.compile(
+    "(PAGEFAULT|AWS|DECTO|PROMETHEUS|SSL|LC|LD|DYLD|XDG|NIX|CONDA|MALLOC)_.*|(PG|PYTHON).*"
+    "|.*_PROXY|[A-Z]+_CA_BUNDLE|PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|TZ|TMPDIR|TEMP|TMP"
+    "|TERM|COLUMNS|VIRTUAL_ENV",
+    re.IGNORECASE,
+)
 _AGAIN_SECONDS = 0.02
 
 
@@ -50,17 +59,25 @@ class SharedSetup:
         deciding = [
             (name, value)
             for name, value in sorted(os.environ.items())
-            if name.upper().startswith(_OF_SETTINGS) and name not in _NOT_DECIDING
+            if name.upper().startswith(_DECIDING) and name not in _NOT_DECIDING
         ]
-        # A data directory may be that of several users or machines, on a disk that they share.
-        user = [os.uname().nodename, os.getuid()]
-        program = [VERSION, app.__file__]
-        setup = json.dumps([user, program, self.project, deciding])
+        # A data directory may be on a disk that several machines share.
+        program = [os.uname().nodename, VERSION, app.__file__]
+        setup = json.dumps([program, self.project, deciding])
         digest = hashlib.sha256(setup.encode())
         file = self.env_file or self.data_dir / ".env"
         with suppress(OSError):
             digest.update(file.read_bytes())
         return self.data_dir / _FOLDER / digest.hexdigest()[:16]
+
+
+def inherited() -> dict[str, str]:
+    """Return the environment of the service: it outlives a proxy, whose server may have tokens."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name != "PAGEFAULT_API_KEY" and _INHERITED.fullmatch(name)
+    }
 
 
 def make_folder(folder: Path) -> None:
@@ -87,8 +104,10 @@ def socket_of(folder: Path) -> Path | None:
 
 
 @asynccontextmanager
-async def locked(path: Path, how: int) -> AsyncIterator[None]:
+async def locked(path: Path, how: int) -> AsyncIterator[int]:
     """Lock a file for the length of the block, once others let it be; it is made if need be.
+
+    Yields the number of the open file.
 
     Args:
         path: The file.
@@ -102,7 +121,7 @@ async def locked(path: Path, how: int) -> AsyncIterator[None]:
         # Nobody is told when a lock is given back.
         while not try_to_lock(file.fileno(), how):  # noqa: ASYNC110
             await anyio.sleep(_AGAIN_SECONDS)
-        yield
+        yield file.fileno()
 
 
 def try_to_lock(file: int, how: int) -> bool:
@@ -112,3 +131,11 @@ def try_to_lock(file: int, how: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def is_at(path: Path, file: os.stat_result) -> bool:
+    """Tell whether a path still leads to a file, and not to another one, or to none."""
+    try:
+        return os.path.samestat(path.stat(), file)
+    except OSError:
+        return False

@@ -6,7 +6,6 @@ it, at first and whenever it has ended since.
 
 import fcntl
 import os
-import re
 import subprocess
 import sys
 import time
@@ -18,7 +17,7 @@ import anyio
 import httpx
 
 from app.cli.running_service import LIMITS
-from app.cli.shared_folder import SharedSetup, locked, make_folder, socket_of
+from app.cli.shared_folder import SharedSetup, inherited, is_at, locked, make_folder, socket_of
 from app.mcp.reasons import reason_of
 from app.mcp.store import NoAnswerError
 
@@ -27,14 +26,9 @@ _FAILED_SECONDS = 5.0
 # How long a result waits for a start, or for the end of a service that is ending.
 _LONGEST_START_SECONDS = 30.0
 _MOST_SAID_BYTES = 4_096
+# With how much of a log, at the most, another start goes on writing it.
 _LARGEST_LOG_BYTES = 1024 * 1024
-# Settings, those of libraries for databases, buckets and TLS, and what any program reads.
-_INHERITED = re.compile(
-    "(PAGEFAULT|AWS|DECTO|PROMETHEUS|SSL|LC|LD|DYLD|XDG|NIX|CONDA|MALLOC)_.*|(PG|PYTHON).*"
-    "|.*_PROXY|[A-Z]+_CA_BUNDLE|PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|TZ|TMPDIR|TEMP|TMP"
-    "|TERM|COLUMNS|VIRTUAL_ENV",
-    re.IGNORECASE,
-)
+_ENDED_AT_ONCE = "it has ended without a word"
 
 
 class _NotStartedError(Exception):
@@ -52,8 +46,9 @@ class SharedService(httpx.AsyncBaseTransport):
         self._setup: Final = setup
         self._folder: Final = setup.folder()
         self._held = AsyncExitStack()
-        self._is_used = False
+        self._used: int | None = None
         self._sender: httpx.AsyncHTTPTransport | None = None
+        self._earlier: httpx.AsyncHTTPTransport | None = None
         self._one_at_a_time = anyio.Lock()
         self._failure = ""
         self._not_before = 0.0
@@ -65,27 +60,34 @@ class SharedService(httpx.AsyncBaseTransport):
             NoAnswerError: The service does not start.
             httpx.TransportError: It does not answer.
         """
-        if self._sender is not None:
+        sender = self._sender
+        if sender is not None:
             with suppress(httpx.ConnectError):
-                return await self._sender.handle_async_request(request)
+                return await sender.handle_async_request(request)
         # Nothing of the request has been sent.
-        sender = await self._found()
+        sender = await self._find(sender)
         return await sender.handle_async_request(request)
 
     async def aclose(self) -> None:
         """Use the service no longer."""
+        for sender in (self._sender, self._earlier):
+            if sender is not None:
+                await sender.aclose()
         await self._held.aclose()
 
-    async def _found(self) -> httpx.AsyncHTTPTransport:
+    async def _find(self, failed: httpx.AsyncHTTPTransport | None) -> httpx.AsyncHTTPTransport:
         """Find the service, or start it; after a failure say for a while what it was."""
         async with self._one_at_a_time:
+            if self._sender is not None and self._sender is not failed:
+                # Another request has found it meanwhile.
+                return self._sender
             if time.monotonic() < self._not_before:
                 raise NoAnswerError(self._failure)
             try:
                 with anyio.fail_after(_LONGEST_START_SECONDS):
-                    return await self._started()
+                    return await self._connect()
             except (OSError, _NotStartedError) as exc:
-                self._failure = f"the service that stores cannot be started: {self._why(exc)}"
+                self._failure = f"the shared service cannot be started: {self._why(exc)}"
                 self._not_before = time.monotonic() + _FAILED_SECONDS
                 raise NoAnswerError(self._failure) from exc
 
@@ -96,21 +98,33 @@ class SharedService(httpx.AsyncBaseTransport):
             return f"it has not answered for {_LONGEST_START_SECONDS:g} seconds; {log} may say why"
         return reason_of(error)
 
-    async def _started(self) -> httpx.AsyncHTTPTransport:
-        """Use the service, and start it unless it is there."""
-        if not self._is_used:
-            make_folder(self._folder)
-            # A service that is ending holds this until it has ended.
-            await self._held.enter_async_context(locked(self._folder / "used", fcntl.LOCK_SH))
-            self._is_used = True
+    async def _connect(self) -> httpx.AsyncHTTPTransport:
+        """Use the service, and start it unless it listens; return what sends requests to it."""
+        await self._use()
         async with locked(self._folder / "starting", fcntl.LOCK_EX):
             if not await _listens(socket_of(self._folder)):
                 await self._start()
-            # To verify nothing takes no certificates, which take long to load.
-            address = str(socket_of(self._folder))
-            sender = httpx.AsyncHTTPTransport(uds=address, verify=False, limits=LIMITS)
-        self._sender = await self._held.enter_async_context(sender)
-        return sender
+            address = socket_of(self._folder)
+        if address is None:
+            raise _NotStartedError(_ENDED_AT_ONCE)
+        if self._earlier is not None:
+            await self._earlier.aclose()
+        # A service that is ending still answers what it was asked by the one before.
+        self._earlier = self._sender
+        # To verify nothing takes no certificates, which take long to load.
+        self._sender = httpx.AsyncHTTPTransport(uds=str(address), verify=False, limits=LIMITS)
+        return self._sender
+
+    async def _use(self) -> None:
+        """Hold the lock by which the service knows its users; another one if the folder is new."""
+        make_folder(self._folder)
+        path = self._folder / "used"
+        if self._used is not None and is_at(path, os.fstat(self._used)):
+            return
+        self._used = None
+        await self._held.aclose()
+        # A service that is ending holds this until it has ended.
+        self._used = await self._held.enter_async_context(locked(path, fcntl.LOCK_SH))
 
     async def _start(self) -> None:
         """Start the service; what is run here ends as soon as that serves, or cannot."""
@@ -120,18 +134,18 @@ class SharedService(httpx.AsyncBaseTransport):
         given += [] if setup.env_file is None else ["--env-file", setup.env_file]
         command = [*_program(), "serve-proxies", *map(str, given)]
         nothing = subprocess.DEVNULL
-        env = {name: value for name, value in os.environ.items() if _is_inherited(name)}
         with (self._folder / "log").open("a+b") as log:
             if log.tell() > _LARGEST_LOG_BYTES:
                 log.truncate(0)
-            before = log.tell()
+            before = log.seek(0, os.SEEK_END)
             done = await anyio.run_process(
-                command, stdin=nothing, stdout=nothing, stderr=log, env=env, check=False
+                command, stdin=nothing, stdout=nothing, stderr=log, env=inherited(), check=False
             )
             if done.returncode != 0:
                 log.seek(before)
-                silent = f"it has ended without a word; is there room in {self._folder}?"
-                raise _NotStartedError(_last_line(log.read()) or silent)
+                raise _NotStartedError(
+                    _last_line(log.read()) or f"{_ENDED_AT_ONCE}; is there room in {self._folder}?"
+                )
 
 
 async def _listens(socket: Path | None) -> bool:
@@ -148,11 +162,6 @@ def _program() -> list[str]:
     """Return the program that this process was started as, without its arguments."""
     # On macOS `sys.orig_argv` begins with an interpreter outside of the virtual environment.
     return [sys.executable, *sys.orig_argv[1 : len(sys.orig_argv) - len(sys.argv[1:])]]
-
-
-def _is_inherited(name: str) -> bool:
-    """Tell whether a variable may matter to the service; those of one server do not outlive it."""
-    return name != "PAGEFAULT_API_KEY" and _INHERITED.fullmatch(name) is not None
 
 
 def _last_line(said: bytes) -> str:

@@ -1,4 +1,4 @@
-"""The proxy between a host and a server of MCP that talk over pipes, line by line.
+"""The proxy between a host and a server of MCP, line by line.
 
 It passes on the bytes it got. Few messages are looked into: calls of tools, which are noted in the
 history, and given files in the places of handles; their answers, which are stored before they are
@@ -249,7 +249,7 @@ class Proxy:
     async def _note(self, note: CallNote) -> None:
         """Note a call in the history, unless it is answered so soon that its result takes it."""
         try:
-            if not await note.is_left():
+            if not await note.wait_for_early_answer():
                 await self._note_call(note.call)
         finally:
             note.is_settled.set()
@@ -273,7 +273,7 @@ class Proxy:
     async def _shown(self, call: ToolCall, line: Message, held: ExitStack) -> list[Piece] | None:
         """Store an answer; return what the host gets in its place, or `None` for itself."""
         note = self._notes.pop(call.call_id, None)
-        has_call = note is not None and await note.is_left_when_answered()
+        has_call = note is not None and await note.take_answer()
         store = await self.store.get()
         result = line.members.get("result")
         if store is None or (result is not None and self._comes_later(call, line, result)):

@@ -49,8 +49,12 @@ _NO_KEY = (
     "in the environment variable PAGEFAULT_API_KEY."
 )
 _EARLIER = "The service may be of an earlier version than this proxy; then it has to be updated."
-# Said by what stands before a service, which may have done what it was asked.
-_OF_GATEWAYS = (httpx.codes.BAD_GATEWAY, httpx.codes.GATEWAY_TIMEOUT)
+# Said by a service that failed, or by what stands before one: it may have done what it was asked.
+_UNSURE = (
+    httpx.codes.INTERNAL_SERVER_ERROR,
+    httpx.codes.BAD_GATEWAY,
+    httpx.codes.GATEWAY_TIMEOUT,
+)
 # How long nothing is asked of a service that let a request wait: each would wait for it anew.
 _AWAY_SECONDS = 5.0
 
@@ -72,6 +76,8 @@ class ServiceStore:
     """What the host takes."""
     files: HandedFiles | None
     """Where tools are given files by their paths, if they are."""
+    place: str
+    """What the service is called where it cannot be reached."""
     _away: tuple[float, str] = (0.0, "")
 
     async def run(self, call: ToolCall, revision: McpRevision) -> Excerpt:
@@ -208,13 +214,11 @@ class ServiceStore:
             async with asked as answer:
                 if not answer.is_success:
                     await answer.aread()
-                    is_sure = answer.status_code not in _OF_GATEWAYS
+                    is_sure = answer.status_code not in _UNSURE
                     raise (RefusedError if is_sure else NoAnswerError)(_refusal(answer))
                 yield answer
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
-            # Where it is, without what may be secret in an address.
-            place = self.client.base_url.copy_with(userinfo=b"")
-            why = f"{place} cannot be reached: {unreachable_because(exc)}"
+            why = f"{self.place} cannot be reached: {unreachable_because(exc)}"
             if isinstance(exc, httpx.TimeoutException):
                 self._away = (time.monotonic() + _AWAY_SECONDS, why)
             raise NoAnswerError(why) from exc

@@ -9,6 +9,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 
 from app.cli.shared_folder import SharedSetup, make_folder, socket_of
 from tests.e2e.test_proxy import SERVER, Conversation, history, proxied, talking
+from tests.e2e.test_proxy_listen import call, listening
 from tests.kit import mcp_server
 from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment, program, workspace
 from tests.kit.servers import with_a_database
@@ -175,20 +177,51 @@ def test_service_goes_on_without_the_proxy_that_started_it(tmp_path: Path) -> No
     assert (folder / "log").read_text() == ""
 
 
-def test_folder_that_is_removed_is_made_again_for_others(tmp_path: Path) -> None:
-    data = with_a_database(tmp_path / "data")
+@pytest.fixture
+def near_data() -> Iterator[Path]:
+    """A data directory whose path is short enough for those of sockets in it."""
+    with tempfile.TemporaryDirectory(prefix="pagefault-", dir="/tmp") as near:
+        yield with_a_database(Path(near) / "data")
+
+
+def test_folder_that_is_removed_is_made_again_by_all(tmp_path: Path, near_data: Path) -> None:
+    data = near_data
     (tmp_path / "first").mkdir()
     with proxied(tmp_path / "first", data=data) as first, proxied(tmp_path, data=data) as second:
         first.call(1, "word")
+        second.call(1, "word")
         service = pid_in(folder_of(data))
+        assert address_in(folder_of(data)).parent == folder_of(data)
         shutil.rmtree(data / "proxies")
-        with proxied(tmp_path, data=data) as third:
-            third.call(1, "word")
-            assert first.leave() == 0
-            assert second.leave() == 0
-            wait_for_end(service)
-            assert address_in(folder_of(data)).exists()
-            assert third.leave() == 0
+        wait_for_end(service)
+        first.call(2, "word")
+        again = pid_in(folder_of(data))
+        second.call(2, "word")
+        assert first.leave() == 0
+        # The second is known by a lock of the folder that was removed, until it looks again.
+        wait_for_end(again)
+        second.call(3, "word")
+        last = pid_in(folder_of(data))
+        assert second.leave() == 0
+    assert (tmp_path / "stderr").read_text() == ""
+    assert len(stored_words(data)) == 5
+    wait_for_end(last)
+
+
+def test_proxy_that_listens_shares_the_service_and_hands_on_no_file_of_settings(
+    tmp_path: Path,
+) -> None:
+    data = with_a_database(tmp_path / "data")
+    (data / ".env").write_text("PAGEFAULT_LIMITS__TEXT_BYTES=1000000\n")
+    held = tmp_path / "held"
+    server = ["sh", "-c", f"env > {held}; exec {shlex.join(SERVER)}"]
+    with proxied(tmp_path, data=data) as host, listening(tmp_path, "--", *server) as other:
+        host.call(1, "word")
+        session = other.session()
+        assert other.post(call(2, "word"), **session).status_code == 200
+        assert len(folders(data)) == 1
+        assert host.leave() == 0
+    assert "PAGEFAULT_" not in held.read_text()
     assert len(stored_words(data)) == 2
 
 
@@ -261,7 +294,7 @@ def test_wrong_setting_is_told_and_results_pass(tmp_path: Path) -> None:
         assert [host.call(number, "word") for number in (1, 2)] == [WORD % 1, WORD % 2]
         refused = json.loads(host.call(3, "list_media"))["result"]
         assert host.leave() == 0
-    wrong = "the service that stores cannot be started: PAGEFAULT_LIMITS__TEXT_BYTES: "
+    wrong = "the shared service cannot be started: PAGEFAULT_LIMITS__TEXT_BYTES: "
     told = (tmp_path / "stderr").read_text().splitlines()
     assert f"pagefault: results are passed on and not stored: {wrong}" in told[0]
     assert {line.partition(wrong)[0] for line in told[1:]} == {

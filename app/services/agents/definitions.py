@@ -1,7 +1,7 @@
 """The definitions of the tools that a model is given: their names, what they do, what they take.
 
-They are written out: a proxy whose results a service stores tells its host of them, reads no
-arguments, and so needs none of the classes in `toolbox`, nor the schema library. A test holds that
+They are written out: a proxy lists them to its host and reads no arguments, so it loads none of
+the classes in `toolbox`, nor the schema library. A test holds that
 both name the same arguments, of the same types.
 
 Source: `agents`, "Tools for models".

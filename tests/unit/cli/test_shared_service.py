@@ -1,12 +1,16 @@
 """What a proxy does about a service that cannot be started, and how it starts one."""
 
 import fcntl
+import socket
 import sys
+import tempfile
 from pathlib import Path
 
+import anyio
 import httpx
 import pytest
 
+from app.cli.serve_proxies import _listen_in
 from app.cli.shared_folder import SharedSetup, make_folder
 from app.cli.shared_service import SharedService, _program
 from app.mcp.store import NoAnswerError
@@ -37,3 +41,34 @@ def test_service_is_started_by_the_interpreter_of_the_proxy(
     monkeypatch.setattr("sys.orig_argv", ["/outside/Python", "-I", "/bin/pagefault", *given])
     monkeypatch.setattr("sys.argv", ["/bin/pagefault", *given])
     assert _program() == [sys.executable, "-I", "/bin/pagefault"]
+
+
+def test_socket_that_was_left_without_its_address_is_replaced() -> None:
+    # Paths of sockets are short.
+    with tempfile.TemporaryDirectory(prefix="pagefault-", dir="/tmp") as near:
+        address = Path(near) / "socket"
+        with socket.socket(socket.AF_UNIX) as killed:
+            killed.bind(str(address))
+        listening, now = _listen_in(Path(near))
+        with listening, socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(address))
+    assert now == address
+
+
+def test_log_that_is_too_long_is_emptied_and_the_reason_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = "import sys; print('once', file=sys.stderr); sys.exit('pagefault: no room')"
+    monkeypatch.setattr("app.cli.shared_service._program", lambda: [sys.executable, "-c", script])
+    setup = SharedSetup(tmp_path, project=None, env_file=None)
+    make_folder(setup.folder())
+    log = setup.folder() / "log"
+    log.write_bytes(b"x" * (1024 * 1024 + 1))
+
+    async def ask() -> None:
+        async with httpx.AsyncClient(transport=SharedService(setup)) as client:
+            await client.get("http://localhost/healthz")
+
+    with pytest.raises(NoAnswerError, match="the shared service cannot be started: no room"):
+        anyio.run(ask)
+    assert log.read_text() == "once\npagefault: no room\n"

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from app.cli.proxy import Host
-from app.cli.proxy_stores import shared_store
+from app.cli.proxy_services import shared_service
 from app.cli.shared_folder import SharedSetup
 from app.mcp.awaited_store import AwaitedStore
 from app.mcp.connections import started
@@ -38,7 +38,7 @@ async def test_server_that_no_longer_reads_ends_by_itself_with_its_own_status(
         assert await anext(server.received()) == b"reads no more\n"
         host = Host(RenderOptions(), prefix=None)
         setup = SharedSetup(tmp_path / "data", project=None, env_file=None)
-        store = AwaitedStore(shared_store(setup, "s", host), pytest.fail)
+        store = AwaitedStore(shared_service(setup, "s", host), pytest.fail)
         proxy = Proxy(ignore, server.write, store, pytest.fail, {}, takes_paths=False)
         await proxy.from_host(said(*[b'{"jsonrpc":"2.0","method":"ping","id":1}\n'] * 3), server)
         is_over.write_text("")
@@ -51,7 +51,7 @@ async def test_call_that_is_never_answered_is_not_held(tmp_path: Path) -> None:
         setup = SharedSetup(tmp_path / "file", project=None, env_file=None)
         setup.data_dir.touch()
         warned: list[str] = []
-        store = AwaitedStore(shared_store(setup, "s", host), warned.append)
+        store = AwaitedStore(shared_service(setup, "s", host), warned.append)
         over = anyio.Event()
         proxy = Proxy(ignore, server.write, store, warned.append, {}, takes_paths=False)
         called = b'{"jsonrpc":"2.0","method":"tools/call","id":1,"params":{"name":"a"}}\n'

@@ -27,21 +27,21 @@ def test_detail_is_read_where_there_is_one(answer: bytes, detail: str | None) ->
 @pytest.mark.anyio
 async def test_id_that_is_in_no_address_is_a_failure_in_words() -> None:
     async with httpx.AsyncClient(base_url="http://127.0.0.1:1") as client:
-        store = ServiceStore(client, "demo", RenderOptions(), None)
+        store = ServiceStore(client, "demo", RenderOptions(), None, "the service")
         with pytest.raises(NoAnswerError, match="its address is not valid"):
             await store.rendering("\x00", "2025-06-18")
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(
-    ("status", "is_sure"), [(413, True), (503, True), (502, False), (504, False)]
+    ("status", "is_sure"), [(413, True), (503, True), (500, False), (502, False), (504, False)]
 )
 async def test_gateway_that_gives_up_does_not_say_that_nothing_was_done(
     status: int, *, is_sure: bool
 ) -> None:
     transport = httpx.MockTransport(lambda _: httpx.Response(status))
     async with httpx.AsyncClient(base_url="http://service", transport=transport) as client:
-        store = ServiceStore(client, "demo", RenderOptions(), None)
+        store = ServiceStore(client, "demo", RenderOptions(), None, "the service")
         with pytest.raises(NoAnswerError) as refused:
             await store.rendering("1", "2025-06-18")
     assert isinstance(refused.value, RefusedError) == is_sure
@@ -52,7 +52,7 @@ async def test_service_of_an_earlier_version_is_told_of() -> None:
     problem = {"detail": "The body is not a tool result."}
     transport = httpx.MockTransport(lambda _: httpx.Response(422, json=problem))
     async with httpx.AsyncClient(base_url="http://service", transport=transport) as client:
-        store = ServiceStore(client, "demo", RenderOptions(), None)
+        store = ServiceStore(client, "demo", RenderOptions(), None, "the service")
         with pytest.raises(
             RefusedError, match=r"tool result\. The service may be of an earlier version"
         ):
