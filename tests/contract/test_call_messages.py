@@ -141,6 +141,23 @@ def test_numbers_of_the_message_keep_their_spelling(client: httpx.Client) -> Non
     assert spoken in client.get(MESSAGES).text
 
 
+def test_message_may_be_of_any_dialect(client: httpx.Client) -> None:
+    spoken: list[Json] = [
+        {"role": "model", "parts": [{"functionCall": {"id": "call-1", "name": "clock"}}]},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "call-1", "name": "clock", "input": {}}],
+        },
+        message(refusal=None, annotations=None, audio=None, function_call=None),
+    ]
+    for number, each in enumerate(spoken):
+        told = result(sessionId=f"s{number}", callMessage=each)
+        assert client.post(ROUTE, json=told).status_code == 201
+        path = f"/api/sessions/s{number}/render"
+        rendered = client.get(path, params={"target": "openai-chat"}).json()
+        assert [each["role"] for each in rendered["messages"]] == ["assistant", "tool"]
+
+
 def test_turn_takes_it_with_a_result(client: httpx.Client) -> None:
     told = result()
     del told["sessionId"]

@@ -47,6 +47,8 @@ _EXAMPLE: JsonDict = {
     },
 }
 _NAME = Field(min_length=1, max_length=512)
+# A model's own word for itself is `model` in Gemini's messages.
+_CALLING_ROLES = ("assistant", "model")
 _NOT_ONE = (
     "The body is not a tool result: it takes toolName, toolCallId, result, and optionally success, "
     "sessionId and callMessage."
@@ -72,7 +74,7 @@ class ToolResultRequest(BaseModel):
     call_message: Annotated[
         dict[str, Any] | None,
         Field(
-            description="The message of the assistant that made the call, as "
+            description="The message of the model that made the call, in any dialect, as "
             "`POST /api/sessions/{session_id}/messages` takes it. It is appended before the "
             "result, in the same transaction; leave it out where the history has it."
         ),
@@ -128,8 +130,8 @@ def _checked(value: JsonValue) -> ToolResultRequest:
     faults = []
     if request.session_id is None:
         faults.append(Fault("/sessionId", "is missing: callMessage is appended to a session"))
-    if request.call_message.get("role") != "assistant":
-        faults.append(Fault("/callMessage/role", "has to be assistant"))
+    if request.call_message.get("role") not in _CALLING_ROLES:
+        faults.append(Fault("/callMessage/role", f"has to be {' or '.join(_CALLING_ROLES)}"))
     if faults:
         raise InvalidPayloadError(_NOT_ONE, faults=faults)
     return request
