@@ -12,7 +12,8 @@ from app.cli import options
 from app.server.process import collect_as_usual
 
 if TYPE_CHECKING:
-    from app.cli.proxy import Host, Server
+    from app.cli.proxied_host import Host
+    from app.cli.proxy import Server
     from app.models.rendering import RenderOptions
 
 hosts = typer.Typer()
@@ -72,7 +73,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
         words = [] if tools else ["--no-tools"]
         raise typer.Exit(_rewrite_config(config, given, words, undo=False, dry_run=dry_run))
     server = _server_of(command, upstream, header, transport)
-    from app.cli.proxy import Host
+    from app.cli.proxied_host import Host
     from app.mcp.store import HandedFiles
 
     files_of_tools = None if files is None else HandedFiles(files)

@@ -2,16 +2,15 @@
 
 import shutil
 import signal
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import anyio
 
 from app.cli.complaints import CANNOT, complain
 from app.cli.pipes import host_left, standard_input, write_out
-from app.mcp.awaited_store import AwaitedStore
+from app.cli.proxied_host import Host
+from app.cli.proxy_services import Service
 from app.mcp.connections import (
     CannotStartError,
     Connect,
@@ -22,12 +21,7 @@ from app.mcp.connections import (
     started,
 )
 from app.mcp.proxy import Proxy, ProxyOf
-from app.mcp.service_store import ServiceStore
-from app.mcp.store import HandedFiles
-from app.models.rendering import RenderOptions
-from app.models.tool import ToolDefinition
 from app.server.process import give_freed_memory_back
-from app.services.agents.definitions import definitions
 
 # How long a server may take to read on, once its host has left.
 _UNREAD_SECONDS = 5.0
@@ -35,34 +29,16 @@ _UNREAD_SECONDS = 5.0
 Server = Sequence[str] | Upstream
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
-    """What the host is given."""
-
-    options: RenderOptions
-    """What it takes of a result."""
-    prefix: str | None
-    """What stands before the names of our own tools; `None` to add none of them."""
-    files: HandedFiles | None = None
-    """Where files that tools are given by their paths are written; `None` to write none."""
-
-    def own_tools(self) -> Mapping[str, ToolDefinition]:
-        """Return our tools, by the names that the host is shown."""
-        if self.prefix is None:
-            return {}
-        return {f"{self.prefix}{tool.name}": tool for tool in definitions()}
-
-
 def run_proxy(
-    opened: AbstractAsyncContextManager[ServiceStore],
+    service: Service,
     server: Server,
     host: Host,
-    serve: Callable[[AwaitedStore, Connect, ProxyOf], int] | None = None,
+    serve: Callable[[Service, Connect, ProxyOf], int] | None = None,
 ) -> None:
     """Put a server between this process's standard input and output; end with its status.
 
     Args:
-        opened: Where calls and results are kept.
+        service: Keeps calls and results.
         server: The command that runs it, or where it is.
         host: What the host is given.
         serve: Serves hosts over HTTP until told to end, and returns the status; `None` for one
@@ -82,20 +58,18 @@ def run_proxy(
     else:
         connect = partial(started, server)
 
-    store = AwaitedStore(opened, complain)
-
     def proxy(write_to_host: Write, write_to_server: Write) -> Proxy:
         return Proxy(
-            *(write_to_host, write_to_server, store, complain),
+            *(write_to_host, write_to_server, service.store, complain),
             own_tools=host.own_tools(),
             takes_paths=host.files is not None,
         )
 
     try:
         if serve is None:
-            status = anyio.run(_proxied, store, connect, proxy)
+            status = anyio.run(_proxied, service, connect, proxy)
         else:
-            status = serve(store, connect, proxy)
+            status = serve(service, connect, proxy)
     except CannotStartError as exc:
         complain(str(exc))
         status = CANNOT
@@ -105,19 +79,16 @@ def run_proxy(
     raise SystemExit(status)
 
 
-async def _proxied(store: AwaitedStore, connect: Connect, proxy_of: ProxyOf) -> int:
-    is_over = anyio.Event()
-    async with connect() as server, anyio.create_task_group() as group:
+async def _proxied(service: Service, connect: Connect, proxy_of: ProxyOf) -> int:
+    async with connect() as server, service.used():
         to_server = _CountedWrites(server.write)
         proxy = proxy_of(write_out, to_server)
-        group.start_soon(store.hold, is_over)
         async with anyio.create_task_group() as host:
             host.start_soon(proxy.from_host, standard_input(), server)
             host.start_soon(_end_without_host, server, to_server)
             host.start_soon(end_on_signals, server.interrupt)
             await proxy.from_server(server.received())
             host.cancel_scope.cancel()
-        is_over.set()
     status, said = await server.ended()
     if said:
         complain(said)

@@ -12,15 +12,16 @@ from starlette.types import ASGIApp
 
 from app.cli.complaints import CANNOT, complain
 from app.cli.proxy import end_on_signals
+from app.cli.proxy_services import Service
 from app.cli.terminal import ERR, say
 from app.config.loopback import is_loopback
 from app.config.settings import Settings
 from app.http.browser_guard import BrowserGuard
-from app.mcp.awaited_store import AwaitedStore
 from app.mcp.connections import Connect
 from app.mcp.host_access import KeyGuard
 from app.mcp.host_endpoint import PATH, HostEndpoint
 from app.mcp.proxy import ProxyOf
+from app.mcp.service_store import ServiceStore
 
 _GRACEFUL_SHUTDOWN_SECONDS = 10
 _MOST_CONNECTIONS = 512
@@ -42,7 +43,7 @@ class Entrance:
         """Whether no keys are asked for."""
         return self.settings.auth == "none"
 
-    def guarded(self, app: ASGIApp, store: AwaitedStore) -> BrowserGuard:
+    def guarded(self, app: ASGIApp, store: ServiceStore) -> BrowserGuard:
         """Put before an application what turns away others."""
         settings = self.settings
         return BrowserGuard(
@@ -54,14 +55,12 @@ class Entrance:
         )
 
 
-def serve_hosts(
-    entrance: Entrance, store: AwaitedStore, connect: Connect, proxy_of: ProxyOf
-) -> int:
+def serve_hosts(entrance: Entrance, service: Service, connect: Connect, proxy_of: ProxyOf) -> int:
     """Serve hosts until told to end; return the exit status.
 
     Args:
         entrance: Where they connect.
-        store: The store.
+        service: Keeps results, and knows the keys.
         connect: Connects to a server.
         proxy_of: Makes a proxy between two writers.
     """
@@ -84,20 +83,19 @@ def serve_hosts(
         return CANNOT
     url = f"http://{shown}:{listening.getsockname()[1]}{PATH}"
     say(f"The MCP server is at {url}", to=ERR)
-    return anyio.run(_served, entrance, listening, store, connect, proxy_of)
+    return anyio.run(_served, entrance, listening, service, connect, proxy_of)
 
 
 async def _served(
     entrance: Entrance,
     listening: socket.socket,
-    store: AwaitedStore,
+    service: Service,
     connect: Connect,
     proxy_of: ProxyOf,
 ) -> int:
-    is_over = anyio.Event()
     endpoint = HostEndpoint(connect, proxy_of, complain)
     config = uvicorn.Config(
-        entrance.guarded(endpoint, store),
+        entrance.guarded(endpoint, service.store),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -108,12 +106,10 @@ async def _served(
         timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_SECONDS,
     )
     server = _Server(config, endpoint)
-    async with anyio.create_task_group() as group:
-        group.start_soon(store.hold, is_over)
+    async with service.used(), anyio.create_task_group() as group:
         async with endpoint.running():
             group.start_soon(end_on_signals, partial(setattr, server, "should_exit", True))
             await server.serve(sockets=[listening])
-        is_over.set()
         group.cancel_scope.cancel()
     return 0
 

@@ -1,14 +1,16 @@
 """The service that a proxy asks: the one at `--url`, or the one that proxies of a user share."""
 
-from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import anyio
 import httpx
 
 from app.cli.complaints import complain
-from app.cli.proxy import Host
+from app.cli.proxied_host import Host
 from app.cli.running_service import (
     CONNECT_SECONDS,
     FIRST_SECONDS,
@@ -30,53 +32,60 @@ _LIST = "/api/sessions"
 _SHARED_URL = httpx.URL("http://localhost")
 
 
-def named_service(
-    url: httpx.URL, headers: httpx.Headers, session_id: str, host: Host
-) -> AbstractAsyncContextManager[ServiceStore]:
-    """Return a client of the service at a URL, to be entered for as long as it is used."""
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A service that a proxy asks to keep and to show results."""
 
-    def client() -> httpx.AsyncClient:
-        return httpx.AsyncClient(
-            base_url=url,
-            headers=headers,
-            timeout=_TIMEOUT,
+    store: ServiceStore
+    """Asks it."""
+    ask_first: Callable[[httpx.AsyncClient], Coroutine[Any, Any, None]]
+    """Asks whether it answers, and tells if it does not."""
+
+    @asynccontextmanager
+    async def used(self) -> AsyncIterator[None]:
+        """Use it for the length of the block; whether it answers is found out meanwhile."""
+        async with self.store.client as client, anyio.create_task_group() as group:
+            # Nothing waits for it: the host is answered meanwhile.
+            group.start_soon(self.ask_first, client)
+            yield
+            group.cancel_scope.cancel()
+
+
+class _NoService(httpx.AsyncBaseTransport):
+    """Answers nothing, and says why."""
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send no request; raises `httpx.ConnectError`."""
+        raise httpx.ConnectError(self._why, request=request)
+
+
+def named_service(url: httpx.URL, headers: httpx.Headers, session_id: str, host: Host) -> Service:
+    """Return the service at a URL."""
+    made = partial(httpx.AsyncClient, base_url=url, headers=headers, timeout=_TIMEOUT)
+    try:
+        client = made(
             limits=LIMITS,
             trust_env=not is_near(url),
             # Certificates take longer to load than all else, and are for one of the two.
             verify=url.scheme == "https",
         )
-
+    except Exception as exc:  # noqa: BLE001 - what the environment says of certificates and proxies
+        client = made(trust_env=False, transport=_NoService(reason_of(exc)))
     place = str(url.copy_with(userinfo=b""))
-    return _opened(client, _tell_problem, session_id, host, place)
+    store = ServiceStore(client, session_id, host.options, host.files, place)
+    return Service(store, _tell_problem)
 
 
-def shared_service(
-    setup: SharedSetup, session_id: str, host: Host
-) -> AbstractAsyncContextManager[ServiceStore]:
-    """Return a client of the service that proxies of a setup share, to be entered likewise."""
-
-    def client() -> httpx.AsyncClient:
-        return httpx.AsyncClient(
-            base_url=_SHARED_URL, timeout=_TIMEOUT, trust_env=False, transport=SharedService(setup)
-        )
-
-    return _opened(client, _start_shared, session_id, host, "the shared service")
-
-
-@asynccontextmanager
-async def _opened(
-    client: Callable[[], httpx.AsyncClient],
-    ask_first: Callable[[httpx.AsyncClient], Coroutine[Any, Any, None]],
-    session_id: str,
-    host: Host,
-    place: str,
-) -> AsyncGenerator[ServiceStore, None]:
-    """Open a client, and find out beside whether the service answers; results are tried anew."""
-    async with client() as opened, anyio.create_task_group() as group:
-        # Nothing waits for it: the host is answered meanwhile.
-        group.start_soon(ask_first, opened)
-        yield ServiceStore(opened, session_id, host.options, host.files, place)
-        group.cancel_scope.cancel()
+def shared_service(setup: SharedSetup, session_id: str, host: Host) -> Service:
+    """Return the service that proxies of a setup share; it is started when it is used."""
+    client = httpx.AsyncClient(
+        base_url=_SHARED_URL, timeout=_TIMEOUT, trust_env=False, transport=SharedService(setup)
+    )
+    store = ServiceStore(client, session_id, host.options, host.files, "the shared service")
+    return Service(store, _start_shared)
 
 
 async def _tell_problem(client: httpx.AsyncClient) -> None:

@@ -7,7 +7,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.errors import ServiceError, StoreUnavailableError, UnauthorizedError
 from app.http.problem_responses import problem_response
-from app.mcp.awaited_store import AwaitedStore
+from app.mcp.service_store import ServiceStore
 from app.mcp.store import NoAnswerError
 
 KEY_PATH = "/host-key"
@@ -20,7 +20,7 @@ class KeyGuard:
 
     app: ASGIApp
     """The application."""
-    store: AwaitedStore
+    store: ServiceStore
     """Asks the service that knows the keys."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -39,11 +39,10 @@ class KeyGuard:
         authorization = headers.get(b"authorization")
         if authorization is None:
             raise UnauthorizedError
-        store = await self.store.get()
-        if store is None:
-            raise StoreUnavailableError("keys")
         try:
-            answer = await store.client.get(KEY_PATH, headers={b"authorization": authorization})
+            answer = await self.store.client.get(
+                KEY_PATH, headers={b"authorization": authorization}
+            )
         except (NoAnswerError, httpx.HTTPError) as exc:
             raise StoreUnavailableError("keys") from exc
         if answer.status_code == httpx.codes.UNAUTHORIZED:

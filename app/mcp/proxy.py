@@ -22,7 +22,7 @@ from typing import TypeAlias
 import anyio
 import anyio.abc
 
-from app.errors import PayloadTooLargeError, StoreUnavailableError
+from app.errors import PayloadTooLargeError
 from app.mcp.answers import (
     Piece,
     deferral,
@@ -33,13 +33,13 @@ from app.mcp.answers import (
     with_content,
     with_tools,
 )
-from app.mcp.awaited_store import AwaitedStore
 from app.mcp.call_notes import CallNote
 from app.mcp.calls import UNREADABLE, Answered, OwnList, PassingRequests, ToolCall
 from app.mcp.connections import Connection, Write
 from app.mcp.lines import Line, Message, read_lines
 from app.mcp.members import Span
 from app.mcp.reasons import reason_of
+from app.mcp.service_store import ServiceStore
 from app.mcp.store import RefusedError, written_json
 from app.models.json_value import JsonValue
 from app.models.tool import ToolDefinition
@@ -62,7 +62,7 @@ class Proxy:
     """Writes bytes to the host."""
     write_to_server: Write
     """Writes bytes to the server."""
-    store: AwaitedStore
+    store: ServiceStore
     """Where results are kept."""
     warn: Callable[[str], None]
     """Says a sentence to the person who runs it."""
@@ -188,20 +188,19 @@ class Proxy:
         try:
             if isinstance(asked, ToolCall):
                 return await self._shown(asked, message, held)
-            return await self._listed(message)
+            return self._listed(message)
         except Exception as exc:  # noqa: BLE001 - a host gets its answer, whatever fails here
             self.warn(f"a message of the server is passed on as it came: {reason_of(exc)}")
             return None
 
-    async def _listed(self, line: Message) -> list[Piece] | None:
-        """Return a list of the server's tools with ours at its end; `None` without a store."""
-        store = await self.store.get()
+    def _listed(self, line: Message) -> list[Piece] | None:
+        """Return a list of the server's tools with ours at its end; `None` if there are none."""
         ours = {
             name: tool
             for name, tool in self.own_tools.items()
             if name not in self._requests.tool_names
         }
-        if store is None or not ours:
+        if not ours:
             return None
         tools = [
             {**each, "name": name}
@@ -215,11 +214,8 @@ class Proxy:
         places = self._requests.places.get(call.name)
         if not places or call.arguments is None or "@blob:" not in call.written:
             return None
-        store = await self.store.get()
-        if store is None:
-            return None
         try:
-            arguments = await store.resolve(call.arguments, places)
+            arguments = await self.store.resolve(call.arguments, places)
             return None if arguments is None else with_arguments(line, arguments)
         except Exception as exc:  # noqa: BLE001 - the server says what it cannot read
             self.warn(f"a handle for {call.name} is passed on as it is: {reason_of(exc)}")
@@ -227,16 +223,13 @@ class Proxy:
 
     async def _run_own(self, call: ToolCall) -> None:
         """Run one of our tools, and answer the host."""
-        store = await self.store.get()
         try:
-            if store is None:
-                raise StoreUnavailableError("memory")
             if call.arguments is None:
                 raise PayloadTooLargeError(
                     f"the arguments are {UNREADABLE}. Store them in pieces, or as a file.",
                     code="json-too-large",
                 )
-            result = await store.run(call, self._requests.revision)
+            result = await self.store.run(call, self._requests.revision)
         except Exception as exc:  # noqa: BLE001 - the model is told
             said = f"The memory did not answer: {reason_of(exc)}"
             text: JsonValue = {"type": "text", "text": said}
@@ -258,9 +251,7 @@ class Proxy:
 
     async def _note_call(self, call: ToolCall) -> None:
         try:
-            store = await self.store.get()
-            if store is not None:
-                await store.note_call(call)
+            await self.store.note_call(call)
         except Exception as exc:  # noqa: BLE001 - a host goes on working without a history
             self.warn(f"the call of {call.name} is not in the history: {reason_of(exc)}")
 
@@ -274,23 +265,22 @@ class Proxy:
         """Store an answer; return what the host gets in its place, or `None` for itself."""
         note = self._notes.pop(call.call_id, None)
         has_call = note is not None and await note.take_answer()
-        store = await self.store.get()
         result = line.members.get("result")
-        if store is None or (result is not None and self._comes_later(call, line, result)):
+        if result is not None and self._comes_later(call, line, result):
             if has_call:
                 await self._note_call(call)
             return None
         kept: str | None = None
         try:
             answer = line.members["error"] if result is None else result
-            kept = await store.keep(
+            kept = await self.store.keep(
                 call, line, answer, success=result is not None, has_call=has_call
             )
             if result is None:
                 return None
             if kept is None or is_handles_alone(line, result):
                 return None
-            rendering = await store.rendering(kept, self._requests.revision)
+            rendering = await self.store.rendering(kept, self._requests.revision)
             held.enter_context(rendering.line)
             return with_content(
                 line, result, rendering, is_typed=call.name in self._requests.typed_tools

@@ -4,13 +4,11 @@ import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import anyio
 import pytest
 
-from app.cli.proxy import Host
+from app.cli.proxied_host import Host
 from app.cli.proxy_services import shared_service
 from app.cli.shared_folder import SharedSetup
-from app.mcp.awaited_store import AwaitedStore
 from app.mcp.connections import started
 from app.mcp.proxy import Proxy
 from app.models.rendering import RenderOptions
@@ -38,7 +36,7 @@ async def test_server_that_no_longer_reads_ends_by_itself_with_its_own_status(
         assert await anext(server.received()) == b"reads no more\n"
         host = Host(RenderOptions(), prefix=None)
         setup = SharedSetup(tmp_path / "data", project=None, env_file=None)
-        store = AwaitedStore(shared_service(setup, "s", host), pytest.fail)
+        store = shared_service(setup, "s", host).store
         proxy = Proxy(ignore, server.write, store, pytest.fail, {}, takes_paths=False)
         await proxy.from_host(said(*[b'{"jsonrpc":"2.0","method":"ping","id":1}\n'] * 3), server)
         is_over.write_text("")
@@ -51,16 +49,13 @@ async def test_call_that_is_never_answered_is_not_held(tmp_path: Path) -> None:
         setup = SharedSetup(tmp_path / "file", project=None, env_file=None)
         setup.data_dir.touch()
         warned: list[str] = []
-        store = AwaitedStore(shared_service(setup, "s", host), warned.append)
-        over = anyio.Event()
+        store = shared_service(setup, "s", host).store
         proxy = Proxy(ignore, server.write, store, warned.append, {}, takes_paths=False)
         called = b'{"jsonrpc":"2.0","method":"tools/call","id":1,"params":{"name":"a"}}\n'
         cancelled = (
             b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n'
         )
-        async with anyio.create_task_group() as group:
-            group.start_soon(store.hold, over)
+        async with store.client:
             await proxy.from_host(said(called, cancelled), server)
-            over.set()
         assert len(warned) == 1
         assert not proxy._notes

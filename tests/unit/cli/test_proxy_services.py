@@ -1,0 +1,29 @@
+"""A service at a URL, where the environment keeps a client of it from being made."""
+
+import httpx
+import pytest
+
+from app.cli.proxied_host import Host
+from app.cli.proxy_services import named_service
+from app.mcp.store import NoAnswerError
+from app.models.rendering import RenderOptions
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("name", "value"), [("SSL_CERT_FILE", "/nowhere.pem"), ("HTTPS_PROXY", "ftp://127.0.0.1")]
+)
+async def test_client_that_cannot_be_made_fails_each_result_alone_and_says_why(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    host = Host(RenderOptions(), prefix=None)
+    url = httpx.URL("https://user:secret@service.example")
+    service = named_service(url, httpx.Headers(), "demo", host)
+    async with service.used():
+        with pytest.raises(NoAnswerError, match=r"https://service\.example cannot be reached: "):
+            await service.store.rendering("1", "2025-06-18")
+        await service.ask_first(service.store.client)
+    told = capsys.readouterr().err
+    assert "Results are passed on and not stored until it takes them." in told
+    assert "secret" not in told
