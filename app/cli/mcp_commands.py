@@ -74,7 +74,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
         raise typer.Exit(_rewrite_config(config, given, words, undo=False, dry_run=dry_run))
     server = _server_of(command, upstream, header, transport)
     from app.cli.proxied_host import Host
-    from app.mcp.store import HandedFiles
+    from app.mcp.handed_files import HandedFiles
 
     files_of_tools = None if files is None else HandedFiles(files)
     host = Host(wish, prefix if tools else None, files_of_tools)

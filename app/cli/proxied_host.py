@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.mcp.store import HandedFiles
+from app.mcp.handed_files import HandedFiles
 from app.models.rendering import RenderOptions
 from app.models.tool import ToolDefinition
 from app.services.agents.definitions import definitions

@@ -8,8 +8,8 @@ import httpx
 import typer
 
 from app.config.loopback import is_loopback
+from app.mcp.service_exchange import NoAnswerError
 from app.mcp.service_store import detail_of, object_of
-from app.mcp.store import NoAnswerError
 from app.mcp.unreachable import unreachable_because
 
 Headers: TypeAlias = Sequence[tuple[str, str]]

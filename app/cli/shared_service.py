@@ -19,7 +19,7 @@ import httpx
 from app.cli.running_service import LIMITS
 from app.cli.shared_folder import SharedSetup, inherited, is_at, locked, make_folder, socket_of
 from app.mcp.reasons import reason_of
-from app.mcp.store import NoAnswerError
+from app.mcp.service_exchange import NoAnswerError
 
 # How long nothing is started after a start that failed: each result would wait for another.
 _FAILED_SECONDS = 5.0

@@ -7,8 +7,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.errors import ServiceError, StoreUnavailableError, UnauthorizedError
 from app.http.problem_responses import problem_response
+from app.mcp.service_exchange import NoAnswerError
 from app.mcp.service_store import ServiceStore
-from app.mcp.store import NoAnswerError
 
 KEY_PATH = "/host-key"
 """Where the service that proxies share answers 204 to a key of its project, 401 to any other."""

@@ -39,8 +39,8 @@ from app.mcp.connections import Connection, Write
 from app.mcp.lines import Line, Message, read_lines
 from app.mcp.members import Span
 from app.mcp.reasons import reason_of
+from app.mcp.service_exchange import RefusedError, written_json
 from app.mcp.service_store import ServiceStore
-from app.mcp.store import RefusedError, written_json
 from app.models.json_value import JsonValue
 from app.models.tool import ToolDefinition
 from app.rendering.targets.tools import write_tools

@@ -5,7 +5,7 @@ import pytest
 
 from app.cli.proxied_host import Host
 from app.cli.proxy_services import named_service
-from app.mcp.store import NoAnswerError
+from app.mcp.service_exchange import NoAnswerError
 from app.models.rendering import RenderOptions
 
 

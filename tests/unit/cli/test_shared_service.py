@@ -13,7 +13,7 @@ import pytest
 from app.cli.serve_proxies import _listen_in
 from app.cli.shared_folder import SharedSetup, make_folder
 from app.cli.shared_service import SharedService, _program
-from app.mcp.store import NoAnswerError
+from app.mcp.service_exchange import NoAnswerError
 
 pytestmark = pytest.mark.engines("embedded")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.mcp.store import HandedFiles
+from app.mcp.handed_files import HandedFiles
 
 RESOURCE = "0123456789abcdef" * 2
 

@@ -6,7 +6,7 @@ import pytest
 
 from app.mcp.calls import ToolCall
 from app.mcp.lines import Line
-from app.mcp.store import result_body
+from app.mcp.service_exchange import result_body
 
 pytestmark = pytest.mark.anyio
 

@@ -3,8 +3,8 @@
 import httpx
 import pytest
 
+from app.mcp.service_exchange import NoAnswerError, RefusedError
 from app.mcp.service_store import ServiceStore, detail_of
-from app.mcp.store import NoAnswerError, RefusedError
 from app.models.rendering import RenderOptions
 
 pytestmark = pytest.mark.engines("embedded")
