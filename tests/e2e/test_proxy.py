@@ -482,6 +482,8 @@ def test_proxies_that_start_at_once_migrate_once(tmp_path: Path) -> None:
     told = [(tmp_path / str(number) / "stderr").read_text() for number in range(TOGETHER)]
     assert told == [""] * TOGETHER
     assert len(history(data)) == 2 * TOGETHER
+    # One service is there for all, and migrates.
+    assert len(list((data / "proxies").iterdir())) == 1
 
 
 def test_our_tools_are_run_here_and_the_server_never_sees_their_calls(tmp_path: Path) -> None:

@@ -371,3 +371,84 @@ def test_service_holds_nothing_of_the_host(tmp_path: Path) -> None:
     wait_for_end(service)
     assert len(stored_words(data)) == 1
     assert "ran" not in os.listdir(folder)
+
+
+@pytest.mark.parametrize("given", [(), ("--data-dir", "near")], ids=["usual", "relative"])
+def test_memory_is_the_users_and_not_in_the_folder_of_the_host(
+    tmp_path: Path, given: tuple[str, ...]
+) -> None:
+    home, folder = tmp_path / "home", tmp_path / "workspace"
+    home.mkdir()
+    folder.mkdir()
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "word"}}
+    done = subprocess.run(  # noqa: S603 - our own command
+        [*program(), "proxy", "--session", "demo", *given, "--", *SERVER],
+        input=json.dumps(asked).encode() + b"\n",
+        capture_output=True,
+        cwd=folder,
+        env=environment({"HOME": str(home), "PYTHONPATH": str(ROOT)}),
+        timeout=WAIT_SECONDS,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, WORD % 1 + b"\n", b"")
+    data = folder / "near" if given else home / ".pagefault" / "data"
+    assert len(stored_words(data)) == 1
+    assert os.listdir(folder) == (["near"] if given else [])
+    wait_for_end(pid_in(folder_of(data)))
+
+
+def test_services_of_several_setups_begin_a_data_directory_at_once(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with ExitStack() as stack:
+        hosts = [
+            stack.enter_context(
+                started_with(data, tmp_path / f"stderr{number}", PAGEFAULT_PORT=str(8_100 + number))
+            )
+            for number in range(3)
+        ]
+        for host in hosts:
+            host.say(json.dumps(call(1, "word")).encode())
+        assert [host.hear() for host in hosts] == [WORD % 1] * 3
+        assert [host.leave() for host in hosts] == [0] * 3
+    assert [(tmp_path / f"stderr{number}").read_text() for number in range(3)] == [""] * 3
+    assert len(folders(data)) == 3
+    assert len(stored_words(data)) == 3
+
+
+def test_service_that_is_killed_while_it_is_asked_costs_no_answer(tmp_path: Path) -> None:
+    data = with_a_database(tmp_path / "data")
+    with proxied(tmp_path, data=data) as host:
+        host.call(1, "word")
+        service = pid_in(folder_of(data))
+        os.kill(service, signal.SIGSTOP)
+        host.say(json.dumps(call(2, "word")).encode())
+        # It passes, so the call before it is on its way.
+        assert json.loads(host.ask(3, "unknown/method"))["id"] == 3
+        os.kill(service, signal.SIGKILL)
+        assert host.hear() == WORD % 2
+        assert host.call(4, "word") == WORD % 4
+        assert host.leave() == 0
+    # What it was asked may be lost, and is never there twice.
+    assert len(stored_words(data)) in (2, 3)
+
+
+def test_text_that_is_too_long_to_be_stored_passes_and_its_call_is_kept(tmp_path: Path) -> None:
+    data = with_a_database(tmp_path / "data")
+    with proxied(tmp_path, data=data) as host:
+        answer = json.loads(host.call(1, "long", characters=34_000_000))
+        assert host.leave() == 0
+    (text,) = answer["result"]["content"]
+    assert len(text["text"]) == 34_000_000
+    told = (tmp_path / "stderr").read_text()
+    assert "a result of long is passed on and not stored: The text of a request body" in told
+    assert [each["role"] for each in history(data)] == ["assistant"]
+
+
+def test_media_of_more_bytes_than_the_host_takes_become_lines(tmp_path: Path) -> None:
+    data = with_a_database(tmp_path / "data")
+    with proxied(tmp_path, "--max-bytes", "100", data=data) as host:
+        host.call(1, "picture")
+        content = json.loads(host.hear())["result"]["content"]
+        assert host.leave() == 0
+    assert {each["type"] for each in content} == {"text"}
+    assert any("@blob:" in each["text"] for each in content)
