@@ -243,6 +243,12 @@ def test_resource_of_another_project_is_as_absent(
         "resolved": [],
         "unresolved": [left("/0", reference)],
     }
+    wish = {"arguments": [reference], "sessionId": "s", "scope": "project"}
+    assert client.post(ROUTE, json=wish).json() == {
+        "arguments": [reference],
+        "resolved": [],
+        "unresolved": [left("/0", reference, "This project has no such resource.")],
+    }
 
 
 def test_unknown_session_is_not_found_and_not_made(
@@ -389,3 +395,20 @@ def test_many_large_references_come_back_whole(client: httpx.Client) -> None:
     references = [keep(client, content) for content in contents]
     found = resolve(client, references * 3, "base64")
     assert found["arguments"] == [b64(content) for content in contents] * 3
+
+
+def test_scope_of_the_project_takes_what_other_sessions_have(client: httpx.Client) -> None:
+    other = keep(client, PICTURE, session_id="other")
+    keep(client, TEXT.encode())
+    wish = {"arguments": [other, ABSENT], "sessionId": "s"}
+    narrow, wide = (
+        client.post(ROUTE, json={**wish, "scope": scope}).json() for scope in ("session", "project")
+    )
+    assert narrow["unresolved"] == [left("/0", other), left("/1", ABSENT)]
+    assert wide == {
+        "arguments": [data_uri(PICTURE, "image/png"), ABSENT],
+        "resolved": [named("/0", other, "image/png", len(PICTURE))],
+        "unresolved": [left("/1", ABSENT, "This project has no such resource.")],
+    }
+    wrong = client.post(ROUTE, json={**wish, "scope": "all"})
+    assert (wrong.status_code, pointers(wrong)) == (422, ["/scope"])

@@ -2,8 +2,9 @@
 
 What one tool returned is so made fit for the arguments of the next. A reference is `@blob:` and an
 id, as a whole string or among other words; keys of objects are names and hold none. Only resources
-that something in the named session refers to are given out; any other reference stays where it is
-and is named, in the same words whether it is nobody's or somebody else's. Nothing is written.
+that something in the named session refers to are given out, or, where that is asked for, all of the
+project's. Any other reference stays where it is and is named, in the same words whether it is
+nobody's or somebody else's. Nothing is written.
 """
 
 import re
@@ -45,12 +46,16 @@ from app.wire.shape import GAP
 LINK_SECONDS = 300
 """How long the links of `signed-url` live."""
 
+ReferenceScope = TypeAliasType("ReferenceScope", Literal["session", "project"])
 ReferenceForm = TypeAliasType("ReferenceForm", Literal["data-uri", "base64", "signed-url", "text"])
 
 # A longer run of letters and digits is no reference of ours, and is not repeated whole.
 _REFERENCE = re.compile(r"@blob:[0-9A-Za-z]{1,64}")
 
-_ABSENT = "Nothing in this session refers to such a resource."
+_ABSENT: Mapping[ReferenceScope, str] = {
+    "session": "Nothing in this session refers to such a resource.",
+    "project": "This project has no such resource.",
+}
 _EXAMPLE: JsonDict = {
     "sessionId": "demo",
     "as": "data-uri",
@@ -71,6 +76,10 @@ class ResolveRequest(BaseModel):
 
     arguments: Annotated[Any, Field(description="Any JSON value; its keys are left alone.")]
     session_id: ClientId
+    scope: Annotated[
+        ReferenceScope,
+        Field(description="Which resources are used: those of the session, or of the project."),
+    ] = "session"
     form: Annotated[
         ReferenceForm,
         Field(alias="as", description="What stands in the place of a reference afterwards."),
@@ -155,6 +164,8 @@ class References:
 
             def find(unit: UnitOfWork) -> Mapping[str, Resource]:
                 require_found(unit.sessions.find(request.session_id), "session")
+                if request.scope == "project":
+                    return unit.resources.find_all(wanted)
                 return unit.resources.find_in_session(wanted, request.session_id)
 
             found = await self.records.read(project_id, find)
@@ -232,7 +243,9 @@ def _read(body: bytes, *, limits: Limits) -> _ReadRequest:
     """
     value = read_object(body, limits, spelled=True)
     request = validated(
-        ResolveRequest, value, "The body has to be {arguments, sessionId, as}; `errors` says where."
+        ResolveRequest,
+        value,
+        "The body has to be {arguments, sessionId, scope, as}; `errors` says where.",
     )
     root = [request.arguments]
     return _ReadRequest(len(body), request, root, list(_places_in(root, limits)))
@@ -300,7 +313,7 @@ def _write_answer(
             UnresolvedReference(
                 pointer=each.pointer,
                 reference=each.reference,
-                reason=_reason(found.get(each.resource_id or "")),
+                reason=_reason(found.get(each.resource_id or ""), read.request.scope),
             )
             for each in read.mentions
             if each not in resolved
@@ -314,10 +327,10 @@ def _write_answer(
     return joined_pieces([*pieces, tail])
 
 
-def _reason(resource: Resource | None) -> str:
+def _reason(resource: Resource | None, scope: ReferenceScope) -> str:
     """Say why a reference stays where it is."""
     if resource is None:
-        return _ABSENT
+        return _ABSENT[scope]
     return f"It is {resource.mime_type} and no text: ask with another `as`."
 
 

@@ -1010,6 +1010,8 @@ class Readiness(TypedDict):
 
 ReferenceForm: TypeAlias = Literal["data-uri", "base64", "signed-url", "text"]
 
+ReferenceScope: TypeAlias = Literal["session", "project"]
+
 
 class RenderRequest(TypedDict):
     """A stored record, named by exactly one id, and how it is to be rendered."""
@@ -1097,6 +1099,7 @@ ResolveRequest = TypedDict(
     {
         "arguments": Any,
         "sessionId": str,
+        "scope": NotRequired[ReferenceScope],
         "as": NotRequired[ReferenceForm],
     },
 )
@@ -1693,6 +1696,7 @@ __all__ = [
     "ProblemFault",
     "Readiness",
     "ReferenceForm",
+    "ReferenceScope",
     "ReleasedResource",
     "RenderRequest",
     "RenderedRecord",
