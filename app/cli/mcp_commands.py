@@ -161,7 +161,7 @@ class _Memory:
         if address is None:
             run_proxy(shared, server, host)
             return
-        from app.cli.proxy_service import Entrance, serve_hosts
+        from app.cli.listening_proxy import Entrance, serve_hosts
         from app.cli.terminal import project_settings
 
         given = dict(os.environ)
