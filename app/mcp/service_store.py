@@ -119,7 +119,7 @@ class ServiceStore:
             if about.get("size", 0) > MOST_HANDED_BYTES:
                 return None
             answer = await self._ask("POST", "/api/resolve", content=written_json(asked))
-        except NoAnswerError:
+        except RefusedError:
             return None
         content = answer.get("arguments")
         if not answer.get("resolved") or not isinstance(content, str):

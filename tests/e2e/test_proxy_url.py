@@ -177,6 +177,15 @@ def test_results_pass_while_the_service_is_away_and_are_kept_when_it_is_back(
     assert told.count("a result of word is passed on and not stored: ") == 2
 
 
+def test_handle_stays_text_while_the_service_is_away_and_that_is_told(tmp_path: Path) -> None:
+    with kept_by("http://127.0.0.1:9", tmp_path) as host:
+        host.ask(1, "tools/list", cursor="more")
+        (seen,) = json.loads(host.call(2, "upload", image=HANDLE))["result"]["content"]
+        assert host.leave() == 0
+    assert json.loads(seen["text"]) == {"image": HANDLE}
+    assert "a handle for upload is passed on as it is: http://127.0.0.1:9 cannot" in said(tmp_path)
+
+
 def test_key_is_that_of_the_environment(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path / "served", auth="api-key", log_level="error")
     with serving(settings) as service:
