@@ -1,28 +1,38 @@
-"""MCP Inspector's command line gets through the proxy what it gets from a server directly."""
+"""MCP Inspector's command line gets through the proxy what it gets from a server directly.
+
+It does in each era of the protocol that it speaks: `legacy` begins with `initialize`, `modern` with
+`server/discover` of 2026-07-28, and `auto` asks for the second and makes do with the first.
+"""
 
 import json
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from peers.servers import FOLDER, servers
+from peers.servers import FOLDER, Call, servers
 from tests.kit.node import NODE, installed
 from tests.kit.process import COMMAND, environment
 
 _INSPECTOR = Path("node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js")
-# Of each, the call that is made: one that may be made twice.
-_CALLS = {
+_QUERY = "SELECT name FROM sqlite_master UNION SELECT 'a hill above the town'"
+# Of each, the call that is made, one that may be made twice: its number, or itself.
+_CALLS: Mapping[str, int | Call] = {
     "everything": 0,
     "filesystem": 0,
     "git": 0,
     "memory": 2,
+    "playwright": 0,
     "sequential-thinking": 0,
+    "sqlite, old": ("read_query", {"query": _QUERY}),
     "time": 0,
 }
+_ERAS = ("legacy", "auto", "modern")
+_MODERN = ("git", "time")
 _OWN = ["page_fault", "search_pages", "read_text", "view_media", "save_page", "list_media"]
 _TIME = re.compile(r"[0-9]{2,}")
 
@@ -30,7 +40,7 @@ Json = Any
 
 
 def asked(folder: Path, command: Sequence[str], method: str, *options: str) -> Json:
-    """What the inspector prints for one request to a server."""
+    """Return what the inspector prints for one request to a server, which may be an error."""
     config = folder / "hosts.json"
     server = {"command": command[0], "args": list(command[1:])}
     config.write_text(json.dumps({"mcpServers": {"it": server}}))
@@ -43,32 +53,69 @@ def asked(folder: Path, command: Sequence[str], method: str, *options: str) -> J
         timeout=60,
         check=False,
     )
+    if done.returncode:
+        return json.loads(done.stderr.decode().splitlines()[-1])
     text = done.stdout.decode()
     return json.loads(text[text.index("{") :])
 
 
-def behind_proxy(folder: Path, command: Sequence[str]) -> list[str]:
-    options = ["--session", "demo", "--data-dir", str(folder / "data")]
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory for all proxies, whose service goes on from one to the next."""
+    return tmp_path_factory.mktemp("data")
+
+
+def behind_proxy(data: Path, command: Sequence[str]) -> list[str]:
+    options = ["--session", "demo", "--data-dir", str(data)]
     return [str(COMMAND), "proxy", *options, "--", *command]
 
 
-@pytest.mark.parametrize("name", _CALLS)
-def test_inspector_gets_what_it_gets_directly(name: str, folder: Path, tmp_path: Path) -> None:
-    server = servers(folder)[name]
-    proxied = behind_proxy(tmp_path, server.command)
-    direct, through = (
-        asked(tmp_path, command, "tools/list")["tools"] for command in (server.command, proxied)
-    )
+def asked_both(
+    folder: Path, data: Path, command: Sequence[str], method: str, *options: str
+) -> list[Json]:
+    """Return what is printed for a request to a server, and to it through the proxy."""
+    commands = {"direct": command, "proxied": behind_proxy(data, command)}
+
+    def ask(name: str) -> Json:
+        (folder / name).mkdir()
+        return asked(folder / name, commands[name], method, *options)
+
+    # At the same time: most of what a request takes is waiting.
+    with ThreadPoolExecutor(len(commands)) as threads:
+        return list(threads.map(ask, commands))
+
+
+@pytest.mark.parametrize(
+    ("name", "era"),
+    [*((name, "legacy") for name in _CALLS), *((name, "modern") for name in _MODERN)],
+)
+def test_inspector_lists_what_it_lists_directly(
+    name: str, era: str, folder: Path, data: Path, tmp_path: Path
+) -> None:
+    command = servers(folder)[name].command
+    options = ["tools/list", "--protocol-era", era]
+    direct, through = (each["tools"] for each in asked_both(tmp_path, data, command, *options))
     assert [tool["name"] for tool in through[len(direct) :]] == _OWN
     assert through[: len(direct)] == direct
-    tool, arguments = server.calls[_CALLS[name]]
-    given = [f"{key}={json.dumps(value)}" for key, value in arguments.items()]
-    options = ["--tool-name", tool, *(each for pair in given for each in ("--tool-arg", pair))]
-    results = [
-        _TIME.sub("#", json.dumps(asked(tmp_path, command, "tools/call", *options)))
-        for command in (server.command, proxied)
-    ]
-    assert results[1] == results[0]
+
+
+@pytest.mark.parametrize("era", _ERAS)
+@pytest.mark.parametrize("name", _CALLS)
+def test_inspector_gets_what_it_gets_directly(
+    name: str, era: str, folder: Path, data: Path, tmp_path: Path
+) -> None:
+    server = servers(folder)[name]
+    call = _CALLS[name]
+    tool, arguments = server.calls[call] if isinstance(call, int) else call
+    options = ["tools/call", "--protocol-era", era, "--tool-name", tool]
+    options += ["--tool-args-json", json.dumps(arguments)]
+    direct, through = asked_both(tmp_path, data, server.command, *options)
+    if era == "modern" and name not in _MODERN:
+        assert "did not offer" in direct["error"]["message"]
+    else:
+        assert direct["content"]
+        assert not direct.get("isError")
+    assert _TIME.sub("#", json.dumps(through)) == _TIME.sub("#", json.dumps(direct))
 
 
 def test_inspector_uses_the_tools_of_the_memory(tmp_path: Path) -> None:
