@@ -3,7 +3,7 @@
 The proxy stands between a client and a server of MCP that answers at once with 2 KB of text; beside
 it the same client talks to the same server. A step of an agent is a turn of three entries with its
 rendering; beside it the same is sent in four requests. A session of forty calls (screenshots, long
-logs, JSON) is what a model is sent of it, beside what the tools returned.
+logs, JSON) is what a model is given of it through the proxy, beside what the tools returned.
 """
 
 import json
@@ -37,9 +37,19 @@ for line in sys.stdin.buffer:
     sys.stdout.write(json.dumps(answer) + "\\n")
     sys.stdout.flush()
 """
+# It answers with what has been recorded, in order.
+_RECORDED = """
+import json, sys
+results = json.load(open(sys.argv[1]))
+for line, content in zip(sys.stdin.buffer, results):
+    answer = {"jsonrpc": "2.0", "id": json.loads(line)["id"], "result": {"content": content}}
+    sys.stdout.write(json.dumps(answer) + "\\n")
+    sys.stdout.flush()
+"""
 _SIDE = (1_280, 800)
 
 Json = dict[str, Any]
+_SHORT: list[Json] = [{"type": "text", "text": _TEXT}]
 
 
 async def measure(scale: Scale) -> Sequence[Figure]:
@@ -48,7 +58,7 @@ async def measure(scale: Scale) -> Sequence[Figure]:
         proxied = _proxied(Path(folder), rounds=scale.pick(400, 5))
         with serving(Path(folder) / "service") as service, service.client() as client:
             steps = _steps(client, rounds=scale.pick(100, 3))
-            tokens = _tokens(client, calls=scale.pick(40, 4))
+        tokens = _tokens(Path(folder), calls=scale.pick(40, 4))
     return [proxied, *steps, tokens]
 
 
@@ -60,8 +70,9 @@ def _proxied(folder: Path, *, rounds: int) -> Figure:
     proxy = [str(COMMAND), "proxy", "--session", "s", "--data-dir", str(folder / "proxy"), "--"]
     with _talking(server) as direct, _talking([*proxy, *server]) as through:
         # The store is open when the first result has passed it.
-        _timed(direct, rounds=5)
-        _timed(through, rounds=5)
+        for each in (direct, through):
+            if any(each() != _SHORT for _ in range(5)):
+                raise WrongAnswerError("a result is not what the server said")
         times = [(_timed(direct), _timed(through)) for _ in range(rounds)]
     direct_ms, through_ms = (statistics.median(each) for each in zip(*times, strict=True))
     return Figure(
@@ -76,8 +87,8 @@ def _proxied(folder: Path, *, rounds: int) -> Figure:
 
 
 @contextmanager
-def _talking(command: Sequence[str]) -> Iterator[Callable[[], None]]:
-    """Make calls of a tool, one after the other."""
+def _talking(command: Sequence[str]) -> Iterator[Callable[[], list[Json]]]:
+    """Make calls of a tool, one after the other; each returns the content of its result."""
     process = subprocess.Popen(  # noqa: S603 - our own commands
         command, cwd=ROOT, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -86,15 +97,15 @@ def _talking(command: Sequence[str]) -> Iterator[Callable[[], None]]:
         raise WrongAnswerError("the pipes were asked for")
     number = 0
 
-    def call() -> None:
+    def call() -> list[Json]:
         nonlocal number
         number += 1
         params = {"name": "look", "arguments": {"number": number}}
         asked = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
         stdin.write(json.dumps(asked).encode() + b"\n")
         stdin.flush()
-        if json.loads(stdout.readline())["result"]["content"][0]["text"] != _TEXT:
-            raise WrongAnswerError("a result is not what the server said")
+        content: list[Json] = json.loads(stdout.readline())["result"]["content"]
+        return content
 
     with process:
         yield call
@@ -173,34 +184,48 @@ def _steps(client: httpx.Client, *, rounds: int) -> Sequence[Figure]:
     ]
 
 
-def _tokens(client: httpx.Client, *, calls: int) -> Figure:
-    """What a model is sent of screenshots, logs and JSON, beside what the tools returned."""
-    direct = 0
-    for number in range(calls):
-        kind = number % 4
-        if kind == 0:
-            data = jpeg(*_SIDE, noise=True)
-            result: object = [{"type": "image", "data": b64(data), "mimeType": "image/jpeg"}]
-            direct += image_tokens(*_SIDE)
-        elif kind == 1:
-            result = "\n".join(f"{line} GET /cart/{number} 200" for line in range(4_000))
-            direct += text_tokens(result)
-        elif kind == 2:
-            result = {"items": [{"id": item, "name": f"item {item}"} for item in range(1_500)]}
-            direct += text_tokens(json.dumps(result))
-        else:
-            result = _TEXT
-            direct += text_tokens(_TEXT)
-        body = {"toolName": "look", "toolCallId": f"c{number}", "sessionId": "forty"}
-        client.post("/api/tool-results", json={**body, "result": result}).raise_for_status()
-    params: dict[str, str | int] = {"target": "mcp", "handles": 1}
-    rendered = client.get("/api/sessions/forty/render", params=params).raise_for_status().json()
+def _tokens(folder: Path, *, calls: int) -> Figure:
+    """What a model is given of screenshots, logs and JSON through the proxy, and directly."""
+    results = folder / "results.json"
+    results.write_text(json.dumps([_content(number) for number in range(calls)]))
+    program = folder / "results.py"
+    program.write_text(_RECORDED)
+    server = [sys.executable, str(program), str(results)]
+    proxy = [str(COMMAND), "proxy", "--session", "forty", "--data-dir", str(folder / "forty"), "--"]
+    counted = []
+    for command in ([*proxy, *server], server):
+        with _talking(command) as call:
+            counted.append(sum(_counted(call()) for _ in range(calls)))
+    through, direct = counted
     return Figure(
         group=GROUP,
         name=f"tokens of {calls} calls",
-        value=rendered["tokensEst"],
+        value=through,
         unit="tokens",
         baseline=direct,
-        baseline_name="as the tools returned them",
+        baseline_name="the server alone",
         aim=ratio_at_most(0.5),
+    )
+
+
+def _content(number: int) -> list[Json]:
+    """What a tool returns: a screenshot, a log, JSON or a short text, in turn."""
+    kind = number % 4
+    if kind == 0:
+        picture = jpeg(*_SIDE, noise=True)
+        return [{"type": "image", "data": b64(picture), "mimeType": "image/jpeg"}]
+    if kind == 1:
+        text = "\n".join(f"{line} GET /cart/{number} 200" for line in range(4_000))
+    elif kind == 2:
+        items = [{"id": item, "name": f"item {item}"} for item in range(1_500)]
+        text = json.dumps({"items": items})
+    else:
+        text = _TEXT
+    return [{"type": "text", "text": text}]
+
+
+def _counted(content: list[Json]) -> int:
+    return sum(
+        image_tokens(*_SIDE) if block["type"] == "image" else text_tokens(block["text"])
+        for block in content
     )
