@@ -42,17 +42,17 @@ from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.wire.resources import ResolvedArguments, ResolvedReference, UnresolvedReference
 from app.wire.shape import GAP
+from app.wire.tools import ToolScope
 
 LINK_SECONDS = 300
 """How long the links of `signed-url` live."""
 
-ReferenceScope = TypeAliasType("ReferenceScope", Literal["session", "project"])
 ReferenceForm = TypeAliasType("ReferenceForm", Literal["data-uri", "base64", "signed-url", "text"])
 
 # A longer run of letters and digits is no reference of ours, and is not repeated whole.
 _REFERENCE = re.compile(r"@blob:[0-9A-Za-z]{1,64}")
 
-_ABSENT: Mapping[ReferenceScope, str] = {
+_ABSENT: Mapping[ToolScope, str] = {
     "session": "Nothing in this session refers to such a resource.",
     "project": "This project has no such resource.",
 }
@@ -77,7 +77,7 @@ class ResolveRequest(BaseModel):
     arguments: Annotated[Any, Field(description="Any JSON value; its keys are left alone.")]
     session_id: ClientId
     scope: Annotated[
-        ReferenceScope,
+        ToolScope,
         Field(description="Which resources are used: those of the session, or of the project."),
     ] = "session"
     form: Annotated[
@@ -327,7 +327,7 @@ def _write_answer(
     return joined_pieces([*pieces, tail])
 
 
-def _reason(resource: Resource | None, scope: ReferenceScope) -> str:
+def _reason(resource: Resource | None, scope: ToolScope) -> str:
     """Say why a reference stays where it is."""
     if resource is None:
         return _ABSENT[scope]

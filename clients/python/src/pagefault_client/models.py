@@ -1010,8 +1010,6 @@ class Readiness(TypedDict):
 
 ReferenceForm: TypeAlias = Literal["data-uri", "base64", "signed-url", "text"]
 
-ReferenceScope: TypeAlias = Literal["session", "project"]
-
 
 class RenderRequest(TypedDict):
     """A stored record, named by exactly one id, and how it is to be rendered."""
@@ -1093,13 +1091,15 @@ class ResetFrame(TypedDict):
     data: ResetEvent
 
 
+ToolScope: TypeAlias = Literal["session", "project"]
+
 # A JSON value with references in it, and how they are wanted.
 ResolveRequest = TypedDict(
     "ResolveRequest",
     {
         "arguments": Any,
         "sessionId": str,
-        "scope": NotRequired[ReferenceScope],
+        "scope": NotRequired[ToolScope],
         "as": NotRequired[ReferenceForm],
     },
 )
@@ -1405,8 +1405,6 @@ class TextMatches(TypedDict):
 
 TextPiece: TypeAlias = TextLines | TextMatches | JsonValueAt
 
-ToolScope: TypeAlias = Literal["session", "project"]
-
 
 class ToolCall(TypedDict):
     """A call that a model made of one of the tools."""
@@ -1696,7 +1694,6 @@ __all__ = [
     "ProblemFault",
     "Readiness",
     "ReferenceForm",
-    "ReferenceScope",
     "ReleasedResource",
     "RenderRequest",
     "RenderedRecord",
