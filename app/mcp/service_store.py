@@ -6,12 +6,14 @@ The proxy itself loads no stores. A result goes to the service in the pieces it 
 import base64
 import json
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias
 
+import anyio
 import anyio.to_thread
 import httpx
 
@@ -57,7 +59,13 @@ _UNSURE = (
 # How long nothing is asked of a service that let a request wait: each would wait for it anew.
 _AWAY_SECONDS = 5.0
 
-Content: TypeAlias = AsyncIterator[bytes] | bytes
+# How a connection breaks that has been made: its service was killed, or has ended meanwhile.
+_LOST = (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)
+# After how long it is asked again. One that takes its time to end still takes connections.
+_AGAIN_SECONDS = (0.1, 1.0)
+
+Content: TypeAlias = Callable[[], AsyncIterator[bytes]] | bytes
+"""A body, or what makes one, as often as it is sent."""
 
 
 @dataclass(slots=True, eq=False)
@@ -133,7 +141,8 @@ class ServiceStore:
     async def note_call(self, call: ToolCall) -> None:
         """Append a call to the session's history, as the message of an assistant."""
         message = written_json(message_of(call))
-        await self._ask("POST", f"/api/sessions/{self.session_id}/messages", content=message)
+        path = f"/api/sessions/{self.session_id}/messages"
+        await self._ask("POST", path, content=message, key=call.call_id)
 
     async def keep(
         self, call: ToolCall, line: Message, answer: Span, *, success: bool, has_call: bool
@@ -147,11 +156,10 @@ class ServiceStore:
             success: False for an error.
             has_call: Whether the call is noted with it, in one request.
         """
-        body = result_body(
-            *(call, self.session_id, line, answer), success=success, has_call=has_call
-        )
-        async with self._answer("POST", "/api/tool-results", content=body) as told:
-            return await read_answer(told.aiter_bytes(), self._id_if_changed)
+        told = (call, self.session_id, line, answer)
+        body = partial(result_body, *told, success=success, has_call=has_call)
+        async with self._answer("POST", "/api/tool-results", content=body) as stored:
+            return await read_answer(stored.aiter_bytes(), self._id_if_changed)
 
     def _id_if_changed(self, stored: Line) -> str | None:
         """Return the id of what was stored, if a host gets something else than the answer."""
@@ -183,10 +191,10 @@ class ServiceStore:
             return await read_answer(answer.aiter_bytes(), rendered_message)
 
     async def _ask(
-        self, method: str, path: str, *, content: Content | None = None
+        self, method: str, path: str, *, content: Content | None = None, key: str | None = None
     ) -> dict[str, Any]:
         """Return the object that the service answers; see `_answer` for what it raises."""
-        async with self._answer(method, path, content=content) as answer:
+        async with self._answer(method, path, content=content, key=key) as answer:
             await answer.aread()
             return object_of(answer)
 
@@ -198,8 +206,18 @@ class ServiceStore:
         *,
         content: Content | None = None,
         params: Mapping[str, Any] | None = None,
+        key: str | None = None,
     ) -> AsyncIterator[httpx.Response]:
         """Ask the service, for as long as its answer is read.
+
+        Whatever is asked may be asked again, and is done once: each call has an id of its own.
+
+        Args:
+            method: The method.
+            path: The path, from the service's address on.
+            content: The body, if it has one.
+            params: The query.
+            key: What the request is known by, if nothing else in it says that.
 
         Raises:
             NoAnswerError: It refuses, answers something else, or cannot be reached.
@@ -208,9 +226,18 @@ class ServiceStore:
         if time.monotonic() < until:
             raise NoAnswerError(why)
         headers = _AS_IT_IS if content is None else {**_AS_IT_IS, **_JSON}
-        asked = self.client.stream(method, path, content=content, params=params, headers=headers)
+        if key is not None:
+            headers = {**headers, "Idempotency-Key": key}
+
+        async def sent() -> httpx.Response:
+            body = content() if callable(content) else content
+            asked = self.client.build_request(
+                method, path, content=body, params=params, headers=headers
+            )
+            return await self.client.send(asked, stream=True)
+
         try:
-            async with asked as answer:
+            async with aclosing(await _sent_again_if_lost(sent)) as answer:
                 if not answer.is_success:
                     await answer.aread()
                     is_sure = answer.status_code not in _UNSURE
@@ -221,6 +248,15 @@ class ServiceStore:
             if isinstance(exc, httpx.TimeoutException):
                 self._away = (time.monotonic() + _AWAY_SECONDS, why)
             raise NoAnswerError(why) from exc
+
+
+async def _sent_again_if_lost(send: Callable[[], Awaitable[httpx.Response]]) -> httpx.Response:
+    """Send a request, and again where its connection breaks."""
+    for seconds in _AGAIN_SECONDS:
+        with suppress(*_LOST):
+            return await send()
+        await anyio.sleep(seconds)
+    return await send()
 
 
 def _refusal(answer: httpx.Response) -> str:

@@ -104,10 +104,10 @@ def test_host_hears_the_same_and_the_history_is_the_same(
         by_stores = heard(host, calls)
     assert by_service == by_stores
     entries = httpx.get(f"{service.base_url}/api/sessions/demo/messages").json()["items"]
-    assert list(map(_nameless, entries)) == list(map(_nameless, history(tmp_path / "data")))
+    assert list(map(nameless, entries)) == list(map(nameless, history(tmp_path / "data")))
 
 
-def _nameless(entry: Json) -> str:
+def nameless(entry: Json) -> str:
     """An entry without what is another in each run."""
     for name in ("id", "created_at", "createdAt"):
         entry.pop(name, None)
