@@ -39,7 +39,7 @@ from app.mcp.connections import Connection, Write
 from app.mcp.lines import Line, Message, read_lines
 from app.mcp.members import Span
 from app.mcp.reasons import reason_of
-from app.mcp.service_exchange import RefusedError, written_json
+from app.mcp.service_exchange import NoAnswerError, RefusedError, written_json
 from app.mcp.service_store import ServiceStore
 from app.models.json_value import JsonValue
 from app.models.tool import ToolDefinition
@@ -50,6 +50,8 @@ _MOST_ANSWERS = 64
 # How long a call waits for a list of the server's tools, and of how many pages.
 _LIST_SECONDS = 5.0
 _MOST_PAGES = 50
+# How long a call waits for the files that it names: whatever the host says next waits behind it.
+_FILES_SECONDS = 10.0
 # How long a proxy whose server has ended still notes what was called.
 _LAST_NOTES_SECONDS = 1.0
 
@@ -215,8 +217,10 @@ class Proxy:
         if not places or call.arguments is None or "@blob:" not in call.written:
             return None
         try:
-            arguments = await self.store.resolve(call.arguments, places)
-            return None if arguments is None else with_arguments(line, arguments)
+            with anyio.move_on_after(_FILES_SECONDS):
+                arguments = await self.store.resolve(call.arguments, places)
+                return None if arguments is None else with_arguments(line, arguments)
+            raise NoAnswerError(f"its file was not there after {_FILES_SECONDS:g} seconds")
         except Exception as exc:  # noqa: BLE001 - the server says what it cannot read
             self.warn(f"a handle for {call.name} is passed on as it is: {reason_of(exc)}")
             return None

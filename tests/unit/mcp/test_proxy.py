@@ -1,14 +1,20 @@
 """The proxy between a host and a server, where one of them has left."""
 
+import json
 import os
+import socket
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import anyio
+import httpx
 import pytest
 
 from app.cli.proxied_host import Host
-from app.cli.proxy_services import shared_service
+from app.cli.proxy_services import named_service, shared_service
 from app.cli.shared_folder import SharedSetup
+from app.mcp.calls import REVISION
 from app.mcp.connections import started
 from app.mcp.proxy import Proxy
 from app.models.rendering import RenderOptions
@@ -59,3 +65,41 @@ async def test_call_that_is_never_answered_is_not_held(tmp_path: Path) -> None:
             await proxy.from_host(said(called, cancelled), server)
         assert len(warned) == 1
         assert not proxy._notes
+
+
+async def test_call_waits_a_while_for_its_file_and_then_passes_with_its_handle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("app.mcp.proxy._FILES_SECONDS", 0.1)
+    arguments = {"image": f"@blob:{'0' * 32}"}
+    asked = {"name": "upload", "arguments": arguments, "_meta": {REVISION: "2026-07-28"}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
+    heard: list[bytes] = []
+    warned: list[str] = []
+
+    async def hear(piece: bytes) -> None:
+        heard.append(piece)
+
+    hanging = socket.create_server(("127.0.0.1", 0))
+    url = httpx.URL(f"http://127.0.0.1:{hanging.getsockname()[1]}")
+    service = named_service(url, httpx.Headers(), "s", Host(RenderOptions(), prefix=None))
+    async with (
+        service.store.client,
+        started([sys.executable, "-m", "tests.kit.mcp_server", "paged"]) as server,
+        anyio.create_task_group() as group,
+    ):
+
+        async def tell(piece: bytes) -> None:
+            await server.write(piece)
+            if b"tools/call" in piece:
+                # What is stored is not to wait for it.
+                hanging.close()
+
+        proxy = Proxy(hear, tell, service.store, warned.append, {}, takes_paths=False)
+        group.start_soon(proxy.from_server, server.received())
+        await proxy.from_host(said(json.dumps(call).encode() + b"\n"), server)
+    (answer,) = json.loads(b"".join(heard))["result"]["content"]
+    assert json.loads(answer["text"]) == arguments
+    assert warned[0] == (
+        "a handle for upload is passed on as it is: its file was not there after 0.1 seconds"
+    )
