@@ -13,7 +13,7 @@ import pytest
 
 from app.config.settings import Settings
 from tests.e2e.test_proxy import HANDLE
-from tests.e2e.test_proxy_url import CALLS, OWN_CALLS, Json, heard, kept_by, nameless, said
+from tests.e2e.test_proxy_url import OWN_CALLS, Json, heard, kept_by, nameless, said
 from tests.kit.servers import LiveService, serving
 
 # Arguments of this length are noted by themselves, and not with their result.
@@ -111,7 +111,9 @@ def stored_in(service: LiveService) -> list[str]:
 def test_lost_answers_cost_nothing_and_double_nothing(tmp_path: Path) -> None:
     save: tuple[str, Json] = ("save_page", {"content": SAVED})
     upload: tuple[str, Json] = ("upload", {"image": HANDLE})
-    calls = [CALLS[0], ("picture", {}), LONG_CALL, upload, *OWN_CALLS, save]
+    # The last one is longer than what is held in memory.
+    texts: list[tuple[str, Json]] = [("word", {}), ("long", {"characters": 3_000_000})]
+    calls = [*texts, ("picture", {}), LONG_CALL, upload, *OWN_CALLS, save]
     with served(tmp_path / "whole") as whole, kept_by(whole.base_url, tmp_path) as host:
         expected = heard(host, calls)
         history = stored_in(whole)
