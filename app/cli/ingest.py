@@ -17,7 +17,7 @@ from rich.table import Table
 from app.cli.terminal import ERR, CommandError, counted, printable, shortened, told_faults
 from app.config.settings import Settings
 from app.errors import InvalidJsonError, InvalidPayloadError
-from app.models.json_value import JsonValue, json_text, parse_json
+from app.models.json_value import JsonValue, json_bytes, parse_json
 from app.services.requests.identity import SCHEME, json_digest
 from app.services.tool_results.tool_results import Ingested
 from app.wiring.ingest import open_tool_results
@@ -107,9 +107,9 @@ def _request_body(
     if isinstance(value, dict) and {"toolName", "result"} <= value.keys() <= _REQUEST_KEYS:
         members = {"toolCallId": tool_call_id, **value, "sessionId": session_id}
         # A lone surrogate goes on as the JSON escape it was, to be repaired and noted there.
-        return json_text(members).encode("utf-8", "backslashreplace")
+        return json_bytes(members)
     head = {"toolName": tool_name, "toolCallId": tool_call_id, "sessionId": session_id}
-    return json_text(head)[:-1].encode() + b',"result":' + content + b"}"
+    return json_bytes(head)[:-1] + b',"result":' + content + b"}"
 
 
 async def _ingest(

@@ -9,7 +9,7 @@ from app.mcp.calls import member, parsed
 from app.mcp.handles import is_handle
 from app.mcp.lines import Excerpt, Line, Message, named_members, scanned
 from app.mcp.members import Span
-from app.models.json_value import JsonValue, json_text
+from app.models.json_value import JsonValue, json_bytes
 
 Piece: TypeAlias = bytes | Span | Excerpt
 """Of a message that is sent: bytes, a piece of the line that came, or a piece of another."""
@@ -104,7 +104,7 @@ def with_tools(line: Message, result: Span, tools: Sequence[JsonValue]) -> list[
     if end < 0:
         return None
     is_empty = not text[:end].strip().removeprefix(b"[").strip()
-    written = json_text([*tools]).encode()[1:-1]
+    written = json_bytes([*tools])[1:-1]
     at = listed.start + end
     comma = b"" if is_empty or not written else b","
     return [Span(line.whole.start, at), comma + written, Span(at, line.whole.end)]
@@ -138,7 +138,7 @@ def deferral(line: Message, result: Span) -> Deferral | None:
 def with_arguments(line: Message, arguments: JsonValue) -> list[Piece]:
     """Return the call of a tool with other arguments."""
     held = named_members(line, line.members["params"])["arguments"]
-    written = json_text(arguments).encode("utf-8", "backslashreplace")
+    written = json_bytes(arguments)
     return [Span(line.whole.start, held.start), written, Span(held.end, line.whole.end)]
 
 

@@ -33,7 +33,7 @@ from app.mcp.calls import nearest_revision
 from app.mcp.page_changes import PAGES, SCHEME, Context, HostSubscriptions, listen, page_uri
 from app.media.types import is_textual
 from app.models.identity import CLIENT_ID, CLIENT_ID_RULE, new_id
-from app.models.json_value import JsonValue, json_text
+from app.models.json_value import JsonValue, json_bytes
 from app.models.page import PageFilters, StoredPage, parse_level
 from app.models.rendering import RenderOptions
 from app.models.resource import Resource
@@ -143,7 +143,7 @@ class MemoryServer:
         }
 
         try:
-            body = json_text(asked).encode("utf-8", "backslashreplace")
+            body = json_bytes(asked)
         except ValueError:
             return _refused("a number in its arguments is too large for JSON, such as 1e999")
         with _told():

@@ -39,9 +39,9 @@ from app.mcp.connections import Connection, Write
 from app.mcp.lines import Line, Message, read_lines
 from app.mcp.members import Span
 from app.mcp.reasons import reason_of
-from app.mcp.service_exchange import NoAnswerError, RefusedError, written_json
+from app.mcp.service_exchange import NoAnswerError, RefusedError
 from app.mcp.service_store import ServiceStore
-from app.models.json_value import JsonValue
+from app.models.json_value import JsonValue, json_bytes
 from app.models.tool import ToolDefinition
 from app.rendering.targets.tools import write_tools
 
@@ -237,7 +237,7 @@ class Proxy:
         except Exception as exc:  # noqa: BLE001 - the model is told
             said = f"The memory did not answer: {reason_of(exc)}"
             text: JsonValue = {"type": "text", "text": said}
-            told = written_json({"content": [text], "isError": True})
+            told = json_bytes({"content": [text], "isError": True})
             await self._pass_on(result_of(call.request_id, [told]))
         else:
             with result.line:

@@ -11,7 +11,7 @@ from typing import NoReturn
 from app.mcp.calls import ToolCall, parsed
 from app.mcp.lines import Excerpt, Line, Looked, Message, look_into, read_text, scanned
 from app.mcp.members import Span
-from app.models.json_value import JsonValue, json_text
+from app.models.json_value import JsonValue, json_bytes
 from app.models.rendering import McpRevision, RenderOptions
 from app.models.text_windows import PREVIEW_LIMIT_CHARS
 
@@ -75,7 +75,7 @@ async def result_body(
         "success": success,
         **({"callMessage": message_of(call)} if has_call else {}),
     }
-    yield written_json(head)[:-1] + b',"result":'
+    yield json_bytes(head)[:-1] + b',"result":'
     for span in _with_server(call, line, answer):
         for piece in [span] if isinstance(span, bytes) else line.pieces(span):
             yield piece
@@ -94,7 +94,7 @@ def _with_server(call: ToolCall, line: Message, answer: Span) -> list[bytes | Sp
     named: JsonValue = {_SERVER: call.server}
     meta = members.get("_meta")
     holder = found if meta is None else scanned(line, meta)
-    written = written_json({"_meta": named} if meta is None else named)
+    written = json_bytes({"_meta": named} if meta is None else named)
     if not holder.is_whole:
         return [answer]
     if meta is not None and not holder.members:
@@ -155,11 +155,6 @@ def strict_json(text: bytes) -> JsonValue:
         raise ValueError(constant)
 
     return json.loads(text, parse_constant=refuse)
-
-
-def written_json(value: JsonValue) -> bytes:
-    """Return a value as JSON; a lone surrogate goes on as the escape it was."""
-    return json_text(value).encode("utf-8", "backslashreplace")
 
 
 def is_changed(record: Excerpt, options: RenderOptions) -> bool:

@@ -33,10 +33,9 @@ from app.mcp.service_exchange import (
     rendered_message,
     result_body,
     strict_json,
-    written_json,
 )
 from app.mcp.unreachable import unreachable_because
-from app.models.json_value import JsonValue, json_text
+from app.models.json_value import JsonValue, json_bytes, json_text
 from app.models.rendering import McpRevision, RenderOptions
 
 _JSON = {"Content-Type": "application/json"}
@@ -89,7 +88,7 @@ class ServiceStore:
 
     async def run(self, call: ToolCall, revision: McpRevision) -> Excerpt:
         """Run a call of one of our tools; return its result. Whoever takes it closes its line."""
-        asked = written_json(asked_of_us(call, revision, self.options))
+        asked = json_bytes(asked_of_us(call, revision, self.options))
         path = f"/api/sessions/{self.session_id}/tool-calls"
         async with self._answer("POST", path, content=asked) as answer:
             return await read_answer(answer.aiter_bytes(), rendered_message)
@@ -126,7 +125,7 @@ class ServiceStore:
             about = await self._ask("GET", f"/api/resources/blob:{mention.resource_id}")
             if about.get("size", 0) > MOST_HANDED_BYTES:
                 return None
-            answer = await self._ask("POST", "/api/resolve", content=written_json(asked))
+            answer = await self._ask("POST", "/api/resolve", content=json_bytes(asked))
         except RefusedError:
             return None
         content = answer.get("arguments")
@@ -140,7 +139,7 @@ class ServiceStore:
 
     async def note_call(self, call: ToolCall) -> None:
         """Append a call to the session's history, as the message of an assistant."""
-        message = written_json(message_of(call))
+        message = json_bytes(message_of(call))
         path = f"/api/sessions/{self.session_id}/messages"
         await self._ask("POST", path, content=message, key=call.call_id)
 

@@ -119,6 +119,11 @@ def json_text(value: JsonValue) -> str:
     return "".join(piece for piece in template if isinstance(piece, str))
 
 
+def json_bytes(value: JsonValue) -> bytes:
+    """Return what `json_text` returns, as UTF-8; a lone surrogate is the escape it was."""
+    return json_text(value).encode("utf-8", "backslashreplace")
+
+
 def json_template(value: JsonValue) -> TextTemplate:
     """Return a JSON value as compact text, with its `MediaSlot` leaves left open.
 

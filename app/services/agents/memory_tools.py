@@ -18,7 +18,7 @@ import anyio.to_thread
 
 from app.errors import InvalidPayloadError, NotFoundError, ServiceError
 from app.media.types import is_textual
-from app.models.json_value import JsonValue, json_text
+from app.models.json_value import JsonValue, json_bytes
 from app.models.page import Level, PageFilters
 from app.models.resource import Resource, resource_kind
 from app.models.text_windows import LineRange, parse_line_range, text_decoder, text_encoding
@@ -79,7 +79,7 @@ def told(text: str, *, is_error: bool = False) -> ToolAnswer:
 
 async def body_of(value: JsonValue) -> AsyncIterator[bytes]:
     """Yield a value as the body of a request; a lone surrogate goes on as the escape it was."""
-    yield json_text(value).encode("utf-8", "backslashreplace")
+    yield json_bytes(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

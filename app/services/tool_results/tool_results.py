@@ -13,7 +13,7 @@ from app.crash_points import CrashPoint, reached
 from app.errors import Fault, InvalidPayloadError
 from app.models.event import NewEvent
 from app.models.identity import decode_cursor, encode_cursor, is_id, new_id, utc_now
-from app.models.json_value import json_text
+from app.models.json_value import json_bytes
 from app.models.limits import Limits
 from app.models.message import TOOL_RESULT
 from app.models.normalized import NormalizedReference
@@ -350,7 +350,7 @@ class ToolResults:
     ) -> PreparedMessage | None:
         if request.call_message is None or request.session_id is None:
             return None
-        text = json_text(request.call_message).encode("utf-8", "backslashreplace")
+        text = json_bytes(request.call_message)
         try:
             return await self.messages.prepare(project_id, request.session_id, _chunks(text))
         except InvalidPayloadError as exc:
