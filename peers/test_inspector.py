@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from peers.hosts import OWN_TOOLS
 from peers.servers import FOLDER, Call, servers
 from tests.kit.node import NODE, installed
 from tests.kit.process import COMMAND, environment
@@ -33,7 +34,6 @@ _CALLS: Mapping[str, int | Call] = {
 }
 _ERAS = ("legacy", "auto", "modern")
 _MODERN = ("git", "time")
-_OWN = ["page_fault", "search_pages", "read_text", "view_media", "save_page", "list_media"]
 _TIME = re.compile(r"[0-9]{2,}")
 
 Json = Any
@@ -95,7 +95,7 @@ def test_inspector_lists_what_it_lists_directly(
     command = servers(folder)[name].command
     options = ["tools/list", "--protocol-era", era]
     direct, through = (each["tools"] for each in asked_both(tmp_path, data, command, *options))
-    assert [tool["name"] for tool in through[len(direct) :]] == _OWN
+    assert [tool["name"] for tool in through[len(direct) :]] == OWN_TOOLS
     assert through[: len(direct)] == direct
 
 
