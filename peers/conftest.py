@@ -16,6 +16,11 @@ from tests.kit.servers import serving
 _GIT = ("git", "-c", "user.name=Somebody", "-c", "user.email=somebody@example.com")
 
 
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
 @pytest.fixture(scope="session")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """A client of a service on the stores that need no server."""
