@@ -12,13 +12,13 @@ from typing import Any, TypeAlias
 import anyio
 import pytest
 from mcp import Client, MCPError, StdioServerParameters, types
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from peers.hosts import Heard, Json, Place, host_of, without_own_tools
 from peers.servers import FOLDER, servers
 from tests.e2e.test_proxy_listen import listening
 from tests.kit import media
-from tests.kit.process import ROOT, environment, program
+from tests.kit.process import ROOT, WAIT_SECONDS, environment, program
 from tests.kit.servers import with_a_database
 
 pytestmark = [
@@ -51,6 +51,9 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ways]:
 
     with listening(folder, "--", *server, NODE_OPTIONS=fixed) as running:
         yield {"directly": started(*server), "piped": started(*proxy), "listening": running.url}
+        # A server whose task is kept goes on after its host has left, until it is ended.
+        running.process.terminate()
+        running.process.wait(WAIT_SECONDS)
 
 
 async def heard_on(
@@ -306,3 +309,24 @@ async def test_arguments_are_completed(ways: Ways) -> None:
     results = last_results(await heard_alike(ways, work), 3)
     values = [each["completion"]["values"] for each in results]
     assert values == [["Sales", "Support"], ["Eve"], ["7"]]
+
+
+async def test_task_asks_the_person_at_the_host_before_its_result(ways: Ways) -> None:
+    def request(method: str, **params: object) -> types.Request[Any, Any]:
+        return types.Request[Json, str](method=method, params=params)
+
+    async def work(host: Client, heard: Heard) -> None:
+        given = {"topic": "python", "ambiguous": True}
+        call = request("tools/call", name="simulate-research-query", arguments=given, task={})
+        # The client takes nothing but a result of a tool, though it hears what the task is.
+        with pytest.raises(ValidationError):
+            await host.session.send_request(call, types.CreateTaskResult)
+        (created,) = [each for each in heard.messages if "task" in each.get("result", ())]
+        task_id = created["result"]["task"]["taskId"]
+        for method in ("tasks/result", "tasks/get"):
+            await host.session.send_request(request(method, taskId=task_id), types.Result)
+
+    answer = types.ElicitResult(action="accept", content={"interpretation": "snake"})
+    heard = await heard_alike(ways, work, elicitation_callback=[answer])
+    (report,) = texts(heard)
+    assert report.startswith("# Research Report: python (snake)")
