@@ -13,7 +13,7 @@ way: two hosts may have given theirs the same id.
 
 import json
 from collections.abc import Callable, Mapping
-from contextlib import aclosing, suppress
+from contextlib import ExitStack, aclosing, suppress
 from itertools import chain, count
 from typing import Any
 from uuid import uuid4
@@ -88,10 +88,12 @@ class HostSession:
         """Connect to a server, and serve until it ends; say first why that cannot be done."""
         said = "the session has ended"
         try:
-            async with connect() as server:
-                proxy = self._proxy_of(self._out.send, server.write)
-                task_status.started(None)
-                await self._serve(proxy, server)
+            with ExitStack() as ended:
+                async with connect() as server:
+                    proxy = self._proxy_of(self._out.send, server.write)
+                    ended.callback(proxy.clean_up)
+                    task_status.started(None)
+                    await self._serve(proxy, server)
             _, told = await server.ended()
             if told:
                 said = told

@@ -127,6 +127,11 @@ class Proxy:
             self.warn(f"a message of the host is passed on as it came: {reason_of(exc)}")
             return None
 
+    def clean_up(self) -> None:
+        """Remove the files that tools were given; the server has ended."""
+        if self.store.files is not None:
+            self.store.files.clean_up(self)
+
     async def _ask_for_list(self, call: ToolCall) -> None:
         """Ask the server for its tools, where the host knows them from elsewhere."""
         cursor: JsonValue = None
@@ -218,7 +223,7 @@ class Proxy:
             return None
         try:
             with anyio.move_on_after(_FILES_SECONDS):
-                arguments = await self.store.resolve(call.arguments, places)
+                arguments = await self.store.resolve(call.arguments, places, self)
                 return None if arguments is None else with_arguments(line, arguments)
             raise NoAnswerError(f"its file was not there after {_FILES_SECONDS:g} seconds")
         except Exception as exc:  # noqa: BLE001 - the server says what it cannot read

@@ -93,10 +93,17 @@ class ServiceStore:
         async with self._answer("POST", path, content=asked) as answer:
             return await read_answer(answer.aiter_bytes(), rendered_message)
 
-    async def resolve(self, arguments: JsonValue, places: Sequence[Place]) -> JsonValue | None:
+    async def resolve(
+        self, arguments: JsonValue, places: Sequence[Place], server: object
+    ) -> JsonValue | None:
         """Return arguments with files in the places of handles; `None` if there are none to put in.
 
         Handles of other sessions stay where they are.
+
+        Args:
+            arguments: Those of a call.
+            places: Where its tool takes files.
+            server: Stands for the server whose tool it is, as in `HandedFiles`.
 
         Raises:
             NoAnswerError: What the service answers is none.
@@ -108,12 +115,12 @@ class ServiceStore:
         for each in mentions:
             key = (each.resource_id, each.form)
             if key not in given:
-                given[key] = await self._handed(each)
+                given[key] = await self._handed(each, server)
             if (text := given[key]) is not None:
                 each.holder[each.key] = text
         return copy if any(text is not None for text in given.values()) else None
 
-    async def _handed(self, mention: Mention) -> str | None:
+    async def _handed(self, mention: Mention, server: object) -> str | None:
         """Return what stands for a handle: a file of the session that is not too large."""
         as_path = mention.form == "path"
         asked: dict[str, JsonValue] = {
@@ -135,7 +142,7 @@ class ServiceStore:
             return content
         named = (mention.resource_id, about.get("filename"), about.get("mimeType"))
         data = base64.b64decode(content)
-        return await anyio.to_thread.run_sync(self.files.write, *named, data)
+        return await anyio.to_thread.run_sync(self.files.write, server, *named, data)
 
     async def note_call(self, call: ToolCall) -> None:
         """Append a call to the session's history, as the message of an assistant."""

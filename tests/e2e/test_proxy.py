@@ -552,6 +552,22 @@ def test_handles_become_files_where_the_schema_takes_them(tmp_path: Path) -> Non
     assert json.loads(calls[-1]["function"]["arguments"]) == given
 
 
+def test_files_of_tools_are_removed_when_the_proxy_is_told_to_end(tmp_path: Path) -> None:
+    files = tmp_path / "files"
+    files.mkdir()
+    (files / "somebody's").write_text("kept")
+    with proxied(tmp_path, "--files", str(files)) as host:
+        tools(host, 1, cursor="more")
+        host.call(2, "picture")
+        host.hear()
+        echoed = json.loads(host.call(3, "upload", file_path=HANDLE))
+        path = Path(json.loads(echoed["result"]["content"][0]["text"])["file_path"])
+        assert path.read_bytes() == mcp_server.PNG
+        host.process.terminate()
+        assert host.process.wait(WAIT_SECONDS) == 128 + signal.SIGTERM
+    assert [*files.iterdir()] == [files / "somebody's"]
+
+
 def test_paths_are_left_alone_without_a_folder_for_files(tmp_path: Path) -> None:
     with proxied(tmp_path) as host:
         tools(host, 1, cursor="more")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -324,6 +325,37 @@ def test_stop_ends_sessions_and_their_servers(tmp_path: Path) -> None:
         assert own.process.wait(WAIT_SECONDS) == 0
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_files_of_tools_are_removed_with_the_last_session_that_was_given_them(
+    tmp_path: Path,
+) -> None:
+    files = tmp_path / "files"
+    server = ("--", sys.executable, "-m", "tests.kit.mcp_server")
+    with listening(tmp_path, *server, options=("--files", str(files))) as own:
+        first, second = own.session(), own.session()
+        for session in (first, second):
+            listed = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+            own.post({**listed, "params": {"cursor": "more"}}, **session)
+        seen = [own.post(call(2, tool, seconds=1), **first) for tool in ("picture", "sound")]
+        picture, sound = (re.findall("@blob:[0-9a-f]{32}", each.text)[0] for each in seen)
+        given = [
+            own.post(call(3, "upload", file_path=handle), **session)
+            for handle, session in ((picture, first), (picture, second), (sound, first))
+        ]
+        paths = [
+            Path(json.loads(each.json()["result"]["content"][0]["text"])["file_path"])
+            for each in given
+        ]
+        assert {*files.iterdir()} == {*paths}
+        with httpx.stream("GET", own.url, headers={**ACCEPT, **_named(first)}) as stream:
+            httpx.delete(own.url, headers=_named(first), trust_env=False)
+            # The stream ends when the server has.
+            assert stream.read() == b""
+        assert {*files.iterdir()} == {paths[1]}
+        own.process.terminate()
+        assert own.process.wait(WAIT_SECONDS) == 0
+    assert not files.exists()
 
 
 @pytest.mark.promise(
