@@ -4,6 +4,7 @@ It keeps no state between requests, whichever revision a client speaks, so that 
 answer any of them. Keys, quotas, and the checks of `Host` and `Origin` are those of the API.
 """
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -13,16 +14,27 @@ import anyio.abc
 import anyio.to_thread
 from fastapi.dependencies.utils import get_dependant
 from starlette.requests import Request
-from starlette.types import Receive, Scope, Send
+from starlette.responses import JSONResponse
+from starlette.types import Message, Receive, Scope, Send
 
+from app.errors import PayloadTooLargeError, QuotaExceededError, ServiceError
 from app.http.api_route import QueryNames
 from app.http.authenticate import caller_by_key
+from app.http.bodies import limited_body
+from app.http.problem_responses import problem_response
+from app.mcp.sessionless import INVALID_REQUEST
 from app.wiring import Container
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 PATH = "/mcp"
+
+_MOST_BODY_BYTES = 4 * 1024 * 1024
+# Of a body that is refused.
+_MOST_DROPPED_BYTES = 16 * 1024 * 1024
+_DROP_SECONDS = 5.0
+_INTERNAL_ERROR = -32603
 
 
 def _taken(session: str | None = None) -> None:
@@ -51,7 +63,17 @@ class McpEndpoint:
             self._group.cancel_scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request.
+        """Answer one request; what is not taken is refused by an error of JSON-RPC."""
+        try:
+            manager = await self._admit(scope, receive)
+            body = await self._read(scope, receive)
+        except ServiceError as exc:
+            await _refusal(exc, scope)(scope, receive, send)
+        else:
+            await manager.handle_request(scope, body, send)
+
+    async def _admit(self, scope: Scope, receive: Receive) -> "StreamableHTTPSessionManager":
+        """Note who a request is from; return what answers it.
 
         Raises:
             UnauthorizedError: There is no valid key.
@@ -59,14 +81,36 @@ class McpEndpoint:
             InvalidPayloadError: The address names a session that cannot be one, or two of them, or
                 has another parameter.
         """
-        request = Request(scope, receive)
-        caller = await caller_by_key(request)
+        caller = await caller_by_key(Request(scope, receive))
         _QUERY.check(scope["query_string"])
         manager = await self._started()
         from app.mcp.memory import CALLER, McpCaller, session_of  # noqa: PLC0415 - see the class
 
         scope["state"][CALLER] = McpCaller(caller, session_of(scope["query_string"]))
-        await manager.handle_request(scope, receive, send)
+        return manager
+
+    async def _read(self, scope: Scope, receive: Receive) -> Receive:
+        """Read a body, counted and paced as any other; return what gives it to the SDK.
+
+        Raises:
+            PayloadTooLargeError, SlowBodyError, UnsupportedMediaError, QuotaExceededError: As those
+                of `limited_body`.
+        """
+        limits = self._container.limits
+        most_bytes = min(limits.body_bytes, _MOST_BODY_BYTES)
+        limits = limits.model_copy(update={"body_bytes": most_bytes})
+        chunks = limited_body(Request(scope, receive), limits)
+        try:
+            body = b"".join([chunk async for chunk in chunks])
+        except (PayloadTooLargeError, QuotaExceededError):
+            await _drop_rest(receive)
+            raise
+        whole: list[Message] = [{"type": "http.request", "body": body}]
+
+        async def read() -> Message:
+            return whole.pop() if whole else await receive()
+
+        return read
 
     async def _started(self) -> "StreamableHTTPSessionManager":
         async with self._starting:
@@ -91,4 +135,40 @@ class McpEndpoint:
         from app.mcp.memory import MemoryServer, caller_of_request  # noqa: PLC0415 - the same
 
         memory = MemoryServer(self._container, caller_of_request)
-        return StreamableHTTPSessionManager(memory.server(), json_response=True, stateless=True)
+        return StreamableHTTPSessionManager(
+            memory.server(),
+            json_response=True,
+            stateless=True,
+            max_request_body_size=_MOST_BODY_BYTES,
+        )
+
+
+async def _drop_rest(receive: Receive) -> None:
+    """Read the rest of a body to nowhere, unless it takes long: clients send all before they read.
+
+    A connection that was ended before would be no answer to them.
+    """
+    size_bytes = 0
+    with anyio.move_on_after(_DROP_SECONDS):
+        while size_bytes < _MOST_DROPPED_BYTES:
+            message = await receive()
+            if not message.get("more_body"):
+                return
+            size_bytes += len(message.get("body", b""))
+
+
+def _refusal(error: ServiceError, scope: Scope) -> JSONResponse:
+    """Return an error as clients of MCP read one; its `data` is the problem that the API answers.
+
+    A body that is refused is not looked into, so the error has no id.
+    """
+    told = problem_response(
+        error, instance=scope["path"], request_id=str(scope["state"]["request_id"])
+    )
+    code = INVALID_REQUEST if told.status_code < 500 else _INTERNAL_ERROR
+    problem = json.loads(bytes(told.body))
+    said = {"code": code, "message": problem["detail"], "data": problem}
+    answer = JSONResponse({"jsonrpc": "2.0", "id": None, "error": said}, told.status_code)
+    kept = ("content-length", "content-type")
+    answer.headers.update({name: held for name, held in told.headers.items() if name not in kept})
+    return answer

@@ -17,7 +17,7 @@ import anyio
 import anyio.to_thread
 import httpx
 
-from app.mcp.calls import ToolCall
+from app.mcp.calls import ToolCall, member
 from app.mcp.handed_files import MOST_HANDED_BYTES, HandedFiles
 from app.mcp.handles import Form, Mention, Place, mentions_in
 from app.mcp.lines import Excerpt, Line, Message
@@ -292,7 +292,9 @@ def object_of(answer: httpx.Response) -> dict[str, Any]:
 def detail_of(answer: httpx.Response) -> str | None:
     """Return what a problem says of itself, in a line; `None` if it is none."""
     try:
-        detail = str(answer.json()["detail"])[:_MOST_SAID_CHARS]
+        said = answer.json()
+        # At `/mcp` it is in an error of JSON-RPC.
+        detail = str((member(said, "error", "data") or said)["detail"])[:_MOST_SAID_CHARS]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return "".join(each if each.isprintable() else " " for each in detail)

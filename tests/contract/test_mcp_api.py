@@ -1,7 +1,7 @@
 """`/mcp`: the memory as a server of MCP, asked by the client of the official SDK."""
 
 import base64
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,17 +13,26 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
 
+from app.config.groups import QuotaSettings
 from app.wiring import open_access
 from tests.contract.session_requests import append, call_tool, listed, upload
 from tests.kit import media
 from tests.kit.media import b64
-from tests.kit.servers import LiveService
+from tests.kit.servers import Backends, LiveService, serving
 
 pytestmark = pytest.mark.anyio
 
 PICTURE = media.png(noise=True)
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
 NOTES = "pagefault://pages/notes"
+REQUESTS = 10
+ACCEPTED = {"Accept": "application/json, text/event-stream"}
+SAVE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {"name": "save_page", "arguments": {"content": "Ten sheep."}},
+}
 NO_SESSION = (
     "The call was not run: session has to be a name that starts with a letter or digit and has up "
     "to 128 of A-Z a-z 0-9 . _ : -, such as trip-2."
@@ -41,6 +50,31 @@ def own(service: LiveService, key: str) -> Any:  # noqa: ANN401 - a fixture that
         yield client
 
 
+@pytest.fixture(scope="module")
+def guarded(
+    backends: Backends, service: LiveService, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, httpx.Client]]:
+    """Clients of a service that asks for no keys, and of one that does, with nothing stored."""
+    settings = backends.settings("embedded", tmp_path_factory.mktemp("open") / "data")
+    with (
+        serving(settings.model_copy(update={"auth": "none"})) as open_service,
+        httpx.Client(base_url=open_service.base_url, trust_env=False) as anybody,
+        service.client() as keyed,
+    ):
+        yield {"none": anybody, "api-key": keyed}
+
+
+@pytest.fixture(scope="module")
+def limited(backends: Backends, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveService]:
+    """A service with small quotas."""
+    settings = backends.settings("embedded", tmp_path_factory.mktemp("limited") / "data")
+    quotas = QuotaSettings(
+        requests_per_minute=REQUESTS, body_bytes_per_day=300_000, stored_bytes=1_000
+    )
+    with serving(settings.model_copy(update={"quotas": quotas})) as live:
+        yield live
+
+
 @asynccontextmanager
 async def asking(
     service: LiveService,
@@ -54,6 +88,11 @@ async def asking(
         transport = streamable_http_client(service.base_url + path, http_client=http)
         async with Client(transport, mode=mode) as client:
             yield client
+
+
+async def list_media(client: Client, times: int) -> None:
+    for _ in range(times):
+        await client.call_tool("list_media")
 
 
 def put_notes(client: httpx.Client, content: str = "Ten sheep.", page_id: str = "notes") -> None:
@@ -221,15 +260,85 @@ async def test_subscription_ends_when_its_key_is_revoked(service: LiveService, k
 
 
 @pytest.mark.engines("embedded")
-async def test_who_has_no_key_or_a_foreign_host_is_refused(service: LiveService, key: str) -> None:
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
-    accepted = {"Accept": "application/json, text/event-stream"}
+async def test_who_has_no_key_is_refused(service: LiveService, key: str) -> None:
     async with httpx.AsyncClient(base_url=service.base_url, trust_env=False) as client:
-        nobody = await client.post("/mcp", json=body, headers=accepted)
-        keyed = {**accepted, "Authorization": f"Bearer {key}"}
-        served = await client.post("/mcp", json=body, headers=keyed)
-    assert (nobody.status_code, nobody.json()["code"]) == (401, "unauthorized")
-    assert served.status_code == 200
+        nobody = await client.post("/mcp", json=SAVE, headers=ACCEPTED)
+        keyed = {**ACCEPTED, "Authorization": f"Bearer {key}"}
+        served = await client.post("/mcp", json=SAVE, headers=keyed)
+    problem = nobody.json()["error"]["data"]
+    assert (nobody.status_code, problem["code"], served.status_code) == (401, "unauthorized", 200)
+    assert nobody.headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.engines("embedded")
+@pytest.mark.parametrize(
+    ("auth", "headers", "status"),
+    [
+        ("none", {"Host": "rebound.example"}, 421),
+        ("none", {"Origin": "https://evil.example"}, 403),
+        ("none", {"Origin": "null"}, 403),
+        ("api-key", {"Origin": "https://evil.example"}, 403),
+        ("api-key", {"Sec-Fetch-Site": "cross-site"}, 403),
+    ],
+)
+def test_page_under_a_rebound_name_or_of_another_origin_calls_no_tool(
+    guarded: dict[str, httpx.Client], auth: str, headers: dict[str, str], status: int
+) -> None:
+    client = guarded[auth]
+    refused = client.post("/mcp", json=SAVE, headers={**ACCEPTED, **headers})
+    assert (refused.status_code, listed(client, "/api/pages")) == (status, [])
+
+
+@MODES
+@pytest.mark.engines("embedded")
+async def test_quota_of_requests_that_is_used_up_is_an_error_of_the_protocol(
+    limited: LiveService, mode: str
+) -> None:
+    async with asking(limited, limited.new_key(), mode=mode) as client:
+        with pytest.raises(MCPError) as refused:
+            await list_media(client, times=REQUESTS)
+    error = refused.value.error
+    assert error.message.startswith("This key has used up its quota of requests; there is more")
+    assert (error.code, error.data["code"]) == (-32600, "quota-exceeded")
+    assert error.data["violated-policies"] == ["requests"]
+
+
+@MODES
+@pytest.mark.engines("embedded")
+async def test_body_that_is_too_large_is_an_error_of_the_protocol(
+    limited: LiveService, mode: str
+) -> None:
+    told = []
+    async with asking(limited, limited.new_key(), mode=mode) as client:
+        for chars in (4 * 1024 * 1024, 200_000, 200_000):
+            try:
+                saved = await client.call_tool("save_page", {"content": "x" * chars})
+            except MCPError as exc:
+                told.append((exc.error.code, exc.error.message))
+            else:
+                told.append((0, texts(saved).partition(" page")[0]))
+    assert told == [
+        (-32600, "A request body may have 4194304 bytes at most. Nothing was stored."),
+        (0, "Saved as"),
+        (-32600, "This key has used up its quota of bytes; there is more of it in 86400 seconds."),
+    ]
+
+
+@MODES
+@pytest.mark.engines("embedded")
+async def test_quota_of_stored_bytes_that_is_used_up_is_told_to_the_model(
+    limited: LiveService, mode: str
+) -> None:
+    content = f"data:image/png;base64,{b64(PICTURE)}"
+    async with asking(limited, limited.new_key(), mode=mode) as client:
+        refused = await client.call_tool("save_page", {"content": content})
+        listed = await client.call_tool("list_media")
+    assert (refused.is_error, texts(refused)) == (
+        True,
+        "There is no room left for what this call stores, and nothing was stored; reading still "
+        "works. Tell the user: whoever runs this memory has to make room. (stored-bytes-quota)",
+    )
+    assert not listed.is_error
 
 
 @pytest.mark.engines("embedded")
@@ -257,13 +366,14 @@ async def test_who_has_no_key_or_a_foreign_host_is_refused(service: LiveService,
 async def test_address_that_names_no_session_or_two_is_refused(
     service: LiveService, key: str, query: str, code: str, fault: str
 ) -> None:
-    headers = {"Accept": "application/json, text/event-stream", "Authorization": f"Bearer {key}"}
+    headers = {**ACCEPTED, "Authorization": f"Bearer {key}"}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     async with httpx.AsyncClient(base_url=service.base_url, trust_env=False) as client:
         odd = await client.post(f"/mcp?{query}", json=body, headers=headers)
     pointer = f"/query/{query.partition('=')[0]}"
-    assert (odd.status_code, odd.json()["code"]) == (422, code)
-    assert odd.json()["errors"] == [{"pointer": pointer, "detail": fault}]
+    problem = odd.json()["error"]["data"]
+    assert (odd.status_code, problem["code"]) == (422, code)
+    assert problem["errors"] == [{"pointer": pointer, "detail": fault}]
 
 
 @pytest.mark.engines("embedded")

@@ -252,6 +252,10 @@ class TestRunningService:
         assert f"{far.base_url}/mcp refuses the key" in wrong
         assert key not in wrong
         assert "answered 404" in said(f"{far.base_url}/api/nothing", PAGEFAULT_API_KEY=key)
+        odd = said(f"{far.base_url}/mcp?sesion=a", PAGEFAULT_API_KEY=key)
+        assert (
+            f"{far.base_url}/mcp answered 422: The address has parameters that are not taken" in odd
+        )
         for url in ("127.0.0.1:8000", "file:///mcp", "http://"):
             assert "http://127.0.0.1:8000" in said(url)
         wrong = said(far.base_url, "--project", "p")

@@ -2,7 +2,7 @@
 
 A model that calls with wrong arguments, or for what is not there, gets an answer that says what to
 do instead; that is an entry of the history as any other. Where a store fails, nothing is noted, and
-the answer says so: the same call may be made again.
+the answer says so: the same call may be made again, unless the store has no room.
 
 Source: `agents`, "Tools for models".
 """
@@ -17,6 +17,7 @@ from app.errors import (
     InvalidPayloadError,
     OverloadedError,
     ServiceError,
+    StoreFullError,
     StoreUnavailableError,
 )
 from app.models.identity import utc_now
@@ -50,6 +51,10 @@ CALL_ROUTE = "POST /api/sessions/{session_id}/tool-calls"
 _LOOKED_BACK = 20
 _NOT_STORED = (
     "The memory did not answer, and nothing was stored. Make the same call again in a moment."
+)
+_NO_ROOM = (
+    "There is no room left for what this call stores, and nothing was stored; reading still works. "
+    "Tell the user: whoever runs this memory has to make room."
 )
 
 
@@ -140,7 +145,8 @@ class ToolCalls:
                 seq = await self._answered(project_id, session_id, asked)
                 return await self.renders.answer(project_id, session_id, seq, wish)
             except (StoreUnavailableError, OverloadedError) as exc:
-                text = f"{_NOT_STORED} ({exc.problem_code})"
+                said = _NO_ROOM if isinstance(exc, StoreFullError) else _NOT_STORED
+                text = f"{said} ({exc.problem_code})"
                 return await self.renders.words(project_id, asked.id, asked.name, text, wish)
 
     async def prepare(self, project_id: str, session_id: str, asked: ToolCall) -> PreparedCall:
