@@ -34,8 +34,8 @@ def with_content(
         line: The message.
         result: Where its result is.
         rendering: The result as the host is to get it, of which the content is taken.
-        is_typed: Whether the tool promises a schema of `structuredContent`, which then stays as
-            it is, whatever its length.
+        is_typed: Whether the tool may promise a schema of `structuredContent`, which then stays
+            as it is, whatever its length.
     """
     pieces: list[Piece] = [Span(line.whole.start, result.start), b"{"]
     found = scanned(line, result)

@@ -291,9 +291,10 @@ class Proxy:
                 return None
             rendering = await self.store.rendering(kept, self._requests.revision)
             held.enter_context(rendering.line)
-            return with_content(
-                line, result, rendering, is_typed=call.name in self._requests.typed_tools
-            )
+            # Of a tool that no list has told of, a host may know a schema from elsewhere.
+            is_known = call.name in self._requests.tool_names
+            is_typed = not is_known or call.name in self._requests.typed_tools
+            return with_content(line, result, rendering, is_typed=is_typed)
         except Exception as exc:  # noqa: BLE001 - a host gets its result, whatever fails here
             done = (
                 "passed on and not stored" if kept is None else "stored, and passed on as it came"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from app.config.settings import Settings
 from app.mcp.calls import UNREADABLE
@@ -217,6 +218,70 @@ def test_picture_arrives_with_everything_around_it(tmp_path: Path) -> None:
             "_meta": {"a": [1]},
         },
     }
+
+
+def text(words: str) -> Json:
+    """A block of text."""
+    return {"type": "text", "text": words}
+
+
+SOUND_HANDLE = "[audio @blob:358f5304c8b675eb5c13c32ceefcc058]"
+SOUND_BLOCKS: dict[str, Json] = {
+    "2024-11-05": {
+        "type": "resource",
+        "resource": {
+            "uri": "blob:358f5304c8b675eb5c13c32ceefcc058",
+            "mimeType": "audio/wav",
+            "blob": mcp_server.MIXED[2]["data"],
+        },
+    },
+    "2025-03-26": mcp_server.MIXED[2],
+}
+LINK_BLOCKS: dict[str, Json] = {
+    "2025-03-26": text("[Image: a.png (http://a.test/a)]"),
+    "2025-06-18": mcp_server.MIXED[3],
+}
+
+
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26", "2025-06-18"])
+def test_host_gets_media_as_the_revision_knows_them_that_it_has_agreed_on(
+    tmp_path: Path, revision: str
+) -> None:
+    with proxied(tmp_path) as host:
+        host.ask(1, "initialize", protocolVersion=revision, capabilities={})
+        tools(host, 2)
+        mixed = json.loads(host.call(3, "mixed"))["result"]
+        seen = json.loads(host.call(4, "view_media", ref=SOUND_HANDLE))["result"]
+        assert host.leave() == 0
+    sound = SOUND_BLOCKS[min(revision, "2025-03-26")]
+    assert mixed == {
+        "content": [
+            *(*mcp_server.MIXED[:2], text(HANDLE), sound, text(SOUND_HANDLE)),
+            LINK_BLOCKS[max(revision, "2025-03-26")],
+            text("words"),
+            # What older hosts do not read elsewhere.
+            *([] if revision >= "2025-06-18" else [text('{"n":1}')]),
+        ],
+        "structuredContent": {"n": 1},
+    }
+    assert seen["content"][:1] == [sound]
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_structured_content_is_what_its_schema_says_beside_media(
+    tmp_path: Path, is_listed: bool
+) -> None:
+    schema = mcp_server.MEASURE["outputSchema"]
+    with proxied(tmp_path) as host:
+        start(host)
+        if is_listed:
+            tools(host, 1, cursor="typed")
+        for length in (10, mcp_server.MIB):
+            result = json.loads(host.call(2, "measure", length=length))["result"]
+            assert text(HANDLE) in result["content"]
+            assert result["structuredContent"] == mcp_server.measured(length)
+            Draft202012Validator(schema).validate(result["structuredContent"])
+        assert host.leave() == 0
 
 
 def test_picture_that_is_more_than_the_host_takes_is_a_line_instead(tmp_path: Path) -> None:

@@ -53,6 +53,20 @@ UPLOAD = {
     },
 }
 """A tool that gives its arguments back, on the last page of a list."""
+MEASURE = {
+    "name": "measure",
+    "inputSchema": {"type": "object"},
+    "outputSchema": {
+        "type": "object",
+        "properties": {
+            "length": {"type": "integer"},
+            "picture": {**_TEXT, "contentEncoding": "base64", "pattern": "^[A-Za-z0-9+/]+=*$"},
+        },
+        "required": ["length", "picture"],
+        "additionalProperties": False,
+    },
+}
+"""A tool that promises a schema of its `structuredContent`."""
 FIRST = "first" if "paged" in sys.argv else None
 NAMESAKE = {"name": "save_page", "inputSchema": {"type": "object"}}
 held: list[tuple[object, object]] = []
@@ -78,7 +92,9 @@ def _answer(request: dict[str, object]) -> bytes:
     method, number = request["method"], request["id"]
     if method == "initialize":
         told = {"capabilities": {"tools": {}}, "serverInfo": {"name": "said", "version": "1"}}
-        return _result(number, {"protocolVersion": "2025-06-18", **told})
+        asked = request["params"]
+        assert isinstance(asked, dict)
+        return _result(number, {"protocolVersion": asked["protocolVersion"], **told})
     if method == "tools/list" and "listless" not in sys.argv:
         tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ANSWERS]
         pages: dict[object, dict[str, object]] = {
@@ -87,11 +103,12 @@ def _answer(request: dict[str, object]) -> bytes:
             "more": {"tools": [UPLOAD] if FIRST is None else [UPLOAD, NAMESAKE]},
             "ended": {"tools": [], "nextCursor": ""},
             "none": {"tools": []},
+            "typed": {"tools": [MEASURE]},
             "many": {"tools": [{"name": f"tool{n}", "inputSchema": {}} for n in range(5_000)]},
         }
-        asked = request.get("params") or {}
-        assert isinstance(asked, dict)
-        return _result(number, pages[asked.get("cursor", FIRST)])
+        page = request.get("params") or {}
+        assert isinstance(page, dict)
+        return _result(number, pages[page.get("cursor", FIRST)])
     if method == "tasks/result":
         return _result(number, {"content": [{"type": "text", "text": "done at last"}]})
     if method != "tools/call":
@@ -120,6 +137,11 @@ def _called(number: object, name: str, given: dict[str, int]) -> bytes:
         _say(b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}')
         content = [{"type": "text", "text": "a picture"}, _medium("image/png", PNG)]
         return _result(number, {"content": content, "_meta": {"a": [1]}})
+    if name == "mixed":
+        return _result(number, {"content": MIXED, "structuredContent": {"n": 1}})
+    if name == "measure":
+        of_it = {"content": [{"type": "text", "text": "m"}, _medium("image/png", PNG)]}
+        return _result(number, {**of_it, "structuredContent": measured(**given)})
     if name == "many":
         texts = [{"type": "text", "text": f"{n:8}" + "x" * 1_400} for n in range(given["texts"])]
         return _result(number, {"content": texts})
@@ -146,9 +168,24 @@ def _block(name: str, given: dict[str, int]) -> dict[str, object]:
     return _medium("image/png", damaged[: given["bytes"]])
 
 
+def measured(length: int) -> dict[str, object]:
+    """Structured content of about that length, with a picture in it that is one of base64."""
+    return {"length": length, "picture": media.b64(PNG + media.noise_bytes(length))}
+
+
 def _medium(mime_type: str, data: bytes) -> dict[str, object]:
     kind = mime_type.partition("/")[0]
     return {"type": kind, "data": media.b64(data), "mimeType": mime_type}
+
+
+MIXED: list[dict[str, object]] = [
+    {"type": "text", "text": "all of it"},
+    _medium("image/png", PNG),
+    _medium("audio/wav", media.wav(0.1)),
+    {"type": "resource_link", "uri": "http://a.test/a", "name": "a.png", "mimeType": "image/png"},
+    {"type": "resource", "resource": {"uri": "file:///a.txt", "text": "words"}},
+]
+"""Content with a block of each kind."""
 
 
 def _hold(number: object, token: object) -> bytes:
