@@ -158,15 +158,17 @@ class PassingRequests:
             server=self.server,
         )
 
-    def lacks_list(self, call: ToolCall) -> bool:
+    def lacks_list(self, call: ToolCall, *, is_far: bool) -> bool:
         """Tell whether it takes a list of the server's tools to say what a call is, or gets.
 
         A host may know that list from elsewhere. It is asked for once, until the server says that
-        it has changed, and of a server that has agreed on a revision, or has no need to.
+        it has changed, and of a server that has agreed on a revision, or has no need to. Of one
+        that is far, it says which arguments headers repeat.
         """
+        is_modern = REVISION in call.about
         is_new = not (self.is_listed or self._has_asked or call.name in self.tool_names)
-        is_asked = call.name in self.own_tools or "@blob:" in call.written
-        return is_new and is_asked and (self._is_agreed or REVISION in call.about)
+        is_asked = call.name in self.own_tools or "@blob:" in call.written or (is_far and is_modern)
+        return is_new and is_asked and (self._is_agreed or is_modern)
 
     def ask_for_list(self, call: ToolCall, cursor: JsonValue) -> OwnList:
         """Return a request for a page of the server's tools, whose answer is awaited.

@@ -35,7 +35,7 @@ from app.mcp.answers import (
 )
 from app.mcp.call_notes import CallNote
 from app.mcp.calls import UNREADABLE, Answered, OwnList, PassingRequests, ToolCall
-from app.mcp.connections import Connection, Write
+from app.mcp.connections import Connection, UpstreamConnection, Write
 from app.mcp.lines import Line, Message, read_lines
 from app.mcp.members import Span
 from app.mcp.reasons import reason_of
@@ -73,6 +73,7 @@ class Proxy:
     takes_paths: bool
     """Whether tools are given files by their paths."""
     _requests: PassingRequests = field(init=False)
+    _is_far: bool = field(init=False, default=False)
     _notes: dict[str, CallNote] = field(init=False, default_factory=dict)
     _last_note: CallNote | None = field(init=False, default=None)
     _to_host: anyio.Lock = field(init=False, default_factory=anyio.Lock)
@@ -92,6 +93,7 @@ class Proxy:
             server: Is seen to its end.
         """
         self._requests.server = self._requests.server or server.name
+        self._is_far = isinstance(server, UpstreamConnection)
         async with anyio.create_task_group() as group:
             try:
                 async for line in read_lines(pieces):
@@ -108,7 +110,7 @@ class Proxy:
         """Take a message of the host; return what the server gets, `None` for itself."""
         try:
             call = self._requests.note(message)
-            if call is not None and self._requests.lacks_list(call):
+            if call is not None and self._requests.lacks_list(call, is_far=self._is_far):
                 await self._ask_for_list(call)
             call = None if call is None else self._requests.settled(call)
             if call is None:

@@ -3,6 +3,8 @@
 The server is another Pagefault, whose `/mcp` speaks both eras of the protocol.
 """
 
+import hashlib
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -17,8 +19,10 @@ from mcp import Client, MCPError, StdioServerParameters, types
 
 from app.config.settings import Settings
 from tests.contract.session_requests import listed
+from tests.e2e.test_proxy import talking
 from tests.kit.loaded_command import LoadedCommand
-from tests.kit.mcp_sdk_server import serving_mcp
+from tests.kit.mcp_sdk_server import PNG, serving_mcp
+from tests.kit.media import b64
 from tests.kit.process import ROOT, WAIT_SECONDS, environment, program, run_command
 from tests.kit.servers import LiveService, serving, with_a_database
 
@@ -200,6 +204,33 @@ async def test_host_works_with_a_server_of_any_transport(
     stored = await anyio.to_thread.run_sync(history_of, tmp_path / "data")
     results = [each["sanitized"] for each in stored if "sanitized" in each]
     assert [each["meta"]["toolName"] for each in results][:2] == ["count", "picture"]
+
+
+async def test_header_that_repeats_an_argument_repeats_the_file_of_a_handle(
+    newer: str, tmp_path: Path
+) -> None:
+    async with Client(in_front_of(newer, tmp_path / "data")) as host:
+        (line,) = texts(await host.call_tool("picture"))
+        seen = texts(await host.call_tool("look", {"picture": line}))
+    digest = hashlib.sha256(b64(PNG).encode()).hexdigest()
+    assert seen == [digest, digest]
+
+
+def test_header_repeats_an_argument_though_the_host_has_asked_for_no_list(
+    newer: str, tmp_path: Path
+) -> None:
+    about = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    started = in_front_of(newer, tmp_path / "data")
+    errors = tmp_path / "stderr"
+    with talking(started.command, *started.args, stderr=errors, env=started.env) as host:
+        called = {"name": "look", "arguments": {"picture": "a"}, "_meta": about}
+        result = json.loads(host.ask(1, "tools/call", **called))["result"]
+        assert host.leave() == 0
+    digest = hashlib.sha256(b"a").hexdigest()
+    assert [each["text"] for each in result["content"]] == [digest, digest]
 
 
 @pytest.mark.parametrize("transport", ["sse", "http"])

@@ -4,19 +4,21 @@ Run as a program with `stdio`, or with `http` or `sse` and a port, of which 0 is
 HTTP it writes its URL to standard output.
 """
 
+import hashlib
 import os
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Annotated
 
 import anyio
 import uvicorn
 from mcp.server.mcpserver import Context, Image, MCPServer
 from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
 from mcp.types import JSONRPCMessage
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from tests.kit import media
 from tests.kit.process import ROOT, environment, program
@@ -98,6 +100,18 @@ def was_cancelled() -> list[str]:
 def picture() -> Image:
     """Return a picture."""
     return Image(data=PNG, format="png")
+
+
+@server.tool()
+def look(
+    picture: Annotated[
+        str, Field(json_schema_extra={"contentEncoding": "base64", "x-mcp-header": "Picture"})
+    ],
+    ctx: Context,
+) -> list[str]:
+    """Tell the digests of an argument, and of the header that repeats it where there is one."""
+    header = (ctx.headers or {}).get("mcp-param-picture", "")
+    return [hashlib.sha256(each.encode()).hexdigest() for each in (picture, header)]
 
 
 @server.tool()
