@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 from app.config.settings import Settings
+from app.models.limits import Limits
 from tests.e2e.test_proxy import HANDLE, SERVER, Conversation, history, proxied, talking
 from tests.e2e.test_proxy_memory import LARGE_BYTES, MIB, SOUND_SECONDS, peak_bytes, sound_in
 from tests.kit import mcp_server
@@ -340,6 +341,29 @@ def test_tools_are_given_files_of_the_service(service: LiveService, tmp_path: Pa
     }
     assert echoed == mcp_server.told(expected)
     assert not files.exists()
+
+
+@pytest.mark.parametrize(
+    ("inline_bytes", "given"),
+    [(10_000, f"data:image/png;base64,{b64(mcp_server.PNG)}"), (1_000, HANDLE)],
+)
+def test_address_is_the_file_itself_or_the_handle_and_never_a_link_to_the_service(
+    tmp_path: Path, inline_bytes: int, given: str
+) -> None:
+    settings = Settings(
+        data_dir=tmp_path / "served",
+        auth="none",
+        log_level="error",
+        public_url="https://media.example.com",
+        limits=Limits(inline_bytes=inline_bytes),
+    )
+    with serving(settings) as service, kept_by(service.base_url, tmp_path) as host:
+        host.ask(1, "tools/list", cursor="more")
+        host.call(2, "picture")
+        host.hear()
+        (echoed,) = json.loads(host.call(3, "upload", url=HANDLE))["result"]["content"]
+        assert host.leave() == 0
+    assert echoed["text"] == mcp_server.told({"url": given})
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,16 @@ SCHEMAS: dict[str, tuple[JsonValue, list[Place]]] = {
         {"properties": {"a": {"$ref": f"#{'/a' * 1_000}"}}},
         [],
     ),
+    "an address, whatever it is called": (
+        {
+            "properties": {
+                "file_path": {"type": "string", "format": "uri"},
+                "image": {"type": ["string", "null"], "format": "url"},
+                "page": {"type": "string", "format": "uri-reference"},
+            }
+        },
+        [Place(("file_path",), "data-uri"), Place(("image",), "data-uri")],
+    ),
     "formats that are no names": (
         {
             "properties": {
