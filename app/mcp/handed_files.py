@@ -3,8 +3,10 @@
 import os
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 from threading import Lock
+from typing import BinaryIO
 
 from app.rendering.names.file_names import extension_for, safe_file_name
 
@@ -18,8 +20,10 @@ class HandedFiles:
 
     folder: Path
     """Where they are written. It is made, and stays if it was there."""
-    _written: dict[Path, set[object]] = field(default_factory=dict)
-    """The files, and the servers whose tools were given them."""
+    _written: dict[str, Path] = field(default_factory=dict)
+    """The files, by the names that they were to have."""
+    _servers: dict[str, set[object]] = field(default_factory=dict)
+    """Whose tools were given them."""
     _one_at_a_time: Lock = field(default_factory=Lock)
     _is_made: bool = False
 
@@ -33,7 +37,8 @@ class HandedFiles:
     ) -> str:
         """Write a file under a safe name of its own; return its absolute path.
 
-        One that was written before stays as it is: a tool may be reading it.
+        One that was written before stays as it is: a tool may be reading it. So may a tool of
+        another proxy that writes to the same folder, and whatever else is there is not ours.
 
         Args:
             server: Stands for the server whose tool is given it.
@@ -42,22 +47,27 @@ class HandedFiles:
             mime_type: What it is.
             data: What it holds.
         """
+        called = safe_file_name(filename) or f"file{extension_for(mime_type) or ''}"
+        name = f"{resource_id[:8]}-{called}"
         with self._one_at_a_time:
-            path = self._path(resource_id, filename, mime_type)
-            if path not in self._written or not path.is_file():
-                # What somebody else has put there under this name is not followed.
-                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-                with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
-                    file.write(data)
-            self._written.setdefault(path, set()).add(server)
+            path = self._written.get(name)
+            if path is None or not path.is_file():
+                self._written[name] = path = self._new_file(name, data)
+            self._servers.setdefault(name, set()).add(server)
             return str(path)
 
-    def _path(self, resource_id: str, filename: str | None, mime_type: str | None) -> Path:
+    def _new_file(self, name: str, data: bytes) -> Path:
         if not self.folder.exists():
             self.folder.mkdir(parents=True)
             self._is_made = True
-        name = safe_file_name(filename) or f"file{extension_for(mime_type) or ''}"
-        return self.folder.resolve() / f"{resource_id[:8]}-{name}"
+        path, file = _created(self.folder.resolve(), name)
+        try:
+            with file:
+                file.write(data)
+        except BaseException:
+            path.unlink()
+            raise
+        return path
 
     def clean_up(self, server: object = None) -> None:
         """Remove what was written, and the folder if it was made for that.
@@ -66,11 +76,21 @@ class HandedFiles:
             server: The one that has ended: what others' tools were given stays. `None` for all.
         """
         with self._one_at_a_time:
-            for path, servers in [*self._written.items()]:
+            for name, servers in [*self._servers.items()]:
                 servers.discard(server)
                 if server is None or not servers:
-                    path.unlink(missing_ok=True)
-                    del self._written[path]
+                    self._written.pop(name).unlink(missing_ok=True)
+                    del self._servers[name]
             if self._is_made and not self._written:
                 with suppress(OSError):
                     self.folder.rmdir()
+
+
+def _created(folder: Path, name: str) -> tuple[Path, BinaryIO]:
+    """Make a file that was not there, with a number before its name if that is taken."""
+    for each in chain([name], (f"{number}-{name}" for number in count(2))):
+        with suppress(FileExistsError):
+            # A link is there, wherever it leads.
+            opened = os.open(folder / each, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            return folder / each, os.fdopen(opened, "wb")
+    raise AssertionError

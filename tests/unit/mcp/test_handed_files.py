@@ -1,10 +1,11 @@
 """The folder of files that tools are given: what is written there, and what is left alone."""
 
+import subprocess
+import sys
 from pathlib import Path
 
-import pytest
-
 from app.mcp.handed_files import HandedFiles
+from tests.kit.process import ROOT, environment
 
 SERVER, OTHER = "a server", "another server"
 RESOURCE = "0123456789abcdef" * 2
@@ -16,9 +17,47 @@ def test_link_in_the_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
     (folder / "01234567-a.txt").symlink_to(somebody_elses)
-    with pytest.raises(OSError, match="symbolic links"):
-        HandedFiles(folder).write(SERVER, RESOURCE, "a.txt", "text/plain", b"new")
+    path = HandedFiles(folder).write(SERVER, RESOURCE, "a.txt", "text/plain", b"new")
+    assert (path, Path(path).read_bytes()) == (f"{folder}/2-01234567-a.txt", b"new")
     assert somebody_elses.read_text() == "kept"
+
+
+def test_files_of_another_proxy_and_of_the_user_stay_as_they_are(tmp_path: Path) -> None:
+    of_the_user = tmp_path / "01234567-a.txt"
+    of_the_user.write_text("kept")
+    first, second = (HandedFiles(tmp_path) for _ in range(2))
+    written = [
+        Path(each.write(SERVER, RESOURCE, "a.txt", "text/plain", b"new"))
+        for each in (first, second, first)
+    ]
+    assert [path.name for path in written] == [
+        *("2-01234567-a.txt", "3-01234567-a.txt", "2-01234567-a.txt")
+    ]
+    first.clean_up()
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
+        "01234567-a.txt": b"kept",
+        "3-01234567-a.txt": b"new",
+    }
+
+
+def test_file_that_cannot_be_written_whole_is_not_left_behind(tmp_path: Path) -> None:
+    write = """
+import sys
+from pathlib import Path
+from app.mcp.handed_files import HandedFiles
+HandedFiles(Path(sys.argv[1])).write("", "0" * 32, "a.txt", "text/plain", bytes(100_000))
+"""
+    limited = 'ulimit -f 50; exec "$@"'
+    done = subprocess.run(  # noqa: S603 - our own code
+        ["/bin/sh", "-c", limited, "sh", sys.executable, "-c", write, tmp_path / "files"],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "File too large" in done.stderr
+    assert [*(tmp_path / "files").iterdir()] == []
 
 
 def test_folder_may_be_a_link_and_what_was_written_is_removed(tmp_path: Path) -> None:
