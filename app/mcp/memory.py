@@ -37,7 +37,7 @@ from app.models.json_value import JsonValue, json_bytes
 from app.models.page import PageFilters, StoredPage, parse_level
 from app.models.rendering import RenderOptions
 from app.models.resource import Resource
-from app.models.text_windows import parse_line_range
+from app.models.text_windows import LineRange, decode_text, parse_line_range
 from app.rendering.pages.instructions import instructions
 from app.rendering.targets.tools import write_tools
 from app.services.access.callers import Caller
@@ -57,6 +57,7 @@ RESOURCES = f"{SCHEME}resources/"
 _LISTED = 50
 _DEFAULT_SESSION = "mcp"
 _MOST_READ_BYTES = 8 * 1024 * 1024
+_MOST_LINES_BYTES = 1024 * 1024
 _SESSION_SCHEMA: dict[str, JsonValue] = {
     "type": ["string", "null"],
     "description": (
@@ -128,9 +129,11 @@ class MemoryServer:
     ) -> types.CallToolResult:
         caller = self.caller_of(context)
         arguments: dict[str, Any] = dict(called.arguments or {})
-        session_id = caller.session_id or arguments.get("session") or _DEFAULT_SESSION
-        if caller.session_id is None:
-            arguments.pop("session", None)
+        session_id: object = caller.session_id
+        if session_id is None:
+            session_id = arguments.pop("session", None)
+        if session_id is None:
+            session_id = _DEFAULT_SESSION
         if not isinstance(session_id, str) or not CLIENT_ID.match(session_id):
             return _refused(f"session has to be a name that {CLIENT_ID_RULE}, such as trip-2")
         asked: dict[str, JsonValue] = {
@@ -226,7 +229,7 @@ class MemoryServer:
             )
         data = await read_whole(self.container.blobs, project_id, resource.digest)
         if is_textual(mime_type):
-            text = data.decode("utf-8", "replace")
+            text = decode_text(data)
             return types.TextResourceContents(uri=uri, mime_type=mime_type, text=text)
         blob = base64.b64encode(data).decode()
         return types.BlobResourceContents(uri=uri, mime_type=mime_type, blob=blob)
@@ -235,11 +238,25 @@ class MemoryServer:
         lines = parse_line_range(asked)
         if lines is None:
             raise InvalidPayloadError("The lines are a range such as 10-40 or 100-.")
-        query = TextQuery(lines=lines)
-        found = await self.container.resource_texts.find(project_id, resource.resource_id, query)
-        answer = await found.read()
-        record = text_record(answer.resource, answer.total_lines, answer.found)
-        return str(json.loads(record)["text"])
+        texts, wanted = self.container.resource_texts, lines
+        pieces: list[str] = []
+        size_bytes = 0
+        while True:
+            query = TextQuery(lines=wanted)
+            found = await texts.find(project_id, resource.resource_id, query)
+            answer = await found.read()
+            record = json.loads(text_record(answer.resource, answer.total_lines, answer.found))
+            size_bytes += len(record["text"].encode())
+            if size_bytes > _MOST_LINES_BYTES:
+                raise PayloadTooLargeError(
+                    f"These lines have more than {_MOST_LINES_BYTES} bytes, which are the most "
+                    f"that are sent at once. Ask for those before line {record['from']} first."
+                )
+            pieces.append(record["text"])
+            # Each answer is of a piece, and says where the next one begins.
+            if record["nextLine"] is None:
+                return "\n".join(pieces)
+            wanted = LineRange(record["nextLine"], lines.last)
 
     async def _listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams

@@ -153,7 +153,7 @@ async def test_session_is_a_parameter_where_the_address_names_none(
             assert "session" in tool.input_schema["required"]
         await client.call_tool("save_page", {"content": "Ten sheep.", "session": "here"})
         await client.call_tool("list_media", {"session": None})
-        for session in ("no such name", 5):
+        for session in ("no such name", 5, "", 0, False):
             refused = await client.call_tool("list_media", {"session": session})
             assert (refused.is_error, texts(refused)) == (True, NO_SESSION)
     sessions = [each["id"] for each in listed(own, "/api/sessions")]
@@ -191,6 +191,43 @@ async def test_pages_and_resources_are_listed_with_cursors_and_read(
     assert base64.b64decode(image.blob) == PICTURE
     assert (whole.text, lines.text) == ("one\ntwo\nthree\n", "two\nthree")
     assert [each.name for each in templates] == ["page", "resource"]
+
+
+@MODES
+@pytest.mark.engines("embedded")
+async def test_lines_that_are_asked_for_are_all_there_or_refused(
+    service: LiveService, key: str, own: httpx.Client, mode: str
+) -> None:
+    lines = [f"line {number} é" for number in range(1, 100_001)]
+    uri = upload(own, "\n".join(lines).encode(), filename="l.txt")["uri"].removeprefix("blob:")
+    async with asking(service, key, mode=mode) as client:
+        asked = f"pagefault://resources/{uri}?lines="
+        (many,) = await contents(client, f"{asked}10-20000")
+        (last,) = await contents(client, f"{asked}-9000")
+        with pytest.raises(MCPError) as refused:
+            await contents(client, f"{asked}1-")
+        before = refused.value.error.message.removesuffix(" first.").rpartition(" ")[2]
+        (begun,) = await contents(client, f"{asked}1-{int(before) - 1}")
+    assert many.text.split("\n") == lines[9:20_000]
+    assert last.text.split("\n") == lines[-9000:]
+    assert begun.text.split("\n") == lines[: int(before) - 1]
+    assert (refused.value.error.code, refused.value.error.message) == (
+        -32602,
+        "These lines have more than 1048576 bytes, which are the most that are sent at once. Ask "
+        f"for those before line {before} first.",
+    )
+
+
+@MODES
+@pytest.mark.engines("embedded")
+async def test_text_is_read_in_the_encoding_that_its_beginning_says(
+    service: LiveService, key: str, own: httpx.Client, mode: str
+) -> None:
+    uri = upload(own, "one é\ntwo\n".encode("utf-16"), filename="w.txt")["uri"].removeprefix("blob:")
+    async with asking(service, key, mode=mode) as client:
+        (whole,) = await contents(client, f"pagefault://resources/{uri}")
+        (line,) = await contents(client, f"pagefault://resources/{uri}?lines=1")
+    assert (whole.text, line.text) == ("one é\ntwo\n", "one é")
 
 
 @MODES
