@@ -17,8 +17,9 @@ from app.http.docs_page import get_api_page
 from app.http.openapi import install_openapi
 from app.http.problems import install_problem_handlers
 from app.http.request_context import RequestContextMiddleware
-from app.mcp.endpoint import PATH as MCP_PATH
 from app.mcp.endpoint import McpEndpoint
+from app.mcp.refusals import PATH as MCP_PATH
+from app.mcp.refusals import McpRefusals
 from app.routers import (
     aliases,
     bundles,
@@ -158,6 +159,8 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
         most_waiting=limits.connections_at_once,
     )
     app.add_middleware(tus.TusMiddleware)
+    # Around all that refuses.
+    app.add_middleware(McpRefusals)
 
 
 def _give_content_its_host(app: FastAPI, settings: Settings) -> None:

@@ -4,7 +4,6 @@ It keeps no state between requests, whichever revision a client speaks, so that 
 answer any of them. Keys, quotas, and the checks of `Host` and `Origin` are those of the API.
 """
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -14,7 +13,6 @@ import anyio.abc
 import anyio.to_thread
 from fastapi.dependencies.utils import get_dependant
 from starlette.requests import Request
-from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from app.errors import PayloadTooLargeError, QuotaExceededError, ServiceError
@@ -22,19 +20,16 @@ from app.http.api_route import QueryNames
 from app.http.authenticate import caller_by_key
 from app.http.bodies import limited_body
 from app.http.problem_responses import problem_response
-from app.mcp.sessionless import INVALID_REQUEST
+from app.mcp.refusals import PATH
 from app.wiring import Container
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-PATH = "/mcp"
-
 _MOST_BODY_BYTES = 4 * 1024 * 1024
 # Of a body that is refused.
 _MOST_DROPPED_BYTES = 16 * 1024 * 1024
 _DROP_SECONDS = 5.0
-_INTERNAL_ERROR = -32603
 
 
 def _taken(session: str | None = None) -> None:
@@ -63,12 +58,14 @@ class McpEndpoint:
             self._group.cancel_scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; what is not taken is refused by an error of JSON-RPC."""
+        """Answer one request; what is not taken is a problem, which `McpRefusals` translates."""
         try:
             manager = await self._admit(scope, receive)
             body = await self._read(scope, receive)
         except ServiceError as exc:
-            await _refusal(exc, scope)(scope, receive, send)
+            request_id = str(scope["state"]["request_id"])
+            answer = problem_response(exc, instance=scope["path"], request_id=request_id)
+            await answer(scope, receive, send)
         else:
             await manager.handle_request(scope, body, send)
 
@@ -155,20 +152,3 @@ async def _drop_rest(receive: Receive) -> None:
             if not message.get("more_body"):
                 return
             size_bytes += len(message.get("body", b""))
-
-
-def _refusal(error: ServiceError, scope: Scope) -> JSONResponse:
-    """Return an error as clients of MCP read one; its `data` is the problem that the API answers.
-
-    A body that is refused is not looked into, so the error has no id.
-    """
-    told = problem_response(
-        error, instance=scope["path"], request_id=str(scope["state"]["request_id"])
-    )
-    code = INVALID_REQUEST if told.status_code < 500 else _INTERNAL_ERROR
-    problem = json.loads(bytes(told.body))
-    said = {"code": code, "message": problem["detail"], "data": problem}
-    answer = JSONResponse({"jsonrpc": "2.0", "id": None, "error": said}, told.status_code)
-    kept = ("content-length", "content-type")
-    answer.headers.update({name: held for name, held in told.headers.items() if name not in kept})
-    return answer

@@ -223,11 +223,12 @@ async def test_lines_that_are_asked_for_are_all_there_or_refused(
 async def test_text_is_read_in_the_encoding_that_its_beginning_says(
     service: LiveService, key: str, own: httpx.Client, mode: str
 ) -> None:
-    uri = upload(own, "one é\ntwo\n".encode("utf-16"), filename="w.txt")["uri"].removeprefix("blob:")
+    text = "one é\ntwo\n"
+    uri = upload(own, text.encode("utf-16"), filename="w.txt")["uri"].removeprefix("blob:")
     async with asking(service, key, mode=mode) as client:
         (whole,) = await contents(client, f"pagefault://resources/{uri}")
         (line,) = await contents(client, f"pagefault://resources/{uri}?lines=1")
-    assert (whole.text, line.text) == ("one é\ntwo\n", "one é")
+    assert (whole.text, line.text) == (text, "one é")
 
 
 @MODES
@@ -324,6 +325,11 @@ def test_page_under_a_rebound_name_or_of_another_origin_calls_no_tool(
     client = guarded[auth]
     refused = client.post("/mcp", json=SAVE, headers={**ACCEPTED, **headers})
     assert (refused.status_code, listed(client, "/api/pages")) == (status, [])
+    problem = client.post("/api/resources", headers=headers).json()
+    told = refused.json()
+    ids = {"instance": "/mcp", "requestId": told["error"]["data"]["requestId"]}
+    error = {"code": -32600, "message": problem["detail"], "data": {**problem, **ids}}
+    assert told == {"jsonrpc": "2.0", "id": None, "error": error}
 
 
 @MODES
