@@ -23,6 +23,8 @@ from app.cli.terminal import one_line
 from app.mcp.members import Span
 
 _BACKUP = ".before-pagefault"
+# What says of a server where it is, and is said of the proxy instead.
+_OF_URL = frozenset({*URLS, "headers", "type", "command", "args"})
 _Edit: TypeAlias = tuple[Span, bytes]
 
 
@@ -53,28 +55,61 @@ class Wrapping:
             edits += replace(self, options=options).edits(text, server)
         return _edited(text, edits)
 
-    def edits(self, text: bytes, server: HostServer) -> Iterator[_Edit]:
-        """Yield what has to be changed in a configuration for one of its servers."""
-        said, url = server.said, server.url
-        if "command" in server.members and said["command"] is not None:
-            ours = _json(["proxy", *self.options, "--", said["command"], *server.args])
-            written = _json(self.command)
-            if "args" in server.members:
-                yield server.members["args"], ours
-            else:
-                written += b', "args": ' + ours
-            yield server.members["command"], written
+    def edits(self, text: bytes, server: HostServer, *, is_anew: bool = False) -> Iterator[_Edit]:
+        """Yield what has to be changed in a configuration for one of its servers.
+
+        With `is_anew`, what earlier versions changed: they wrote all of a server at a URL anew.
+        """
+        said = server.said
+        if said.get("command") is None:
+            yield from self._edits_of_url(text, server, is_anew=is_anew)
+            return
+        members = {each.name: each.value for each in server.places}
+        ours = _json(["proxy", *self.options, "--", said["command"], *server.args])
+        written = _json(self.command)
+        if "args" in members:
+            yield members["args"], ours
         else:
-            headers = said.get("headers")
-            pairs = headers.items() if isinstance(headers, dict) else ()
-            words = [word for name, value in pairs for word in ("--header", f"{name}: {value}")]
-            replaced = {*URLS, "headers", "type", "command", "args"}
-            rest = {key: value for key, value in said.items() if key not in replaced}
-            args = ["proxy", *self.options, "--upstream", url, *words]
-            rewritten = {"command": self.command, "args": args, **rest}
+            written += b', "args": ' + ours
+        yield members["command"], written
+
+    def _edits_of_url(self, text: bytes, server: HostServer, *, is_anew: bool) -> Iterator[_Edit]:
+        """Yield the same for a server at a URL: a command and its arguments in that place."""
+        headers = server.said.get("headers")
+        pairs = headers.items() if isinstance(headers, dict) else ()
+        words = [word for name, value in pairs for word in ("--header", f"{name}: {value}")]
+        args = ["proxy", *self.options, "--upstream", server.url, *words]
+        if is_anew:
+            others = {key: value for key, value in server.said.items() if key not in _OF_URL}
             line = text[text.rfind(b"\n", 0, server.place.start) + 1 : server.place.start]
             indent = line[: len(line) - len(line.lstrip())]
-            yield server.place, _json(rewritten, indent=2).replace(b"\n", b"\n" + indent)
+            whole = _json({"command": self.command, "args": args, **others}, indent=2)
+            yield server.place, whole.replace(b"\n", b"\n" + indent)
+            return
+        written = b'"command": ' + _json(self.command) + b', "args": ' + _json(args)
+        first, *gone = (each for each in server.places if each.name in _OF_URL)
+        yield Span(first.key.start, first.value.end), written
+        for place in gone:
+            end, rest = place.value.end, text[place.value.end : place.end + 1].lstrip()
+            if rest.startswith(b","):
+                # Behind the last member, too, one may stand.
+                end = text.index(b",", end) + 1
+            elif place is not server.places[-1]:
+                end = place.end + 1
+            else:
+                before = next(each for each in reversed(server.places) if each not in gone)
+                yield Span(before.end, before.end + 1), b""
+            yield _with_blanks(text, Span(place.key.start, end)), b""
+
+
+def _with_blanks(text: bytes, place: Span) -> Span:
+    """Return a place with the blanks before it, or the line that it has for itself."""
+    start = text.rfind(b"\n", 0, place.start) + 1
+    end = text.find(b"\n", place.end)
+    before, behind = text[start : place.start], text[place.end : max(end, place.end)]
+    if end > 0 and not before.strip() and not behind.strip():
+        return Span(start, end + 1)
+    return Span(start + len(before.rstrip()), place.end)
 
 
 def _json(value: object, indent: int | None = None) -> bytes:
@@ -167,17 +202,19 @@ def _undone(now: bytes, backup: Path) -> bytes:
     before = backup.read_bytes()
     # As the servers are now says how each was put there, and whether it was.
     wrapped = {each.name: each for each in servers_of(now) if each.is_behind_proxy}
-    edits: list[_Edit] = []
-    for server in servers_of(before):
-        if server.name in wrapped and not server.is_behind_proxy:
-            one = wrapped[server.name]
-            edits += Wrapping(one.said["command"], one.own_options).edits(before, server)
-    if _edited(before, edits) != now:
-        raise ConfigError(
-            f"it was changed since. {backup.name} has it as it was before the first change: "
-            "compare the two, and copy back what you want"
-        )
-    return before
+    for is_anew in (False, True):
+        edits: list[_Edit] = []
+        for server in servers_of(before):
+            if server.name in wrapped and not server.is_behind_proxy:
+                one = wrapped[server.name]
+                ours = Wrapping(one.said["command"], one.own_options)
+                edits += ours.edits(before, server, is_anew=is_anew)
+        if _edited(before, edits) == now:
+            return before
+    raise ConfigError(
+        f"it was changed since. {backup.name} has it as it was before the first change: "
+        "compare the two, and copy back what you want"
+    )
 
 
 def _replace(path: Path, text: bytes, *, like: Path) -> None:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from app.mcp.members import MemberScanner, Span
 
@@ -29,14 +29,23 @@ class ConfigError(Exception):
     """A configuration that cannot be read or changed; the words are for who runs the command."""
 
 
+class Place(NamedTuple):
+    """Where a member of an object is: its key, its value, and what ends it, a comma or a brace."""
+
+    name: str
+    key: Span
+    value: Span
+    end: int
+
+
 @dataclass(frozen=True, slots=True)
 class HostServer:
-    """What a configuration says of a server; where all of it is, and each value."""
+    """What a configuration says of a server; where all of it is, and each member."""
 
     name: str
     said: dict[str, Any]
     place: Span
-    members: dict[str, Span]
+    places: Sequence[Place]
 
     @property
     def args(self) -> list[str]:
@@ -150,12 +159,13 @@ def servers_of(text: bytes) -> Iterator[HostServer]:
     held = next(filter(None, found), None)
     if held is None:
         raise ConfigError("has no mcpServers and no servers: it is no configuration of a host")
-    for name, place in _members(plain, held).items():
+    # Of two with the same name, hosts read the last one.
+    for name, (_, _, place, _) in {each.name: each for each in _places(plain, held)}.items():
         said = json.loads(plain[place.start : place.end])
-        is_object = isinstance(said, dict)
-        yield HostServer(
-            name, said if is_object else {}, place, _members(plain, place) if is_object else {}
-        )
+        if isinstance(said, dict):
+            yield HostServer(name, said, place, _places(plain, place))
+        else:
+            yield HostServer(name, {}, place, ())
 
 
 def _without_comments(text: bytes) -> bytes:
@@ -172,17 +182,19 @@ def _without_comments(text: bytes) -> bytes:
 def _find(text: bytes, path: Sequence[str]) -> Span | None:
     held: Span | None = Span(0, len(text))
     for name in path:
-        held = None if held is None else _members(text, held).get(name)
+        places = [] if held is None else _places(text, held)
+        held = next((each.value for each in reversed(places) if each.name == name), None)
     return held
 
 
-def _members(text: bytes, held: Span) -> dict[str, Span]:
-    """Return where the values of an object's members are, without the blanks around them."""
+def _places(text: bytes, held: Span) -> list[Place]:
+    """Return where an object's members are, in order, without the blanks around their values."""
     scanner = MemberScanner(held.start)
     scanner.feed(text[held.start : held.end])
-    found = {}
+    found = []
     for key, place in scanner.members:
         value = text[place.start : place.end]
         start = place.end - len(value.lstrip())
-        found[str(json.loads(text[key.start : key.end]))] = Span(start, start + len(value.strip()))
+        name = str(json.loads(text[key.start : key.end]))
+        found.append(Place(name, key, Span(start, start + len(value.strip())), place.end))
     return found

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from app.cli.host_configs import Wrapping, rewrite
+from app.cli.host_servers import servers_of
 
 WRAPPING = Wrapping("/opt/bin/pagefault", ["--session", "demo"])
 CLAUDE = """{
@@ -35,7 +36,12 @@ VS_CODE = """// My servers.
 \t\t"far": {
 \t\t\t"type": "http",
 \t\t\t"url": "https://example.com/mcp",
-\t\t\t"headers": {"Authorization": "Bearer ${input:key}", "X-Token": "very-secret"}
+\t\t\t// mine
+\t\t\t"env": {"A": "\\u00e9", "n": 1.10}, // as before
+\t\t\t"headers": {
+\t\t\t\t"Authorization": "Bearer ${input:key}",
+\t\t\t\t"X-Token": "very-secret" // of mine
+\t\t\t}
 \t\t},
 \t},
 }
@@ -51,19 +57,11 @@ WRAPPED_VS_CODE = """// My servers.
 \t\t\t"args": ["proxy", "--session", "demo", "--", "npx", "browser-mcp", "--token=${input:key}"],
 \t\t},
 \t\t"far": {
-\t\t  "command": "/opt/bin/pagefault",
-\t\t  "args": [
-\t\t    "proxy",
-\t\t    "--session",
-\t\t    "demo",
-\t\t    "--no-tools",
-\t\t    "--upstream",
-\t\t    "https://example.com/mcp",
-\t\t    "--header",
-\t\t    "Authorization: Bearer ${input:key}",
-\t\t    "--header",
-\t\t    "X-Token: very-secret"
-\t\t  ]
+\t\t\t"command": "/opt/bin/pagefault", "args": ["proxy", "--session", "demo", "--no-tools", \
+"--upstream", "https://example.com/mcp", "--header", "Authorization: Bearer ${input:key}", \
+"--header", "X-Token: very-secret"],
+\t\t\t// mine
+\t\t\t"env": {"A": "\\u00e9", "n": 1.10} // as before
 \t\t},
 \t},
 }
@@ -106,6 +104,28 @@ def test_comments_inputs_and_variables_stay() -> None:
     settings = '{"editor.fontSize": 12, "mcp": {"servers": {"a": {"command": "b"}}}}'
     wrapped = json.loads(WRAPPING.wrapped(settings.encode()))
     assert wrapped["mcp"]["servers"]["a"]["args"][-2:] == ["--", "b"]
+
+
+ODD = [
+    '{"servers": {"a": {"headers": {"X": "y"}, "n": 1, "url": "https://e/mcp"}}}',
+    '{"servers": {"a": {"url": "https://e/mcp", "headers": {"X": "y"}, "headers": {"X": "y"}}}}',
+    '{"servers": {"a": {"n": 1, "url": "https://e/mcp" // a, }\r\n, "headers": {"X": "y",},\r\n}}}',
+    '{"servers": {"a": {"url": "https://e/mcp", /* , */ "n": 1, "headers": {"X": "y"} /**/}}}',
+]
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_server_at_a_url_is_put_behind_the_proxy_wherever_its_members_are(
+    config: Path, text: str
+) -> None:
+    config.write_bytes(text.encode())
+    assert run(config) == 0
+    (server,) = servers_of(config.read_bytes())
+    args = ["proxy", "--session", "demo", "--upstream", "https://e/mcp", "--header", "X: y"]
+    number = {"n": 1} if '"n"' in text else {}
+    assert server.said == {"command": "/opt/bin/pagefault", "args": args, **number}
+    assert run(config, undo=True) == 0
+    assert config.read_bytes() == text.encode()
 
 
 HOSTILE = {
