@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeGuard
 
+import typer
+
+from app.cli.options import named_header
+from app.cli.running_service import service_address
 from app.mcp.members import MemberScanner, Span
 
 # Possessive, and content with the end of the text: each character is looked at once or twice.
@@ -15,9 +19,10 @@ _LAST_COMMA = re.compile(rb'"(?:[^"\\]|\\.)*+"?|,(?=\s*+[}\]])', re.DOTALL)
 
 URLS = ("httpUrl", "serverUrl", "url")
 """How hosts call the URL of a server: Gemini's, Windsurf's, and all others."""
-_HTTP = re.compile(r"https?://|\$\{", re.IGNORECASE)
 # Members by which a host is told to log in at a URL.
 _LOGINS = frozenset({"auth", "oauth", "headersHelper"})
+# By these Python finds what it loads, and so would the proxy, whose package is called `app`.
+_PATHS_OF_PYTHON = frozenset({"PYTHONHOME", "PYTHONPATH"})
 # The address of a service's own server, and the key for it, as the documents give them.
 _MEMORY = re.compile(r"[^?#]*/mcp\?(?:[^#]*&)?session=")
 _KEY = re.compile(r"PAGEFAULT_API_KEY|Bearer pf_")
@@ -87,14 +92,9 @@ class HostServer:
         """Why it is not put behind the proxy, if it is none that is there already."""
         if self._is_memory:
             return "it is the memory itself"
-        command, args = self.said.get("command"), self.said.get("args")
-        if command is None:
+        if self.said.get("command") is None:
             return self._reason_to_leave_url()
-        if not isinstance(command, str):
-            return "its command is not a string"
-        if args is not None and not _is_list_of_strings(args):
-            return "its args are not a list of strings"
-        return None
+        return self._reason_to_leave_command()
 
     @property
     def _own_words(self) -> list[str]:
@@ -109,17 +109,46 @@ class HostServer:
         is_at_url = self.said.get("command") is None and self.url is not None
         return is_at_url and bool(_MEMORY.match(str(self.url)) or _KEY.search(headers))
 
+    def _reason_to_leave_command(self) -> str | None:
+        args, env = self.said.get("args"), self.said.get("env")
+        if not isinstance(self.said["command"], str):
+            return "its command is not a string"
+        if args is not None and not _is_list_of_strings(args):
+            return "its args are not a list of strings"
+        if isinstance(env, dict) and (found := sorted(_PATHS_OF_PYTHON & env.keys())):
+            return f"its env has {found[0]}, by which the proxy might not start"
+        if self.said.get("sandboxEnabled") is True:
+            return "it is in a sandbox of the host, from which the proxy could not store"
+        return None
+
     def _reason_to_leave_url(self) -> str | None:
         headers = self.said.get("headers")
         if self.url is None:
             return "it has no command and no URL"
-        if not _HTTP.match(self.url):
+        if not _is_web(self.url):
             return "its URL is not one of HTTP"
         if not headers or _LOGINS & self.said.keys():
             return "it has a URL at which the host logs in by itself, if it has to"
         if not isinstance(headers, dict) or not _is_list_of_strings([*headers.values()]):
             return "its headers are not an object of strings"
+        if not all(_is_header(name, value) for name, value in headers.items()):
+            return "its headers are not all in printable ASCII"
         return None
+
+
+def _is_web(url: str) -> bool:
+    """Tell whether the proxy takes a URL, if its host has replaced what is `${…}` in it."""
+    try:
+        return "${" in url or bool(service_address(url))
+    except typer.BadParameter:
+        return False
+
+
+def _is_header(name: str, value: str) -> bool:
+    try:
+        return named_header(f"{name}: {value}") == (name, value.strip())
+    except typer.BadParameter:
+        return False
 
 
 def _is_list_of_strings(value: object) -> TypeGuard[list[str]]:

@@ -35,10 +35,11 @@ def service_address(
     """
     try:
         address = httpx.URL(url)
-    except (httpx.InvalidURL, UnicodeEncodeError):
-        address = httpx.URL()
+        host = address.host
+    except (httpx.InvalidURL, UnicodeError):
+        address, host = httpx.URL(), ""
     # Of a host that is none, what no name of one can have is escaped.
-    is_web = address.scheme in ("http", "https") and address.host and "%" not in address.host
+    is_web = address.scheme in ("http", "https") and host and "%" not in host
     if not is_web or not 0 < (address.port or 80) < _PORTS:
         raise typer.BadParameter(f"has to be as in {example}", param_hint=option)
     return address

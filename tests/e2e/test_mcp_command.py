@@ -256,7 +256,7 @@ class TestRunningService:
         assert (
             f"{far.base_url}/mcp answered 422: The address has parameters that are not taken" in odd
         )
-        for url in ("127.0.0.1:8000", "file:///mcp", "http://"):
+        for url in ("127.0.0.1:8000", "file:///mcp", "http://", "http://xn--.a"):
             assert "http://127.0.0.1:8000" in said(url)
         wrong = said(far.base_url, "--project", "p")
         assert "--project: cannot be combined with --url" in wrong

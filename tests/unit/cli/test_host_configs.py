@@ -281,7 +281,7 @@ SECRETIVE = r"""{
     },
     "zap": {
       "url": "https://bob:SECRET@example.com/SECRET/mcp?a=1&api_key=SECRET",
-      "headers": {"Authorization": "Bearer SECRET", "SECRET 1": "x"}
+      "headers": {"Authorization": "Bearer SECRET", "SECRET1": "x"}
     }
   },
   "theme": "SECRET"
@@ -434,6 +434,7 @@ def test_server_at_a_url_with_headers_is_put_behind_the_proxy_in_every_spelling(
 
 
 LOGIN = "it has a URL at which the host logs in by itself, if it has to"
+ASCII = "its headers are not all in printable ASCII"
 LEFT_ALONE = {
     "oauth": ({"url": "https://mcp.example.com/mcp"}, LOGIN),
     "client": ({"url": "https://a.example", "headers": {"X": "y"}, "auth": {}}, LOGIN),
@@ -445,6 +446,19 @@ LEFT_ALONE = {
     "header": (
         {"url": "https://a", "headers": {"X": 5}},
         "its headers are not an object of strings",
+    ),
+    "accent": ({"url": "https://a", "headers": {"X": "é"}}, ASCII),
+    "lines": ({"url": "https://a", "headers": {"X": "a\nb"}}, ASCII),
+    "colon": ({"url": "https://a", "headers": {"X:Y": "a"}}, ASCII),
+    "port": ({"url": "https://a:99999", "headers": {"X": "y"}}, "its URL is not one of HTTP"),
+    "label": ({"url": "https://xn--.a", "headers": {"X": "y"}}, "its URL is not one of HTTP"),
+    "module": (
+        {"command": "python", "env": {"PYTHONPATH": "/a"}},
+        "its env has PYTHONPATH, by which the proxy might not start",
+    ),
+    "boxed": (
+        {"command": "a", "sandboxEnabled": True},
+        "it is in a sandbox of the host, from which the proxy could not store",
     ),
     "none": ("x", "it has no command and no URL"),
     "memory": ({"command": "pagefault", "args": ["mcp"]}, "it is the memory itself"),
