@@ -127,9 +127,12 @@ def _edited(text: bytes, edits: Iterable[_Edit]) -> bytes:
 
 def wrapping_of(options: Sequence[str]) -> Wrapping:
     """Return how servers are put behind this very command, wherever the host is started."""
+    folder, name = os.path.split(sys.argv[0])
+    this = sys.argv[0] if folder and name == "pagefault" else None
     beside = shutil.which("pagefault", path=str(Path(sys.executable).parent))
-    command = shutil.which("pagefault") or beside or str(Path(sys.argv[0]).resolve())
-    return Wrapping(command, options)
+    command = this or beside or shutil.which("pagefault") or sys.argv[0]
+    # Links stay, such as those that point to the newest version.
+    return Wrapping(os.path.abspath(command), options)
 
 
 def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> int:

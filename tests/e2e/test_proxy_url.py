@@ -1,6 +1,7 @@
 """`pagefault proxy --url`: a service that runs keeps what passes, and shows it the same."""
 
 import json
+import os
 import re
 import socket
 import sys
@@ -22,7 +23,7 @@ from tests.e2e.test_proxy_memory import LARGE_BYTES, MIB, SOUND_SECONDS, peak_by
 from tests.kit import mcp_server
 from tests.kit.loaded_command import LoadedCommand
 from tests.kit.media import b64, wav
-from tests.kit.process import COMMAND, PagefaultProcess, environment, program
+from tests.kit.process import COMMAND, PagefaultProcess, environment, program, run_command
 from tests.kit.servers import LiveService, serving
 
 Json = dict[str, Any]
@@ -396,6 +397,23 @@ def test_url_is_written_into_the_configuration_of_a_host(
     assert done.returncode == 0, done.stderr
     written = json.loads(config.read_text())["mcpServers"]["a"]
     assert written["args"][-7:] == ["--session", "demo", "--url", url, "--", "a-server", "-x"]
+
+
+def test_configuration_names_the_command_that_was_run_from_the_root(tmp_path: Path) -> None:
+    config = tmp_path / "hosts.json"
+    config.write_text(json.dumps({"mcpServers": {"a": {"command": "a-server"}}}))
+    other = tmp_path / "other" / "pagefault"
+    for each in (other, tmp_path / "bin" / "pagefault"):
+        each.parent.mkdir()
+        each.symlink_to(COMMAND)
+    line = ("proxy", "--session", "demo", "--config", "hosts.json")
+    path = {"PATH": f"{other.parent}:{os.environ['PATH']}"}
+    done = run_command(*line, env=path, command=Path("bin/pagefault"), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    args = ["proxy", "--session", "demo", "--", "a-server"]
+    assert json.loads(config.read_text()) == {
+        "mcpServers": {"a": {"command": str(tmp_path / "bin" / "pagefault"), "args": args}}
+    }
 
 
 @pytest.mark.parametrize(
