@@ -184,7 +184,9 @@ async def test_pages_and_resources_are_listed_with_cursors_and_read(
         (whole,) = await contents(client, text_uri)
         (lines,) = await contents(client, f"{text_uri}?lines=2-3")
         templates = (await client.list_resource_templates()).resource_templates
-    assert len(found) == 63
+    newest_first = [f"pagefault://pages/page_{number}" for number in reversed(range(60))]
+    assert [*found][:61] == [*newest_first, NOTES]
+    assert {*[*found][61:]} == {text_uri, image_uri}
     assert (found[NOTES].name, found[NOTES].title) == ("notes", "flock")
     assert (found[text_uri].name, found[text_uri].size) == ("a.txt", 14)
     assert notes.text == "Page notes (text, FULL):\nTen sheep."
