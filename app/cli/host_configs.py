@@ -24,7 +24,7 @@ from app.mcp.members import Span
 
 _BACKUP = ".before-pagefault"
 # What says of a server where it is, and is said of the proxy instead.
-_OF_URL = frozenset({*URLS, "headers", "type", "command", "args"})
+_OF_URL = frozenset({*URLS, "headers", "command", "args"})
 _Edit: TypeAlias = tuple[Span, bytes]
 
 
@@ -80,16 +80,19 @@ class Wrapping:
         words = [word for name, value in pairs for word in ("--header", f"{name}: {value}")]
         args = ["proxy", *self.options, "--upstream", server.url, *words]
         if is_anew:
-            others = {key: value for key, value in server.said.items() if key not in _OF_URL}
+            replaced = {*_OF_URL, "type"}
+            others = {key: value for key, value in server.said.items() if key not in replaced}
             line = text[text.rfind(b"\n", 0, server.place.start) + 1 : server.place.start]
             indent = line[: len(line) - len(line.lstrip())]
             whole = _json({"command": self.command, "args": args, **others}, indent=2)
             yield server.place, whole.replace(b"\n", b"\n" + indent)
             return
         written = b'"command": ' + _json(self.command) + b', "args": ' + _json(args)
-        first, *gone = (each for each in server.places if each.name in _OF_URL)
+        # VS Code and Cursor ask for a type, though they know a command by its name.
+        yield from ((each.value, b'"stdio"') for each in server.places if each.name == "type")
+        first, *further = (each for each in server.places if each.name in _OF_URL)
         yield Span(first.key.start, first.value.end), written
-        for place in gone:
+        for place in further:
             end, rest = place.value.end, text[place.value.end : place.end + 1].lstrip()
             if rest.startswith(b","):
                 # Behind the last member, too, one may stand.
@@ -97,7 +100,7 @@ class Wrapping:
             elif place is not server.places[-1]:
                 end = place.end + 1
             else:
-                before = next(each for each in reversed(server.places) if each not in gone)
+                before = next(each for each in reversed(server.places) if each not in further)
                 yield Span(before.end, before.end + 1), b""
             yield _with_blanks(text, Span(place.key.start, end)), b""
 

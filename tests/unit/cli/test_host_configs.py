@@ -57,6 +57,7 @@ WRAPPED_VS_CODE = """// My servers.
 \t\t\t"args": ["proxy", "--session", "demo", "--", "npx", "browser-mcp", "--token=${input:key}"],
 \t\t},
 \t\t"far": {
+\t\t\t"type": "stdio",
 \t\t\t"command": "/opt/bin/pagefault", "args": ["proxy", "--session", "demo", "--no-tools", \
 "--upstream", "https://example.com/mcp", "--header", "Authorization: Bearer ${input:key}", \
 "--header", "X-Token: very-secret"],
