@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 _MOST_BODY_BYTES = 4 * 1024 * 1024
-# Of a body that is refused.
-_MOST_DROPPED_BYTES = 16 * 1024 * 1024
+# Of a body that is refused: what a model writes at the most, such as an image of 40 MB in base64.
+_MOST_DROPPED_BYTES = 64 * 1024 * 1024
 _DROP_SECONDS = 5.0
 
 
