@@ -18,10 +18,11 @@ class SettingError(ValueError):
 
 
 class DataDirectoryError(Exception):
-    """The data directory cannot be made."""
+    """The data directory cannot be made, or not be written in."""
 
-    def __init__(self, data_dir: Path, reason: str) -> None:
-        super().__init__(f"cannot make the data directory {data_dir}: {reason}")
+    def __init__(self, data_dir: Path, reason: str, *, is_there: bool = False) -> None:
+        what = "write in" if is_there else "make"
+        super().__init__(f"cannot {what} the data directory {data_dir}: {reason}")
 
 
 class MissingSigningKeysError(Exception):

@@ -1,5 +1,6 @@
 """The stores that the settings name: database, blobs, and what wakes those who listen."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -184,7 +185,7 @@ def make_data_dir(data_dir: Path) -> None:
     """Make the data directory, for its owner only, unless it is there; a new one outlasts a crash.
 
     Raises:
-        DataDirectoryError: It cannot be made.
+        DataDirectoryError: It cannot be made, or somebody else's is not to be written in.
     """
     try:
         DurableDirectories(data_dir).ensure(str(data_dir))
@@ -192,3 +193,6 @@ def make_data_dir(data_dir: Path) -> None:
         data_dir.mkdir(exist_ok=True)
     except OSError as exc:
         raise DataDirectoryError(data_dir, os.strerror(exc.errno or 0)) from exc
+    is_effective = os.access in os.supports_effective_ids
+    if not os.access(data_dir, os.R_OK | os.W_OK | os.X_OK, effective_ids=is_effective):
+        raise DataDirectoryError(data_dir, os.strerror(errno.EACCES), is_there=True)

@@ -1,6 +1,9 @@
 """The data directory of a first start: its name is on the disk before anything is in it."""
 
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -50,3 +53,26 @@ def test_file_in_its_place_is_told_of(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
     with pytest.raises(DataDirectoryError):
         make_data_dir(tmp_path / "data")
+
+
+def test_one_that_is_not_to_be_written_in_is_told_of() -> None:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        data_dir = Path(folder) / "data"
+        data_dir.mkdir(0o555)
+        Path(folder).chmod(0o755)
+        with as_nobody(), pytest.raises(DataDirectoryError) as refused:
+            make_data_dir(data_dir)
+    told = f"cannot write in the data directory {data_dir}: Permission denied"
+    assert str(refused.value) == told
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Have none of the rights that root has, to whom everything is open."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65_534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
