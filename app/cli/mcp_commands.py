@@ -135,11 +135,15 @@ class _Memory:
 
     def options(self) -> dict[str, object]:
         """Return the options to start a proxy with the same memory from any folder."""
+        data_dir = self.data_dir
+        # Hosts that are not started in a terminal have none of its variables.
+        if data_dir is None and self.url is None and "PAGEFAULT_DATA_DIR" in os.environ:
+            data_dir = _of_a_host(None)
         return {
             "--session": self.session,
             "--url": self.url,
             "--project": self.project,
-            "--data-dir": self.data_dir and self.data_dir.resolve(),
+            "--data-dir": data_dir and data_dir.resolve(),
             "--env-file": self.env_file and self.env_file.resolve(),
         }
 

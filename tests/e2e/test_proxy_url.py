@@ -399,6 +399,19 @@ def test_url_is_written_into_the_configuration_of_a_host(
     assert written["args"][-7:] == ["--session", "demo", "--url", url, "--", "a-server", "-x"]
 
 
+def test_data_directory_of_the_environment_is_written_into_a_configuration(
+    pagefault: LoadedCommand, tmp_path: Path
+) -> None:
+    config = tmp_path / "hosts.json"
+    config.write_text(json.dumps({"mcpServers": {"a": {"command": "a-server"}}}))
+    line = ("proxy", "--session", "demo", "--config", str(config))
+    done = pagefault.run(*line, env={"PAGEFAULT_DATA_DIR": "data"}, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    written = json.loads(config.read_text())["mcpServers"]["a"]["args"]
+    kept = ("--data-dir", str(tmp_path / "data"))
+    assert written == ["proxy", "--session", "demo", *kept, "--", "a-server"]
+
+
 def test_configuration_names_the_command_that_was_run_from_the_root(tmp_path: Path) -> None:
     config = tmp_path / "hosts.json"
     config.write_text(json.dumps({"mcpServers": {"a": {"command": "a-server"}}}))
