@@ -21,6 +21,7 @@ from app.mcp.connections import Connect
 from app.mcp.host_access import KeyGuard
 from app.mcp.host_endpoint import PATH, HostEndpoint
 from app.mcp.proxy import ProxyOf
+from app.mcp.refusals import McpRefusals
 from app.mcp.service_store import ServiceStore
 
 _GRACEFUL_SHUTDOWN_SECONDS = 10
@@ -43,16 +44,17 @@ class Entrance:
         """Whether no keys are asked for."""
         return self.settings.auth == "none"
 
-    def guarded(self, app: ASGIApp, store: ServiceStore) -> BrowserGuard:
+    def guarded(self, app: ASGIApp, store: ServiceStore) -> McpRefusals:
         """Put before an application what turns away others."""
         settings = self.settings
-        return BrowserGuard(
+        guard = BrowserGuard(
             app if self.is_open else KeyGuard(app, store),
             is_open=self.is_open,
             hosts=settings.answered_hosts,
             own_origins=() if settings.origin is None else (settings.origin,),
             named_origins=settings.cors_origins,
         )
+        return McpRefusals(guard)
 
 
 def serve_hosts(entrance: Entrance, service: Service, connect: Connect, proxy_of: ProxyOf) -> int:

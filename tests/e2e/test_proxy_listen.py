@@ -296,6 +296,8 @@ def test_page_of_another_origin_starts_no_server(
 ) -> None:
     answer = proxy.post(initialize(), **headers)
     assert (answer.status_code, "mcp-session-id" in answer.headers) == (status, False)
+    error = answer.json()["error"]
+    assert (error["code"], error["message"]) == (-32600, error["data"]["detail"])
 
 
 async def test_server_that_dies_is_reported_to_its_host_alone(tmp_path: Path) -> None:
@@ -410,7 +412,7 @@ def test_where_keys_are_asked_for_hosts_need_one(tmp_path: Path) -> None:
         key, other = near.new_key("default"), near.new_key("other")
     with listening(tmp_path, "--", *SAID, PAGEFAULT_AUTH="api-key") as own:
         answers = [
-            own.post(initialize(), **headers).status_code
+            own.post(initialize(), **headers)
             for headers in (
                 {},
                 {"authorization": "Bearer pf_none"},
@@ -418,4 +420,6 @@ def test_where_keys_are_asked_for_hosts_need_one(tmp_path: Path) -> None:
                 {"authorization": f"Bearer {key}"},
             )
         ]
-    assert answers == [401, 401, 401, 200]
+    assert [each.status_code for each in answers] == [401, 401, 401, 200]
+    refused = [each.json()["error"]["data"]["code"] for each in answers[:3]]
+    assert refused == ["unauthorized"] * 3
