@@ -177,7 +177,10 @@ def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> int
         when = " before the first change" if keeps_backup else ""
         told = f"{path}: changed; {backup.name} has it as it was{when}\n"
         told = f"{path}: as it was\n" if undo else told
-    sys.stdout.write(told + ("" if undo else "".join(_left_alone(before))))
+    told += "" if undo else "".join(_left_alone(before))
+    # Not every terminal has all characters, and what is told of is done.
+    encoding = sys.stdout.encoding
+    sys.stdout.write(told.encode(encoding, "replace").decode(encoding))
     return 0
 
 

@@ -184,8 +184,9 @@ def servers_of(text: bytes) -> Iterator[HostServer]:
     except (ValueError, RecursionError) as exc:
         raise ConfigError(f"is no JSON: {exc}") from exc
     paths = (("mcpServers",), ("servers",), ("mcp", "servers"))
-    found = (_find(plain, path) for path in paths if isinstance(root, dict))
-    held = next(filter(None, found), None)
+    found = [_find(plain, path) for path in paths if isinstance(root, dict)]
+    # One that is empty may stand beside the one that the host reads.
+    held = max(filter(None, found), key=lambda each: bool(_places(plain, each)), default=None)
     if held is None:
         raise ConfigError("has no mcpServers and no servers: it is no configuration of a host")
     # Of two with the same name, hosts read the last one.

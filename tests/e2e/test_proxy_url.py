@@ -399,6 +399,25 @@ def test_url_is_written_into_the_configuration_of_a_host(
     assert written["args"][-7:] == ["--session", "demo", "--url", url, "--", "a-server", "-x"]
 
 
+def test_change_is_told_where_the_terminal_has_not_all_characters(tmp_path: Path) -> None:
+    config = tmp_path / "hosts.json"
+    config.write_text('{"mcpServers": {"é": {"command": "a-server", "args": ["x y"]}}}')
+    line = ("proxy", "--session", "demo", "--config", str(config), "--dry-run")
+    done = run_command(*line, env={"PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, done.stderr, done.stdout.splitlines()) == (
+        0,
+        "",
+        [
+            str(config),
+            '  "?"',
+            '-   "command": "a-server"',
+            '-   "args": ["???"]',
+            f'+   "command": "{COMMAND}"',
+            '+   "args": ["proxy", "--session", "demo", "--", "a-server", "???"]',
+        ],
+    )
+
+
 def test_data_directory_of_the_environment_is_written_into_a_configuration(
     pagefault: LoadedCommand, tmp_path: Path
 ) -> None:

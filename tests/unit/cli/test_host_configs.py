@@ -105,6 +105,9 @@ def test_comments_inputs_and_variables_stay() -> None:
     settings = '{"editor.fontSize": 12, "mcp": {"servers": {"a": {"command": "b"}}}}'
     wrapped = json.loads(WRAPPING.wrapped(settings.encode()))
     assert wrapped["mcp"]["servers"]["a"]["args"][-2:] == ["--", "b"]
+    both = '{"mcpServers": {}, "servers": {"a": {"command": "b"}}}'
+    wrapped = json.loads(WRAPPING.wrapped(both.encode()))
+    assert wrapped["servers"]["a"]["args"][-2:] == ["--", "b"]
 
 
 ODD = [
