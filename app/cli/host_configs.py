@@ -233,6 +233,9 @@ def _replace(path: Path, text: bytes, *, like: Path) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(text)
+            file.flush()
+            # Else, should the power go, there might be a name for nothing.
+            os.fsync(descriptor)
         status = like.stat()
         # Who may not give files away, or has a system without owners, keeps the file.
         with suppress(OSError, AttributeError):

@@ -1,6 +1,7 @@
 """Configurations of hosts, with every server behind the proxy and back again."""
 
 import json
+import os
 import resource
 from pathlib import Path
 from typing import Any
@@ -160,6 +161,31 @@ def test_second_time_changes_nothing_and_undo_gives_the_bytes_back(
     assert config.read_text() == CLAUDE
     assert [path.name for path in config.parent.iterdir()] == ["hosts.json"]
     assert run(config, undo=True) == 2
+
+
+def test_files_are_on_the_disk_before_they_have_their_names(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[tuple[str, bytes]] = []
+    fsync, rename = os.fsync, os.replace
+
+    def recorded_fsync(descriptor: int) -> None:
+        done.append(("synced", Path(f"/proc/self/fd/{descriptor}").read_bytes()))
+        fsync(descriptor)
+
+    def recorded_rename(source: Path, target: Path) -> None:
+        done.append((target.name, source.read_bytes()))
+        rename(source, target)
+
+    monkeypatch.setattr(os, "fsync", recorded_fsync)
+    monkeypatch.setattr(os, "replace", recorded_rename)
+    run(config)
+    before, after = CLAUDE.encode(), config.read_bytes()
+    kept, changed = (
+        [("synced", before), (BACKUP, before)],
+        [("synced", after), (config.name, after)],
+    )
+    assert done == [*kept, *changed]
 
 
 def test_file_that_was_changed_since_is_not_undone(
