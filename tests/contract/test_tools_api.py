@@ -400,6 +400,33 @@ class TestReadText:
         got = words(client, "read_text", {"ref": ref, "offset": 19_999, "limit": 5})
         assert got == "[text/plain, characters 19999 to 20000; this is its end]\né"
 
+    @pytest.mark.engines("embedded")
+    def test_pieces_that_are_shorter_than_a_character_lead_on(self, client: httpx.Client) -> None:
+        family = "\U0001f469\u200d\U0001f467\r\n"
+        whole = f"{family}{'.' * 9_000}"
+        record = call_tool(client, "long", whole)
+        assert isinstance(record, dict)
+        ref = record["sanitized"]["resources"][0]["uri"]
+        got = [
+            words(client, "read_text", {"ref": ref, "offset": each, "limit": 1}, f"r{each}")
+            for each in range(6)
+        ]
+        assert got == [
+            f"[text/plain, characters {each} to {each + 1}; go on with offset={each + 1}]\n"
+            f"{whole[each]}"
+            for each in range(6)
+        ]
+
+    @pytest.mark.engines("embedded")
+    def test_pointer_without_its_slash_is_asked_for_again(self, client: httpx.Client) -> None:
+        stored = upload(client, b'[{"a": 1}]', filename="a.json")
+        ref = f"@{stored['uri']}"
+        append(client, content=ref)
+        wrong = ["0/a", "$.0.a", "#/0/a", "/~2"]
+        got = [words(client, "read_text", {"ref": ref, "pointer": each}, each) for each in wrong]
+        said = "[The tool reported an error.]\n\npointer begins with a slash, such as /items/0."
+        assert got == [said] * 4
+
     def test_image_is_no_text(self, client: httpx.Client) -> None:
         got = words(client, "read_text", {"ref": show_picture(client)})
         assert "image/png and no text. Use view_media." in got

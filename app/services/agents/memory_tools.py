@@ -18,6 +18,7 @@ import anyio.to_thread
 
 from app.errors import InvalidPayloadError, NotFoundError, ServiceError
 from app.media.types import is_textual
+from app.models.json_pointer import parse_json_pointer
 from app.models.json_value import JsonValue, json_bytes
 from app.models.page import Level, PageFilters
 from app.models.resource import Resource, resource_kind
@@ -301,8 +302,10 @@ def _query(asked: ReadTextArguments) -> TextQuery | None:
     """Return what is asked of a text; `None` for a stretch of its characters.
 
     Raises:
-        WrongArgumentsError: The lines are no range of lines.
+        WrongArgumentsError: The lines are no range of lines, or the pointer is none.
     """
+    if asked.pointer is not None and parse_json_pointer(asked.pointer) is None:
+        raise WrongArgumentsError("pointer begins with a slash, such as /items/0.")
     if asked.lines is None and asked.grep is None and asked.pointer is None:
         return None
     lines = LineRange() if asked.lines is None else parse_line_range(asked.lines.strip())
@@ -326,7 +329,8 @@ def _stretch(what: str, taken: str, known_chars: int, asked: ReadTextArguments) 
         )
     most = min(asked.limit, MOST_TEXT_CHARS)
     more = len(taken) > most
-    shown = taken[: boundary_at_or_before(taken, most)] if more else taken
+    # Where not even one grapheme fits, it is cut: each stretch leads further.
+    shown = taken[: boundary_at_or_before(taken, most) or most] if more else taken
     end = asked.offset + len(shown)
     next_step = f"; go on with offset={end}" if more else "; this is its end"
     return f"[{what}, characters {asked.offset} to {end}{next_step}]\n{shown}"
