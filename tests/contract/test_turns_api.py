@@ -274,6 +274,18 @@ def test_same_turn_again_is_not_appended_again_and_is_rendered_anew(client: http
     assert elsewhere.status_code == 422
 
 
+@pytest.mark.engines("embedded")
+def test_entries_are_understood_in_snake_case_too(client: httpx.Client) -> None:
+    shown = result("c1")["toolResult"]
+    called = tool_call("c2")["toolCall"]
+    assert take(client, {"tool_result": shown}, {"tool_call": called})["seqs"] == [1, 3]
+    refused = turn(client, {"tool_result": {**shown, "toolCallId": "c3", "other": 1}})
+    assert (refused.status_code, refused.json()["errors"]) == (
+        422,
+        [{"pointer": "/entries/0/tool_result/other", "detail": "Extra inputs are not permitted"}],
+    )
+
+
 def test_of_turns_at_once_that_expect_the_same_one_is_appended(client: httpx.Client) -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = list(

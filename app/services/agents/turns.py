@@ -43,6 +43,8 @@ from app.wire.turns import TurnReceipt, TurnRender, TurnRequest
 TURN_ROUTE = "POST /api/sessions/{session_id}/turns"
 
 _NOT_ONE = "The body is not a turn; `errors` says where."
+# Members of a turn are understood in both spellings, as those of a tool result are.
+_RESULT_NAMES = ("toolResult", "tool_result")
 _Prepared: TypeAlias = PreparedMessage | PreparedResult | PreparedCall
 
 
@@ -154,7 +156,7 @@ class Turns:
         try:
             if name == "message":
                 return await self.messages.prepare(project_id, session_id, _chunks(text))
-            if name == "toolResult":
+            if name in _RESULT_NAMES:
                 body = _of_session(text, session_id)
                 result = await self.results.prepare(project_id, _chunks(body))
                 if result.result.session_id == session_id:
