@@ -2,7 +2,7 @@
 
 from fastapi import Response
 
-from app.errors import ConflictError
+from app.errors import ConflictError, NotFoundError
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.parameters import IdempotencyKeyHeader, SessionIdPath
@@ -12,7 +12,7 @@ from app.wire.turns import TurnReceipt, TurnRequest
 router = ApiRouter("/api/sessions/{session_id}/turns", "sessions")
 
 
-@router.writes("POST", "", TurnReceipt, ConflictError, body=TurnRequest)
+@router.writes("POST", "", TurnReceipt, ConflictError, NotFoundError, body=TurnRequest)
 async def append_turn(
     call: CallDep, session_id: SessionIdPath, idempotency_key: IdempotencyKeyHeader = None
 ) -> Response:

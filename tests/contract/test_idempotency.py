@@ -13,8 +13,9 @@ import pytest
 
 from app.errors import ConflictError
 from app.models.identity import new_id, utc_now
-from app.services.requests.idempotency import Idempotency, IdempotentCall
-from app.services.requests.identity import RequestIdentity
+from app.services.agents.tool_calls import CALL_ROUTE
+from app.services.requests.idempotency import Idempotency, IdempotentCall, key_in_session
+from app.services.requests.identity import RequestIdentity, json_digest
 from app.services.tool_results.tool_results import IDEMPOTENT_ROUTE
 from app.stores.records import Records, UnitOfWork
 from app.wiring import open_database
@@ -104,16 +105,16 @@ async def opened_records(service: LiveService) -> AsyncIterator[Records]:
         await records.close()
 
 
-def claim_key(service: LiveService, project: str, body: bytes, age: timedelta) -> None:
+def leave_claim(service: LiveService, left: IdempotentCall, age: timedelta) -> None:
     """Leave a claim as a request does that is in flight, or whose process was killed."""
 
     async def claim() -> None:
-        digest = hashlib.sha256(body).hexdigest()
+        digest = left.identity.digest
         async with opened_records(service) as records:
             await records.write(
-                project,
+                left.project_id,
                 lambda unit: unit.idempotency.claim(
-                    IDEMPOTENT_ROUTE, "k", digest, utc_now() - age, claim_id="c"
+                    left.route, left.key, digest, utc_now() - age, claim_id=left.claim_id
                 ),
             )
 
@@ -128,12 +129,33 @@ def test_key_in_flight_is_refused_until_its_request_is_surely_dead(
 ) -> None:
     project, body = f"in-flight-{status}", json.dumps(call()).encode()
     with service.client(service.new_key(project)) as client:
-        claim_key(service, project, body, age)
+        identity = RequestIdentity(hashlib.sha256(body).hexdigest())
+        leave_claim(service, IdempotentCall(project, IDEMPOTENT_ROUTE, "k", identity), age)
         answer = client.post(ROUTE, content=body, headers={**JSON, "Idempotency-Key": "k"})
     assert (answer.status_code, answer.json().get("code")) == (
         status,
         "request-in-flight" if status == 409 else None,
     )
+
+
+def test_tool_call_that_is_being_run_is_told_so_without_a_word_of_keys(
+    service: LiveService,
+) -> None:
+    identity = RequestIdentity(json_digest(["list_media", {}]))
+    left = IdempotentCall("call-in-flight", CALL_ROUTE, key_in_session("s", "c"), identity)
+    with service.client(service.new_key(left.project_id)) as client:
+        leave_claim(service, left, timedelta(0))
+        sent = {"target": "mcp", "id": "c", "name": "list_media", "arguments": "{}"}
+        problem = client.post("/api/sessions/s/tool-calls", json=sent).json()
+    assert problem.pop("requestId")
+    assert problem == {
+        "type": "/docs/errors#conflict",
+        "title": "The request contradicts what is stored",
+        "status": 409,
+        "detail": "The same call is still being run. Send it again in a moment for its answer.",
+        "instance": "/api/sessions/s/tool-calls",
+        "code": "request-in-flight",
+    }
 
 
 async def answer_slowly(

@@ -183,6 +183,58 @@ class TestCalls:
         assert len(listed(client, "/api/pages")) == 1
         assert len(listed(client, "/api/sessions/s/messages")) == 2
 
+    @pytest.mark.engines("embedded")
+    def test_same_arguments_as_text_and_as_an_object_are_the_same_call(
+        self, client: httpx.Client
+    ) -> None:
+        given = ('{"kind": "image", "session": null}', {"session": None, "kind": "image"})
+        first, again = (call(client, "list_media", arguments) for arguments in given)
+        assert (first.status_code, again.content) == (200, first.content)
+        none: list[object] = ["{}", {}, None, "", "cut{"]
+        answers = [call(client, "list_media", arguments, "n") for arguments in none]
+        assert [each.status_code for each in answers] == [200, 200, 200, 200, 409]
+        assert len(listed(client, "/api/sessions/s/messages")) == 4
+
+    def test_call_of_a_deleted_session_says_nothing_about_another_one_of_its_name(
+        self, client: httpx.Client
+    ) -> None:
+        arguments = {"content": "Ten sheep."}
+        assert call(client, "save_page", arguments).status_code == 200
+        # Where a turn is refused, only the page that was saved knows of the call.
+        saved = {"toolCall": {"id": "t", "name": "save_page", "arguments": arguments}}
+        turn = {"entries": [saved], "expectedSeq": 9}
+        assert client.post("/api/sessions/s/turns", json=turn).status_code == 409
+        assert client.delete("/api/sessions/s").status_code == 200
+        for word in ("One.", "Two.", "Three."):
+            append(client, content=word)
+        for call_id in ("c", "t"):
+            assert words(client, "save_page", arguments, call_id).startswith("Saved as page ")
+        assert len(listed(client, "/api/pages")) == 2
+        assert len(listed(client, "/api/sessions/s/messages")) == 7
+
+    @pytest.mark.engines("embedded")
+    def test_calls_whose_ids_read_alike_behind_their_sessions_are_two(
+        self, client: httpx.Client
+    ) -> None:
+        for session, call_id, content in [("s:1", "c", "One."), ("s", "1:c", "Two.")]:
+            body = {"target": "mcp", "id": call_id, "name": "save_page"}
+            sent = {**body, "arguments": {"content": content}}
+            answer = client.post(f"/api/sessions/{session}/tool-calls", json=sent)
+            assert read_rendering(answer, "mcp")["messages"][0]["isError"] is False
+        assert len(listed(client, "/api/pages")) == 2
+
+    @pytest.mark.engines("embedded")
+    def test_message_that_only_says_the_id_of_a_call_does_not_make_it(
+        self, client: httpx.Client
+    ) -> None:
+        append(client, content="c")
+        append(client, role="assistant", content=[{"type": "text", "text": "c"}])
+        assert call(client, "list_media", "{}").status_code == 200
+        rendered = rendering(client, "/api/sessions/s/render", "openai-chat")
+        assert [each["role"] for each in rendered["messages"]][-2:] == ["assistant", "tool"]
+        assert rendered["loss"] == []
+        assert len(listed(client, "/api/sessions/s/messages")) == 4
+
     def test_another_call_of_the_same_id_is_a_conflict(self, client: httpx.Client) -> None:
         assert call(client, "list_media").status_code == 200
         for other in (call(client, "list_media", {"kind": "image"}), call(client, "page_fault")):

@@ -213,8 +213,23 @@ def test_call_in_the_history_is_a_conflict_that_says_where(client: httpx.Client)
         answer = turn(client, QUESTION, entry)
         assert (answer.status_code, answer.json()["code"]) == (409, "tool-call-answered")
         assert f"entry {seq} of the session" in answer.json()["detail"]
-    other = turn(client, QUESTION, result("c1", "eleven"))
-    assert (other.status_code, other.json()["code"]) == (409, "tool-call-answered")
+    message = {"message": {"role": "tool", "tool_call_id": "c1", "content": "eleven"}}
+    others = [result("c1", "eleven"), tool_call("c1"), message]
+    for number, other in enumerate(others):
+        problem = turn(client, *[QUESTION] * number, other).json()
+        assert problem.pop("requestId")
+        assert problem == {
+            "type": "/docs/errors#conflict",
+            "title": "The request contradicts what is stored",
+            "status": 409,
+            "detail": f"The call that entry {number} answers was answered before, by entry 1 of "
+            "the session. Nothing was appended. An Idempotency-Key makes it safe to repeat a turn.",
+            "instance": TURNS,
+            "code": "tool-call-answered",
+            "errors": [
+                {"pointer": f"/entries/{number}", "detail": "answers what seq 1 has answered"}
+            ],
+        }
     assert len(history(client)) == 4
 
 
@@ -272,6 +287,43 @@ def test_same_turn_again_is_not_appended_again_and_is_rendered_anew(client: http
         "/api/sessions/other/turns", json={"entries": [QUESTION]}, headers={"Idempotency-Key": "k"}
     )
     assert elsewhere.status_code == 422
+
+
+def test_key_of_a_turn_in_a_deleted_session_answers_for_no_other_session(
+    client: httpx.Client,
+) -> None:
+    assert take(client, QUESTION, key="k")["seqs"] == [1]
+    assert client.delete("/api/sessions/s").status_code == 200
+    gone = turn(client, QUESTION, key="k")
+    assert (gone.status_code, gone.json()["code"]) == (404, "not-found")
+    append(client, content="Anew.")
+    again = turn(client, QUESTION, key="k")
+    assert (again.status_code, again.json()["code"]) == (404, "not-found")
+    assert len(history(client)) == 1
+
+
+def test_call_of_a_turn_by_itself_gets_the_answer_that_the_turn_has_stored(
+    client: httpx.Client,
+) -> None:
+    take(client, tool_call("c1", arguments="{}"))
+    take(client, result("c2", SHOWN))
+    body = {"target": "openai-chat", "id": "c1", "name": "list_media", "arguments": {}}
+    answer = client.post("/api/sessions/s/tool-calls", json=body)
+    assert read_rendering(answer, "openai-chat")["messages"] == [
+        {"role": "tool", "tool_call_id": "c1", "content": "There are no stored media."}
+    ]
+    assert len(history(client)) == 3
+
+
+@pytest.mark.engines("embedded")
+def test_call_is_appended_once_however_many_results_stand_behind_it(client: httpx.Client) -> None:
+    clocks = [f"k{number}" for number in range(30)]
+    made = calling(*((each, "clock") for each in clocks), ("c1", "list_media"))
+    sent = [made, *map(result, clocks), tool_call("c1", arguments="{}")]
+    receipt = take(client, *sent, render={"target": "openai-chat"})
+    assert receipt["seqs"] == [*range(1, 33)]
+    assert receipt["rendering"]["loss"] == []
+    assert len(receipt["rendering"]["messages"]) == 32
 
 
 @pytest.mark.engines("embedded")

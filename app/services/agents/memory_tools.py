@@ -43,6 +43,7 @@ from app.services.pages.faults import FaultRequest, PageFaults, PreparedFault
 from app.services.pages.lists import PageLists
 from app.services.pages.pages import Pages
 from app.services.renders.loading import load_entry
+from app.services.requests.idempotency import key_in_session
 from app.services.resources.texts import ResourceTexts, TextQuery, find_in_text
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
@@ -252,7 +253,7 @@ class MemoryTools:
             page["page_type"] = asked.page_type
 
         # The same call again makes no second page.
-        key = f"tool-call:{place.session_id}:{place.call_id}"
+        key = key_in_session(place.session_id, place.call_id)
         written = await self.pages.create(place.project_id, body_of(page), idempotency_key=key)
         page_id = written.page.page_id
         return told(f"Saved as page {page_id}. Read it with page_fault({quoted(page_id)}, 0).")

@@ -7,7 +7,6 @@ the answer says so: the same call may be made again, unless the store has no roo
 Source: `agents`, "Tools for models".
 """
 
-import hashlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,12 +31,13 @@ from app.services.agents.memory_tools import (
     told,
     words_of,
 )
-from app.services.agents.toolbox import WrongArgumentsError, read_call
+from app.services.agents.toolbox import WrongArgumentsError, read_arguments, read_call
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.faults import PreparedFault
+from app.services.renders.messages import message_turns
 from app.services.renders.queries import RenderQuery
 from app.services.renders.renders import Renders
-from app.services.requests.idempotency import Idempotency, IdempotentCall
+from app.services.requests.idempotency import Idempotency, IdempotentCall, key_in_session
 from app.services.requests.identity import RequestIdentity, json_digest
 from app.services.requests.streamed_bodies import RequestBodies
 from app.services.requests.validation import read_object, validated
@@ -47,8 +47,8 @@ from app.stores.records import Records, UnitOfWork
 from app.wire.tools import ToolCall, ToolCallRequest
 
 CALL_ROUTE = "POST /api/sessions/{session_id}/tool-calls"
-# A host appends what its model said just before the calls in it are run.
-_LOOKED_BACK = 20
+LOOKED_BACK = 20
+"""How many entries back a call is looked for: a host appends what its model said just before."""
 _NOT_STORED = (
     "The memory did not answer, and nothing was stored. Make the same call again in a moment."
 )
@@ -72,15 +72,20 @@ class PreparedCall:
     call_id: str
     calling: PreparedMessage
     answer: PreparedResult | PreparedFault
+    known_as: IdempotentCall
 
-    def append(self, unit: UnitOfWork) -> int:
+    def append(self, unit: UnitOfWork, *, looked_back: int = LOOKED_BACK) -> int:
         """Append the call, unless it is there, and its answer; return the `seq` of the answer.
+
+        Args:
+            unit: Where they are appended.
+            looked_back: How many entries back the call is looked for.
 
         Raises:
             AnsweredCallError: The call has this answer already.
             ConflictError: The call was answered with something else.
         """
-        if not _is_called(unit, self.calling.session_id, self.call_id):
+        if not _is_called(unit, self.calling.session_id, self.call_id, looked_back):
             self.calling.append(unit)
         if not isinstance(self.answer, PreparedFault):
             return appended_result(self.answer, unit)
@@ -88,6 +93,13 @@ class PreparedCall:
         if not is_new:
             raise AnsweredCallError(answer.seq)
         return answer.seq
+
+    def note(self, unit: UnitOfWork, seq: int) -> None:
+        """Note the answer of a call in a turn: the same call by itself is answered with it."""
+        call, keys = self.known_as, unit.idempotency
+        digest = call.identity.digest
+        if keys.claim(call.route, call.key, digest, utc_now(), claim_id=call.claim_id) is None:
+            keys.answer(call.route, call.key, str(seq), claim_id=call.claim_id)
 
 
 def appended_result(result: PreparedResult, unit: UnitOfWork) -> int:
@@ -166,17 +178,16 @@ class ToolCalls:
         except ServiceError as exc:
             answer = told(words_of(exc), is_error=True)
         calling = await self.messages.prepare(project_id, session_id, body_of(_calling(asked)))
+        known_as = _known_as(project_id, session_id, asked)
         if isinstance(answer, PreparedFault):
-            return PreparedCall(asked.id, calling, answer)
+            return PreparedCall(asked.id, calling, answer, known_as)
         body = body_of(_result(session_id, asked, answer))
         result = await self.results.prepare(project_id, body, shown=answer.shown)
-        return PreparedCall(asked.id, calling, result)
+        return PreparedCall(asked.id, calling, result, known_as)
 
     async def _answered(self, project_id: str, session_id: str, asked: ToolCallRequest) -> int:
         """Return the `seq` of the answer to a call, which is run unless it was."""
-        key = hashlib.sha256(json_text([session_id, asked.id]).encode()).hexdigest()
-        digest = json_digest([asked.name, asked.arguments])
-        call = IdempotentCall(project_id, CALL_ROUTE, key, RequestIdentity(digest))
+        call = _known_as(project_id, session_id, asked)
         try:
             async with Idempotency(self.records).claimed(call, utc_now()) as answer:
                 if answer is not None:
@@ -191,6 +202,13 @@ class ToolCalls:
                 return await self.records.write(project_id, append)
         except AnsweredCallError as exc:
             return exc.seq
+        except ConflictError as exc:
+            if exc.problem_code != "request-in-flight":
+                raise
+            raise ConflictError(
+                "The same call is still being run. Send it again in a moment for its answer.",
+                code="request-in-flight",
+            ) from exc
         except InvalidPayloadError as exc:
             if exc.problem_code != "idempotency-key-reused":
                 raise
@@ -201,17 +219,39 @@ class ToolCalls:
             ) from exc
 
 
-def _is_called(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
-    """Tell whether one of the last messages of a session has the call in it."""
+def _known_as(project_id: str, session_id: str, asked: ToolCall) -> IdempotentCall:
+    """Return what the same call is known by: its id, name and arguments."""
+    digest = json_digest([asked.name, read_arguments(asked.arguments)])
+    key = key_in_session(session_id, asked.id)
+    return IdempotentCall(project_id, CALL_ROUTE, key, RequestIdentity(digest))
+
+
+def answer_of(unit: UnitOfWork, session_id: str, call_id: str) -> int | None:
+    """Return the `seq` of what answers a call of a session; `None` if nothing does."""
+    if (recorded := unit.tool_results.find_call(session_id, call_id)) is not None:
+        return recorded.result.seq
+    answer = unit.messages.find_call(session_id, call_id)
+    return None if answer is None else answer.seq
+
+
+def _is_called(unit: UnitOfWork, session_id: str, call_id: str, looked_back: int) -> bool:
+    """Tell whether one of the last messages of a session makes the call."""
     head = unit.sessions.history_head(session_id)
-    after_seq = max(0, (head.last_seq if head else 0) - _LOOKED_BACK)
+    after_seq = max(0, (head.last_seq if head else 0) - looked_back)
     spelled = json_text(call_id).encode()
     return any(
         isinstance(entry, StoredHistoryMessage)
         and entry.tool_call_id is None
         and spelled in entry.message
-        for entry in unit.sessions.entries(session_id, after_seq=after_seq, limit=_LOOKED_BACK)
+        and _makes(entry, call_id)
+        for entry in unit.sessions.entries(session_id, after_seq=after_seq, limit=looked_back)
     )
+
+
+def _makes(entry: StoredHistoryMessage, call_id: str) -> bool:
+    """Tell whether a message makes a call: its id may be no more than what somebody says."""
+    turns = message_turns(entry, {}, audience="everyone", origin="")
+    return any(call.call_id == call_id for turn in turns for call in turn.calls)
 
 
 def _read(body: bytes, *, limits: Limits) -> ToolCallRequest:

@@ -152,6 +152,14 @@ def read_call(name: str, arguments: JsonValue) -> ToolArguments:
         raise WrongArgumentsError(f"The call was not run: {wrong}. {taken}") from exc
 
 
+def read_arguments(arguments: JsonValue) -> JsonValue:
+    """Return the arguments of a call as they are compared: text as its JSON, if it is JSON."""
+    try:
+        return _as_value(arguments, "")
+    except WrongArgumentsError:
+        return arguments
+
+
 def _as_value(arguments: JsonValue, taken: str) -> JsonValue:
     if arguments is None or (isinstance(arguments, str) and not arguments.strip()):
         return {}

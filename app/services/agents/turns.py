@@ -14,15 +14,17 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Raw
 
-from app.errors import ConflictError, Fault, InvalidPayloadError, ServiceError
+from app.errors import ConflictError, Fault, InvalidPayloadError, NotFoundError, ServiceError
 from app.models.identity import utc_now
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from app.models.rendering import Rendering, joined_pieces
 from app.services.agents.tool_calls import (
+    LOOKED_BACK,
     AnsweredCallError,
     PreparedCall,
     ToolCalls,
+    answer_of,
     appended_result,
 )
 from app.services.inline_media.json_with_media import RenderedBody
@@ -120,8 +122,23 @@ class Turns:
         call = IdempotentCall(project_id, TURN_ROUTE, idempotency_key, turn.identity)
         async with Idempotency(self.records).claimed(call, utc_now()) as answer_id:
             if answer_id is not None:
-                return [int(seq) for seq in answer_id.split(",")]
+                return await self._noted(project_id, session_id, answer_id)
             return await self._append(project_id, session_id, turn, call)
+
+    async def _noted(self, project_id: str, session_id: str, answer_id: str) -> Sequence[int]:
+        """Return the numbers of a turn that was appended before.
+
+        Raises:
+            NotFoundError: Its session was deleted since; another one of its name is not meant.
+        """
+        seqs, _, incarnation = answer_id.partition(" ")
+        head = await self.records.read(
+            project_id, lambda unit: unit.sessions.history_head(session_id)
+        )
+        # An older version has not noted which session it was.
+        if head is None or incarnation not in ("", head.incarnation):
+            raise NotFoundError("turn")
+        return [int(seq) for seq in seqs.split(",")]
 
     async def _append(
         self, project_id: str, session_id: str, turn: _ReadTurn, call: IdempotentCall | None
@@ -140,9 +157,12 @@ class Turns:
                     "what is new, and send the turn again with that number.",
                     code="session-moved-on",
                 )
-            seqs = [_appended(unit, each, index) for index, each in enumerate(prepared)]
+            seqs = [_appended(unit, session_id, each, index) for index, each in enumerate(prepared)]
             if call is not None:
-                Idempotency(self.records).note_answer(unit, call, ",".join(map(str, seqs)))
+                head = unit.sessions.history_head(session_id)
+                incarnation = (head.incarnation if head else None) or ""
+                noted = f"{','.join(map(str, seqs))} {incarnation}"
+                Idempotency(self.records).note_answer(unit, call, noted)
             return seqs
 
         size_bytes = sum(len(text) for _, text in turn.spelled)
@@ -260,7 +280,7 @@ def _answered_id(prepared: _Prepared) -> str | None:
     return answer.tool_call_id
 
 
-def _appended(unit: UnitOfWork, prepared: _Prepared, index: int) -> int:
+def _appended(unit: UnitOfWork, session_id: str, prepared: _Prepared, index: int) -> int:
     """Append an entry; return its `seq`.
 
     Raises:
@@ -268,7 +288,10 @@ def _appended(unit: UnitOfWork, prepared: _Prepared, index: int) -> int:
     """
     try:
         if isinstance(prepared, PreparedCall):
-            return prepared.append(unit)
+            # However many results of a turn stand between a call and its answer, it is made once.
+            seq = prepared.append(unit, looked_back=LOOKED_BACK + 2 * index)
+            prepared.note(unit, seq)
+            return seq
         if isinstance(prepared, PreparedResult):
             return appended_result(prepared, unit)
         message, is_new = prepared.append(unit)
@@ -277,6 +300,12 @@ def _appended(unit: UnitOfWork, prepared: _Prepared, index: int) -> int:
         answered_by = message.seq
     except AnsweredCallError as exc:
         answered_by = exc.seq
+    except ConflictError as exc:
+        call_id = _answered_id(prepared)
+        earlier = None if call_id is None else answer_of(unit, session_id, call_id)
+        if earlier is None or exc.problem_code != "tool-call-answered":
+            raise
+        answered_by = earlier
     raise ConflictError(
         f"The call that entry {index} answers was answered before, by entry {answered_by} of "
         "the session. Nothing was appended. An Idempotency-Key makes it safe to repeat a turn.",

@@ -9,6 +9,7 @@ than its own: its transaction is rolled back, and nothing is stored twice.
 """
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ import anyio
 
 from app.errors import ConflictError, InvalidPayloadError, ServiceError
 from app.models.identity import new_id
+from app.models.json_value import json_text
 from app.services.concurrency.background import run_to_completion
 from app.services.requests.identity import RequestIdentity, how_compared
 from app.stores.records import Records, UnitOfWork
@@ -124,6 +126,20 @@ class Idempotency:
                 call.project_id,
                 lambda unit: unit.idempotency.abandon(call.route, call.key, claim_id=call.claim_id),
             )
+
+
+def key_in_session(session_id: str, name: str) -> str:
+    """Return the key of what is done once in a session; see `forget_session`."""
+    return f"{_digest(session_id)}{_digest(name)}"
+
+
+def forget_session(unit: UnitOfWork, session_id: str) -> None:
+    """Free the keys of a session that is deleted: another one of its name begins anew."""
+    unit.idempotency.free_all(_digest(session_id))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(json_text(text).encode()).hexdigest()
 
 
 def _answer_of(claim: Claim, identity: RequestIdentity) -> str:

@@ -11,6 +11,7 @@ from app.models.message import DeletedSession, Session, SessionUse
 from app.models.search_entry import EntrySource
 from app.rendering.entry_texts import entry_texts, first_line
 from app.services.pages.accesses import AccessCounts
+from app.services.requests.idempotency import forget_session
 from app.services.requests.validation import WriteCondition, require_found
 from app.stores.records import Records, UnitOfWork
 from app.wire.sessions import deleted_entries, session_record
@@ -114,6 +115,7 @@ class Sessions:
             page_ids = unit.pages.remove_session(session_id)
             released = unit.session_resources.release(session_id)
             unit.sessions.remove(session_id)
+            forget_session(unit, session_id)
             unit.events.remove_session(session_id)
             deleted = DeletedSession(session_id, session.counts, len(page_ids), tuple(released))
             event = NewEvent(

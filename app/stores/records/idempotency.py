@@ -100,6 +100,12 @@ class IdempotencyRecords(Repository):
             idempotency_keys.c.answer_id.is_(None),
         )
 
+    def free_all(self, beginning: str) -> None:
+        """Free all keys that begin with these hexadecimal digits, answered or not."""
+        self._scope.remove(
+            idempotency_keys, idempotency_keys.c.idempotency_key.startswith(beginning)
+        )
+
     def purge(self, claimed_before: datetime) -> int:
         """Free all keys that were taken before a moment, answered or not; says how many."""
         is_old = idempotency_keys.c.claimed_at < claimed_before
