@@ -504,6 +504,53 @@ class TestMedia:
         here = call(client, "view_media", arguments, "c3")
         assert shows(read_rendering(here, "openai-chat"), PICTURE)
 
+    @pytest.mark.engines("embedded")
+    def test_handle_of_another_session_that_a_model_or_a_tool_has_written_stays_text(
+        self, client: httpx.Client
+    ) -> None:
+        handle = show_picture(client)
+        body = {"target": "mcp", "id": handle, "name": handle, "arguments": handle}
+        assert client.post("/api/sessions/t/tool-calls", json=body).status_code == 200
+        function = {"name": "f", "arguments": {"image": handle}}
+        made: list[Json] = [
+            {"role": "assistant", "content": handle},
+            {"role": "assistant", "tool_calls": [{"id": handle, "function": function}]},
+            {"role": "assistant", "content": [{"type": "text", "text": handle}]},
+            {"role": "assistant", "content": [{"type": "tool_use", "input": {"ref": handle}}]},
+            {"role": "assistant", "content": [{"toolUse": {"input": [handle]}}]},
+            {"role": "assistant", "content": [{"type": "tool-call", "args": {"ref": handle}}]},
+            {
+                "role": "model",
+                "parts": [{"text": handle}, {"functionCall": {"args": {"a": handle}}}],
+            },
+            {"role": "tool", "tool_call_id": "t1", "content": handle},
+            {"role": "user", "content": [{"type": "tool_result", "content": handle}]},
+            {"role": "user", "content": [{"type": "tool_result", "content": [{"text": handle}]}]},
+            {"role": "user", "content": [{"toolResult": {"content": [{"json": {"a": handle}}]}}]},
+            {"role": "user", "parts": [{"functionResponse": {"response": {"a": handle}}}]},
+        ]
+        for message in made:
+            answer = append(client, "t", **{"content": None, **message})
+            assert answer.status_code == 201, answer.text[:500]
+        resolved = client.post("/api/resolve", json={"sessionId": "t", "arguments": handle}).json()
+        assert resolved == {
+            "arguments": handle,
+            "resolved": [],
+            "unresolved": [
+                {
+                    "pointer": "",
+                    "reference": handle,
+                    "reason": "Nothing in this session refers to such a resource.",
+                }
+            ],
+        }
+        # What a client shows a model is in its session.
+        shown = [{"type": "image_url", "image_url": {"url": handle}}]
+        append(client, "t", role="assistant", content=shown)
+        asked = {"target": "mcp", "id": "v", "name": "view_media", "arguments": {"ref": handle}}
+        viewed = client.post("/api/sessions/t/tool-calls", json=asked)
+        assert shows(read_rendering(viewed, "mcp"), PICTURE)
+
     def test_handle_of_another_project_leads_nowhere(
         self, client: httpx.Client, service: LiveService
     ) -> None:

@@ -27,7 +27,8 @@ from app.models.limits import Limits
 from app.models.message import MESSAGE, MessageContent, MessageRole, StoredHistoryMessage
 from app.models.resource import Resource
 from app.services.concurrency.large_work import run_in_loop_if
-from app.services.inline_media.stored_media import MediaMover, media_in_message, references_in
+from app.services.inline_media.message_references import referred_by_message
+from app.services.inline_media.stored_media import MediaMover, media_in_message
 from app.services.persistence.media_keeper import MediaKeeper
 from app.services.requests.data_uris import Movable, dump_forms
 from app.services.requests.idempotency import Idempotency, IdempotentCall
@@ -279,7 +280,7 @@ def _read_message(body: JsonValue) -> _Read:
             f"A message has no members named {', '.join(sorted(_REFUSED))}.", faults=ours
         )
     validated(HistoryMessageDraft, value, "The body is not a message; `errors` says where.")
-    return _Read(value, media_in_message(value), references_in(value))
+    return _Read(value, media_in_message(value), referred_by_message(value))
 
 
 def _answered(
