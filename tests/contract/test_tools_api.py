@@ -451,6 +451,11 @@ class TestReadText:
         ref = record["sanitized"]["resources"][0]["uri"]
         got = words(client, "read_text", {"ref": ref, "offset": 19_999, "limit": 5})
         assert got == "[text/plain, characters 19999 to 20000; this is its end]\né"
+        asked = {"ref": ref, "lines": "1-"}
+        assert words(client, "read_text", asked, "l") == (
+            "[text/plain, lines 1 to 1 of 1 lines; line 1 is cut: read it by offset, without "
+            f"lines]\n{'é' * 6_000} […]"
+        )
 
     @pytest.mark.engines("embedded")
     def test_pieces_that_are_shorter_than_a_character_lead_on(self, client: httpx.Client) -> None:

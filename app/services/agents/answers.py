@@ -97,8 +97,11 @@ def text_answer(
         head = f"{found.total} {head} match"
     elif kept:
         head = f"lines {found.first_line} to {found.first_line + len(kept) - 1} {head}"
+    # What does not fit an answer by itself is the first of its lines, and the only one.
+    is_cut = bool(lines) and len(lines[0][1]) > MOST_TEXT_CHARS
+    cut = f"; line {lines[0][0]} is cut: read it by offset, without lines" if is_cut else ""
     go_on = f'; go on with lines="{next_line}-"' if next_line is not None else ""
-    return "\n".join([f"[{what}, {head}{go_on}]", *kept])
+    return "\n".join([f"[{what}, {head}{cut}{go_on}]", *kept])
 
 
 def _as_many_as_fit(
