@@ -176,6 +176,55 @@ class TestCalls:
         rendered = rendering(client, "/api/sessions/s/render", "openai-chat")
         assert [each["role"] for each in rendered["messages"]] == ["assistant", "tool"]
 
+    @pytest.mark.engines("embedded")
+    @pytest.mark.parametrize(
+        "message",
+        [
+            {"role": "model", "parts": [{"functionCall": {"id": "c", "name": "list_media"}}]},
+            {"content": [{"type": "tool_use", "id": "c", "name": "list_media", "input": {}}]},
+            {"content": [{"toolUse": {"toolUseId": "c", "name": "list_media", "input": {}}}]},
+            {"content": [{"type": "tool-call", "toolCallId": "c", "toolName": "list_media"}]},
+            {"content": [{"type": "function_call", "call_id": "c", "name": "list_media"}]},
+            {"tool_calls": [{"type": "tool_call", "id": "c", "name": "list_media", "args": {}}]},
+            {"tool_calls": [{"id": "c", "function": {"name": "list_media", "arguments": {}}}]},
+        ],
+    )
+    def test_call_in_a_message_of_any_dialect_is_not_appended_again(
+        self, client: httpx.Client, message: Json
+    ) -> None:
+        append(client, **{"role": "assistant", "content": None, **message})
+        assert call(client, "list_media").status_code == 200
+        rendered = rendering(client, "/api/sessions/s/render", "openai-chat")
+        assert rendered["loss"] == []
+        assert len(listed(client, "/api/sessions/s/messages")) == 2
+
+    @pytest.mark.engines("embedded")
+    def test_parallel_calls_are_appended_once_however_many_they_are(
+        self, client: httpx.Client
+    ) -> None:
+        function = {"name": "list_media", "arguments": "{}"}
+        calls = [{"id": f"c{number}", "function": function} for number in range(45)]
+        append(client, role="assistant", content=None, tool_calls=calls)
+        for each in calls:
+            # A page takes a number of the history, too.
+            put_page(client, str(each["id"]), content="x", session_id="s")
+            assert call(client, "list_media", "{}", str(each["id"])).status_code == 200
+        rendered = rendering(client, "/api/sessions/s/render", "openai-chat")
+        assert (rendered["loss"], len(rendered["messages"])) == ([], 46)
+        assert len(listed(client, "/api/sessions/s/messages")) == 46
+
+    @pytest.mark.engines("embedded")
+    def test_model_that_saves_another_page_by_the_same_call_is_told_to_make_a_new_one(
+        self, client: httpx.Client
+    ) -> None:
+        saved = {"id": "c", "name": "save_page", "arguments": {"content": "One."}}
+        turn = {"entries": [{"toolCall": saved}], "expectedSeq": 9}
+        assert client.post("/api/sessions/s/turns", json=turn).status_code == 409
+        assert words(client, "save_page", {"content": "Two."}) == (
+            "[The tool reported an error.]\n\n"
+            "Another page was saved by a call of this id. Make a new call."
+        )
+
     def test_same_call_again_is_answered_and_not_run_again(self, client: httpx.Client) -> None:
         arguments = {"content": "Ten sheep.", "caption": "sheep"}
         first, again = (call(client, "save_page", arguments) for _ in range(2))

@@ -346,6 +346,7 @@ _WORDS: Mapping[str, str] = MappingProxyType(
     {
         "not-json": "The text is not JSON. Use lines or grep.",
         "json-too-large": "The JSON is too large to be taken apart. Use lines or grep.",
+        "idempotency-key-reused": "Another page was saved by a call of this id. Make a new call.",
         "no-such-value": "The JSON has nothing at this pointer. Ask for a shorter one.",
     }
 )

@@ -22,7 +22,7 @@ from app.errors import (
 from app.models.identity import utc_now
 from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
-from app.models.message import StoredHistoryMessage
+from app.models.message import StoredHistoryMessage, StoredMessage
 from app.services.agents.memory_tools import (
     MemoryTools,
     ToolAnswer,
@@ -47,8 +47,9 @@ from app.stores.records import Records, UnitOfWork
 from app.wire.tools import ToolCall, ToolCallRequest
 
 CALL_ROUTE = "POST /api/sessions/{session_id}/tool-calls"
-LOOKED_BACK = 20
-"""How many entries back a call is looked for: a host appends what its model said just before."""
+# A host appends what its model said just before the calls in it are run.
+_LOOKED_BACK = 20
+_MOST_LOOKED_BACK = 400
 _NOT_STORED = (
     "The memory did not answer, and nothing was stored. Make the same call again in a moment."
 )
@@ -74,18 +75,14 @@ class PreparedCall:
     answer: PreparedResult | PreparedFault
     known_as: IdempotentCall
 
-    def append(self, unit: UnitOfWork, *, looked_back: int = LOOKED_BACK) -> int:
+    def append(self, unit: UnitOfWork) -> int:
         """Append the call, unless it is there, and its answer; return the `seq` of the answer.
-
-        Args:
-            unit: Where they are appended.
-            looked_back: How many entries back the call is looked for.
 
         Raises:
             AnsweredCallError: The call has this answer already.
             ConflictError: The call was answered with something else.
         """
-        if not _is_called(unit, self.calling.session_id, self.call_id, looked_back):
+        if not _is_called(unit, self.calling.session_id, self.call_id):
             self.calling.append(unit)
         if not isinstance(self.answer, PreparedFault):
             return appended_result(self.answer, unit)
@@ -234,18 +231,28 @@ def answer_of(unit: UnitOfWork, session_id: str, call_id: str) -> int | None:
     return None if answer is None else answer.seq
 
 
-def _is_called(unit: UnitOfWork, session_id: str, call_id: str, looked_back: int) -> bool:
-    """Tell whether one of the last messages of a session makes the call."""
+def _is_called(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
+    """Tell whether one of the last messages of a session, or that before answers, makes the call.
+
+    The answers of parallel calls stand between their message and the call that is run last.
+    """
     head = unit.sessions.history_head(session_id)
-    after_seq = max(0, (head.last_seq if head else 0) - looked_back)
+    last_seq = head.last_seq if head else 0
     spelled = json_text(call_id).encode()
-    return any(
-        isinstance(entry, StoredHistoryMessage)
-        and entry.tool_call_id is None
-        and spelled in entry.message
-        and _makes(entry, call_id)
-        for entry in unit.sessions.entries(session_id, after_seq=after_seq, limit=looked_back)
-    )
+    for end in range(last_seq, max(0, last_seq - _MOST_LOOKED_BACK), -_LOOKED_BACK):
+        after_seq = max(0, end - _LOOKED_BACK)
+        entries = unit.sessions.entries(session_id, after_seq=after_seq, limit=end - after_seq)
+        others = [
+            entry
+            for entry in entries
+            if entry.seq <= end
+            and not isinstance(entry, StoredMessage)
+            and not (isinstance(entry, StoredHistoryMessage) and entry.tool_call_id is not None)
+        ]
+        if others:
+            messages = (each for each in others if isinstance(each, StoredHistoryMessage))
+            return any(spelled in each.message and _makes(each, call_id) for each in messages)
+    return False
 
 
 def _makes(entry: StoredHistoryMessage, call_id: str) -> bool:

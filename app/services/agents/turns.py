@@ -20,7 +20,6 @@ from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from app.models.rendering import Rendering, joined_pieces
 from app.services.agents.tool_calls import (
-    LOOKED_BACK,
     AnsweredCallError,
     PreparedCall,
     ToolCalls,
@@ -288,8 +287,7 @@ def _appended(unit: UnitOfWork, session_id: str, prepared: _Prepared, index: int
     """
     try:
         if isinstance(prepared, PreparedCall):
-            # However many results of a turn stand between a call and its answer, it is made once.
-            seq = prepared.append(unit, looked_back=LOOKED_BACK + 2 * index)
+            seq = prepared.append(unit)
             prepared.note(unit, seq)
             return seq
         if isinstance(prepared, PreparedResult):
