@@ -37,7 +37,7 @@ _SERVER = f"{_PROTOCOL}serverInfo"
 
 _Key = TypeVar("_Key")
 _Kept = TypeVar("_Kept")
-RequestId: TypeAlias = str | int
+RequestId: TypeAlias = str | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class PassingRequests:
         method = _value(line, "method")
         if method == "notifications/cancelled":
             cancelled = member(_value(line, "params"), "requestId")
-            if _is_key(cancelled):
+            if is_id(cancelled):
                 self._waiting.pop(cancelled, None)
         if method == "tools/call" and "id" in line.members:
             return self._called(line)
@@ -196,7 +196,7 @@ class PassingRequests:
         if asked_as is None:
             self.warn(
                 f"a call of {call.name} is not stored, and no file is put into it: "
-                "its id is no string and no number"
+                "its id is no string and no number, or too long"
             )
             return None
         if call.arguments is None:
@@ -362,14 +362,7 @@ def _members(line: Message, name: str) -> Mapping[str, Span]:
 def _key(line: Message) -> str | float | None:
     """Return the id of a message, as its answer has it; `None` if it has none that will do."""
     value = _held(line, line.members, "id", most_bytes=_MOST_ID_BYTES)
-    return value if _is_key(value) else None
-
-
-def _is_key(value: object) -> TypeGuard[str | float]:
-    """Tell whether answers are told by an id: any string, and any number."""
-    if isinstance(value, float):
-        return math.isfinite(value)
-    return is_id(value)
+    return value if is_id(value) else None
 
 
 def member(value: JsonValue, *path: str) -> JsonValue:
@@ -380,7 +373,9 @@ def member(value: JsonValue, *path: str) -> JsonValue:
 
 
 def is_id(value: object) -> TypeGuard[RequestId]:
-    """Return whether a value is the id of a request."""
+    """Tell whether a value is the id of a request: any string, and any number."""
+    if isinstance(value, float):
+        return math.isfinite(value)
     # `True` is equal to 1, and is no id.
     return isinstance(value, str | int) and not isinstance(value, bool)
 

@@ -18,7 +18,7 @@ from uuid import uuid4
 import anyio
 import anyio.abc
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from app.mcp.calls import REVISION, is_id, member, parsed
@@ -285,7 +285,8 @@ async def _body(request: Request) -> tuple[Any, bytes]:
         raise RefusedError(413, f"a batch has at most {_MOST_MESSAGES} messages")
     if not messages or not all(isinstance(each, dict) for each in messages):
         raise RefusedError(400, "a message is a JSON object, or a list of them")
-    if any("method" in each and "id" in each and not is_id(each["id"]) for each in messages):
+    ids = [each["id"] for each in messages if "method" in each and "id" in each]
+    if not all(is_id(each) and not isinstance(each, float) for each in ids):
         raise RefusedError(400, "the id of a request is a string or a whole number")
     return said, bytes(text)
 
@@ -309,8 +310,9 @@ def _refusal(refused: RefusedError) -> Response:
         error["data"] = refused.data
     request_id = refused.request_id if is_id(refused.request_id) else None
     headers = {"retry-after": "10"} if refused.status == 503 else None
-    content = {"jsonrpc": "2.0", "id": request_id, "error": error}
-    return JSONResponse(content, refused.status, headers=headers)
+    # An id may have half of a surrogate pair, which UTF-8 has no bytes for.
+    content = json.dumps({"jsonrpc": "2.0", "id": request_id, "error": error})
+    return Response(content, refused.status, headers=headers, media_type="application/json")
 
 
 def _json(line: Line, headers: dict[str, str], *, is_modern: bool) -> Response:

@@ -745,7 +745,7 @@ def test_any_number_is_the_id_of_a_call_and_what_is_none_is_told(tmp_path: Path)
     assert (long["id"], "result" in long, null["id"]) == ("i" * 5_000, True, None)
     told = (
         "pagefault: a call of picture is not stored, and no file is put into it: "
-        "its id is no string and no number\n"
+        "its id is no string and no number, or too long\n"
     )
     assert (tmp_path / "stderr").read_text() == told
 

@@ -257,6 +257,7 @@ def test_session_ends_with_delete(proxy: Listening) -> None:
         ),
         (b'{"id": 1, "method": "a", "params": %s}' % (b"9" * 5_000), {}, 400, "send `initialize`"),
         (b'{"id": %s, "method": "a"}' % (b"9" * 5_000), {}, 400, "a whole number"),
+        (b'{"id": "\\ud800", "method": "a"}', {}, 400, "send `initialize` first"),
         (b"[1, null]", {}, 400, "a JSON object"),
         (b"{", {}, 400, "no JSON"),
         (b"[" * 100_000, {}, 400, "no JSON"),

@@ -233,6 +233,21 @@ def test_header_repeats_an_argument_though_the_host_has_asked_for_no_list(
     assert [each["text"] for each in result["content"]] == [digest, digest]
 
 
+def test_request_whose_number_is_no_id_to_the_server_is_answered_with_an_error(
+    newer: str, tmp_path: Path
+) -> None:
+    started = in_front_of(newer, tmp_path / "data")
+    errors = tmp_path / "stderr"
+    with talking(started.command, *started.args, stderr=errors, env=started.env) as host:
+        about = {"clientInfo": {"name": "a", "version": "1"}, "capabilities": {}}
+        host.ask(1, "initialize", protocolVersion="2025-11-25", **about)
+        host.say(b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}')
+        assert host.leave() == 0
+        answer = json.loads(host.hear())
+    error = {"code": -32603, "message": "what the server answered with is no answer"}
+    assert answer == {"jsonrpc": "2.0", "id": 1.5, "error": error}
+
+
 @pytest.mark.parametrize("transport", ["sse", "http"])
 async def test_call_that_ends_the_server_is_answered_with_an_error(
     transport: str, tmp_path: Path
