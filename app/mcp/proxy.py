@@ -40,7 +40,7 @@ from app.mcp.lines import Line, Message, read_lines
 from app.mcp.members import Span
 from app.mcp.reasons import reason_of
 from app.mcp.service_exchange import NoAnswerError, RefusedError
-from app.mcp.service_store import ServiceStore
+from app.mcp.service_store import Kept, ServiceStore
 from app.models.json_value import JsonValue, json_bytes
 from app.models.tool import ToolDefinition
 from app.rendering.targets.tools import write_tools
@@ -281,7 +281,7 @@ class Proxy:
             if has_call:
                 await self._note_call(call)
             return None
-        kept: str | None = None
+        kept: Kept | None = None
         try:
             answer = line.members["error"] if result is None else result
             kept = await self.store.keep(
@@ -292,6 +292,8 @@ class Proxy:
             if kept is None or is_handles_alone(line, result):
                 return None
             rendering = await self.store.rendering(kept, self._requests.revision)
+            if rendering is None:
+                return None
             held.enter_context(rendering.line)
             # Of a tool that no list has told of, a host may know a schema from elsewhere.
             is_known = call.name in self._requests.tool_names

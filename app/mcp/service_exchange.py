@@ -4,9 +4,9 @@
 """
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import islice
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from app.mcp.calls import ToolCall, parsed
 from app.mcp.lines import Excerpt, Line, Looked, Message, look_into, read_text, scanned
@@ -17,6 +17,11 @@ from app.models.text_windows import PREVIEW_LIMIT_CHARS
 
 _SERVER = "pagefault/server"
 """Under which name a call and its result say in `_meta` which server they went to."""
+
+_LIMITS = frozenset(
+    {"evicted", "too-many-bytes", "too-many-pixels", "too-many-media", "request-too-large"}
+)
+"""What a rendering says in its account of the loss where the limits of a host have changed it."""
 
 NO_JSON = "the service answered something else than JSON objects. Is it a Pagefault?"
 
@@ -157,8 +162,21 @@ def strict_json(text: bytes) -> JsonValue:
     return json.loads(text, parse_constant=refuse)
 
 
+def limited_message(text: Line) -> Excerpt | None:
+    """Return the message of a rendering; `None`, and closes it, if no limit has changed it.
+
+    Raises:
+        ValueError, KeyError, RecursionError: As for `rendered_message`.
+    """
+    message = rendered_message(text)
+    if any(parsed(each, each.members["code"]) in _LIMITS for each in _items(text, "loss")):
+        return message
+    text.close()
+    return None
+
+
 def is_changed(record: Excerpt, options: RenderOptions) -> bool:
-    """Tell whether a host gets anything else than the server's own answer.
+    """Tell whether a host gets something else than the server's own answer, whatever it takes.
 
     Args:
         record: The normalized result, of which one part at a time is held.
@@ -167,18 +185,29 @@ def is_changed(record: Excerpt, options: RenderOptions) -> bool:
     Raises:
         KeyError, ValueError: It is no record.
     """
-    members = record.members
-    resources, parts = (
-        Excerpt(record.line, members[name]).items() for name in ("resources", "parts")
-    )
-    if options.max_tokens is not None or next(resources, None) is not None:
-        return True
+    most_chars = options.max_text or PREVIEW_LIMIT_CHARS
+    has_resources = next(_items(record, "resources"), None) is not None
+    return has_resources or any(len(part.get("text", "")) > most_chars for part in _parts(record))
+
+
+def may_be_limited(record: Excerpt, options: RenderOptions) -> bool:
+    """Tell whether an answer that is not changed otherwise may be more than a host takes.
+
+    The arguments, and what is raised, are those of `is_changed`.
+    """
     of_images = (options.max_images, options.max_bytes, options.max_image_pixels)
     # Images of a few bytes are part of the record, and may be many, or have many pixels.
-    has_limited_images = any(limit is not None for limit in of_images)
-    most_chars = options.max_text or PREVIEW_LIMIT_CHARS
-    # Numbers may have more digits than Python makes integers of.
-    return any(
-        (has_limited_images and part["type"] == "image") or len(part.get("text", "")) > most_chars
-        for part in (json.loads(each.read(), parse_int=str) for each in parts)
+    has_limits = any(limit is not None for limit in of_images)
+    return options.max_tokens is not None or (
+        has_limits and any(part["type"] == "image" for part in _parts(record))
     )
+
+
+def _items(held: Message, name: str) -> Iterator[Excerpt]:
+    line = held.line if isinstance(held, Excerpt) else held
+    return Excerpt(line, held.members[name]).items()
+
+
+def _parts(record: Excerpt) -> Iterator[Any]:
+    # Numbers may have more digits than Python makes integers of.
+    return (json.loads(each.read(), parse_int=str) for each in _items(record, "parts"))

@@ -28,6 +28,8 @@ from app.mcp.service_exchange import (
     RefusedError,
     asked_of_us,
     is_changed,
+    limited_message,
+    may_be_limited,
     message_of,
     read_answer,
     rendered_message,
@@ -65,6 +67,16 @@ _AGAIN_SECONDS = (0.1, 1.0)
 
 Content: TypeAlias = Callable[[], AsyncIterator[bytes]] | bytes
 """A body, or what makes one, as often as it is sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A result that was stored, and that a host may get in another form."""
+
+    tool_result_id: str
+    """Its id."""
+    is_changed: bool
+    """Whether it gets another form, even if it is not more than the host takes."""
 
 
 @dataclass(slots=True, eq=False)
@@ -152,8 +164,8 @@ class ServiceStore:
 
     async def keep(
         self, call: ToolCall, line: Message, answer: Span, *, success: bool, has_call: bool
-    ) -> str | None:
-        """Store what a call was answered with; return its id if it is more than a short text.
+    ) -> Kept | None:
+        """Store what a call was answered with; return it unless a host gets it as it came.
 
         Args:
             call: The call.
@@ -165,19 +177,20 @@ class ServiceStore:
         told = (call, self.session_id, line, answer)
         body = partial(result_body, *told, success=success, has_call=has_call)
         async with self._answer("POST", "/api/tool-results", content=body) as stored:
-            return await read_answer(stored.aiter_bytes(), self._id_if_changed)
+            return await read_answer(stored.aiter_bytes(), self._kept)
 
-    def _id_if_changed(self, stored: Line) -> str | None:
-        """Return the id of what was stored, if a host gets something else than the answer."""
+    def _kept(self, stored: Line) -> Kept | None:
+        """Return what was stored, if a host may get something else than the answer."""
         with stored:
             tool_result_id = json.loads(stored.read(stored.members["id"]))
             if not isinstance(tool_result_id, str):
                 raise TypeError
             record = Excerpt(stored, stored.members["sanitized"])
-            return tool_result_id if is_changed(record, self.options) else None
+            kept = Kept(tool_result_id, is_changed(record, self.options))
+            return kept if kept.is_changed or may_be_limited(record, self.options) else None
 
-    async def rendering(self, tool_result_id: str, revision: McpRevision) -> Excerpt:
-        """Return a result that has been kept, as a host is to get it."""
+    async def rendering(self, kept: Kept, revision: McpRevision) -> Excerpt | None:
+        """Return a result that has been kept, as a host is to get it; `None` for as it came."""
         options = self.options
         asked = {
             "target": "mcp",
@@ -192,9 +205,10 @@ class ServiceStore:
             "maxImagePixels": options.max_image_pixels,
         }
         given = {name: value for name, value in asked.items() if value is not None}
-        path = f"/api/tool-results/{tool_result_id}/render"
+        path = f"/api/tool-results/{kept.tool_result_id}/render"
+        look = rendered_message if kept.is_changed else limited_message
         async with self._answer("GET", path, params=given) as answer:
-            return await read_answer(answer.aiter_bytes(), rendered_message)
+            return await read_answer(answer.aiter_bytes(), look)
 
     async def _ask(
         self, method: str, path: str, *, content: Content | None = None, key: str | None = None

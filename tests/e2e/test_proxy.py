@@ -341,9 +341,14 @@ def test_host_that_takes_longer_texts_gets_them_whole(tmp_path: Path) -> None:
     with proxied(tmp_path, "--max-text", "20000") as host:
         answers = [json.loads(host.call(n, "long", characters=n)) for n in (20_000, 20_001)]
         assert host.leave() == 0
-    whole, cut = (each["result"]["content"][0]["text"] for each in answers)
-    assert whole == "x" * 20_000
-    assert cut.startswith("x" * 4_000 + "\n[… 15001 characters left out; the whole text is blob:")
+    whole, cut = ([block["text"] for block in each["result"]["content"]] for each in answers)
+    assert whole == [
+        "x" * 20_000,
+        "[text @blob:63ea42650b47d179f898ad86fb419ebe 20,000 characters]",
+    ]
+    assert cut[0].startswith(
+        "x" * 4_000 + "\n[… 15001 characters left out; the whole text is blob:"
+    )
 
 
 def batch_of(*calls: tuple[object, str]) -> bytes:
@@ -359,10 +364,11 @@ def batch_of(*calls: tuple[object, str]) -> bytes:
     ).encode()
 
 
-def test_batch_without_media_passes_byte_for_byte(tmp_path: Path) -> None:
+def test_batch_without_media_passes_byte_for_byte_within_all_limits(tmp_path: Path) -> None:
     heard = []
+    limits = ("--max-tokens", "10000", "--max-bytes", "9", "--max-images", "1")
     calls = [(n, name) for n, name in enumerate(mcp_server.ANSWERS) if name != "no-json"]
-    for server in (direct(tmp_path), proxied(tmp_path)):
+    for server in (direct(tmp_path), proxied(tmp_path, *limits)):
         with server as host:
             host.say(batch_of(*calls))
             heard.append(host.hear())
@@ -370,7 +376,7 @@ def test_batch_without_media_passes_byte_for_byte(tmp_path: Path) -> None:
             heard.append(host.hear())
             assert host.leave() == 0
     assert heard[2:] == heard[:2]
-    assert len(history(tmp_path / "data")) == 2 * 6 - 2
+    assert len(history(tmp_path / "data")) == 2 * 7 - 2
 
 
 def test_calls_in_a_batch_are_stored_and_rendered_like_single_ones(tmp_path: Path) -> None:

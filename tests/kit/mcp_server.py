@@ -24,6 +24,11 @@ ANSWERS = {
         b'{"jsonrpc":"2.0","id":%d,"result":'
         b'{"content":[{"type":"text","text":"no such file"}],"isError":true}}'
     ),
+    "linked": (
+        b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"resource_link","_meta":{"a":1},'
+        b'"uri":"http://a.test/a","name":"a.png","mimeType":"image/png","size":7},'
+        b'{"type":"resource","resource":{"uri":"file:///a.txt","text":"words"}}]}}'
+    ),
     "error": b'{"jsonrpc":"2.0","id":%d,"error":{"code":-32602,"message":"Unknown tool"}}',
     "asks": (
         b'{"jsonrpc":"2.0","id":%d,"result":{"resultType":"input_required","inputRequests":'

@@ -6,6 +6,7 @@ import pytest
 from app.cli.proxied_host import Host
 from app.cli.proxy_services import named_service
 from app.mcp.service_exchange import NoAnswerError
+from app.mcp.service_store import Kept
 from app.models.rendering import RenderOptions
 
 
@@ -22,7 +23,7 @@ async def test_client_that_cannot_be_made_fails_each_result_alone_and_says_why(
     service = named_service(url, httpx.Headers(), "demo", host)
     async with service.used():
         with pytest.raises(NoAnswerError, match=r"https://service\.example cannot be reached: "):
-            await service.store.rendering("1", "2025-06-18")
+            await service.store.rendering(Kept("1", is_changed=True), "2025-06-18")
         await service.ask_first(service.store.client)
     told = capsys.readouterr().err
     assert "Results are passed on and not stored until it takes them." in told
