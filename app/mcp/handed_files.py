@@ -48,7 +48,7 @@ class HandedFiles:
             data: What it holds.
         """
         called = safe_file_name(filename) or f"file{extension_for(mime_type) or ''}"
-        name = f"{resource_id[:8]}-{called}"
+        name = safe_file_name(f"{resource_id[:8]}-{called}") or resource_id
         with self._one_at_a_time:
             path = self._written.get(name)
             if path is None or not path.is_file():
@@ -89,8 +89,10 @@ class HandedFiles:
 def _created(folder: Path, name: str) -> tuple[Path, BinaryIO]:
     """Make a file that was not there, with a number before its name if that is taken."""
     for each in chain([name], (f"{number}-{name}" for number in count(2))):
+        # A number may make it longer than a name can be.
+        path = folder / (safe_file_name(each) or each)
         with suppress(FileExistsError):
             # A link is there, wherever it leads.
-            opened = os.open(folder / each, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            return folder / each, os.fdopen(opened, "wb")
+            opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            return path, os.fdopen(opened, "wb")
     raise AssertionError

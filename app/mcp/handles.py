@@ -68,12 +68,18 @@ def _places(schema: JsonValue, takes_paths: bool) -> Iterator[Place]:
         held, path = left.popleft()
         if not isinstance(held, dict) or len(path) > _DEEPEST:
             continue
-        name = path[-1] if path and isinstance(path[-1], str) else ""
-        form = _form(held, name, takes_paths)
+        form = _form(held, _name_of(path), takes_paths)
         if path and form is not None:
             yield Place(path, form)
         inner = ((each, (*path, *steps)) for each, steps in _inner(held, schema))
         left.extend(islice(inner, max(0, _MOST_SCHEMAS - len(left))))
+
+
+def _name_of(path: Sequence[Step]) -> str:
+    """Return what a value is called, an item as its list is; nothing if it may have any name."""
+    steps = (step for step in reversed(path) if step != "*" and not isinstance(step, int))
+    last = next(steps, "")
+    return last if isinstance(last, str) else ""
 
 
 def _inner(

@@ -22,6 +22,18 @@ def test_link_in_the_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
     assert somebody_elses.read_text() == "kept"
 
 
+def test_name_as_long_as_any_is_shortened_and_keeps_its_extension(tmp_path: Path) -> None:
+    longest = "x" * 251 + ".png"
+    first, second = (HandedFiles(tmp_path) for _ in range(2))
+    written = [
+        each.write(SERVER, RESOURCE, longest, "image/png", b"new") for each in (first, second)
+    ]
+    assert [Path(path).name for path in written] == [
+        f"01234567-{'x' * 242}.png",
+        f"2-01234567-{'x' * 240}.png",
+    ]
+
+
 def test_files_of_another_proxy_and_of_the_user_stay_as_they_are(tmp_path: Path) -> None:
     of_the_user = tmp_path / "01234567-a.txt"
     of_the_user.write_text("kept")

@@ -58,6 +58,16 @@ SCHEMAS: dict[str, tuple[JsonValue, list[Place]]] = {
         },
         [Place(("file_path",), "data-uri"), Place(("image",), "data-uri")],
     ),
+    "items of lists that are called like paths": (
+        {
+            "properties": {
+                "paths": {"type": "array", "items": {"type": "string"}},
+                "inputFiles": {"prefixItems": [{"type": "string"}]},
+                "files": {"additionalProperties": {"type": "string"}},
+            }
+        },
+        [Place(("paths", "*"), "path"), Place(("inputFiles", 0), "path")],
+    ),
     "formats that are no names": (
         {
             "properties": {
