@@ -146,10 +146,11 @@ async def connected(
     import httpx  # noqa: PLC0415
 
     from app.mcp.http_upstream import HttpUpstream  # noqa: PLC0415
+    from app.mcp.upstream_client import UpstreamClient  # noqa: PLC0415
 
     timeout = httpx.Timeout(None, connect=_CONNECT_SECONDS)
     async with (
-        httpx.AsyncClient(headers=list(server.headers), timeout=timeout) as client,
+        UpstreamClient(headers=list(server.headers), timeout=timeout) as client,
         anyio.create_task_group() as group,
     ):
         upstream = HttpUpstream(client, server.url, warn, server.transport)

@@ -248,6 +248,19 @@ def test_request_whose_number_is_no_id_to_the_server_is_answered_with_an_error(
     assert answer == {"jsonrpc": "2.0", "id": 1.5, "error": error}
 
 
+def test_server_that_wants_no_slash_behind_its_address_is_reached_with_one(
+    newer: str, tmp_path: Path
+) -> None:
+    started = in_front_of(f"{newer}/", tmp_path / "data")
+    errors = tmp_path / "stderr"
+    with talking(started.command, *started.args, stderr=errors, env=started.env) as host:
+        about = {"clientInfo": {"name": "a", "version": "1"}, "capabilities": {}}
+        host.ask(1, "initialize", protocolVersion="2025-11-25", **about)
+        answer = json.loads(host.ask(2, "ping"))
+        assert host.leave() == 0
+    assert (answer, errors.read_text()) == ({"jsonrpc": "2.0", "id": 2, "result": {}}, "")
+
+
 @pytest.mark.parametrize("transport", ["sse", "http"])
 async def test_call_that_ends_the_server_is_answered_with_an_error(
     transport: str, tmp_path: Path
