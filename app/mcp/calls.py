@@ -109,6 +109,7 @@ class PassingRequests:
     _is_agreed: bool = False
     _has_asked: bool = False
     _waiting: dict[str | float, ToolCall | OwnList | str] = field(default_factory=dict)
+    _cancelled: dict[str | float, ToolCall] = field(default_factory=dict)
     _tasks: dict[str, ToolCall] = field(default_factory=dict)
     # By tool, arguments and state: the ids of the calls that were answered by a wish for input.
     _interrupted: dict[tuple[str, bytes, str], str] = field(default_factory=dict)
@@ -118,8 +119,10 @@ class PassingRequests:
         method = _value(line, "method")
         if method == "notifications/cancelled":
             cancelled = member(_value(line, "params"), "requestId")
-            if is_id(cancelled):
-                self._waiting.pop(cancelled, None)
+            called = self._waiting.pop(cancelled, None) if is_id(cancelled) else None
+            if isinstance(called, ToolCall) and called.asked_as is not None:
+                # Its server may have answered already, or does all the same.
+                _keep(self._cancelled, called.asked_as, called)
         if method == "tools/call" and "id" in line.members:
             return self._called(line)
         request_id = _key(line)
@@ -216,7 +219,8 @@ class PassingRequests:
         if "method" in members or not ("result" in members or "error" in members):
             return None
         request_id = _key(line)
-        asked = None if request_id is None else self._waiting.pop(request_id, None)
+        late = None if request_id is None else self._cancelled.pop(request_id, None)
+        asked = late if request_id is None else self._waiting.pop(request_id, late)
         if isinstance(asked, ToolCall):
             return asked
         if isinstance(asked, OwnList):

@@ -200,6 +200,20 @@ def test_result_that_comes_later_is_stored_when_it_comes(tmp_path: Path) -> None
     assert entries[1]["tool_calls"][0]["id"] == result["toolCallId"]
 
 
+def test_result_that_comes_after_its_call_was_cancelled_is_stored(tmp_path: Path) -> None:
+    with proxied(tmp_path) as host:
+        host.ask(1, "tools/call", name="hold", _meta={"progressToken": 1})
+        host.say(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}')
+        answers = [json.loads(each) for each in (host.call(2, "let_go", steps=0), host.hear())]
+        assert host.leave() == 0
+    assert {each["id"] for each in answers} == {1, 2}
+    stored = [each["sanitized"] for each in history(tmp_path / "data") if "sanitized" in each]
+    assert {each["meta"]["toolName"]: each["parts"] for each in stored} == {
+        "hold": [{"type": "text", "text": "held"}],
+        "let_go": [{"type": "text", "text": "a"}],
+    }
+
+
 def test_picture_arrives_with_everything_around_it(tmp_path: Path) -> None:
     with proxied(tmp_path) as host:
         progress = host.call(1, "picture")
