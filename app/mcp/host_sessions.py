@@ -22,6 +22,7 @@ import anyio
 import anyio.abc
 
 from app.mcp.answers import failure
+from app.mcp.asked import CANCELLED, cancelled_id
 from app.mcp.calls import answered_ids, is_id, member, parsed
 from app.mcp.connections import CannotStartError, Connect, Connection
 from app.mcp.host_streams import Exchange
@@ -156,6 +157,8 @@ class HostSession:
         for message in said if isinstance(said, list) else [said]:
             if "method" not in message:
                 continue
+            if message["method"] == CANCELLED and not self._is_shared:
+                self._cancel(cancelled_id(message))
             token = member(message, "params", "_meta", "progressToken")
             request_id = message.get("id")
             if self._is_shared:
@@ -173,6 +176,15 @@ class HostSession:
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._end("the session has ended")
         return exchange
+
+    def _cancel(self, request_id: object) -> None:
+        """Wait no longer for an answer, which goes where it belongs if it comes all the same."""
+        exchange = self._by_id.get(request_id)
+        if exchange is None:
+            return
+        exchange.waiting.discard(request_id)
+        if not (exchange.waiting or exchange.is_attached):
+            self._forget(exchange)
 
     async def release(self, exchange: Exchange) -> None:
         """Forget an exchange. What a host without a session no longer waits for is cancelled."""
@@ -201,7 +213,7 @@ class HostSession:
         """Say that a connection takes no more of an exchange: all is sent, or the stream broke."""
         if reader != exchange.reader:
             return
-        is_broken = exchange.lines or not exchange.has_ended
+        is_broken = exchange.lines or exchange.waiting
         if self.sent is None or not exchange.can_resume or not is_broken:
             await self.release(exchange)
             return
@@ -297,8 +309,9 @@ class HostSession:
             return self._by_token[token]
         if is_id(named) and named in self._by_id:
             return self._by_id[named]
-        if len(self._exchanges) == 1:
-            return self._exchanges[0]
+        waited_for = [each for each in self._exchanges if each.waiting]
+        if len(waited_for) == 1:
+            return waited_for[0]
         if self._is_shared:
             # Nobody could say whose it is.
             return None

@@ -158,6 +158,19 @@ def test_stream_of_what_a_server_says_on_its_own_goes_on(proxy: Listening) -> No
     assert [told(event) for event in missed(proxy, session, held)] == ["held"]
 
 
+def test_request_that_was_cancelled_takes_nothing_that_a_server_says_on_its_own(
+    proxy: Listening,
+) -> None:
+    session = begin(proxy)
+    broken(proxy, session, "given up")
+    cancelled = {"method": "notifications/cancelled", "params": {"requestId": "given up"}}
+    proxy.post({"jsonrpc": "2.0", **cancelled}, **session)
+    with stream(proxy, session) as sent:
+        assert next(sent)[1] is None
+        proxy.post(_ROOTS_CHANGED, **session)
+        assert told(next(sent)) == CHANGED
+
+
 def test_event_that_was_never_sent_or_is_too_old_is_told(proxy: Listening) -> None:
     session, other = begin(proxy), begin(proxy)
     oldest = broken(proxy, session, "long")
