@@ -59,6 +59,15 @@ class ServerProcess:
                 yield await self._stdout.receive(_PIECE_BYTES)
 
     async def leave(self) -> None:
+        """End it as `end` does, and read no more a while later.
+
+        What it has started may go on, and hold its standard output open.
+        """
+        await self.end()
+        await anyio.sleep(_GRACE_SECONDS)
+        await self._stdout.aclose()
+
+    async def end(self) -> None:
         """Close its standard input; one that goes on is told to end, then made to."""
         await self._stdin.aclose()
         for number in (signal.SIGTERM, signal.SIGKILL):
@@ -107,7 +116,7 @@ async def started(command: Sequence[str]) -> AsyncIterator[ServerProcess]:
     finally:
         if process.returncode is None:
             with anyio.CancelScope(shield=True):
-                await connection.leave()
+                await connection.end()
 
 
 @dataclass(slots=True, eq=False)

@@ -1,8 +1,14 @@
 """Servers that are programs: how they are told to end, and what is told of it."""
 
+import os
+import signal
+import subprocess
+import sys
+
 import pytest
 
 from app.mcp.connections import started
+from tests.kit.process import ROOT, WAIT_SECONDS, environment
 
 pytestmark = pytest.mark.anyio
 
@@ -23,3 +29,27 @@ async def test_server_that_has_ended_is_told_nothing() -> None:
         assert await server.ended() == (0, "")
         server.interrupt()
         assert await server.ended() == (0, "")
+
+
+def test_server_whose_own_program_goes_on_is_not_read_for_ever_once_its_host_has_left() -> None:
+    leave = """
+import anyio
+from app.mcp import connections
+connections._GRACE_SECONDS = 0.1
+async def leave():
+    command = ["sh", "-c", "sleep 120 & echo $!; exec cat"]
+    async with connections.started(command) as server, anyio.create_task_group() as group:
+        async for piece in server.received():
+            print(piece.decode())
+            group.start_soon(server.leave)
+anyio.run(leave)
+"""
+    done = subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-c", leave],
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        timeout=WAIT_SECONDS,
+        check=True,
+    )
+    os.kill(int(done.stdout), signal.SIGKILL)
