@@ -51,12 +51,14 @@ class ServerProcess:
         self.name = PurePath(name).name
         self._stdin, self._stdout = process.stdin, process.stdout
         self.write = process.stdin.send
+        self._is_read = anyio.Event()
 
     async def received(self) -> AsyncGenerator[bytes, None]:
         """Yield what it writes to its standard output, until it ends."""
         with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
             while True:
                 yield await self._stdout.receive(_PIECE_BYTES)
+        self._is_read.set()
 
     async def leave(self) -> None:
         """End it as `end` does, and read no more a while later.
@@ -64,7 +66,8 @@ class ServerProcess:
         What it has started may go on, and hold its standard output open.
         """
         await self.end()
-        await anyio.sleep(_GRACE_SECONDS)
+        with anyio.move_on_after(_GRACE_SECONDS):
+            await self._is_read.wait()
         await self._stdout.aclose()
 
     async def end(self) -> None:

@@ -61,7 +61,8 @@ async def test_call_that_is_never_answered_is_not_held(tmp_path: Path) -> None:
         cancelled = (
             b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n'
         )
-        async with store.client:
+        async with store.client, anyio.create_task_group() as group:
+            group.start_soon(proxy.from_server, server.received())
             await proxy.from_host(said(called, cancelled), server)
         assert len(warned) == 1
         assert not proxy._notes
