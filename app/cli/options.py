@@ -81,7 +81,7 @@ Listen = Annotated[
     ),
 ]
 ServiceUrl = Annotated[str | None, _service("whose memory it is", "the memory in --data-dir")]
-KeepingUrl = Annotated[str | None, _service("that stores results", "the stores in --data-dir")]
+KeepingUrl = Annotated[str | None, _service("that stores results", "one that your proxies share")]
 HostConfig = Annotated[
     Path | None,
     typer.Option(
