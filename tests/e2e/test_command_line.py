@@ -65,7 +65,7 @@ DEFAULTS = {
         "tools",
         "nothing",
         "tools get no files by their paths",
-        "the stores in --data-dir",
+        "one that your proxies share",
         "PAGEFAULT_DEFAULT_PROJECT",
         "PAGEFAULT_DATA_DIR or ~/.pagefault/data",
         _STORES[1],
