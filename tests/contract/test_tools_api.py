@@ -582,6 +582,18 @@ class TestMedia:
             {"role": "user", "content": [{"type": "tool_result", "content": [{"text": handle}]}]},
             {"role": "user", "content": [{"toolResult": {"content": [{"json": {"a": handle}}]}}]},
             {"role": "user", "parts": [{"functionResponse": {"response": {"a": handle}}}]},
+            {"role": "assistant", "parsed": {"a": handle}, "tool_plan": handle},
+            {"role": "assistant", "tool_calls": [{"function": {"parsed_arguments": [handle]}}]},
+            {"role": "assistant", "content": [{"action": {"command": ["cat", handle]}}]},
+            {"role": "model", "parts": [{"executableCode": {"code": handle}}]},
+            {"role": "tool", "content": "", "artifact": {"a": handle}},
+            {"role": "tool", "content": [{"type": "tool-result", "result": {"a": handle}}]},
+            {
+                "role": "tool",
+                "content": [
+                    {"type": "tool-result", "output": {"type": "json", "value": {"a": handle}}}
+                ],
+            },
         ]
         for message in made:
             answer = append(client, "t", **{"content": None, **message})
@@ -598,9 +610,21 @@ class TestMedia:
                 }
             ],
         }
+        shown_so_far = rendering(client, "/api/sessions/t/render", "openai-chat")
+        assert not shows(shown_so_far, PICTURE)
         # What a client shows a model is in its session.
-        shown = [{"type": "image_url", "image_url": {"url": handle}}]
-        append(client, "t", role="assistant", content=shown)
+        shown = {"type": "image_url", "image_url": {"url": handle}}
+        media = [{"type": "media", "data": handle, "mediaType": "image/png"}]
+        returned: list[Json] = [
+            {"type": "tool-result", "output": {"type": "content", "value": media}},
+            {"type": "tool-result", "result": {"content": media}},
+            {"type": "function_call_output", "output": [{"image_url": handle}]},
+        ]
+        for number, block in enumerate(returned):
+            append(client, f"t{number}", role="tool", content=[block])
+            wish = {"sessionId": f"t{number}", "arguments": handle}
+            assert client.post("/api/resolve", json=wish).json()["unresolved"] == []
+        append(client, "t", role="assistant", content=[shown])
         asked = {"target": "mcp", "id": "v", "name": "view_media", "arguments": {"ref": handle}}
         viewed = client.post("/api/sessions/t/tool-calls", json=asked)
         assert shows(read_rendering(viewed, "mcp"), PICTURE)

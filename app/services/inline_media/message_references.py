@@ -5,6 +5,7 @@ its own files where a message has its media, or what people say. What a model or
 reference: with one call, a model would open to itself the file of another session.
 """
 
+from itertools import pairwise
 from typing import Any
 
 from app.models.resource import parse_resource_id
@@ -12,14 +13,23 @@ from app.services.requests.data_uris import Place, strings_in
 
 _LONGEST_REFERENCE_CHARS = 40
 _PEOPLE = frozenset({"user", "system", "developer"})
-# What calls are made with, and the data that tools return.
-_WRITTEN = frozenset({"arguments", "input", "args", "response", "json", "structuredContent"})
+# What calls are made with, and what SDKs made of that, and the data that tools return.
+_WRITTEN = frozenset(
+    {
+        *("arguments", "input", "args", "parameters", "parsed_arguments", "action", "parsed"),
+        *("response", "json", "structuredContent", "artifact"),
+    }
+)
+# Where tools return either data, in an object, or blocks, in a list.
+_RETURNED = frozenset({"output", "result", "value"})
+_CONTENTS = frozenset({"content", "value"})
 _ANSWERS = frozenset({"toolResult", "functionResponse", "function_response"})
 _WORDS = frozenset(
     {
         *("text", "content", "output", "result", "value", "refusal", "thinking", "transcript"),
         *("reasoning", "reasoning_content", "id", "name", "call_id", "tool_call_id", "tool_use_id"),
-        *("toolCallId", "toolName", "toolUseId"),
+        *("toolCallId", "toolName", "toolUseId", "code", "summary", "thought", "tool_plan"),
+        *("title", "cited_text"),
     }
 )
 
@@ -38,12 +48,17 @@ def referred_by_message(message: dict[str, Any]) -> set[str]:
 
 def _is_written(place: Place | None, *, is_of_people: bool) -> bool:
     """Tell whether a model or a tool wrote what stands at a place of a message."""
-    names: list[str] = []
+    keys: list[str | int] = []
     while place is not None:
-        names += [place.key] if isinstance(place.key, str) else []
+        keys.append(place.key)
         place = place.parent
+    names = [key for key in keys if isinstance(key, str)]
     if not _WRITTEN.isdisjoint(names):
         return True
     # The blocks of an answer stand in the content of the answer, which stands in the message's.
-    is_answer = names.count("content") > 1 or not _ANSWERS.isdisjoint(names)
-    return names[0] in _WORDS and (is_answer or not is_of_people)
+    if is_of_people and names.count("content") < 2 and _ANSWERS.isdisjoint(names):
+        return False
+    return names[0] in _WORDS or any(
+        holder in _RETURNED and isinstance(key, str) and key not in _CONTENTS
+        for key, holder in pairwise(keys)
+    )

@@ -163,7 +163,7 @@ async def load_entry(
         found = unit.sessions.entries(session_id, after_seq=seq - 1, limit=1)
         if not found or found[0].seq != seq:
             raise NotFoundError("entry")
-        return found, unit.resources.find_all(referred(found, known))
+        return found, unit.resources.find_in_session(referred(found, known), session_id)
 
     entries, resources = await records.read(project_id, read)
     results = [each.sanitized for each in entries if isinstance(each, StoredMessage)]
@@ -215,7 +215,8 @@ def _all_entries(
                 "is more than any model reads. Render its tool results one by one."
             )
         entries += page
-    return entries, unit.resources.find_all(referred(entries, known)), session.last_seq
+    resources = unit.resources.find_in_session(referred(entries, known), session_id)
+    return entries, resources, session.last_seq
 
 
 async def read_whole_texts(
@@ -313,7 +314,10 @@ def _addressed(body: Body, view: PageView) -> Medium | None:
 
 
 def referred(entries: Sequence[HistoryEntry], known: KnownTurns) -> set[str]:
-    """Return the ids of the resources that messages and interactions refer to."""
+    """Return the ids of the resources that messages and interactions name.
+
+    A model or a tool may have written those of another session, which are nothing to show here.
+    """
     wanted: set[str] = set()
     for entry in entries:
         if isinstance(entry, StoredHistoryMessage):

@@ -107,7 +107,7 @@ class Outlines:
             # A history only grows, so it is the same as when it was looked at.
             known = KnownTurns(most_bytes=0)
             entries = unit.sessions.entries(session_id, after_seq=start, limit=found)
-            resources = unit.resources.find_all(referred(entries, known))
+            resources = unit.resources.find_in_session(referred(entries, known), session_id)
             return LoadedSession(session_id, entries, resources, {}, known)
 
         if size_bytes <= _FREE_BYTES:
