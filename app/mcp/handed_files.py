@@ -21,7 +21,7 @@ class HandedFiles:
     folder: Path
     """Where they are written. It is made, and stays if it was there."""
     _written: dict[str, Path] = field(default_factory=dict)
-    """The files, by the names that they were to have."""
+    """The files, by the ids of what they are copies of."""
     _servers: dict[str, set[object]] = field(default_factory=dict)
     """Whose tools were given them."""
     _one_at_a_time: Lock = field(default_factory=Lock)
@@ -50,10 +50,10 @@ class HandedFiles:
         called = safe_file_name(filename) or f"file{extension_for(mime_type) or ''}"
         name = safe_file_name(f"{resource_id[:8]}-{called}") or resource_id
         with self._one_at_a_time:
-            path = self._written.get(name)
+            path = self._written.get(resource_id)
             if path is None or not path.is_file():
-                self._written[name] = path = self._new_file(name, data)
-            self._servers.setdefault(name, set()).add(server)
+                self._written[resource_id] = path = self._new_file(name, data)
+            self._servers.setdefault(resource_id, set()).add(server)
             return str(path)
 
     def _new_file(self, name: str, data: bytes) -> Path:
@@ -76,11 +76,13 @@ class HandedFiles:
             server: The one that has ended: what others' tools were given stays. `None` for all.
         """
         with self._one_at_a_time:
-            for name, servers in [*self._servers.items()]:
+            for resource_id, servers in [*self._servers.items()]:
                 servers.discard(server)
                 if server is None or not servers:
-                    self._written.pop(name).unlink(missing_ok=True)
-                    del self._servers[name]
+                    del self._servers[resource_id]
+                    # A tool may have put a folder in its place, for instance.
+                    with suppress(OSError):
+                        self._written.pop(resource_id).unlink()
             if self._is_made and not self._written:
                 with suppress(OSError):
                     self.folder.rmdir()

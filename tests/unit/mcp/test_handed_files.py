@@ -52,6 +52,35 @@ def test_files_of_another_proxy_and_of_the_user_stay_as_they_are(tmp_path: Path)
     }
 
 
+def test_files_whose_names_begin_alike_are_two(tmp_path: Path) -> None:
+    files = HandedFiles(tmp_path)
+    written = [
+        Path(files.write(SERVER, resource_id, "a.txt", "text/plain", resource_id.encode()))
+        for resource_id in (RESOURCE, RESOURCE[:8] + "0" * 24, RESOURCE)
+    ]
+    assert [path.name for path in written] == [
+        *("01234567-a.txt", "2-01234567-a.txt", "01234567-a.txt")
+    ]
+    assert written[1].read_bytes() == (RESOURCE[:8] + "0" * 24).encode()
+    files.clean_up(SERVER)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_folder_that_a_tool_has_put_in_the_place_of_a_file_keeps_no_other_file(
+    tmp_path: Path,
+) -> None:
+    files = HandedFiles(tmp_path)
+    replaced, other = (
+        Path(files.write(SERVER, each * 32, "a.txt", "text/plain", b"new")) for each in "01"
+    )
+    replaced.unlink()
+    replaced.mkdir()
+    files.clean_up(SERVER)
+    files.clean_up()
+    assert [*tmp_path.iterdir()] == [replaced]
+    assert not other.exists()
+
+
 def test_file_that_cannot_be_written_whole_is_not_left_behind(tmp_path: Path) -> None:
     write = """
 import sys
