@@ -119,10 +119,11 @@ class PassingRequests:
         method = _value(line, "method")
         if method == "notifications/cancelled":
             cancelled = member(_value(line, "params"), "requestId")
-            called = self._waiting.pop(cancelled, None) if is_id(cancelled) else None
-            if isinstance(called, ToolCall) and called.asked_as is not None:
+            if is_id(cancelled) and isinstance(
+                called := self._waiting.pop(cancelled, None), ToolCall
+            ):
                 # Its server may have answered already, or does all the same.
-                _keep(self._cancelled, called.asked_as, called)
+                _keep(self._cancelled, cancelled, called)
         if method == "tools/call" and "id" in line.members:
             return self._called(line)
         request_id = _key(line)

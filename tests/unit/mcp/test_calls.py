@@ -143,3 +143,15 @@ def test_server_of_a_revision_without_a_handshake_says_its_name_in_meta(method: 
     told = {"_meta": {"io.modelcontextprotocol/serverInfo": {"name": "files", "version": "1"}}}
     said(requests.answered, json.dumps({"id": 1, "result": told}).encode())
     assert requests.server == "files"
+
+
+def test_result_of_a_task_is_known_though_asking_for_it_was_cancelled() -> None:
+    requests = passing()
+    call = said(requests.note, b'{"id":1,"method":"tools/call","params":{"name":"t"}}')
+    assert call is not None
+    requests.await_task("long", call)
+    said(requests.note, b'{"id":2,"method":"tasks/result","params":{"taskId":"long"}}')
+    cancelled = b'{"method":"notifications/cancelled","params":{"requestId":2}}'
+    assert said(requests.note, cancelled) is None
+    assert said(requests.answered, b'{"id":2,"result":{}}') is call
+    assert said(requests.answered, b'{"id":1,"result":{}}') is None
