@@ -13,8 +13,12 @@ import pytest
 
 from app.errors import ConflictError
 from app.models.identity import new_id, utc_now
-from app.services.agents.tool_calls import CALL_ROUTE
-from app.services.requests.idempotency import Idempotency, IdempotentCall, key_in_session
+from app.services.requests.idempotency import (
+    CALL_ROUTE,
+    Idempotency,
+    IdempotentCall,
+    key_in_session,
+)
 from app.services.requests.identity import RequestIdentity, json_digest
 from app.services.tool_results.tool_results import IDEMPOTENT_ROUTE
 from app.stores.records import Records, UnitOfWork

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -23,9 +24,16 @@ from app.models.identity import new_id
 from app.models.message import TOOL_RESULT
 from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
-from app.services.requests.idempotency import Idempotency, IdempotentCall
+from app.services.requests.idempotency import (
+    CALL_ROUTE,
+    PAGE_ROUTE,
+    Idempotency,
+    IdempotentCall,
+    forget_session,
+    key_in_session,
+)
 from app.services.requests.identity import RequestIdentity
-from app.stores.records import Records
+from app.stores.records import Records, UnitOfWork
 from app.stores.records.connections import DriverConnection, translated_errors
 from app.stores.records.engine import database_url, open_engines
 from app.stores.records.idempotency import Claim
@@ -271,6 +279,43 @@ async def test_key_is_claimed_once_for_each_route_and_project(records: Records) 
         async with writing(records, project) as unit:
             claims.append(await unit.idempotency.claim(route, "k\x00", "digest", NOW, claim_id="c"))
     assert [claim is None for claim in claims] == [True, False, True, True]
+
+
+async def test_keys_of_a_session_are_freed_by_an_index(settings: Settings) -> None:
+    await migrate_database(settings)
+    engines = open_database(settings)
+    records = Records(engines)
+    await records.write_projects(lambda projects: projects.ensure(PROJECT, NOW))
+    kept, freed = key_in_session("t", "c"), key_in_session("s", "c")
+    asked: list[Any] = []
+
+    def note(*called: object) -> None:
+        asked.append(called[2:4])
+
+    def free(unit: UnitOfWork) -> None:
+        event.listen(engines.writer, "before_cursor_execute", note)
+        forget_session(unit, "s")
+        event.remove(engines.writer, "before_cursor_execute", note)
+
+    def claims(unit: UnitOfWork) -> list[bool]:
+        keys = unit.idempotency
+        return [
+            keys.claim(route, key, "digest", NOW, claim_id="c") is None
+            for route in (CALL_ROUTE, PAGE_ROUTE)
+            for key in (kept, freed)
+        ]
+
+    assert await records.write(PROJECT, claims) == [True] * 4
+    await records.write(PROJECT, free)
+    assert await records.write(PROJECT, claims) == [False, True] * 2
+    # PostgreSQL judges by the size of the tables, and these are small.
+    if not engines.is_postgresql:
+        statement, parameters = asked[0]
+        with engines.reader.connect() as connection:
+            told = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+            plan = [str(row._mapping["detail"]) for row in told]
+        assert "route=? AND idempotency_key>? AND idempotency_key<?" in plan[0], plan
+    await engines.close()
 
 
 async def test_key_is_free_whose_claim_was_cancelled_while_it_was_written(records: Records) -> None:

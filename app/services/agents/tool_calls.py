@@ -37,7 +37,12 @@ from app.services.pages.faults import PreparedFault
 from app.services.renders.messages import message_turns
 from app.services.renders.queries import RenderQuery
 from app.services.renders.renders import Renders
-from app.services.requests.idempotency import Idempotency, IdempotentCall, key_in_session
+from app.services.requests.idempotency import (
+    CALL_ROUTE,
+    Idempotency,
+    IdempotentCall,
+    key_in_session,
+)
 from app.services.requests.identity import RequestIdentity, json_digest
 from app.services.requests.streamed_bodies import RequestBodies
 from app.services.requests.validation import read_object, validated
@@ -46,7 +51,6 @@ from app.services.tool_results.tool_results import AnsweredError, PreparedResult
 from app.stores.records import Records, UnitOfWork
 from app.wire.tools import ToolCall, ToolCallRequest
 
-CALL_ROUTE = "POST /api/sessions/{session_id}/tool-calls"
 # A host appends what its model said just before the calls in it are run.
 _LOOKED_BACK = 20
 _MOST_LOOKED_BACK = 400

@@ -32,12 +32,10 @@ from app.services.pages.requests import (
 )
 from app.services.pages.versions import find_page, holds_content
 from app.services.pages.writing import PageChangedError, PageWriter, WrittenPage
-from app.services.requests.idempotency import Idempotency, IdempotentCall
+from app.services.requests.idempotency import PAGE_ROUTE, Idempotency, IdempotentCall
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
 from app.services.requests.validation import WriteCondition
 from app.stores.records import Records, UnitOfWork
-
-CREATE_ROUTE = "POST /api/pages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +99,7 @@ class Pages:
             drafts = [request.value]
             if idempotency_key is None:
                 return (await self._create(project_id, request, drafts))[0]
-            call = IdempotentCall(project_id, CREATE_ROUTE, idempotency_key, request.identity)
+            call = IdempotentCall(project_id, PAGE_ROUTE, idempotency_key, request.identity)
             async with Idempotency(self.records).claimed(call, utc_now()) as answer_id:
                 if answer_id is None:
                     return (await self._create(project_id, request, drafts, call))[0]

@@ -28,6 +28,10 @@ from app.stores.records.idempotency import KEPT, Claim
 # A claim without an answer belongs to a request in flight, or to a process that was killed.
 ABANDONED_AFTER = timedelta(minutes=15)
 
+CALL_ROUTE = "POST /api/sessions/{session_id}/tool-calls"
+PAGE_ROUTE = "POST /api/pages"
+_ROUTES_OF_SESSIONS = (CALL_ROUTE, PAGE_ROUTE)
+
 
 @dataclass(frozen=True, slots=True)
 class IdempotentCall:
@@ -129,13 +133,16 @@ class Idempotency:
 
 
 def key_in_session(session_id: str, name: str) -> str:
-    """Return the key of what is done once in a session; see `forget_session`."""
+    """Return the key, at one of these routes, of what is done once in a session.
+
+    `forget_session` frees it.
+    """
     return f"{_digest(session_id)}{_digest(name)}"
 
 
 def forget_session(unit: UnitOfWork, session_id: str) -> None:
     """Free the keys of a session that is deleted: another one of its name begins anew."""
-    unit.idempotency.free_all(_digest(session_id))
+    unit.idempotency.free_all(_ROUTES_OF_SESSIONS, _digest(session_id))
 
 
 def _digest(text: str) -> str:

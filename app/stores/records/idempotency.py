@@ -1,5 +1,6 @@
 """Idempotency keys: which request a key was used for, and what it was answered with."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -100,10 +101,15 @@ class IdempotencyRecords(Repository):
             idempotency_keys.c.answer_id.is_(None),
         )
 
-    def free_all(self, beginning: str) -> None:
-        """Free all keys that begin with these hexadecimal digits, answered or not."""
+    def free_all(self, routes: Sequence[str], beginning: str) -> None:
+        """Free all keys of routes that begin with these hexadecimal digits, answered or not."""
+        key = idempotency_keys.c.idempotency_key
         self._scope.remove(
-            idempotency_keys, idempotency_keys.c.idempotency_key.startswith(beginning)
+            idempotency_keys,
+            idempotency_keys.c.route.in_(routes),
+            # By an index; `startswith` reads the keys of all sessions.
+            key >= beginning,
+            key < f"{beginning}g",
         )
 
     def purge(self, claimed_before: datetime) -> int:
