@@ -17,6 +17,8 @@ import anyio.abc
 
 # A server is told to end, then made to.
 _GRACE_SECONDS = 5.0
+# How often it is looked whether one that has ended is still waited for.
+_LOOKS = 50
 _CONNECT_SECONDS = 10.0
 _PIECE_BYTES = 256 * 1024
 
@@ -52,22 +54,30 @@ class ServerProcess:
         self._stdin, self._stdout = process.stdin, process.stdout
         self.write = process.stdin.send
         self._is_read = anyio.Event()
+        self._is_waiting = True
 
     async def received(self) -> AsyncGenerator[bytes, None]:
         """Yield what it writes to its standard output, until it ends."""
         with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
             while True:
-                yield await self._stdout.receive(_PIECE_BYTES)
+                self._is_waiting = True
+                piece = await self._stdout.receive(_PIECE_BYTES)
+                self._is_waiting = False
+                yield piece
         self._is_read.set()
 
     async def leave(self) -> None:
-        """End it as `end` does, and read no more a while later.
+        """End it as `end` does, and wait no more than a while for what it writes.
 
-        What it has started may go on, and hold its standard output open.
+        What it has started may go on, and hold its standard output open. How long a host takes to
+        read what was written does not count.
         """
         await self.end()
-        with anyio.move_on_after(_GRACE_SECONDS):
-            await self._is_read.wait()
+        seconds, looks = _GRACE_SECONDS / _LOOKS, _LOOKS
+        while looks and not self._is_read.is_set():
+            with anyio.move_on_after(seconds):
+                await self._is_read.wait()
+            looks -= self._is_waiting
         await self._stdout.aclose()
 
     async def end(self) -> None:

@@ -5,8 +5,11 @@ import signal
 import subprocess
 import sys
 
+import anyio
+import anyio.lowlevel
 import pytest
 
+from app.mcp import connections
 from app.mcp.connections import started
 from tests.kit.process import ROOT, WAIT_SECONDS, environment
 
@@ -53,3 +56,23 @@ anyio.run(leave)
         check=True,
     )
     os.kill(int(done.stdout), signal.SIGKILL)
+
+
+async def test_all_that_a_server_wrote_before_it_ended_is_read_however_slowly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # No more than pipes and buffers hold, so that it ends by itself.
+    wrote = 100_000
+    monkeypatch.setattr(connections, "_PIECE_BYTES", 1_000)
+    command = ["sh", "-c", f"cat; head -c {wrote} /dev/zero"]
+    async with connections.started(command) as server, anyio.create_task_group() as group:
+        await server.end()
+        monkeypatch.setattr(connections, "_GRACE_SECONDS", 0)
+        received = server.received()
+        size_bytes = len(await anext(received))
+        group.start_soon(server.leave)
+        for _ in range(1_000):
+            await anyio.lowlevel.checkpoint()
+        async for piece in received:
+            size_bytes += len(piece)
+    assert size_bytes == wrote
