@@ -21,6 +21,7 @@ from app.models.rendering import McpRevision
 _MOST_PARSED_BYTES = 8 * 1024 * 1024
 _MOST_ID_BYTES = 1024 * 1024
 _MOST_TASKS = 1_000
+_MOST_CANCELLED = 50
 _MOST_NAME_CHARS = 200
 _BEGINNING_BYTES = 1_000
 _NOTED = ("initialize", "server/discover", "tools/list", "tasks/result")
@@ -119,11 +120,10 @@ class PassingRequests:
         method = _value(line, "method")
         if method == "notifications/cancelled":
             cancelled = member(_value(line, "params"), "requestId")
-            if is_id(cancelled) and isinstance(
-                called := self._waiting.pop(cancelled, None), ToolCall
-            ):
+            called = self._waiting.pop(cancelled, None) if is_id(cancelled) else None
+            if is_id(cancelled) and isinstance(called, ToolCall):
                 # Its server may have answered already, or does all the same.
-                _keep(self._cancelled, cancelled, called)
+                _keep(self._cancelled, cancelled, called, most=_MOST_CANCELLED)
         if method == "tools/call" and "id" in line.members:
             return self._called(line)
         request_id = _key(line)
@@ -297,9 +297,9 @@ class PassingRequests:
             self.places[name] = places
 
 
-def _keep(calls: dict[_Key, _Kept], key: _Key, call: _Kept) -> None:
+def _keep(calls: dict[_Key, _Kept], key: _Key, call: _Kept, most: int = _MOST_TASKS) -> None:
     """Keep a call for what comes later, and forget the oldest if there are too many."""
-    while len(calls) >= _MOST_TASKS:
+    while len(calls) >= most:
         del calls[next(iter(calls))]
     calls[key] = call
 

@@ -155,3 +155,16 @@ def test_result_of_a_task_is_known_though_asking_for_it_was_cancelled() -> None:
     assert said(requests.note, cancelled) is None
     assert said(requests.answered, b'{"id":2,"result":{}}') is call
     assert said(requests.answered, b'{"id":1,"result":{}}') is None
+
+
+def test_of_cancelled_calls_only_the_last_ones_are_held() -> None:
+    requests = passing()
+    for number in range(60):
+        asked = b'{"method":"tools/call","id":%d,"params":{"name":"a"}}' % number
+        call = said(requests.note, asked)
+        assert call is not None
+        requests.settled(call)
+        cancelled = b'{"method":"notifications/cancelled","params":{"requestId":%d}}'
+        said(requests.note, cancelled % number)
+    answered = [said(requests.answered, b'{"id":%d,"result":{}}' % n) for n in range(60)]
+    assert [call is not None for call in answered] == [False] * 10 + [True] * 50
