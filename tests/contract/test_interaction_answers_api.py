@@ -13,7 +13,6 @@ from tests.contract.session_requests import (
     answer,
     ask,
     entries,
-    upload,
 )
 
 ROUTE = INTERACTIONS
@@ -27,21 +26,6 @@ def test_answer_may_come_along(client: httpx.Client) -> None:
     assert (again.status_code, again.json()) == (200, record)
     assert [entry["seq"] for entry in entries(client)] == [1]
     assert entries(client)[0]["interaction"]["output"] == ANSWER
-
-
-@pytest.mark.engines("embedded")
-def test_handle_of_another_session_that_a_model_answers_with_stays_text(
-    client: httpx.Client,
-) -> None:
-    handle = f"@{upload(client, b'of another session')['uri']}"
-    ask(client, output={**ANSWER, "content": handle})
-    asked = ask(client, "Another one?")
-    assert answer(client, asked["id"], {**ANSWER, "content": handle}).status_code == 200
-    wish = {"sessionId": "s", "arguments": handle}
-    assert client.post("/api/resolve", json=wish).json()["resolved"] == []
-    # What a user says is theirs.
-    ask(client, handle)
-    assert len(client.post("/api/resolve", json=wish).json()["resolved"]) == 1
 
 
 @pytest.mark.requirement("001-interaction")

@@ -27,7 +27,6 @@ from app.models.interaction import (
 from app.models.json_value import JsonValue, parse_stored_json
 from app.models.limits import Limits
 from app.models.resource import is_alias, parse_resource_id
-from app.services.inline_media.message_references import referred_by_message
 from app.services.inline_media.stored_media import references_in
 from app.services.requests.identity import RequestIdentity, identity_of_body
 from app.services.requests.validation import read_object, validated
@@ -103,9 +102,7 @@ def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ReadInt
         raise PayloadTooLargeError(
             f"An interaction may have {limits.media_per_result} attachments. Nothing was stored."
         )
-    references = references_in(value["input"])
-    if draft.output is not None:
-        references |= referred_by_message(draft.output.dump())
+    references = references_in([value["input"], value.get("output")])
     identity = identity_of_body(value, body, prefix=session_id.encode() + b"\0")
     return ReadInteraction(draft, references, identity)
 

@@ -21,7 +21,7 @@ from app.models.json_pointer import first_difference
 from app.models.json_value import json_text, parse_stored_json
 from app.models.limits import Limits
 from app.models.message import ANSWER, INTERACTION
-from app.services.inline_media.message_references import referred_by_message
+from app.services.inline_media.stored_media import references_in
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.streamed_bodies import RequestBodies
 from app.services.requests.validation import WriteCondition, require_found
@@ -266,7 +266,7 @@ def _answered(
     session_id, interaction_id = stored.session_id, stored.interaction_id
     seq = unit.sessions.append(session_id, ANSWER, interaction_id, size_bytes=len(text))
     unit.interactions.set_output(interaction_id, text, answer_seq=seq, now=now)
-    referred = unit.resources.find_all(referred_by_message(output.dump()))
+    referred = unit.resources.find_all(references_in(output.dump()))
     unit.resources.ensure_linked(
         referred.values(),
         owner_kind=INTERACTION,
