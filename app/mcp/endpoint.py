@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MOST_BODY_BYTES = 4 * 1024 * 1024
 # Of a body that is refused: what a model writes at the most, such as an image of 40 MB in base64.
 _MOST_DROPPED_BYTES = 64 * 1024 * 1024
-_DROP_SECONDS = 5.0
+_DROP_SECONDS = 30.0
 
 
 def _taken(session: str | None = None) -> None:

@@ -355,11 +355,12 @@ async def test_body_that_is_too_large_is_an_error_of_the_protocol(
 ) -> None:
     told = []
     async with asking(limited, limited.new_key(), mode=mode) as client:
-        for chars in (40 * 1024 * 1024, 4 * 1024 * 1024, 200_000, 200_000):
+        for chars in (24 * 1024 * 1024, 4 * 1024 * 1024, 200_000, 200_000):
             try:
                 saved = await client.call_tool("save_page", {"content": "x" * chars})
             except MCPError as exc:
-                told.append((exc.error.code, exc.error.message))
+                # How long it takes for more of a quota is another number each time.
+                told.append((exc.error.code, exc.error.message.partition(" in ")[0]))
             else:
                 told.append((0, texts(saved).partition(" page")[0]))
     too_large = (-32600, "A request body may have 4194304 bytes at most. Nothing was stored.")
@@ -367,7 +368,7 @@ async def test_body_that_is_too_large_is_an_error_of_the_protocol(
         too_large,
         too_large,
         (0, "Saved as"),
-        (-32600, "This key has used up its quota of bytes; there is more of it in 86400 seconds."),
+        (-32600, "This key has used up its quota of bytes; there is more of it"),
     ]
 
 
