@@ -538,6 +538,44 @@ class TestReadText:
         assert "image/png and no text. Use view_media." in got
 
 
+def written_with(handle: str) -> list[Json]:
+    """Messages in which a model or a tool has written a handle, of many dialects."""
+    function = {"name": "f", "arguments": {"image": handle}}
+    return [
+        {"role": "assistant", "content": handle},
+        {"role": "assistant", "tool_calls": [{"id": handle, "function": function}]},
+        {"role": "assistant", "content": [{"type": "text", "text": handle}]},
+        {"role": "assistant", "content": [{"type": "tool_use", "input": {"ref": handle}}]},
+        {"role": "assistant", "content": [{"toolUse": {"input": [handle]}}]},
+        {"role": "assistant", "content": [{"type": "tool-call", "args": {"ref": handle}}]},
+        {
+            "role": "model",
+            "parts": [{"text": handle}, {"functionCall": {"args": {"a": handle}}}],
+        },
+        {"role": "tool", "tool_call_id": "t1", "content": handle},
+        {"role": "user", "content": [{"type": "tool_result", "content": handle}]},
+        {"role": "user", "content": [{"type": "tool_result", "content": [{"text": handle}]}]},
+        {"role": "user", "content": [{"toolResult": {"content": [{"json": {"a": handle}}]}}]},
+        {"role": "user", "parts": [{"functionResponse": {"response": {"a": handle}}}]},
+        {"role": "assistant", "parsed": {"a": handle}, "tool_plan": handle},
+        {"role": "assistant", "tool_calls": [{"function": {"parsed_arguments": [handle]}}]},
+        {"role": "assistant", "content": [{"action": {"command": ["cat", handle]}}]},
+        {"role": "model", "parts": [{"executableCode": {"code": handle}}]},
+        {"role": "tool", "content": "", "artifact": {"a": handle}},
+        {"role": "tool", "content": [{"type": "tool-result", "result": {"a": handle}}]},
+        {
+            "role": "tool",
+            "content": [
+                {"type": "tool-result", "output": {"type": "json", "value": {"a": handle}}}
+            ],
+        },
+        {
+            "role": "tool",
+            "content": [{"output": {"type": "json", "value": [{"url": handle}]}}],
+        },
+    ]
+
+
 class TestMedia:
     def test_handle_works_with_what_stands_around_it(self, client: httpx.Client) -> None:
         handle = show_picture(client)
@@ -565,37 +603,7 @@ class TestMedia:
         handle = show_picture(client)
         body = {"target": "mcp", "id": handle, "name": handle, "arguments": handle}
         assert client.post("/api/sessions/t/tool-calls", json=body).status_code == 200
-        function = {"name": "f", "arguments": {"image": handle}}
-        made: list[Json] = [
-            {"role": "assistant", "content": handle},
-            {"role": "assistant", "tool_calls": [{"id": handle, "function": function}]},
-            {"role": "assistant", "content": [{"type": "text", "text": handle}]},
-            {"role": "assistant", "content": [{"type": "tool_use", "input": {"ref": handle}}]},
-            {"role": "assistant", "content": [{"toolUse": {"input": [handle]}}]},
-            {"role": "assistant", "content": [{"type": "tool-call", "args": {"ref": handle}}]},
-            {
-                "role": "model",
-                "parts": [{"text": handle}, {"functionCall": {"args": {"a": handle}}}],
-            },
-            {"role": "tool", "tool_call_id": "t1", "content": handle},
-            {"role": "user", "content": [{"type": "tool_result", "content": handle}]},
-            {"role": "user", "content": [{"type": "tool_result", "content": [{"text": handle}]}]},
-            {"role": "user", "content": [{"toolResult": {"content": [{"json": {"a": handle}}]}}]},
-            {"role": "user", "parts": [{"functionResponse": {"response": {"a": handle}}}]},
-            {"role": "assistant", "parsed": {"a": handle}, "tool_plan": handle},
-            {"role": "assistant", "tool_calls": [{"function": {"parsed_arguments": [handle]}}]},
-            {"role": "assistant", "content": [{"action": {"command": ["cat", handle]}}]},
-            {"role": "model", "parts": [{"executableCode": {"code": handle}}]},
-            {"role": "tool", "content": "", "artifact": {"a": handle}},
-            {"role": "tool", "content": [{"type": "tool-result", "result": {"a": handle}}]},
-            {
-                "role": "tool",
-                "content": [
-                    {"type": "tool-result", "output": {"type": "json", "value": {"a": handle}}}
-                ],
-            },
-        ]
-        for message in made:
+        for message in written_with(handle):
             answer = append(client, "t", **{"content": None, **message})
             assert answer.status_code == 201, answer.text[:500]
         resolved = client.post("/api/resolve", json={"sessionId": "t", "arguments": handle}).json()

@@ -5,11 +5,10 @@ its own files where a message has its media, or what people say. What a model or
 reference: with one call, a model would open to itself the file of another session.
 """
 
-from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
+from app.models.json_value import JsonValue
 from app.models.resource import parse_resource_id
-from app.services.requests.data_uris import Place, strings_in
 
 _LONGEST_REFERENCE_CHARS = 40
 _PEOPLE = frozenset({"user", "system", "developer"})
@@ -34,31 +33,56 @@ _WORDS = frozenset(
 )
 
 
+class _Way(NamedTuple):
+    """What is known of a value by the keys that lead to it."""
+
+    key: str | int = ""
+    name: str = ""
+    contents: int = 0
+    is_answer: bool = False
+    is_data: bool = False
+
+    def to(self, key: str | int) -> "_Way":
+        """Return the way to what is held under a key."""
+        if isinstance(key, int):
+            return self._replace(key=key)
+        contents = self.contents + (key == "content")
+        return _Way(
+            key,
+            key,
+            contents,
+            # The blocks of an answer stand in the content of the answer, which stands in the
+            # message's.
+            is_answer=self.is_answer or contents > 1 or key in _ANSWERS,
+            is_data=self.is_data or (self.key in _RETURNED and key not in _CONTENTS),
+        )
+
+
 def referred_by_message(message: dict[str, Any]) -> set[str]:
     """Return the ids of the resources that a message refers to."""
     is_of_people = message.get("role") in _PEOPLE
     found: set[str] = set()
-    for place, text in strings_in(message):
-        if len(text) <= _LONGEST_REFERENCE_CHARS and text.startswith(("@blob:", "blob:")):
-            resource_id = parse_resource_id(text)
-            if resource_id is not None and not _is_written(place, is_of_people=is_of_people):
+    left: list[tuple[JsonValue, _Way]] = [(message, _Way())]
+    while left:
+        node, way = left.pop()
+        if isinstance(node, dict):
+            left += [(node[key], way.to(key)) for key in node.keys() - _written_in(node)]
+        elif isinstance(node, list):
+            left += [(each, way.to(index)) for index, each in enumerate(node)]
+        elif isinstance(node, str) and (resource_id := _named_by(node)) is not None:
+            is_said = is_of_people and not way.is_answer
+            if is_said or not (way.is_data or way.name in _WORDS):
                 found.add(resource_id)
     return found
 
 
-def _is_written(place: Place | None, *, is_of_people: bool) -> bool:
-    """Tell whether a model or a tool wrote what stands at a place of a message."""
-    keys: list[str | int] = []
-    while place is not None:
-        keys.append(place.key)
-        place = place.parent
-    names = [key for key in keys if isinstance(key, str)]
-    if not _WRITTEN.isdisjoint(names):
-        return True
-    # The blocks of an answer stand in the content of the answer, which stands in the message's.
-    if is_of_people and names.count("content") < 2 and _ANSWERS.isdisjoint(names):
-        return False
-    return names[0] in _WORDS or any(
-        holder in _RETURNED and isinstance(key, str) and key not in _CONTENTS
-        for key, holder in pairwise(keys)
-    )
+def _written_in(holder: dict[str, JsonValue]) -> frozenset[str]:
+    """Return under which keys of an object stands what a model or a tool wrote, whatever it is."""
+    is_json = holder.get("type") in ("json", "error-json")
+    return _WRITTEN | {"value"} if is_json else _WRITTEN
+
+
+def _named_by(text: str) -> str | None:
+    """Return the id of the resource that a text is the reference or the URI of."""
+    is_one = len(text) <= _LONGEST_REFERENCE_CHARS and text.startswith(("@blob:", "blob:"))
+    return parse_resource_id(text) if is_one else None
