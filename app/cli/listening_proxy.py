@@ -19,9 +19,9 @@ from app.config.settings import Settings
 from app.http.browser_guard import BrowserGuard
 from app.mcp.connections import Connect
 from app.mcp.host_access import KeyGuard
-from app.mcp.host_endpoint import PATH, HostEndpoint
+from app.mcp.host_endpoint import HostEndpoint
 from app.mcp.proxy import ProxyOf
-from app.mcp.refusals import McpRefusals
+from app.mcp.refusals import PATH, McpRefusals
 from app.mcp.service_store import ServiceStore
 
 _GRACEFUL_SHUTDOWN_SECONDS = 10

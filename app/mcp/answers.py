@@ -9,12 +9,12 @@ from app.mcp.calls import member, parsed
 from app.mcp.handles import is_handle
 from app.mcp.lines import Excerpt, Line, Message, named_members, scanned
 from app.mcp.members import Span
+from app.mcp.sessionless import INTERNAL_ERROR
 from app.models.json_value import JsonValue, json_bytes
 
 Piece: TypeAlias = bytes | Span | Excerpt
 """Of a message that is sent: bytes, a piece of the line that came, or a piece of another."""
 
-_INTERNAL_ERROR = -32603
 _MOST_KEPT_BYTES = 1024 * 1024
 """A member of a result that is longer, other than `structuredContent`, is left out."""
 
@@ -157,7 +157,7 @@ def _with_items(line: Line, items: Sequence[list[Piece] | None]) -> list[Piece]:
 
 def failure(request_id: object, said: str) -> bytes:
     """Return the line that tells a host why a request has no answer."""
-    error = {"code": _INTERNAL_ERROR, "message": said}
+    error = {"code": INTERNAL_ERROR, "message": said}
     return json.dumps({"jsonrpc": "2.0", "id": request_id, "error": error}).encode() + b"\n"
 
 

@@ -27,8 +27,10 @@ from app.mcp.host_sessions import HostSession
 from app.mcp.host_streams import EventStream, Exchange, events_of
 from app.mcp.lines import Line
 from app.mcp.proxy import ProxyOf
+from app.mcp.refusals import PATH
 from app.mcp.sent_events import NoSuchEventError, SentEvent
 from app.mcp.sessionless import (
+    INTERNAL_ERROR,
     PARSE_ERROR,
     PROTOCOL_VERSION,
     REVISIONS,
@@ -38,7 +40,6 @@ from app.mcp.sessionless import (
 )
 from app.models.rendering import McpRevision
 
-PATH = "/mcp"
 SESSION = "mcp-session-id"
 LAST_EVENT = "last-event-id"
 HANDSHAKE_REVISIONS: tuple[str, ...] = tuple(
@@ -53,7 +54,6 @@ _MOST_BODY_BYTES = 64 * 1024 * 1024
 _MOST_MESSAGES = 1_000
 _MOST_DIGITS = 4_000
 _FIRST_SECONDS = 5.0
-_INTERNAL_ERROR = -32603
 # Hosts of revisions before this one would read an event without data as a message.
 _PRIMED_SINCE = "2025-11-25"
 
@@ -204,7 +204,7 @@ class HostEndpoint:
                 raise RefusedError(
                     503,
                     f"there are {_MOST_SESSIONS} sessions already; try again in a moment",
-                    code=_INTERNAL_ERROR,
+                    code=INTERNAL_ERROR,
                     request_id=message.get("id"),
                 )
             return await self._started(message, is_shared=False)
@@ -213,7 +213,7 @@ class HostEndpoint:
         session = HostSession(self.proxy_of, self.warn, is_shared=is_shared)
         said = await self._group.start(session.run, self.connect)
         if said is not None:
-            raise RefusedError(502, said, code=_INTERNAL_ERROR, request_id=message.get("id"))
+            raise RefusedError(502, said, code=INTERNAL_ERROR, request_id=message.get("id"))
         return session
 
     def _has_ended_one(self, idle_seconds: float) -> bool:
