@@ -19,7 +19,8 @@ class HandedFiles:
     """A folder with the files that tools are given; to be removed when their server has ended."""
 
     folder: Path
-    """Where they are written. It is made, and stays if it was there."""
+    """Where they are written. One that is not there is made, for its user alone; any other stays as
+    it is."""
     _written: dict[str, Path] = field(default_factory=dict)
     """The files, by the ids of what they are copies of."""
     _servers: dict[str, set[object]] = field(default_factory=dict)
@@ -58,7 +59,8 @@ class HandedFiles:
 
     def _new_file(self, name: str, data: bytes) -> Path:
         if not self.folder.exists():
-            self.folder.mkdir(parents=True)
+            # The names of the files are names of stored resources.
+            self.folder.mkdir(mode=0o700, parents=True)
             self._is_made = True
         path, file = _created(self.folder.resolve(), name)
         try:

@@ -35,7 +35,7 @@ from app.media.types import is_textual
 from app.models.identity import CLIENT_ID, CLIENT_ID_RULE, new_id
 from app.models.json_value import JsonValue, json_bytes
 from app.models.page import PageFilters, StoredPage, parse_level
-from app.models.rendering import RenderOptions
+from app.models.rendering import McpRevision, RenderOptions
 from app.models.resource import Resource
 from app.models.text_windows import LineRange, decode_text, parse_line_range
 from app.rendering.pages.instructions import instructions
@@ -58,6 +58,8 @@ _LISTED = 50
 _DEFAULT_SESSION = "mcp"
 _MOST_READ_BYTES = 8 * 1024 * 1024
 _MOST_LINES_BYTES = 1024 * 1024
+# Without links an image at a URL becomes text: resource contents have no links.
+_WITHOUT_LINKS: McpRevision = "2025-03-26"
 _SESSION_SCHEMA: dict[str, JsonValue] = {
     "type": ["string", "null"],
     "description": (
@@ -206,12 +208,14 @@ class MemoryServer:
         level = parse_level(query.get("level", "0"))
         if level is None:
             raise InvalidPayloadError("The level is one of 0 to 3.")
-        wish = RenderQuery("mcp", RenderOptions(count_tokens=False))
+        options = RenderOptions(count_tokens=False, protocol_version=_WITHOUT_LINKS)
+        wish = RenderQuery("mcp", options)
         rendered = await self.container.renders.page(
             project_id, unquote(page_id), level, wish, tool_call_id=None
         )
-        blocks = (await _read(rendered))["messages"][0]["content"]
-        return [_contents(uri, block) for block in blocks if block["type"] in ("text", "image")]
+        words, *others = (await _read(rendered))["messages"][0]["content"]
+        images = [block for block in others if block["type"] == "image"]
+        return [_contents(uri, block) for block in (words, *images)]
 
     async def _resource(
         self, project_id: str, uri: str, resource_id: str, query: dict[str, str]

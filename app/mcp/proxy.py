@@ -244,7 +244,8 @@ class Proxy:
         except Exception as exc:  # noqa: BLE001 - the model is told
             said = f"The memory did not answer: {reason_of(exc)}"
             text: JsonValue = {"type": "text", "text": said}
-            told = json_bytes({"content": [text], "isError": True})
+            # Revisions before 2026-07-28 pass over `resultType`.
+            told = json_bytes({"resultType": "complete", "content": [text], "isError": True})
             await self._pass_on(result_of(call.request_id, [told]))
         else:
             with result.line:

@@ -95,8 +95,13 @@ async def list_media(client: Client, times: int) -> None:
         await client.call_tool("list_media")
 
 
-def put_notes(client: httpx.Client, content: str = "Ten sheep.", page_id: str = "notes") -> None:
-    page = {"modality": "text", "content": content, "caption": "flock"}
+def put_notes(
+    client: httpx.Client,
+    content: str = "Ten sheep.",
+    page_id: str = "notes",
+    modality: str = "text",
+) -> None:
+    page = {"modality": modality, "content": content, "caption": "flock"}
     assert client.put(f"/api/pages/{page_id}", json=page).is_success
 
 
@@ -193,6 +198,26 @@ async def test_pages_and_resources_are_listed_with_cursors_and_read(
     assert base64.b64decode(image.blob) == PICTURE
     assert (whole.text, lines.text) == ("one\ntwo\nthree\n", "two\nthree")
     assert [each.name for each in templates] == ["page", "resource"]
+
+
+@MODES
+@pytest.mark.engines("embedded")
+async def test_page_at_an_address_is_told_in_words_and_promises_no_image(
+    service: LiveService, key: str, own: httpx.Client, mode: str
+) -> None:
+    for modality, name in (("image", "a.png"), ("audio", "a.wav")):
+        put_notes(own, f"https://a.test/{name}", modality, modality)
+    async with asking(service, key, mode=mode) as client:
+        (image,) = await contents(client, "pagefault://pages/image")
+        (reduced,) = await contents(client, "pagefault://pages/image?level=1")
+        (sound,) = await contents(client, "pagefault://pages/audio")
+    words = '  [Image: image/png (https://a.test/a.png)]\n  "flock"'
+    assert [each.text for each in (image, reduced, sound)] == [
+        f"Page image (image, FULL — caption only):\n{words}",
+        f"Page image (image, REDUCED — caption only):\n{words}",
+        "Page audio (audio, FULL):\n  [audio, no transcript available]\n"
+        "  URL: https://a.test/a.wav (audio/wav)",
+    ]
 
 
 @MODES

@@ -15,6 +15,8 @@ from typing import Any
 
 import httpx
 import pytest
+from mcp import Client, StdioServerParameters
+from mcp.types import TextContent
 
 from app.config.settings import Settings
 from app.models.limits import Limits
@@ -23,7 +25,7 @@ from tests.e2e.test_proxy_memory import LARGE_BYTES, MIB, SOUND_SECONDS, peak_by
 from tests.kit import mcp_server
 from tests.kit.loaded_command import LoadedCommand
 from tests.kit.media import b64, wav
-from tests.kit.process import COMMAND, PagefaultProcess, environment, program, run_command
+from tests.kit.process import COMMAND, ROOT, PagefaultProcess, environment, program, run_command
 from tests.kit.servers import LiveService, serving
 
 Json = dict[str, Any]
@@ -188,6 +190,27 @@ def test_handle_stays_text_while_the_service_is_away_and_that_is_told(tmp_path: 
     assert "a handle for upload is passed on as it is: http://127.0.0.1:9 cannot" in said(tmp_path)
 
 
+@pytest.mark.anyio
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_memorys_tool_says_that_the_service_is_away_as_a_result_of_any_revision(
+    tmp_path: Path,
+    mode: Any,  # noqa: ANN401
+) -> None:
+    python, *forked = program()
+    away = ("proxy", "--session", "demo", "--url", "http://127.0.0.1:9")
+    arguments = [*forked, *away, "--", *program("mcp_sdk_server"), "stdio"]
+    proxy = StdioServerParameters(command=python, args=arguments, cwd=ROOT, env=environment())
+    async with Client(proxy, mode=mode) as client:
+        refused = await client.call_tool("list_media")
+    (words,) = refused.content
+    assert isinstance(words, TextContent)
+    assert (refused.is_error, words.text) == (
+        True,
+        "The memory did not answer: http://127.0.0.1:9 cannot be reached: the connection was "
+        "refused",
+    )
+
+
 def test_key_is_that_of_the_environment(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path / "served", auth="api-key", log_level="error")
     with serving(settings) as service:
@@ -207,7 +230,8 @@ def test_key_is_that_of_the_environment(tmp_path: Path) -> None:
             "The memory did not answer: the service takes no requests without a valid API key. "
             "Whoever runs this has to give it one, in the environment variable PAGEFAULT_API_KEY."
         )
-        assert refused == {"content": [{"type": "text", "text": told}], "isError": True}
+        content = [{"type": "text", "text": told}]
+        assert refused == {"resultType": "complete", "content": content, "isError": True}
         assert (
             "refuses the key. Set PAGEFAULT_API_KEY; `pagefault keys create` makes one. Results "
             "are passed on and not stored until it takes them." in said(tmp_path)

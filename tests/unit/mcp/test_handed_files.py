@@ -1,8 +1,12 @@
 """The folder of files that tools are given: what is written there, and what is left alone."""
 
+import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from app.mcp.handed_files import HandedFiles
 from tests.kit.process import ROOT, environment
@@ -20,6 +24,23 @@ def test_link_in_the_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
     path = HandedFiles(folder).write(SERVER, RESOURCE, "a.txt", "text/plain", b"new")
     assert (path, Path(path).read_bytes()) == (f"{folder}/2-01234567-a.txt", b"new")
     assert somebody_elses.read_text() == "kept"
+
+
+@pytest.mark.promise(
+    "security.md#links-and-keys",
+    "Other users of the machine cannot read or list the files that a proxy gives to tools",
+    kept_by="app/mcp/handed_files.py",
+    tried="the modes of the folder and of a file, under a umask of 0",
+)
+def test_folder_and_its_files_are_for_their_user_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "above" / "files"
+    before = os.umask(0)
+    try:
+        path = HandedFiles(folder).write(SERVER, RESOURCE, "a.txt", "text/plain", b"new")
+    finally:
+        os.umask(before)
+    modes = [stat.S_IMODE(each.stat().st_mode) for each in (folder, Path(path))]
+    assert modes == [0o700, 0o600]
 
 
 def test_name_as_long_as_any_is_shortened_and_keeps_its_extension(tmp_path: Path) -> None:
