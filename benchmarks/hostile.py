@@ -1,127 +1,253 @@
-"""How long the service takes for what is meant to keep it busy, and what others wait meanwhile.
+"""How long others wait, and what the service takes, for requests that are meant to keep it busy.
 
     python -m benchmarks --only hostile
 
-Images that are small as files and large as pixels, JSON that is deep, wide or long, a form of many
-parts and a request for many ranges are sent one after the other on one connection. On another one
-`/healthz` is asked all the time, and two hundred more have stopped in the middle of a body. At last
-as many clients as may be connected are refused large bodies and go on sending them. One process of
-the service on SQLite and a directory; it and its clients share all cores.
+Each attack of `benchmarks.attacks` is sent twice: by clients that wait for their answers, and by
+clients that leave after a second. `/healthz` is asked all the time, on a connection of its own, and
+two hundred more connections have stopped in the middle of a body. Measured are the slowest
+`/healthz`, the highest memory of the service and its children, and the processor's time that they
+use once the clients have been gone for two seconds. At last another project's image is rendered
+beside expensive ones, and as many clients as may be connected are refused large bodies and go on
+sending them. One process of the service on SQLite and a directory; it and its clients share all
+cores.
 """
 
 import asyncio
-import base64
-import json
+import os
 import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
-from statistics import median, quantiles
 
+import httpx
+
+from app.models.limits import Limits
+from benchmarks.attacks import Attack, list_attacks, render_requests, repeated_scans, with_comment
 from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_most
 from benchmarks.live_server import Memory, Service, serving
 from benchmarks.load_client import request
 from benchmarks.machine import ALL
-from tests.kit.bombs import BOMBS
-from tests.kit.hostile_texts import SHAPES
+from tests.kit import media
+from tests.kit.process import run_command
 
 GROUP = "hostile"
 MIB = 1 << 20
-_MOST_DECODING_MS = 1_000
-_MOST_PARSING_MS = 2_000
-_MOST_HEALTH_MS = 250
-_PATIENCE_SECONDS = 60.0
+_MOST_HEALTH_MS = 300
+_MOST_MIB = Limits().memory_bytes / MIB + 64
+_MOST_BUSY_MS = 100
+_PATIENCE_SECONDS = 120.0
+_LEAVES_AFTER_SECONDS = 1.0
+_GONE_SECONDS = 2.0
 _STOPPED = 200
 _REFUSED = 5_000
-_SHAPES = (
-    "escaped quotes with a head, never closed",
-    "heads",
-    "heads of base64",
-    "runs of forty",
-    "starts of images in equal groups",
-)
-_calls = count(1)
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
-@dataclass(frozen=True, slots=True)
-class Attack:
-    """A body that costs more than it looks; any answer below 500 is right."""
+@dataclass(slots=True)
+class Measured:
+    """What was seen of one attack; times in milliseconds, memory in MiB."""
 
-    name: str
-    path: str
-    body: bytes
-    content_type: str
-    most_ms: float
-    method: str = "POST"
-    headers: Mapping[str, str] = field(default_factory=dict)
+    statuses: set[int] = field(default_factory=set)
+    times: list[float] = field(default_factory=list)
+    health: list[float] = field(default_factory=list)
+    memory: float = 0.0
+    busy: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Met:
-    """What was answered, after how long in each round, and how long `/healthz` took meanwhile.
+class Processes:
+    """The service and its children, as proc(5) lists them."""
 
-    Times are in milliseconds.
-    """
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
 
-    statuses: set[int]
-    times: list[float]
-    health: list[float]
+    def resident(self) -> int:
+        """Return the resident bytes of all of them."""
+        total = 0
+        for pid in self._all():
+            # A child that has ended, and is not yet reaped, has no memory.
+            with suppress(OSError, WrongAnswerError):
+                total += Memory(pid).now
+        return total
+
+    def used_ms(self) -> float:
+        """Return the processor's time that those that live have used."""
+        total = 0
+        for pid in self._all():
+            with suppress(OSError):
+                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+                total += int(fields[11]) + int(fields[12])
+        return total * 1e3 / _TICKS
+
+    def _all(self) -> Iterator[int]:
+        pids = [self._pid]
+        while pids:
+            pid = pids.pop()
+            yield pid
+            with suppress(OSError):
+                for task in Path(f"/proc/{pid}/task").iterdir():
+                    pids += map(int, (task / "children").read_text().split())
 
 
 async def measure(scale: Scale) -> Sequence[Figure]:
-    """Every attack, several times, and bodies that are refused."""
+    """Measure every attack, then what another project waits, then bodies that are refused."""
+    measured: dict[str, tuple[Attack, Measured]] = {}
     with tempfile.TemporaryDirectory() as name, serving(Path(name), cores=ALL) as service:
-        memory = Memory(service.pid)
-        await _meet(service, _warm(), rounds=1)
-        before = memory.peak
-        figures: list[Figure] = []
-        health: list[float] = []
-        attacks = [*_attacks(scale), _ranges(service)]
-        async with _stopped_senders(service, scale.pick(_STOPPED, 2)):
-            for attack in attacks:
-                met = await _meet(service, attack, rounds=scale.pick(7, 1))
-                health += met.health
-                figures.append(_figure(attack, met))
-        grown = (memory.peak - before) / MIB
-    figures += await _refused_bodies(scale)
-    return [
-        *figures,
-        Figure(
-            group=GROUP,
-            name="`/healthz` meanwhile, p99",
-            value=quantiles(health, n=100, method="inclusive")[98],
-            unit="ms",
-            aim=value_at_most(_MOST_HEALTH_MS),
-            detail=f"of {len(health):,} answers; median {median(health):.1f}, "
-            f"longest {max(health):.0f}",
-        ),
-        Figure(group=GROUP, name="memory for all of it", value=grown, unit="MiB"),
-    ]
+        processes = Processes(service.pid)
+        with service.client() as client:
+            attacks = list_attacks(client, service.headers, scale)
+            async with _stopped_senders(service, scale.pick(_STOPPED, 2)):
+                # What decodes and parses is loaded by the first of each.
+                await _run(service, processes, attacks[0], scale)
+                idle = processes.resident()
+                for attack in attacks:
+                    found = await _run(service, processes, attack, scale)
+                    found.memory = (found.memory - idle) / MIB
+                    measured[attack.name] = (attack, found)
+        waits = await _other_project(service, scale)
+    figures = [_figure(attack, found) for attack, found in measured.values()]
+    summary = _summary({name: found for name, (_, found) in measured.items()})
+    return [*figures, *summary, waits, *await _refused_bodies(scale)]
 
 
-def _figure(attack: Attack, met: Met) -> Figure:
-    answers = ", ".join(map(str, sorted(met.statuses)))
+def _figure(attack: Attack, found: Measured) -> Figure:
+    answers = ", ".join(map(str, sorted(found.statuses))) or "not waited for"
+    longest = f" within {max(found.times):,.0f} ms" if found.times else ""
     return Figure(
         group=GROUP,
         name=attack.name,
-        value=max(met.times),
+        value=max(found.health),
         unit="ms",
-        aim=value_at_most(attack.most_ms),
-        detail=f"{_size(attack):,} bytes; longest of {len(met.times)}, "
-        f"median {median(met.times):.0f}; answered {answers}",
+        aim=value_at_most(_MOST_HEALTH_MS),
+        detail=f"answered {answers}{longest}; {found.memory:+.0f} MiB; "
+        f"{found.busy:.0f} ms busy afterwards",
     )
 
 
-def _size(attack: Attack) -> int:
-    return len(attack.body) + sum(map(len, attack.headers.values()))
+def _summary(measured: dict[str, Measured]) -> Iterator[Figure]:
+    memory = max(measured, key=lambda name: measured[name].memory)
+    busy = max(measured, key=lambda name: measured[name].busy)
+    yield Figure(
+        group=GROUP,
+        name="memory for one of them, children included",
+        value=measured[memory].memory,
+        unit="MiB",
+        aim=value_at_most(_MOST_MIB),
+        detail=memory,
+    )
+    yield Figure(
+        group=GROUP,
+        name="the processor's time in the third second after the clients have left",
+        value=measured[busy].busy,
+        unit="ms",
+        aim=value_at_most(_MOST_BUSY_MS),
+        detail=busy,
+    )
+
+
+async def _run(service: Service, processes: Processes, attack: Attack, scale: Scale) -> Measured:
+    """Send an attack and wait for the answers, then send it and leave."""
+    found = Measured()
+    if attack.sends_all:
+        async with _watching(service, processes, found):
+            for _ in range(scale.pick(3, 1)):
+                await asyncio.gather(
+                    *[_answered(service, attack, found) for _ in range(attack.clients)]
+                )
+    async with _watching(service, processes, found):
+        leaving = [_left(service, attack, scale) for _ in range(max(attack.clients, 4))]
+        await asyncio.gather(*leaving)
+        await asyncio.sleep(scale.pick(_GONE_SECONDS, 0))
+    before = processes.used_ms()
+    await asyncio.sleep(scale.pick(1, 0))
+    # A child that ended meanwhile has taken its time with it.
+    found.busy = max(processes.used_ms() - before, 0)
+    return found
+
+
+@asynccontextmanager
+async def _watching(service: Service, processes: Processes, found: Measured) -> AsyncIterator[None]:
+    """Ask `/healthz` and look at the memory for the length of the block."""
+    over = asyncio.Event()
+    watch = asyncio.create_task(_watch(service, processes, found, over))
+    try:
+        yield
+    finally:
+        over.set()
+        await watch
+
+
+async def _watch(
+    service: Service, processes: Processes, found: Measured, over: asyncio.Event
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
+    while not over.is_set() or not found.health:
+        began = time.perf_counter()
+        writer.write(request("GET", "/healthz"))
+        if await _status(reader) != 200:
+            raise WrongAnswerError("/healthz does not answer 200")
+        found.health.append((time.perf_counter() - began) * 1e3)
+        found.memory = max(found.memory, processes.resident())
+        # The measuring should not itself keep the service busy.
+        await asyncio.sleep(0.002)
+    writer.close()
+
+
+async def _answered(service: Service, attack: Attack, found: Measured) -> None:
+    # An answer that does not wait for all of the body ends its connection.
+    reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
+    began = time.perf_counter()
+    writer.write(next(attack.requests))
+    async with asyncio.timeout(_PATIENCE_SECONDS):
+        status = await _status(reader)
+    found.times.append((time.perf_counter() - began) * 1e3)
+    found.statuses.add(status)
+    writer.close()
+    if status >= 500 and status != 503:
+        raise WrongAnswerError(f"{attack.name} was answered with {status}")
+
+
+async def _left(service: Service, attack: Attack, scale: Scale) -> None:
+    _, writer = await asyncio.open_connection("127.0.0.1", service.port)
+    sent = next(attack.requests)
+    writer.write(sent if attack.sends_all else sent[:-1])
+    await asyncio.sleep(scale.pick(_LEAVES_AFTER_SECONDS, 0))
+    writer.transport.abort()
+
+
+async def _other_project(service: Service, scale: Scale) -> Figure:
+    """Render one project's small image beside another one's expensive ones."""
+    made = run_command(
+        "keys", "create", "--project", "other", env={"PAGEFAULT_DATA_DIR": str(service.data_dir)}
+    )
+    headers = {"Authorization": f"Bearer {made.stdout.strip()}"}
+    jpeg = repeated_scans(scale.pick(2_400, 2))
+    base = f"http://127.0.0.1:{service.port}"
+    with service.client() as client, httpx.Client(base_url=base, headers=headers) as other:
+        costly = render_requests(
+            client, service.headers, lambda n: with_comment(jpeg, n), "image/jpeg"
+        )
+        small = render_requests(
+            other, headers, lambda n: media.png(300, 300) + b"%d" % n, "image/png"
+        )
+        attack, probe = Attack("", costly), Attack("", small)
+        found = Measured()
+        await asyncio.gather(*[_left(service, attack, scale) for _ in range(scale.pick(4, 1))])
+        await _answered(service, probe, found)
+    return Figure(
+        group=GROUP,
+        name="another project's 300x300 PNG, made smaller behind JPEGs of 2,400 scans",
+        value=max(found.times),
+        unit="ms",
+        aim=value_at_most(1_000),
+        detail="four of them, whose clients have left",
+    )
 
 
 @asynccontextmanager
 async def _stopped_senders(service: Service, senders: int) -> AsyncIterator[None]:
-    """So many who have sent half of a file, and go on with nothing."""
+    """Keep connections open that have sent half of a file and send no more."""
     sent = request("POST", "/api/resources", headers=service.headers, body=bytes(2_000))[:-1_000]
     writers = []
     for _ in range(senders):
@@ -176,109 +302,8 @@ async def _refused_bodies(scale: Scale) -> Sequence[Figure]:
     ]
 
 
-async def _meet(service: Service, attack: Attack, *, rounds: int) -> Met:
-    """Send it, one round after the other, and ask how the service is until all are answered."""
-    met = Met(set(), [], [])
-    sending = asyncio.create_task(_send(service, attack, rounds, met))
-    reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
-    asked = request("GET", "/healthz")
-    async with asyncio.timeout(_PATIENCE_SECONDS):
-        while not sending.done():
-            began = time.perf_counter()
-            writer.write(asked)
-            if await _status(reader) != 200:
-                raise WrongAnswerError("/healthz does not answer 200")
-            met.health.append((time.perf_counter() - began) * 1e3)
-            # What measures is not to be what keeps the service busy.
-            await asyncio.sleep(0.002)
-        await sending
-    writer.close()
-    return met
-
-
-async def _send(service: Service, attack: Attack, rounds: int, met: Met) -> None:
-    for _ in range(rounds):
-        # An answer that does not wait for all of the body ends its connection.
-        reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
-        body = attack.body.replace(b"CALL", b"c%d" % next(_calls))
-        headers = {**service.headers, **attack.headers, "Content-Type": attack.content_type}
-        began = time.perf_counter()
-        writer.write(request(attack.method, attack.path, headers=headers, body=body))
-        status = await _status(reader)
-        met.times.append((time.perf_counter() - began) * 1e3)
-        met.statuses.add(status)
-        if status >= 500:
-            raise WrongAnswerError(f"{attack.name} was answered with {status}")
-        writer.close()
-
-
 async def _status(reader: asyncio.StreamReader) -> int:
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
     length = int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0])
     await reader.readexactly(length)
     return int(head[9:12])
-
-
-def _warm() -> Attack:
-    # What decodes and parses is loaded by the first of each.
-    return _image("warm", BOMBS["gif of 300 frames"][0](), "image/gif")
-
-
-def _attacks(scale: Scale) -> list[Attack]:
-    images = [_image(name, make(), kind) for name, (make, kind) in BOMBS.items()]
-    many = scale.pick(1_000_000, 1_000)
-    deep = scale.pick(100_000, 500)
-    results = {
-        "arrays within arrays, 100,000 of them": b"[" * deep + b"]" * deep,
-        "objects within objects, 100,000 of them": b'{"a":' * deep + b"1" + b"}" * deep,
-        "a million numbers": json.dumps(list(range(many))).encode(),
-        "a million empty arrays": b"[" + b"[]," * many + b"[]]",
-        "a million keys": json.dumps({f"k{n}": n for n in range(many)}).encode(),
-        "a number of a million digits": b"1" * many,
-        "a text of escapes, 6 MB": b'"' + b"\\u0000" * many + b'"',
-        "a text of quotation marks, 2 MB": b'"' + b'\\"' * many + b'"',
-        "lines of a table, 4 MB": json.dumps("|" * many + "\n" * many * 3).encode(),
-    }
-    for name in _SHAPES:
-        results[f"{name}, 1 MB"] = json.dumps(SHAPES[name](many)).encode()
-    calls = [_call(name, raw, _MOST_PARSING_MS) for name, raw in results.items()]
-    unclosed = SHAPES["escaped quotes in a key, never closed"](4 * many).encode()
-    calls.append(_call("a string that is never closed, 4 MB", unclosed, _MOST_PARSING_MS))
-    return [*images, *calls, _form(parts=deep)]
-
-
-def _form(parts: int) -> Attack:
-    part = b'--b\r\nContent-Disposition: form-data; name="f"\r\n\r\ny\r\n'
-    kind = "multipart/form-data; boundary=b"
-    return Attack(
-        "a form of 100,000 parts",
-        "/api/resources",
-        part * parts + b"--b--\r\n",
-        kind,
-        _MOST_PARSING_MS,
-    )
-
-
-def _ranges(service: Service) -> Attack:
-    with service.client() as client:
-        place = client.post("/api/resources", content=bytes(MIB)).headers["location"]
-    ranges = "bytes=" + ",".join(f"{first}-{first}" for first in range(0, 9_600, 2))
-    return Attack(
-        "a request for 4,800 ranges",
-        f"{place}/content",
-        b"",
-        "text/plain",
-        _MOST_PARSING_MS,
-        method="GET",
-        headers={"Range": ranges},
-    )
-
-
-def _image(name: str, data: bytes, mime_type: str) -> Attack:
-    block = {"type": "image", "data": base64.b64encode(data).decode(), "mimeType": mime_type}
-    return _call(name, json.dumps(block).encode(), _MOST_DECODING_MS)
-
-
-def _call(name: str, result: bytes, most_ms: float) -> Attack:
-    body = b'{"toolName": "t", "toolCallId": "CALL", "result": ' + result + b"}"
-    return Attack(name, "/api/tool-results", body, "application/json", most_ms)
