@@ -58,7 +58,8 @@ class Medium:
     what was found to be wrong with its bytes. `before` is a text that belongs before the
     medium where it is shown; `instead` takes the place of all lines about it where it is not.
     One that `is_evicted` is not shown, to make room. `said_type` is what a message
-    called it, if that is another type.
+    called it, if that is another type. One that `is_in_text` was found in a text, or in a string of
+    a value, and is no block of its own.
     """
 
     pointer: str
@@ -74,6 +75,7 @@ class Medium:
     instead: str | None = None
     is_evicted: bool = False
     said_type: str | None = None
+    is_in_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from app.rendering.rules import RULES
 from tests.contract.broken_histories import BROKEN, PNG, Broken, Json, data_uri
 from tests.contract.render_requests import SESSION_RENDER, rendering
 from tests.contract.session_requests import append
+from tests.contract.sound_histories import SOUND
+from tests.kit.media import b64
 from tests.kit.process import ROOT
 from tests.providers import CHECKS
 
@@ -103,6 +105,26 @@ def test_sound_history_has_no_findings_and_comes_back_as_it_was(client: httpx.Cl
         "tokensEst": said["tokensEst"],
         "messages": request["messages"],
     }
+
+
+@pytest.mark.parametrize("dialect", SOUND)
+def test_result_of_text_and_image_is_sound_in_every_dialect(
+    client: httpx.Client, dialect: str
+) -> None:
+    assert diagnosis(client, SOUND[dialect])["findings"] == []
+
+
+@pytest.mark.parametrize("text", [b64(PNG), f"Here it is: {data_uri(PNG)} Do you see it?"])
+def test_base64_in_one_of_the_texts_of_a_result_is_found(client: httpx.Client, text: str) -> None:
+    blocks = [{"type": "text", "text": "A cat."}, {"type": "text", "text": text}]
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": blocks}
+    call = {"type": "tool_use", "id": "c1", "name": "look", "input": {}}
+    history = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+    ]
+    assert rules(diagnosis(client, {"messages": history})) == {"base64-in-text"}
 
 
 def test_findings_and_loss_point_into_what_was_sent(client: httpx.Client) -> None:

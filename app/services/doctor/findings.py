@@ -194,7 +194,6 @@ def _of_order(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:
 def _of_items(turn: ComposedTurn) -> Iterator[Finding]:
     if not turn.items and not turn.calls and turn.role != "tool":
         yield found("empty-content", turn.origin, seq=turn.seq)
-    texts = {item.pointer for item in turn.items if isinstance(item, TextItem)}
     for item in turn.items:
         if isinstance(item, TextItem) and not item.text.strip():
             # Beside calls, and as a result, SDKs write an empty text where nothing is said.
@@ -202,7 +201,7 @@ def _of_items(turn: ComposedTurn) -> Iterator[Finding]:
             if is_block or not (turn.calls or turn.role == "tool"):
                 yield found("empty-content", item.pointer, seq=turn.seq)
         elif isinstance(item, Medium):
-            if item.pointer in texts:
+            if item.is_in_text:
                 yield found("base64-in-text", item.pointer, actual=item.mime_type, seq=turn.seq)
             if said := item.said_type:
                 yield found(

@@ -134,7 +134,8 @@ class ContentReading:
             yield stored_medium(resource, pointer)
             return
         if self.finds_media and len(text) >= _SHORTEST_BASE64:
-            yield from self.raw(text, pointer)
+            for item in self.raw(text, pointer):
+                yield replace(item, is_in_text=True) if isinstance(item, Medium) else item
             return
         yield TextItem(pointer, text)
         for found in _REFERENCE.findall(text) if self.moved else ():
@@ -177,6 +178,7 @@ class ContentReading:
                 filename,
                 source.size_bytes,
                 said_type=None if declared == mime_type else declared,
+                is_in_text=part.extracted,
             )
         if isinstance(part, NormalizedLink):
             return Medium(
