@@ -114,13 +114,14 @@ Annotations: TypeAlias = Mapping[str, JsonValue]
 class TextItem:
     """Text that stands at a pointer of the record, or that was written about what stands there.
 
-    Where it shows all or some of a text that is stored, and does not say so itself, `whole` is the
-    handle of that and how many characters it has.
+    Where it shows all or some of a text that is stored, and does not name it, `handle` does. Where
+    it was shortened, `whole_chars` is how many characters there were.
     """
 
     pointer: str
     text: str
-    whole: tuple[str, int] | None = None
+    handle: str | None = None
+    whole_chars: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

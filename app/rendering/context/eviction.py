@@ -31,7 +31,7 @@ from app.rendering.context.recalls import Recall, recalls_in
 from app.rendering.pages.lines import one_line, quoted, quoted_short
 from app.rendering.targets.leaves import text_of
 from app.rendering.targets.lines import medium_words
-from app.rendering.texts.cuts import cut_short, whole_text_uri
+from app.rendering.texts.cuts import cut_short, excerpt_of, whole_length, whole_text_uri
 
 EvictionClass: TypeAlias = Literal[
     "tool_media", "said_media", "tool_texts", "tool_results", "recalled", "said_texts"
@@ -158,7 +158,8 @@ def _reduced(
         if isinstance(item, Medium) and media in classes:
             items.append(_small(item, page_id))
         elif len(text) > most_chars and isinstance(item, TextItem | DataItem):
-            items += _shortened(item.pointer, text, _way_back(turn, item, page_id))
+            many = _whole_chars(item, text, page_id)
+            items += _shortened(item.pointer, text, many, _way_back(turn, item, page_id))
         else:
             items.append(item)
     is_long = is_result and texts in classes and turn.structured is not None
@@ -201,12 +202,21 @@ def _small(medium: Medium, page_id: str | None) -> Medium:
     return replace(medium, words=kept, instead=instead, is_evicted=True)
 
 
-def _shortened(pointer: str, text: str, way: str) -> list[Item]:
+def _shortened(pointer: str, text: str, many: int, way: str) -> list[Item]:
     kept = cut_short(text, _KEPT_CHARS)
     shows = f"; {way} shows all of it" if way else ""
-    line = f"[… shortened from {len(text)} characters{shows}]"
+    line = f"[… shortened from {many} characters{shows}]"
     note = LeftOut(pointer, "text", "evicted", _REASON, to="preview")
     return [note, TextItem(pointer, f"{kept}\n{line}")]
+
+
+def _whole_chars(item: TextItem | DataItem, text: str, page_id: str | None) -> int:
+    """Return how many characters the text has that the way back leads to."""
+    if isinstance(item, DataItem):
+        return len(text)
+    if page_id:
+        return excerpt_of(text) or len(text)
+    return item.whole_chars or whole_length(text)
 
 
 def _way_back(turn: ComposedTurn, item: TextItem | DataItem, page_id: str | None) -> str:
@@ -214,8 +224,8 @@ def _way_back(turn: ComposedTurn, item: TextItem | DataItem, page_id: str | None
         return _page_call(page_id)
     if isinstance(item, DataItem):
         return entry_call(turn)
-    if item.whole is not None:
-        return f'read_text("{item.whole[0]}")'
+    if item.handle is not None:
+        return f'read_text("{item.handle}")'
     uri = whole_text_uri(item.text)
     return f'read_text("@{uri}")' if uri else entry_call(turn)
 

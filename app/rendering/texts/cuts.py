@@ -29,6 +29,10 @@ _LINE = re.compile(
     r"the whole text is (?P<uri>blob:[0-9a-f]{32}) …\]\n"
 )
 
+# At the end of a text, where `Excerpt.notice` stands.
+_EXCERPT = re.compile(r"\[truncated: characters [0-9]{1,18} to [0-9]{1,18} of ([0-9]{1,18})[;\]]")
+_LONGEST_NOTICE = 200
+
 
 def boundary_at_or_before(text: str, position: int) -> int:
     """Return the last grapheme boundary in `text[:position]`, found without reading all of it."""
@@ -220,6 +224,12 @@ def whole_length(text: str) -> int:
     """Return how many characters a text has, or the whole text that it is a preview of."""
     found = _LINE.search(text) if whole_text_uri(text) else None
     return len(text) if found is None else len(text) - len(found[0]) + int(found["left_out"])
+
+
+def excerpt_of(text: str) -> int | None:
+    """Return how many characters the text has that a text ends as an excerpt of, if it is one."""
+    found = _EXCERPT.search(text, max(0, len(text) - _LONGEST_NOTICE))
+    return int(found[1]) if found else None
 
 
 def whole_text_uri(text: str) -> str | None:

@@ -97,9 +97,8 @@ def _medium_line(medium: Medium) -> str | None:
 
 
 def _long_text_line(turn: ComposedTurn, item: TextItem | DataItem) -> str | None:
-    if isinstance(item, TextItem) and item.whole is not None:
-        handle, many = item.whole
-        return text_line(handle, f"{many:,} characters")
+    if isinstance(item, TextItem) and item.handle is not None:
+        return text_line(item.handle, f"{item.whole_chars or len(item.text):,} characters")
     text = item.text if isinstance(item, TextItem) else json_text(item.value)
     if (uri := whole_text_uri(text)) is not None:
         return text_line(f"@{uri}", f"{whole_length(text):,} characters")

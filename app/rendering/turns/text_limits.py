@@ -55,16 +55,16 @@ def _items(turn: ComposedTurn, most_chars: int, whole: Mapping[str, str]) -> Ite
         text, many = whole.get(item.text, item.text), whole_length(item.text)
         if len(text) <= most_chars:
             is_same = text == item.text
-            yield item if is_same else TextItem(item.pointer, text, _stored(turn, item.text, many))
+            yield item if is_same else TextItem(item.pointer, text, _handle(turn, item.text))
             continue
         shown = shortened(text, most_chars, entry_call(turn))
-        yield TextItem(item.pointer, shown, _stored(turn, item.text, many))
+        yield TextItem(item.pointer, shown, _handle(turn, item.text), many)
         reason = f"Texts of up to {most_chars} characters are shown whole, and this has {many}."
         yield LeftOut(item.pointer, "text", "text-too-long", reason, to="preview")
 
 
-def _stored(turn: ComposedTurn, text: str, many: int) -> tuple[str, int] | None:
-    """Return the handle of a long text of an answer, and its length; `None` if it has none."""
+def _handle(turn: ComposedTurn, text: str) -> str | None:
+    """Return the handle of a long text of an answer; `None` if it has none."""
     if (uri := whole_text_uri(text)) is not None:
-        return f"@{uri}", many
-    return (f"@entry:{turn.seq}", many) if turn.seq is not None and needs_preview(text) else None
+        return f"@{uri}"
+    return f"@entry:{turn.seq}" if turn.seq is not None and needs_preview(text) else None

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from app.models.conversation import (
     Call,
     ComposedTurn,
@@ -19,6 +21,8 @@ from app.models.json_value import JsonValue
 from app.rendering.context.budget import Load, Weighing, moved, to_be_saved
 from app.rendering.context.eviction import ORDER, history_of
 from app.rendering.targets.table import TARGETS
+from app.rendering.texts.cuts import preview
+from app.rendering.turns.text_limits import with_texts_within
 from tests.unit.rendering.targets.composed import ID, medium
 
 EVERYTHING = Frontier.model_validate(dict.fromkeys(ORDER, 1_000))
@@ -116,7 +120,37 @@ def test_preview_gives_way_to_less_of_it_and_names_the_same_blob() -> None:
     )
     [_, item] = items_of(result(3, text(preview)), calling(2), tool_texts=3)
     assert isinstance(item, TextItem)
-    assert f'read_text("@blob:{ID}") shows all of it]' in item.text
+    assert item.text.endswith(
+        f'\n[… shortened from 5090 characters; read_text("@blob:{ID}") shows all of it]'
+    )
+
+
+def test_preview_that_gives_way_says_how_long_the_stored_text_is() -> None:
+    stored = "a word " * 8_127
+    [_, item] = items_of(result(3, text(preview(stored, f"blob:{ID}"))), calling(2), tool_texts=3)
+    assert isinstance(item, TextItem)
+    assert f"[… shortened from {len(stored)} characters; read_text(" in item.text
+
+
+@pytest.mark.parametrize("many", [500, 1_200])
+def test_text_within_a_limit_that_gives_way_says_how_long_all_of_it_is(many: int) -> None:
+    [turn] = with_texts_within([result(3, text("a word " * many))], 2_000)
+    [item] = [
+        each for each in items_of(turn, calling(2), tool_texts=3) if isinstance(each, TextItem)
+    ]
+    shown = f'shortened from {7 * many} characters; read_text("@entry:3") shows all of it]'
+    assert item.text.endswith(shown)
+
+
+def test_piece_of_a_page_that_gives_way_says_how_long_the_page_is() -> None:
+    fault = calling(2, "page_fault", page_id="p")
+    piece = "  [truncated: characters 0 to 3500 of 56889; go on with offset=3500]"
+    answer = result(3, text(f"{LONG}\n{piece}"), name="page_fault")
+    [_, item] = items_of(answer, fault, tool_texts=3)
+    assert isinstance(item, TextItem)
+    assert item.text.endswith(
+        'shortened from 56889 characters; page_fault("p", 0) shows all of it]'
+    )
 
 
 def test_structured_content_that_is_long_goes_with_the_texts() -> None:
