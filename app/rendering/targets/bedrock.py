@@ -6,7 +6,8 @@ media of a tool that failed, since behind `error` some models take nothing but t
 stands behind a line that names the call it belongs to.
 
 A document has a text beside it and a name of few characters that no other one in the request has:
-it ends in digits made of where the document stands, so that no other document changes it.
+it ends in digits made of where the document stands, so that no other document changes it. If its
+file name has characters that such a name may not have, a line before it says both.
 
 Source: `providers`, `bedrock`; service model of botocore 1.44; `Messages can't contain duplicate
 document names`, as the service says it.
@@ -67,6 +68,8 @@ _NO_NAME = "document"
 _MOST_NAME_CHARS = 180
 _MOST_READ_CHARS = 1_000
 _PLACE_DIGITS = 6
+# Categories of Unicode: marks, punctuation, separators and control characters.
+_NOT_MISSED = "MPZC"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9()\[\]-]+")
 
 
@@ -126,7 +129,8 @@ class _Writer:
             for item in turn.items:
                 if isinstance(item, Attachment) and (turn.is_error or _class_of(item) == "audio"):
                     inside.append(attached_line(item, _WHERE))
-                    medium = self._medium(item, turn.origin)
+                    is_document = _class_of(item) == "document"
+                    medium = _medium(item, self._name(item, turn.origin) if is_document else None)
                     beside += [*_text(frame_line(turn, item, call_id)), medium]
                 else:
                     inside.append(item)
@@ -145,10 +149,15 @@ class _Writer:
         documents: list[Attachment] = []
         has_text = False
         for item in items:
-            if isinstance(item, Attachment):
-                blocks.append(self._medium(item, origin))
-                if _class_of(item) == "document":
-                    documents.append(item)
+            if isinstance(item, Attachment) and _class_of(item) == "document":
+                name = self._name(item, origin)
+                if not _has_plain_name(item.filename or ""):
+                    blocks += _text(attached_line(item, f'attached as "{name}"'))
+                    has_text = True
+                blocks.append(_medium(item, name))
+                documents.append(item)
+            elif isinstance(item, Attachment):
+                blocks.append(_medium(item))
             elif may_hold_json and isinstance(item, DataItem) and isinstance(item.value, dict):
                 blocks.append({"json": JsonLeaf(item.value)})
             else:
@@ -158,16 +167,6 @@ class _Writer:
         if documents and not has_text:
             blocks = [*_text(attached_line(documents[0], "attached")), *blocks]
         return blocks
-
-    def _medium(self, attachment: Attachment, origin: str) -> Node:
-        kind = _class_of(attachment)
-        medium: dict[str, Node] = {
-            "format": FORMATS[kind][_type_of(attachment)],
-            "source": {"bytes": b64(attachment)},
-        }
-        if kind == "document":
-            medium["name"] = self._name(attachment, origin)
-        return {kind: medium}
 
     def _name(self, attachment: Attachment, origin: str) -> str:
         place = f"{origin}#{attachment.medium.pointer}"
@@ -181,14 +180,35 @@ class _Writer:
         return name
 
 
+def _medium(attachment: Attachment, name: str | None = None) -> Node:
+    kind = _class_of(attachment)
+    medium: dict[str, Node] = {
+        "format": FORMATS[kind][_type_of(attachment)],
+        "source": {"bytes": b64(attachment)},
+    }
+    return {kind: medium if name is None else {**medium, "name": name}}
+
+
 def _plain_name(filename: str) -> str:
     """Return what the service takes of a file name: letters and digits in ASCII, and few signs."""
+    return _NOT_IN_NAMES.sub(" ", _letters(filename))[:_MOST_NAME_CHARS].strip() or _NO_NAME
+
+
+def _has_plain_name(filename: str) -> bool:
+    """Return whether the plain name of a file lacks at most punctuation and spaces of its name."""
+    return all(
+        sign.isascii() or unicodedata.category(sign)[0] in _NOT_MISSED
+        for sign in _letters(filename)
+    )
+
+
+def _letters(filename: str) -> str:
+    """Return a file name without its extension, and its letters without accents."""
     has_extension = mime_type_for_filename(filename) is not None
     stem = (has_extension and filename.rpartition(".")[0]) or filename
     # Letters lose their accents rather than becoming gaps.
     spelled = unicodedata.normalize("NFKD", stem[:_MOST_READ_CHARS])
-    letters = "".join(sign for sign in spelled if not unicodedata.combining(sign))
-    return _NOT_IN_NAMES.sub(" ", letters)[:_MOST_NAME_CHARS].strip() or _NO_NAME
+    return "".join(sign for sign in spelled if not unicodedata.combining(sign))
 
 
 def _text(text: str | None) -> list[Node]:

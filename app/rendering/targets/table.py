@@ -127,6 +127,7 @@ _ROWS = (
         "bedrock",
         "service model of botocore 1.44, documentation of November 2026",
         bedrock.write,
+        version="2026-11-28",
         mark_cached=bedrock.mark_cached,
         tokens=_OF_ANTHROPIC,
         media={

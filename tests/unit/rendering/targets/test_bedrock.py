@@ -205,13 +205,18 @@ NAMES = {
     "a  b__c.pdf": "a b c",
     "x (1) [draft]-2.pdf": "x (1) [draft]-2",
     "R\u00e9sum\u00e9.pdf": "Resume",
-    "\u5831\u544a.pdf": "document",
-    "\u5831\u544a 2026.pdf": "2026",
-    "\u0662.pdf": "document",
-    "\U0001f600\n.pdf": "document",
+    "a \u2013 b\u2026.pdf": "a b",
     "a" * 300 + ".pdf": "a" * 180,
     "b" * 179 + " c.pdf": "b" * 179,
-    "\ufdfa" * 2_000: "document",
+}
+NAMES_IN_WORDS = {
+    "\u5831\u544a.pdf": "document",
+    "\u5831\u544a 2026.pdf": "2026",
+    "\u041e\u0442\u0447\u0451\u0442 3.pdf": "3",
+    "\u05d3\u05d5\u05f4\u05d7.pdf": "document",
+    "\u0662.pdf": "document",
+    "\U0001f600.pdf": "document",
+    "\ufdfa" * 200: "document",
 }
 
 
@@ -220,6 +225,32 @@ def test_a_document_is_named_in_few_characters(filename: str | None, name: str) 
     file = attached(PDF, "application/pdf", filename)
     messages = written("bedrock", turn("user", said("Look:"), file))
     assert messages == [from_user(told("Look:"), pdf(name))]
+    check_bedrock(messages)
+
+
+@pytest.mark.parametrize(("filename", "name"), NAMES_IN_WORDS.items())
+def test_a_name_that_a_document_may_not_have_is_in_the_text_before_it(
+    filename: str, name: str
+) -> None:
+    file = attached(PDF, "application/pdf", filename)
+    line = told(f'[File: {filename} ({size(PDF)}), attached as "{name} {DIGITS}"]')
+    for items in ((said("Look:"), file), (file,)):
+        messages = written("bedrock", turn("user", *items))
+        words = [told("Look:")] if len(items) > 1 else []
+        assert messages == [from_user(*words, line, pdf(name))]
+        check_bedrock(messages)
+
+
+def test_documents_of_one_name_that_none_may_have_are_told_apart() -> None:
+    files = [attached(PDF, "application/pdf", "\u5831\u544a.pdf") for _ in range(2)]
+    lines = [
+        told(f'[File: \u5831\u544a.pdf ({size(PDF)}), attached as "document {DIGITS}{number}"]')
+        for number in ("", " (2)")
+    ]
+    messages = written("bedrock", answer(*files))
+    assert messages == [
+        from_user(result(lines[0], pdf("document"), lines[1], pdf("document", " (2)")))
+    ]
     check_bedrock(messages)
 
 
