@@ -4,7 +4,7 @@ import os
 import platform
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypedDict
 
 import httpx
@@ -52,14 +52,14 @@ class Options:
     """How a client talks to the service."""
 
     base_url: str
-    key: str | None
+    key: str | None = field(repr=False)
     timeout: httpx.Timeout
     retries: int
 
-    def headers(self) -> dict[str, str]:
-        """Return what every request says."""
+    def headers(self) -> httpx.Headers:
+        """Return the headers of every request. Their `repr` hides the key."""
         key = {"Authorization": f"Bearer {self.key}"} if self.key else {}
-        return {"User-Agent": USER_AGENT, **key}
+        return httpx.Headers({"User-Agent": USER_AGENT, **key})
 
 
 def options_of(
@@ -72,7 +72,9 @@ def options_of(
     """
     url = base_url or os.environ.get("PAGEFAULT_URL") or DEFAULT_URL
     if not url.startswith(("http://", "https://")):
-        raise ValueError(f"{url!r} is no URL of a service; one is {DEFAULT_URL!r}")
+        # The value is not repeated: a key may have been passed in its place.
+        where = "`base_url`" if base_url else "PAGEFAULT_URL"
+        raise ValueError(f"{where} is no URL of a service; one is {DEFAULT_URL!r}")
     found = (os.environ.get("PAGEFAULT_API_KEY") if key is None else key) or ""
     if not re.fullmatch(r"[!-~]*", found.strip()):
         where = "PAGEFAULT_API_KEY" if key is None else "`key`"

@@ -75,13 +75,15 @@ class Transport:
             ConnectionFailedError: It did not answer.
         """
         content, content_type = call.payload()
-        headers = {**self.options.headers(), **call.headers}
-        headers |= {"Content-Type": content_type} if content_type else {}
+        headers = self.options.headers()
+        headers.update({name: value for name, value in call.headers.items() if value is not None})
+        if content_type:
+            headers["Content-Type"] = content_type
         request = self.http.build_request(
             call.method,
             f"{self.options.base_url}{call.path}",
             params=call.parameters(),
-            headers={name: value for name, value in headers.items() if value is not None},
+            headers=headers,
             content=blocking.body(content),
             timeout=patience or self.options.timeout,
         )
