@@ -17,6 +17,7 @@ from pagefault_client import (
     Session,
     operations,
 )
+from pagefault_client.options import Target
 
 
 def test_result_of_a_tool_is_stored_read_listed_and_rendered(
@@ -200,6 +201,24 @@ def test_doctor_heals_a_history(pf: Pagefault) -> None:
     assert found["findings"]
     assert healed is not None
     assert [each["role"] for each in healed] == ["user", "assistant", "tool"]
+
+
+def test_doctor_needs_no_target(pf: Pagefault, session: Session) -> None:
+    orphan = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ten"}
+    session.append({"role": "user", "content": "Hi"})
+    cases: list[tuple[list[object] | dict[str, object] | str, Target]] = [
+        ([{"role": "user", "content": "Hi"}, {"role": "user", "content": [orphan]}], "anthropic"),
+        ({"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}, "gemini"),
+        ([{"role": "user", "content": "Hi"}], "openai-chat"),
+        (session.id, "openai-chat"),
+    ]
+    for history, target in cases:
+        found = pf.doctor(history)
+        assert found == pf.doctor(history, target)
+        assert found["target"] == target
+        assert [each["rule"] for each in found["findings"]] == (
+            ["no-call"] if target == "anthropic" else []
+        )
 
 
 def test_turn_is_appended_whole_or_not_at_all(session: Session) -> None:

@@ -176,7 +176,7 @@ class AsyncPagefault:
     async def doctor(
         self,
         history: list[Any] | dict[str, Any] | str,
-        target: Target,
+        target: Target | None = None,
         *,
         apply: bool = False,
         dialect: models.Dialect | None = None,
@@ -187,7 +187,8 @@ class AsyncPagefault:
         Args:
             history: Messages in any dialect, a provider's request that holds them, or the id of a
                 session.
-            target: The provider that is to take them.
+            target: The provider that is to take them; by default that of their dialect, and
+                `openai-chat` for a session, or where there is nothing but words.
             apply: Whether to return the healed messages too.
             dialect: Their dialect; it is found out by default.
             max_tokens: The most tokens that they may have.
