@@ -1,6 +1,7 @@
 """One service for all tests, and a client of it; each test has sessions of its own."""
 
 import random
+import socket
 import struct
 import uuid
 import zlib
@@ -8,7 +9,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from clients.python.tests.servers import CuttingProxy, Reply, Request, ScriptedService, serving
+from clients.python.tests.servers import (
+    CuttingProxy,
+    Reply,
+    Request,
+    ScriptedService,
+    problem,
+    serving,
+)
 from pagefault_client import Pagefault, Session
 
 
@@ -53,6 +61,39 @@ def scripted() -> Iterator[Callable[..., ScriptedService]]:
     yield start
     for each in made:
         each.close()
+
+
+OUTAGES: dict[str, Reply] = {
+    "cut before its answer": Reply(0),
+    "cut within its answer": Reply(200, b'{"id": "', {"content-length": "4000"}),
+    "answers 500": problem(500, "internal-error"),
+    "answers 503": problem(503, "store-unavailable", Retry_After="3600"),
+    "answers 413": problem(413, "payload-too-large"),
+    "answers 401": problem(401, "unauthorized"),
+    "a page of a proxy": Reply(200, b"<h1>Welcome</h1>", {"content-type": "text/html"}),
+    "other JSON": Reply(200, []),
+    "not rendered": Reply(201, {"id": "r1", "sanitized": {}, "rendering": None}),
+    "rendered otherwise": Reply(
+        201, {"id": "r1", "sanitized": {}, "rendering": {"target": "text", "messages": []}}
+    ),
+}
+
+
+@pytest.fixture(params=["down from the start", "silent", *OUTAGES])
+def outage(
+    request: pytest.FixtureRequest, scripted: Callable[..., ScriptedService]
+) -> Iterator[str]:
+    """The URL of a service with which no result can be stored or shown."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        if request.param in OUTAGES:
+            yield scripted(OUTAGES[request.param]).url
+        elif request.param == "silent":
+            # It accepts connections, and answers nothing.
+            yield address
+        else:
+            listener.close()
+            yield address
 
 
 @pytest.fixture(scope="session")

@@ -5,14 +5,15 @@ import datetime
 import enum
 import functools
 import inspect
-import logging
 import math
 import uuid
 from pathlib import PurePosixPath
 
 import pytest
 
+from clients.python.tests.servers import CuttingProxy
 from pagefault_client import AsyncPagefault, Pagefault, Session
+from pagefault_client.shown import WrapTarget
 from pagefault_client.values import jsonable
 
 
@@ -81,15 +82,54 @@ def test_an_error_is_stored_and_raised(pf: Pagefault, session: Session) -> None:
     )
 
 
-def test_a_store_that_fails_breaks_no_tool(caplog: pytest.LogCaptureFixture) -> None:
-    away = Pagefault("http://127.0.0.1:9", retries=0)
-    with caplog.at_level(logging.WARNING, "pagefault_client"):
-        assert away.wrap(lambda: {"a": 1}, session="s", name="t")() == {"a": 1}
-        circle: list[object] = []
-        circle.append(circle)
-        assert away.wrap(lambda: circle, session="s", name="round")() is circle
-    assert "the result of t (" in caplog.text
-    assert "the result of round (" in caplog.text
+def test_a_result_that_cannot_be_stored_is_returned_untouched(
+    outage: str, png: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    circle: list[object] = []
+    circle.append(circle)
+    away = Pagefault(outage, timeout=0.05, retries=0)
+    targets: list[WrapTarget] = ["text", "anthropic", "openai-responses", "mcp"]
+    for value in (None, "ten", {"image": png}, [png, Point(1, 2.0)], Point(1, 2.0), circle):
+        for target in targets:
+            wrapped = away.wrap(lambda: value, session="s", name="t", target=target)  # noqa: B023
+            caplog.clear()
+            assert wrapped() is value
+            assert "the result of t (" in caplog.text
+
+
+@pytest.mark.anyio
+async def test_a_result_that_cannot_be_stored_is_returned_untouched_by_an_awaited_tool(
+    outage: str, png: bytes
+) -> None:
+    value = {"image": png}
+
+    async def shot() -> object:
+        return value
+
+    async def fail() -> object:
+        raise LookupError("no such page")
+
+    async with AsyncPagefault(outage, timeout=0.05, retries=0) as client:
+        assert await client.wrap(shot, session="s")() is value
+        with pytest.raises(LookupError, match="no such page"):
+            await client.wrap(fail, session="s")()
+    away = Pagefault(outage, timeout=0.05, retries=0)
+    assert await away.wrap(shot, session="s")() is value
+
+
+def test_a_service_that_dies_on_the_way_breaks_no_tool(
+    proxy: CuttingProxy, session: Session, png: bytes
+) -> None:
+    client = Pagefault(proxy.url, timeout=5, retries=0)
+    # It stores the second result, and its answer is cut.
+    proxy.cuts = [None, -200]
+    shot = client.wrap(lambda: png, session=session.id, name="shot")
+    assert "@blob:" in shot()
+    proxy.cut_all()
+    assert shot() is png
+    proxy.close()
+    assert shot() is png
+    assert len(session.messages().all()) == 2
 
 
 @pytest.mark.anyio

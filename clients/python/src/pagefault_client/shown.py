@@ -48,12 +48,14 @@ def checked_target(target: WrapTarget | None) -> WrapTarget | None:
     raise ValueError(f"there is no target {target!r}: a result is shown as one of {known}")
 
 
-def content_of(rendering: RenderedRecord) -> Any:  # noqa: ANN401 - its own
+def content_of(rendering: RenderedRecord | None) -> Any:  # noqa: ANN401 - its own
     """Return the content of a rendered tool result, in the shape of its target.
 
     Raises:
-        ValueError: The target has it in more than one message.
+        ValueError: There is no rendering, or the target has it in more than one message.
     """
+    if rendering is None:
+        raise ValueError("the result is stored, and could not be rendered")
     target = rendering["target"]
     if target == "openai-chat":
         raise ValueError(_IN_MORE_MESSAGES)

@@ -10,6 +10,7 @@ from langchain_core.messages import ToolMessage
 from langchain_core.messages.tool import ToolOutputMixin
 from langchain_core.tools import BaseTool, InjectedToolCallId, ToolException, tool
 
+from clients.python.tests.servers import CuttingProxy
 from pagefault_client import AsyncPagefault, Pagefault, Session
 from pagefault_client.adapters.langchain import remember
 
@@ -217,3 +218,69 @@ def test_without_a_call_the_content_alone_comes_back(session: Session) -> None:
 
     assert remember(clock, session).invoke({}) == "ten"
     assert [success for _, success, _ in outcomes(session)] == [True]
+
+
+def values(png: bytes) -> dict[str, object]:
+    """Return results of every kind that LangChain makes something of."""
+    image = {"type": "image", "base64": base64.b64encode(png).decode(), "mime_type": "image/png"}
+    message = ToolMessage([image], tool_call_id="call_1", artifact={"mine": 1})
+    return {
+        "text": "A shop.",
+        "nothing": None,
+        "object": {"address": "x", "count": 1},
+        "bytes": png,
+        "blocks": ["A shop.", image],
+        "message": message,
+        "command": Command(),
+    }
+
+
+def tool_of(value: object) -> BaseTool:
+    @tool
+    def shot(address: str) -> Any:  # noqa: ANN401 - of every kind
+        """Take a picture of a page."""
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+    shot.handle_tool_error = True
+    return shot
+
+
+@pytest.mark.anyio
+async def test_model_reads_the_result_of_the_tool_if_it_could_not_be_stored(
+    outage: str, png: bytes
+) -> None:
+    given = {**values(png), "error": ToolException("no such page")}
+    blocking = Pagefault(outage, timeout=0.05, retries=0).session("s")
+    async with AsyncPagefault(outage, timeout=0.05, retries=0) as client:
+        for name, value in given.items():
+            inner = tool_of(value)
+            for asked in (call("call_1"), {"address": "x"}):
+                alone = inner.invoke(asked)
+                seen = await remember(inner, client.session("s")).ainvoke(asked)
+                assert (name, seen) == (name, alone)
+                assert (name, remember(inner, blocking).invoke(asked)) == (name, alone)
+                assert (name, await remember(inner, blocking).ainvoke(asked)) == (name, alone)
+
+
+def test_an_artifact_of_the_tool_stays_if_it_could_not_be_stored(outage: str) -> None:
+    @tool(response_format="content_and_artifact")
+    def shot(address: str) -> tuple[str, dict[str, int]]:
+        """Take a picture of a page."""
+        return address, {"mine": 1}
+
+    session = Pagefault(outage, timeout=0.05, retries=0).session("s")
+    assert remember(shot, session).invoke(call("call_1")) == shot.invoke(call("call_1"))
+
+
+def test_model_reads_the_result_of_the_tool_if_the_service_dies(
+    proxy: CuttingProxy, session: Session, png: bytes
+) -> None:
+    inner = tool_of(values(png)["blocks"])
+    remembered = remember(inner, Pagefault(proxy.url, timeout=5, retries=0).session(session.id))
+    first = remembered.invoke(call("call_1"))
+    proxy.close()
+    assert "@blob:" in str(first)
+    assert remembered.invoke(call("call_2")) == inner.invoke(call("call_2"))
+    assert len(session.messages().all()) == 1

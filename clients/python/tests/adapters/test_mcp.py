@@ -9,6 +9,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Image
 from mcp.types import CallToolResult, InputRequiredResult, TextContent
 
+from clients.python.tests.servers import CuttingProxy
 from pagefault_client import AsyncPagefault, NotFoundError, Session
 from pagefault_client.adapters.mcp import remember
 
@@ -103,3 +104,28 @@ async def test_handles_in_arguments_become_files(
         untouched = remember(client.call_tool, pf, session.id, apart_from=["shot"])
         assert (await untouched("shot", {"address": handle})).is_error is False
     assert told.structured_content == {"bytes": len(png)}
+
+
+async def test_host_gets_the_result_of_the_server_if_it_could_not_be_stored(
+    outage: str, server: MCPServer
+) -> None:
+    handle = "@blob:" + "0" * 32
+    async with AsyncPagefault(outage, timeout=0.05, retries=0) as pf, Client(server) as client:
+        for call_tool in (
+            pf.wrap(client.call_tool, session="s"),
+            remember(client.call_tool, pf, "s"),
+        ):
+            for asked in (("shot", {"address": handle}), ("size", {"image": handle}), ("fail", {})):
+                assert await call_tool(*asked) == await client.call_tool(*asked)
+
+
+async def test_host_gets_the_result_of_the_server_if_the_service_dies(
+    proxy: CuttingProxy, server: MCPServer, session: Session
+) -> None:
+    async with AsyncPagefault(proxy.url, timeout=5, retries=0) as pf, Client(server) as client:
+        call_tool = remember(client.call_tool, pf, session.id)
+        assert handle_in(await call_tool("shot", {"address": "x"}))
+        proxy.close()
+        alone = await client.call_tool("shot", {"address": "x"})
+        assert await call_tool("shot", {"address": "x"}) == alone
+    assert len(session.messages().all()) == 1

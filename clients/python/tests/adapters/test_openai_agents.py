@@ -1,5 +1,6 @@
 """The OpenAI Agents SDK, down to what it sends to the provider."""
 
+import base64
 import json
 from collections.abc import Callable
 from typing import Any
@@ -7,16 +8,20 @@ from typing import Any
 import pytest
 from agents import (
     Agent,
+    FunctionTool,
     OpenAIResponsesModel,
     RunConfig,
     RunContextWrapper,
     Runner,
     Tool,
+    ToolOutputFileContent,
+    ToolOutputImage,
+    ToolOutputText,
     function_tool,
 )
 from openai import AsyncOpenAI
 
-from clients.python.tests.servers import Reply, ScriptedService
+from clients.python.tests.servers import CuttingProxy, Reply, Request, ScriptedService
 from pagefault_client import AsyncPagefault, Session
 from pagefault_client.adapters.openai_agents import remember
 
@@ -135,3 +140,59 @@ async def test_model_gets_the_picture_and_the_session_the_result(
     assert output[0]["text"] == f'{{"url":"https://shop.example","image":"{handle}"}}'
     assert output[1]["image_url"].startswith("data:image/png;base64,")
     assert handle in output[2]["text"]
+
+
+def values(png: bytes) -> dict[str, object]:
+    """Return results of every kind that the SDK makes something of."""
+    uri = f"data:image/png;base64,{base64.b64encode(png).decode()}"
+    image = ToolOutputImage(image_url=uri, detail="low")
+    return {
+        "text": "A shop.",
+        "nothing": None,
+        "object": {"url": "https://shop.example", "image": png},
+        "list of values": ["A shop.", {"type": "image", "data": uri}],
+        "image": image,
+        "blocks": [
+            ToolOutputText(text="A shop."),
+            image,
+            ToolOutputFileContent(file_data=uri, filename="shop.png"),
+        ],
+        "blocks as dicts": [{"type": "image", "image_url": uri}, {"type": "text", "text": "A"}],
+    }
+
+
+def tool_of(value: object) -> FunctionTool:
+    def shot(url: str) -> object:
+        """Take a picture of a page."""
+        return value
+
+    return function_tool(shot)
+
+
+async def test_model_reads_the_result_of_the_tool_if_it_could_not_be_stored(
+    outage: str, png: bytes, scripted: Callable[..., ScriptedService]
+) -> None:
+    async with AsyncPagefault(outage, timeout=0.05, retries=0) as client:
+        for name, value in values(png).items():
+            tool = tool_of(value)
+            alone = await outputs(scripted(response(CALLED), response(SAID)), tool)
+            provider = scripted(response(CALLED), response(SAID))
+            seen = await outputs(provider, remember(tool, client.session("s")))
+            assert (name, seen) == (name, alone)
+
+
+async def test_model_reads_the_result_of_the_tool_if_the_service_dies(
+    proxy: CuttingProxy, session: Session, png: bytes, scripted: Callable[..., ScriptedService]
+) -> None:
+    def dies(_: Request) -> Reply:
+        proxy.close()
+        return response({**CALLED, "id": "fc_2", "call_id": "call_2"})
+
+    tool = tool_of(values(png)["blocks"])
+    (alone,) = await outputs(scripted(response(CALLED), response(SAID)), tool)
+    provider = scripted(response(CALLED), dies, response(SAID))
+    async with AsyncPagefault(proxy.url, timeout=5, retries=0) as client:
+        first, second = await outputs(provider, remember(tool, client.session(session.id)))
+    assert "@blob:" in str(first)
+    assert second == alone
+    assert len(session.messages().all()) == 1

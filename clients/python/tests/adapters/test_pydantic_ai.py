@@ -1,20 +1,38 @@
 """Pydantic AI's toolsets, down to what its model gets."""
 
+import dataclasses
+import datetime
+from collections.abc import Callable
+
 import pytest
-from pydantic_ai import Agent, BinaryContent, FunctionToolset, ToolReturn
+from pydantic_ai import (
+    Agent,
+    ApprovalRequired,
+    BinaryContent,
+    CallDeferred,
+    DeferredToolRequests,
+    FunctionToolset,
+    ToolReturn,
+)
 from pydantic_ai.messages import (
     ModelMessage,
+    ModelRequest,
     ModelResponse,
     TextPart,
     ToolCallPart,
     ToolReturnPart,
+    UserPromptPart,
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.toolsets import AbstractToolset
 
-from pagefault_client import AsyncPagefault, Session
+from clients.python.tests.servers import CuttingProxy
+from pagefault_client import AsyncPagefault, NotFoundError, Session
 from pagefault_client.adapters.pydantic_ai import RememberingToolset
 
 pytestmark = pytest.mark.anyio
+
+START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 
 
 async def test_model_gets_the_picture_and_the_session_the_result(
@@ -73,3 +91,84 @@ async def test_metadata_of_the_tool_is_kept(url: str, session: Session, own: obj
     assert entry["entry"] == "tool_result"
     record = {"pagefault": entry["sanitized"]}
     assert [part.metadata for part in seen] == [{**own, **record} if isinstance(own, dict) else own]
+
+
+async def parts_read(
+    toolset: AbstractToolset[None], *, calls: int = 1, between: Callable[[], None] = lambda: None
+) -> list[object]:
+    """Run an agent that calls `shot`, and return what its model gets of the results."""
+    seen: list[ModelMessage] = []
+
+    def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        made = sum(isinstance(each, ModelResponse) for each in messages)
+        if made == calls:
+            seen.extend(messages)
+            return ModelResponse([TextPart("A shop.")])
+        if made:
+            between()
+        return ModelResponse([ToolCallPart("shot", {"address": "x"}, f"call_{made}")])
+
+    await Agent(FunctionModel(answer), toolsets=[toolset]).run("What is it?")
+    parts = [part for each in seen if isinstance(each, ModelRequest) for part in each.parts]
+    told = [part for part in parts if isinstance(part, ToolReturnPart | UserPromptPart)]
+    return [dataclasses.replace(part, timestamp=START) for part in told[1:]]
+
+
+def toolset_of(value: object) -> FunctionToolset[None]:
+    def shot(address: str) -> object:
+        """Take a picture of a page."""
+        return value
+
+    return FunctionToolset([shot])
+
+
+def values(png: bytes) -> list[object]:
+    """Return results of every kind that Pydantic AI makes something of."""
+    picture = BinaryContent(png, media_type="image/png")
+    return [
+        *("A shop.", None, {"url": "x", "count": 1}, picture, ["A shop.", picture]),
+        ToolReturn(return_value="A shop.", content=["Look:", picture], metadata={"mine": 1}),
+    ]
+
+
+async def test_model_reads_the_result_of_the_tool_if_it_could_not_be_stored(
+    outage: str, png: bytes
+) -> None:
+    async with AsyncPagefault(outage, timeout=0.05, retries=0) as client:
+        for value in values(png):
+            alone = await parts_read(toolset_of(value))
+            seen = await parts_read(RememberingToolset(toolset_of(value), client.session("s")))
+            assert seen == alone
+
+
+async def test_model_reads_the_result_of_the_tool_if_the_service_dies(
+    proxy: CuttingProxy, session: Session, png: bytes
+) -> None:
+    value = ["A shop.", BinaryContent(png, media_type="image/png")]
+    *_, alone = await parts_read(toolset_of(value), calls=2)
+    async with AsyncPagefault(proxy.url, timeout=5, retries=0) as client:
+        toolset = RememberingToolset(toolset_of(value), client.session(session.id))
+        first, *_, second = await parts_read(toolset, calls=2, between=proxy.close)
+    assert "@blob:" in str(first)
+    assert (second, len(session.messages().all())) == (alone, 1)
+
+
+@pytest.mark.parametrize("asks", [ApprovalRequired, CallDeferred])
+async def test_a_tool_that_waits_for_somebody_has_not_failed(
+    url: str, session: Session, asks: type[Exception]
+) -> None:
+    def send(address: str) -> str:
+        """Send something."""
+        raise asks
+
+    def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        return ModelResponse([ToolCallPart("send", {"address": "x"}, "call_1")])
+
+    async with AsyncPagefault(url) as client:
+        toolset = RememberingToolset(FunctionToolset([send]), client.session(session.id))
+        kinds = [str, DeferredToolRequests]
+        done = await Agent(FunctionModel(answer), toolsets=[toolset], output_type=kinds).run("?")
+    assert isinstance(done.output, DeferredToolRequests)
+    assert len([*done.output.approvals, *done.output.calls]) == 1
+    with pytest.raises(NotFoundError, match="no such session"):
+        session.get()

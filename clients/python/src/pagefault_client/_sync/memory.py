@@ -60,20 +60,46 @@ class Memory:
             return result
         is_mcp = hasattr(result, "model_validate") and hasattr(result, "content")
         target = self.target or ("mcp" if is_mcp else "text")
-        record = self.stored(name, call_id, result, target=target)
-        rendering = record.get("rendering") if record else None
-        if not rendering:
-            return result
-        content = content_of(rendering)
-        if not is_mcp or target != "mcp":
-            return content
+
+        def show(_: RenderedToolResult, content: Any) -> Any:  # noqa: ANN401 - the target's
+            return type(result).model_validate(content) if is_mcp and target == "mcp" else content
+
+        return self.store_and_show(name, call_id, result, show, target=target, otherwise=result)
+
+    def store_and_show(
+        self,
+        name: str,
+        call_id: str,
+        result: Any,  # noqa: ANN401 - the tool's
+        show: Callable[[RenderedToolResult, Any], Any],
+        *,
+        target: WrapTarget,
+        otherwise: Any,  # noqa: ANN401
+        success: bool = True,
+    ) -> Any:  # noqa: ANN401
+        """Store a result, and return what a framework should hand to the model.
+
+        Args:
+            name: The tool.
+            call_id: The id of the call.
+            result: What is stored.
+            show: Makes the value for the framework from the record and from the content for the
+                model.
+            target: Whose content it gets.
+            otherwise: What is returned if the result could not be stored, or if the answer cannot
+                be shown.
+            success: False for an error of the tool.
+        """
+        record = self.stored(name, call_id, result, success=success, target=target)
+        if record is None:
+            return otherwise
         try:
-            return type(result).model_validate(content)
-        except ValueError as error:
+            return show(record, content_of(record["rendering"]))
+        except Exception as error:  # noqa: BLE001 - a proxy may have answered with other JSON
             logger.warning(
-                "the result of %s (%s) is stored, and not shown: %s", name, call_id, error
+                "the result of %s (%s) is not shown from its record: %r", name, call_id, error
             )
-            return result
+            return otherwise
 
     def keep_error(self, name: str, call_id: str, error: Exception) -> None:
         """Store the error of a tool."""

@@ -21,7 +21,6 @@ from langchain_core.tools import tool as as_tool
 
 from pagefault_client import AsyncMemory, AsyncSession, Memory, Session
 from pagefault_client.models import RenderedToolResult
-from pagefault_client.shown import content_of
 
 
 @dataclass(slots=True)
@@ -68,7 +67,7 @@ class RememberedTool(BaseTool):
                 if not _is_pause(error):
                     self.memory.keep_error(self.name, outcome.call_id, error)
                 raise
-        return _shown(self._stored(outcome, output), output, outcome)
+        return self._store_and_show(outcome, output)
 
     async def arun(self, tool_input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         """Run the tool; see `run`."""
@@ -79,7 +78,7 @@ class RememberedTool(BaseTool):
                 if not _is_pause(error):
                     await self._awaited(self.memory.keep_error, self.name, outcome.call_id, error)
                 raise
-        return _shown(await self._awaited(self._stored, outcome, output), output, outcome)
+        return await self._awaited(self._store_and_show, outcome, output)
 
     def _run(self, **arguments: Any) -> Any:  # noqa: ANN401 - LangChain's
         return self.run(arguments)
@@ -87,14 +86,17 @@ class RememberedTool(BaseTool):
     async def _arun(self, **arguments: Any) -> Any:  # noqa: ANN401 - LangChain's
         return await self.arun(arguments)
 
-    def _stored(self, outcome: _Outcome, output: Any) -> Any:  # noqa: ANN401 - LangChain's
-        """Store an outcome; returns its record, to be awaited if the memory is asynchronous."""
-        error = outcome.error
-        if error is not None:
-            return self.memory.keep_error(self.name, outcome.call_id, error)
+    def _store_and_show(self, outcome: _Outcome, output: Any) -> Any:  # noqa: ANN401 - LangChain's
+        """Store an outcome; returns the output for the model, awaited with an `AsyncMemory`."""
         result, success = _result_of(self.inner, outcome, output)
-        return self.memory.stored(
-            self.name, outcome.call_id, result, success=success, target="langchain"
+        return self.memory.store_and_show(
+            self.name,
+            outcome.call_id,
+            result,
+            functools.partial(_output_of, output, outcome),
+            target="langchain",
+            success=success,
+            otherwise=output,
         )
 
     async def _awaited(self, function: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN401
@@ -182,6 +184,8 @@ def _noting() -> Iterator[Callable[[Any], Any]]:
 
 def _result_of(inner: BaseTool, outcome: _Outcome, output: Any) -> tuple[Any, bool]:  # noqa: ANN401
     """Return what to store of an outcome, and whether it is a success."""
+    if outcome.error is not None:
+        return f"{type(outcome.error).__name__}: {outcome.error}", False
     result = outcome.value if outcome.is_result else output
     if outcome.is_result and inner.response_format == "content_and_artifact":
         result = result[0]
@@ -189,12 +193,10 @@ def _result_of(inner: BaseTool, outcome: _Outcome, output: Any) -> tuple[Any, bo
     return result.content if isinstance(result, ToolMessage) else result, not is_error
 
 
-def _shown(record: RenderedToolResult | None, output: Any, outcome: _Outcome) -> Any:  # noqa: ANN401
-    """Return the output with what the model should see in it; as it is if nothing is stored."""
-    rendering = record.get("rendering") if record else None
-    if record is None or rendering is None or not outcome.is_result:
+def _output_of(output: Any, outcome: _Outcome, record: RenderedToolResult, content: Any) -> Any:  # noqa: ANN401
+    """Return the output of a tool with the content for the model in it."""
+    if not outcome.is_result:
         return output
-    content = content_of(rendering)
     if not isinstance(output, ToolMessage):
         # A command of LangGraph, or messages of the tool's own, are more than content.
         listed = output if isinstance(output, list) else [output]

@@ -12,7 +12,7 @@ from typing import Any
 
 from mcp.types import CallToolResult
 
-from pagefault_client import AsyncMemory, AsyncPagefault, PagefaultError
+from pagefault_client import AsyncMemory, AsyncPagefault
 from pagefault_client.models import ReferenceForm
 
 logger = logging.getLogger("pagefault_client")
@@ -69,8 +69,8 @@ async def _resolved(
     """Return arguments with files in them, or as they are if that fails."""
     try:
         answer = await memory.resolve(session, arguments, form)
-    except PagefaultError as error:
+        resolved: dict[str, Any] = answer["arguments"]
+    except Exception as error:  # noqa: BLE001 - a proxy may have answered with other JSON
         logger.warning("handles in arguments are not resolved: %s", error)
         return arguments
-    resolved: dict[str, Any] = answer["arguments"]
     return resolved

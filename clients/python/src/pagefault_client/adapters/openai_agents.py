@@ -18,6 +18,7 @@ from agents import (
 from agents.tool_context import ToolContext
 
 from pagefault_client import AsyncMemory, AsyncSession
+from pagefault_client.models import RenderedToolResult
 
 ToolOutput: TypeAlias = ToolOutputText | ToolOutputImage | ToolOutputFileContent
 Invoke: TypeAlias = Callable[[ToolContext[Any], str], Awaitable[Any]]
@@ -33,8 +34,7 @@ def remember(tool: FunctionTool | Callable[..., Any], session: AsyncSession) -> 
         session: Where the results belong.
     """
     inner = tool if isinstance(tool, FunctionTool) else function_tool(tool)
-    memory = AsyncMemory(session, target="openai-responses")
-    return dataclasses.replace(inner, on_invoke_tool=_remembering(inner, memory))
+    return dataclasses.replace(inner, on_invoke_tool=_remembering(inner, AsyncMemory(session)))
 
 
 def _remembering(tool: FunctionTool, memory: AsyncMemory) -> Invoke:
@@ -49,10 +49,21 @@ def _remembering(tool: FunctionTool, memory: AsyncMemory) -> Invoke:
             # The SDK has made an answer for the model of it.
             await memory.keep_error(tool.name, context.tool_call_id, errors[-1])
             return result
-        shown = await memory.keep(tool.name, context.tool_call_id, result)
-        return [output_of(block) for block in shown] if isinstance(shown, list) else shown
+        return await memory.store_and_show(
+            tool.name,
+            context.tool_call_id,
+            result,
+            _outputs_of,
+            target="openai-responses",
+            otherwise=result,
+        )
 
     return invoke
+
+
+def _outputs_of(_: RenderedToolResult, content: str | list[object]) -> str | list[ToolOutput]:
+    """Return the output of a rendered call as the SDK has it."""
+    return content if isinstance(content, str) else [output_of(block) for block in content]
 
 
 def _heard(invoke: Invoke, errors: list[Exception]) -> Invoke:

@@ -9,12 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic_ai import BinaryContent, RunContext, ToolReturn
+from pydantic_ai import ApprovalRequired, BinaryContent, CallDeferred, RunContext, ToolReturn
 from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 
 from pagefault_client import AsyncMemory, AsyncSession
-from pagefault_client.models import SanitizedToolResult
-from pagefault_client.shown import content_of
+from pagefault_client.models import RenderedToolResult, SanitizedToolResult
 
 
 @dataclass
@@ -40,18 +39,22 @@ class RememberingToolset(WrapperToolset[Any]):
         call_id = ctx.tool_call_id or f"call_{uuid.uuid4().hex}"
         try:
             result = await super().call_tool(name, tool_args, ctx, tool)
+        except (ApprovalRequired, CallDeferred):
+            # The call goes on later, under the same id.
+            raise
         except Exception as error:
             await memory.keep_error(name, call_id, error)
             raise
-        record = await memory.stored(name, call_id, raw_of(result), target="mcp")
-        rendering = record.get("rendering") if record else None
-        if record is None or rendering is None:
-            return result
-        shown = content_of(rendering)
-        return ToolReturn(
-            return_value=[value_of(block) for block in shown["content"]],
-            content=result.content if isinstance(result, ToolReturn) else None,
-            metadata=_metadata(result, record["sanitized"]),
+
+        def show(record: RenderedToolResult, content: dict[str, Any]) -> ToolReturn:
+            return ToolReturn(
+                return_value=[value_of(block) for block in content["content"]],
+                content=result.content if isinstance(result, ToolReturn) else None,
+                metadata=_metadata(result, record["sanitized"]),
+            )
+
+        return await memory.store_and_show(
+            name, call_id, raw_of(result), show, target="mcp", otherwise=result
         )
 
 
