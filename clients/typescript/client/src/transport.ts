@@ -72,11 +72,18 @@ const LONGEST_WAIT_MS = 60_000;
 
 export class Transport {
   readonly baseUrl: string;
-  readonly options: ClientOptions;
+  readonly options: Omit<ClientOptions, "key">;
+  /** Private at run time too, so that nothing that prints a client shows it. */
+  readonly #key: ClientOptions["key"];
 
-  constructor(baseUrl: string, options: ClientOptions) {
+  constructor(baseUrl: string, { key, ...options }: ClientOptions) {
     this.baseUrl = baseUrl.replace(/\/+$/, "");
     this.options = options;
+    this.#key = key;
+  }
+
+  get hasKey(): boolean {
+    return this.#key !== undefined && this.#key !== null;
   }
 
   /** The JSON that answers a call. */
@@ -103,10 +110,14 @@ export class Transport {
     return this.baseUrl + path + (written && `?${written}`);
   }
 
-  /** The key to be sent now. */
-  async key(): Promise<string | null> {
-    const { key } = this.options;
-    return (typeof key === "function" ? await key() : key) ?? null;
+  private async key(): Promise<string | null> {
+    const key = (typeof this.#key === "function" ? await this.#key() : this.#key)?.trim() || null;
+    // `fetch` would repeat it in its error.
+    if (key !== null && !/^[!-~]+$/.test(key))
+      throw new TypeError(
+        "The key is no key of Pagefault: it has letters, digits and signs of ASCII alone",
+      );
+    return key;
   }
 
   private async send<Value>(
