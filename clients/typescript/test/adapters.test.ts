@@ -12,6 +12,7 @@ import {
   generateText,
   isStepCount,
   tool,
+  type Tool,
   type ToolSet,
   type UIMessage,
 } from "ai";
@@ -21,6 +22,7 @@ import { z } from "zod";
 import { Pagefault, type SanitizedToolResult } from "../client/src/index.ts";
 import { storedClient, storedHandler } from "../client/src/mcp.ts";
 import { memoryTools, storedTools } from "../client/src/vercel.ts";
+import { outages } from "./kit/outages.ts";
 import { startService } from "./kit/service.ts";
 
 const NOISE_PNG = Buffer.concat([
@@ -143,19 +145,70 @@ test("the AI SDK: the model sees the image, and everybody else the record", asyn
   );
 });
 
-test("the AI SDK: a tool works although nothing can be stored", async () => {
-  const away = new Pagefault("http://127.0.0.1:9", { retries: 0 });
-  const told: unknown[] = [];
-  const clock = tool({ inputSchema: z.object({}), execute: () => ({ hour: 10 }) });
+/** What a model gets of one call of a tool. */
+async function seenBy(clock: Tool): Promise<object> {
   const model = modelThat([{ toolName: "clock", input: {} }]);
-  const tools = storedTools(away, { clock }, { onStoreError: (failure) => told.push(failure) });
-  await generateText({ model, prompt: "When?", tools, stopWhen: isStepCount(3) });
+  await generateText({ model, prompt: "When?", tools: { clock }, stopWhen: isStepCount(3) });
   const { content } = model.doGenerateCalls.at(-1)!.prompt.at(-1)!;
-  assert.deepEqual((content as { output: object }[])[0]!.output, {
-    type: "json",
-    value: { hour: 10 },
-  });
-  assert.equal(told.length, 1);
+  return (content as { output: object }[])[0]!.output;
+}
+
+const inputSchema = z.object({});
+const IMAGE = { type: "image", data: NOISE_PNG, mimeType: "image/png" };
+const CLOCKS: Record<string, Tool> = {
+  "a text": tool({ inputSchema, execute: () => "ten" }),
+  "an object": tool({ inputSchema, execute: () => ({ hour: 10, at: null }) }),
+  "an image": tool({ inputSchema, execute: async () => [IMAGE] }),
+  "what it makes for the model": tool({
+    inputSchema,
+    execute: async () => ({ picture: NOISE_PNG }),
+    toModelOutput: ({ output }) => ({
+      type: "content",
+      value: [
+        { type: "file", mediaType: "image/png", data: { type: "data", data: output.picture } },
+      ],
+    }),
+  }),
+  "the last of a stream": tool({
+    inputSchema,
+    async *execute() {
+      yield "nine";
+      yield "ten";
+    },
+  }),
+  "an error": tool({
+    inputSchema,
+    execute: (): string => {
+      throw new RangeError("It is dark");
+    },
+  }),
+} as Record<string, Tool>;
+
+test("the AI SDK: the model sees the tool's own output if that could not be stored", async () => {
+  for (const { name, pf: away } of await outages()) {
+    for (const [returned, clock] of Object.entries(CLOCKS)) {
+      const told: unknown[] = [];
+      const options = { onStoreError: (failure: unknown) => told.push(failure) };
+      const seen = await seenBy(storedTools(away, { clock }, options).clock);
+      assert.deepEqual(seen, await seenBy(clock), `${name}, ${returned}`);
+      assert.equal(told.length, 1);
+    }
+  }
+});
+
+test("the AI SDK: what was stored is seen as its record where the service has died since", async () => {
+  const clock = tool({ inputSchema, execute: () => [IMAGE, { type: "text", text: "ten" }] });
+  const call = { toolCallId: "call_0", messages: [] };
+  const record = await storedTools(pf, { clock }).clock.execute!({}, call as never);
+  const output: unknown = JSON.parse(JSON.stringify(record));
+  for (const { name, pf: away } of await outages()) {
+    const told: unknown[] = [];
+    const restarted = storedTools(away, { clock }, { onStoreError: (each) => told.push(each) });
+    const seen = await restarted.clock.toModelOutput!({ ...call, input: {}, output } as never);
+    const { sanitized } = output as { sanitized: object };
+    assert.deepEqual(seen, { type: "json", value: sanitized }, name);
+    assert.equal(told.length, 1);
+  }
 });
 
 function look() {
@@ -214,6 +267,23 @@ for (const [version, connected] of Object.entries({ 1: connectedV1, 2: connected
     assert.deepEqual(shown.content, look().content);
     assert.equal((await pf.toolResults.list({ sessionId: session }).all()).length, 1);
     await client.close();
+  });
+}
+
+for (const [version, connected] of Object.entries({ 1: connectedV1, 2: connectedV2 })) {
+  test(`MCP SDK ${version}: a host gets the server's own result if that could not be stored`, async () => {
+    for (const { name, pf: away } of await outages()) {
+      let failures = 0;
+      const options = { onStoreError: () => void (failures += 1) };
+      const plain = await connected(look);
+      const alone = await plain.callTool({ name: "look", arguments: {} });
+      const host = storedClient(away, plain, options);
+      assert.deepEqual(await host.callTool({ name: "look", arguments: {} }), alone, name);
+      const client = await connected(storedHandler(away, "look", look, options));
+      assert.deepEqual(await client.callTool({ name: "look", arguments: {} }), alone, name);
+      assert.equal(failures, 2);
+      await Promise.all([plain.close(), client.close()]);
+    }
   });
 }
 

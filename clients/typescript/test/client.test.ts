@@ -1,6 +1,7 @@
 /** The client against a service: its nouns, its errors, and what it repeats. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { inspect } from "node:util";
 
 import {
   ConflictError,
@@ -8,13 +9,13 @@ import {
   InvalidRequestError,
   NotFoundError,
   Pagefault,
-  PagefaultError,
   ServerError,
   TimedOutError,
   UnauthorizedError,
   type TurnStep,
 } from "../client/src/index.ts";
 import { badLine } from "./kit/badLine.ts";
+import { outages } from "./kit/outages.ts";
 import { startService } from "./kit/service.ts";
 
 const PIXEL =
@@ -189,6 +190,10 @@ test("the tools of the memory, the doctor and the version answer", async () => {
     apply: true,
   });
   assert.equal(diagnosis.findings[0]?.rule, "no-call");
+  const result = { type: "tool_result", tool_use_id: "x", content: "?" };
+  assert.equal((await pf.doctor([{ role: "user", content: [result] }])).target, "anthropic");
+  assert.equal((await pf.doctor([{ role: "user", content: "Hi." }])).target, "openai-chat");
+  assert.equal((await pf.doctor({ sessionId: "tools" })).target, "openai-chat");
   assert.equal((await pf.version()).name, "pagefault");
 });
 
@@ -294,8 +299,7 @@ test("a wrapped function stores what it returns and shows it, and what it throws
     },
     { session: "wrapped", target: "anthropic" },
   );
-  const [shown] = await look("a dot");
-  assert.match(JSON.stringify(shown), /"type":"image".*a dot/);
+  assert.match(JSON.stringify(await look("a dot")), /^\[\{"role":"user".*"type":"image".*a dot/);
   const say = pf.wrap((words: string) => words.toUpperCase(), {
     name: "say",
     callId: (words) => words,
@@ -312,34 +316,57 @@ test("a wrapped function stores what it returns and shows it, and what it throws
   );
 });
 
-test("a tool works although nothing can be stored", async () => {
-  const told: unknown[] = [];
-  const away = new Pagefault("http://127.0.0.1:9", { retries: 0 });
-  const options = { onStoreError: (failure: unknown) => told.push(failure) };
-  assert.equal(await away.wrap(() => ["ten"], options)(), '["ten"]');
-  const failing = away.wrap(() => Promise.reject(new RangeError("No.")), options);
-  await assert.rejects(failing(), RangeError);
-  const client = { callTool: async () => ({ content: [] }) };
-  assert.deepEqual(await away.wrap(client, options)({ name: "look" }), { content: [] });
-  await assert.rejects(
-    away.wrap(() => "ten", { ...options, target: "anthropic" })(),
-    PagefaultError,
-  );
-  assert.equal(told.length, 4);
+test("a wrapped function returns its own value if that could not be stored or shown", async () => {
+  for (const { name, pf: away } of await outages()) {
+    const told: unknown[] = [];
+    const options = { onStoreError: (failure: unknown) => told.push(failure) };
+    const values = [undefined, null, "ten", { hour: 10 }, [new Uint8Array(2_000)], circular()];
+    for (const value of values) {
+      assert.equal(await away.wrap(() => value, options)(), value, name);
+      assert.equal(await away.wrap(() => value, { ...options, target: "anthropic" })(), value, name);
+    }
+    const failing = away.wrap(() => Promise.reject(new RangeError("No.")), options);
+    await assert.rejects(failing(), new RangeError("No."), name);
+    const result = { content: [{ type: "text", text: "ten" }] };
+    const client = { callTool: async () => result };
+    assert.equal(await away.wrap(client, options)({ name: "look" }), result, name);
+    assert.equal(told.length, 2 * values.length + 2);
+  }
 });
+
+test("a wrapped function returns its own value where the service dies", async () => {
+  const session = pf.session("dying");
+  const impatient = new Pagefault(line.url, { retries: 0 });
+  const value = { picture: new Uint8Array(2_000) };
+  const look = impatient.wrap(() => value, { session, onStoreError: () => undefined });
+  assert.match(String(await look()), /@blob:/);
+  // It stores the second result, and its answer is lost.
+  for (const fault of ["lose-answer", { cutAfter: 20 }, "lose-request"] as const) {
+    line.break("/api/tool-results", fault);
+    assert.equal(await look(), value);
+  }
+  assert.equal((await session.messages().all()).length, 3);
+  const onStoreError = (failure: unknown) => {
+    throw failure;
+  };
+  line.break("/api/tool-results", "lose-request");
+  await assert.rejects(impatient.wrap(() => value, { session, onStoreError })(), ConnectionError);
+});
+
+function circular(): object {
+  const made: Record<string, unknown> = { also: 1 };
+  made["itself"] = [made];
+  return made;
+}
 
 test("a tool works although what it returns is no JSON, which is not sent at all", async () => {
   const told: unknown[] = [];
   const seen = line.requests.length;
   const options = { onStoreError: (failure: unknown) => told.push(failure) };
-  const circular: Record<string, unknown> = { same: [1], also: 1 };
-  circular["itself"] = [circular];
-  const text = '{"same":[1],"also":1,"itself":["[circular]"]}';
-  assert.equal(await shaky.wrap(() => circular, options)(), text);
-  assert.equal(await shaky.wrap(() => ({ count: 10n }), options)(), '{"count":"10"}');
   const turns = new Map<string, unknown>();
   turns.set("turns", turns);
-  assert.equal(await shaky.wrap(() => turns, options)(), "{}");
+  for (const value of [circular(), { count: 10n }, turns])
+    assert.equal(await shaky.wrap(() => value, options)(), value);
   assert.equal(line.requests.length, seen);
   assert.ok(told.slice(0, 2).every((failure) => failure instanceof TypeError));
   assert.equal(told.length, 3);
@@ -373,7 +400,7 @@ test("a tool may return bytes, files, maps and sets", async () => {
     at: new Date(0),
     own: { toJSON: () => new Set([1]) },
   }));
-  assert.deepEqual(JSON.parse(await counted()), {
+  assert.deepEqual(JSON.parse(String(await counted())), {
     of: { sheep: 10 },
     names: ["Ada", "Bo"],
     weights: [1.5, 2],
@@ -385,9 +412,6 @@ test("a tool may return bytes, files, maps and sets", async () => {
 test("a model is told where a tool returned nothing", async () => {
   for (const nothing of [undefined, null, ""]) {
     assert.equal(await pf.wrap(() => nothing)(), "The tool returned nothing.");
-    const away = new Pagefault("http://127.0.0.1:9", { retries: 0 });
-    const unstored = away.wrap(() => nothing, { onStoreError: () => undefined });
-    assert.equal(await unstored(), "The tool returned nothing.");
   }
 });
 
@@ -534,5 +558,27 @@ test("a key is sent, asked for each time, and reported when it is refused", asyn
     assert.equal(event, "message:created");
     if (event === "message:created") assert.equal(data.role, "user");
     break;
+  }
+});
+
+test("a key is in no client that is printed, and in no error", async () => {
+  const key = "pf_secret_of_a_project";
+  for (const { name, pf: away } of await outages(key)) {
+    assert.ok(away.hasKey);
+    const printed = inspect(away, { depth: Infinity, showHidden: true }) + JSON.stringify(away);
+    assert.ok(printed.includes("baseUrl"));
+    assert.ok(!printed.includes(key));
+    const failure: unknown = await away.version().catch((error: unknown) => error);
+    assert.ok(!inspect(failure, { depth: Infinity, showHidden: true }).includes(key), name);
+  }
+});
+
+test("a key that no header can carry is refused, and not repeated", async () => {
+  for (const key of ["pf_secret\nkey", "pf_secret…", "pf secret"]) {
+    const mine = new Pagefault(service.url, { key });
+    const failure: unknown = await mine.version().catch((error: unknown) => error);
+    assert.ok(failure instanceof TypeError);
+    assert.match(failure.message, /^The key is no key of Pagefault/);
+    assert.ok(!inspect(failure, { depth: Infinity }).includes(key));
   }
 });

@@ -6,14 +6,7 @@
  *     server.registerTool("look", config, storedHandler(pf, "look", handler, { session: "demo" }));
  */
 import type { Pagefault } from "./pagefault.ts";
-import {
-  isInputRequired,
-  outcomeOf,
-  passOn,
-  storeOutcome,
-  type StoreOptions,
-  type ToolCaller,
-} from "./wrap.ts";
+import { outcomeOf, storeMcp, type StoreOptions, type ToolCaller } from "./wrap.ts";
 
 /** The client as it is, but for `callTool`, which stores each result. */
 export function storedClient<Client extends ToolCaller>(
@@ -41,12 +34,7 @@ export function storedHandler<Arguments extends unknown[], Result>(
 ): (...args: Arguments) => Promise<Awaited<Result>> {
   return async (...args): Promise<Awaited<Result>> => {
     const outcome = await outcomeOf((): unknown => handler(...args));
-    // It asks for something before it can answer: that is no result yet.
-    if (isInputRequired(outcome.result)) return outcome.result as Awaited<Result>;
-    const stored = await storeOutcome(pf.toolResults, outcome, options, {
-      toolName: name,
-      target: "mcp",
-    });
-    return (stored === undefined ? passOn(outcome) : stored.messages[0]) as Awaited<Result>;
+    const call = { toolName: name, target: "mcp" } as const;
+    return (await storeMcp(pf.toolResults, outcome, options, call)) as Awaited<Result>;
   };
 }

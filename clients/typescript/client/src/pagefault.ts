@@ -1,5 +1,4 @@
 /** The client: one object for a service, with its nouns as members. */
-import { PagefaultError } from "./errors.ts";
 import { readEvents, type EventOptions } from "./events.ts";
 import type {
   Diagnosis,
@@ -30,14 +29,11 @@ import {
   type QueryOf,
   type RequestOptions,
 } from "./transport.ts";
-import { textOf } from "./values.ts";
 import {
-  isInputRequired,
   isToolCaller,
   outcomeOf,
-  passOn,
+  storeMcp,
   storeOutcome,
-  type Outcome,
   type StoredOutcome,
   type Target,
   type ToolCaller,
@@ -81,8 +77,7 @@ export class Pagefault {
 
   /** Whether requests carry a key, or what gives one is there. */
   get hasKey(): boolean {
-    const { key } = this.transport.options;
-    return key !== undefined && key !== null;
+    return this.transport.hasKey;
   }
 
   /** A session, whether or not anything was written to it yet. */
@@ -182,20 +177,21 @@ export class Pagefault {
 
   /**
    * A tool whose results are stored, and which returns what the model should see: a text, or the
-   * messages of `target`. Of an MCP client it is `callTool`, with the result that is to be shown.
+   * messages of `target`; what the tool itself returned if it could not be stored. Of an MCP client
+   * it is `callTool`, with the result that is to be shown.
    */
   wrap(
     client: ToolCaller,
     options?: Omit<WrapOptions, "name" | "target" | "callId">,
   ): <Result>(params: Parameters<ToolCaller["callTool"]>[0], ...rest: unknown[]) => Promise<Result>;
-  wrap<Arguments extends unknown[]>(
-    tool: (...args: Arguments) => unknown,
+  wrap<Arguments extends unknown[], Result>(
+    tool: (...args: Arguments) => Result,
     options: WrapOptions<Arguments> & { target: Target },
-  ): (...args: Arguments) => Promise<Record<string, unknown>[]>;
-  wrap<Arguments extends unknown[]>(
-    tool: (...args: Arguments) => unknown,
+  ): (...args: Arguments) => Promise<Record<string, unknown>[] | Awaited<Result>>;
+  wrap<Arguments extends unknown[], Result>(
+    tool: (...args: Arguments) => Result,
     options?: WrapOptions<Arguments>,
-  ): (...args: Arguments) => Promise<string>;
+  ): (...args: Arguments) => Promise<string | Awaited<Result>>;
   wrap<Arguments extends unknown[]>(
     tool: ToolCaller | ((...args: Arguments) => unknown),
     options: WrapOptions<Arguments> = {},
@@ -204,10 +200,8 @@ export class Pagefault {
     if (isToolCaller(tool)) {
       return async (params: Parameters<ToolCaller["callTool"]>[0], ...rest: never[]) => {
         const outcome = await outcomeOf(() => tool.callTool(params, ...rest));
-        if (isInputRequired(outcome.result)) return outcome.result;
         const call = { toolName: params.name, target: "mcp" } as const;
-        const stored = await storeOutcome(this.toolResults, outcome, store, call);
-        return stored === undefined ? passOn(outcome) : stored.messages[0];
+        return storeMcp(this.toolResults, outcome, store, call);
       };
     }
     return async (...args: Arguments) => {
@@ -217,9 +211,9 @@ export class Pagefault {
         toolCallId: callId?.(...args),
         target: target ?? "text",
       };
-      const stored = await storeOutcome(this.toolResults, outcome, store, call);
-      if (stored === undefined) return shownAnyway(target, outcome, call);
-      return target === undefined ? textShown(stored) : stored.messages;
+      return storeOutcome(this.toolResults, outcome, store, call, ({ messages }) =>
+        target === undefined ? textShown(messages) : messages,
+      );
     };
   }
 }
@@ -227,21 +221,9 @@ export class Pagefault {
 /** What a model is told where there is nothing to show, so that it does not wait for more. */
 const NOTHING = "The tool returned nothing.";
 
-/** What the tool returned; messages of a provider only the service can write. */
-function shownAnyway(
-  target: Target | undefined,
-  outcome: Outcome,
-  { toolName }: { toolName: string },
-): string {
-  if (target === undefined) return textOf(passOn(outcome)) || NOTHING;
-  throw new PagefaultError(
-    `The result of ${toolName} could not be stored, so there are no messages for ${target}`,
-  );
-}
-
 /** The text without its first line, which says which tool it is of: who called it knows. */
-function textShown({ messages }: StoredOutcome): string {
-  const [, ...words] = String(messages[0]?.["content"]).split("\n");
+function textShown([message]: StoredOutcome["messages"]): string {
+  const [, ...words] = String(message["content"]).split("\n");
   return words.join("\n") || NOTHING;
 }
 

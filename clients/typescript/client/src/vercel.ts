@@ -12,7 +12,7 @@ import { jsonSchema, tool, type Tool, type ToolSet } from "ai";
 import type { ToolResultRecord } from "./generated/types.gen.ts";
 import type { Pagefault } from "./pagefault.ts";
 import { textOf } from "./values.ts";
-import { outcomeOf, passOn, storeOutcome, type StoreOptions } from "./wrap.ts";
+import { outcomeOf, storeOutcome, warn, type StoreOptions } from "./wrap.ts";
 
 type ModelOutput = Awaited<ReturnType<NonNullable<Tool["toModelOutput"]>>>;
 type Execute = NonNullable<Tool["execute"]>;
@@ -82,12 +82,12 @@ function storedTool(pf: Pagefault, name: string, given: Tool, options: VercelOpt
       const output = await given.toModelOutput({ toolCallId, input, output: result });
       result = { type: "tool-result", toolCallId, toolName: name, output };
     }
-    const call = { toolName: name, toolCallId, target };
-    const made = await storeOutcome(pf.toolResults, { ...outcome, result }, store, call);
-    if (made === undefined) return passOn(outcome);
-    const { rendering: _, ...record } = made.record;
-    rendered.set(record, outputOf(made.messages));
-    return record;
+    const call = { toolName: name, toolCallId, target, result };
+    return storeOutcome(pf.toolResults, outcome, store, call, ({ record: made, messages }) => {
+      const { rendering: _, ...record } = made;
+      rendered.set(record, outputOf(messages));
+      return record;
+    });
   }
 
   /** What comes before the last is for people who watch, and is not the result. */
@@ -118,10 +118,16 @@ function storedTool(pf: Pagefault, name: string, given: Tool, options: VercelOpt
     toModelOutput: async (told: { toolCallId: string; input: unknown; output: unknown }) => {
       const { output } = told;
       if (!isRecord(output)) return (await given.toModelOutput?.(told)) ?? plain(output);
-      const wish = { target, handles: store.handles ?? true };
-      return (
-        rendered.get(output) ?? outputOf((await pf.toolResults.render(output.id, wish)).messages)
-      );
+      const known = rendered.get(output);
+      if (known !== undefined) return known;
+      const { handles = true, onStoreError = warn } = store;
+      try {
+        return outputOf((await pf.toolResults.render(output.id, { target, handles })).messages);
+      } catch (failure) {
+        onStoreError(failure);
+        // Without the service its texts and handles are what there is.
+        return { type: "json", value: output.sanitized };
+      }
     },
   } as Tool;
 }

@@ -45,6 +45,8 @@ export interface StoredCall {
   readonly toolName: string;
   readonly toolCallId?: string | undefined;
   readonly target: Target;
+  /** What is stored, where that is another value than the tool returned. */
+  readonly result?: unknown;
 }
 
 /** What a tool returned, or why it failed. */
@@ -54,42 +56,58 @@ export interface Outcome {
   readonly failure?: unknown;
 }
 
-/** Store what a tool returned; gives the record with its rendering, or undefined if that failed. */
-export async function storeOutcome(
-  toolResults: ToolResults,
-  { result, success }: Outcome,
-  { session, handles = true, onStoreError = warn }: StoreOptions,
-  { toolName, toolCallId = `call_${newIdempotencyKey().slice(0, 24)}`, target }: StoredCall,
-): Promise<StoredOutcome | undefined> {
-  const sessionId = typeof session === "string" ? session : session?.id;
-  try {
-    const draft = { toolName, toolCallId, sessionId, result, success };
-    const record = await toolResults.create(draft, { render: target, handles });
-    return { record, messages: answersOf(record) };
-  } catch (failure) {
-    onStoreError(failure);
-    return undefined;
-  }
-}
-
-/** What the tool itself has returned or thrown, where nothing could be stored. */
-export function passOn({ result, failure, success }: Outcome): unknown {
-  if (success) return result;
-  throw failure;
-}
-
 export interface StoredOutcome {
   readonly record: RenderedToolResult;
-  /** The messages that answer the call, as the provider takes them. */
-  readonly messages: readonly Record<string, unknown>[];
+  /** The messages that answer the call, as the provider takes them; there is at least one. */
+  readonly messages: readonly [Record<string, unknown>, ...Record<string, unknown>[]];
 }
 
-function answersOf({ rendering, id }: RenderedToolResult): Record<string, unknown>[] {
-  if (rendering) return rendering.messages;
+/**
+ * Store what a tool returned or why it failed, and give what `show` makes of the record. If that
+ * fails, give or throw what the tool itself did.
+ */
+export async function storeOutcome(
+  toolResults: ToolResults,
+  outcome: Outcome,
+  { session, handles = true, onStoreError = warn }: StoreOptions,
+  call: StoredCall,
+  show: (stored: StoredOutcome) => unknown,
+): Promise<unknown> {
+  const { toolName, toolCallId = `call_${newIdempotencyKey().slice(0, 24)}`, target } = call;
+  const { result = outcome.result } = call;
+  const sessionId = typeof session === "string" ? session : session?.id;
+  try {
+    const draft = { toolName, toolCallId, sessionId, result, success: outcome.success };
+    const record = await toolResults.create(draft, { render: target, handles });
+    return show({ record, messages: answersOf(record) });
+  } catch (failure) {
+    onStoreError(failure);
+  }
+  if (!outcome.success) throw outcome.failure;
+  return outcome.result;
+}
+
+/** Store a result of MCP, and give the one to be shown; see `storeOutcome`. */
+export function storeMcp(
+  toolResults: ToolResults,
+  outcome: Outcome,
+  store: StoreOptions,
+  call: StoredCall,
+): unknown {
+  // It asks for something before there is a result.
+  const { resultType } = (outcome.result ?? {}) as { resultType?: unknown };
+  if (resultType === "input_required") return outcome.result;
+  return storeOutcome(toolResults, outcome, store, call, ({ messages }) => messages[0]);
+}
+
+function answersOf({ rendering, id }: RenderedToolResult): StoredOutcome["messages"] {
+  const [first, ...further] = rendering?.messages ?? [];
+  if (first !== undefined) return [first, ...further];
   throw new PagefaultError(`The result is stored as ${id}, and could not be rendered`);
 }
 
-function warn(failure: unknown): void {
+/** Tell on the console that something could not be stored or shown. */
+export function warn(failure: unknown): void {
   console.warn("Pagefault:", failure);
 }
 
@@ -114,9 +132,4 @@ export async function outcomeOf(run: () => unknown): Promise<Outcome> {
       failure instanceof Error ? `${failure.name}: ${failure.message}` : String(failure);
     return { result, success: false, failure };
   }
-}
-
-/** Whether an MCP result asks for something before there is one. */
-export function isInputRequired(result: unknown): boolean {
-  return (result as { resultType?: unknown } | null | undefined)?.resultType === "input_required";
 }
