@@ -7,7 +7,8 @@ from mcp.server.stdio import stdio_server
 from app.cli.complaints import check_session
 from app.config.settings import Settings
 from app.mcp.host_messages import Messages
-from app.mcp.memory import McpCaller, MemoryServer
+from app.mcp.memory import MemoryServer
+from app.mcp.memory_caller import DEFAULT_SESSION, McpCaller
 from app.mcp.page_changes import HostSubscriptions
 from app.services.access.callers import Caller
 from app.wiring import open_container
@@ -22,7 +23,12 @@ def run_mcp(settings: Settings, project_id: str, session_id: str | None) -> None
         session_id: Where calls are kept; `None` where each call names it.
     """
     check_session(session_id)
-    anyio.run(_served, settings, McpCaller(Caller(project_id, is_operator=True), session_id))
+    caller = McpCaller(
+        Caller(project_id, is_operator=True),
+        session_id or DEFAULT_SESSION,
+        scope="project" if session_id is None else "session",
+    )
+    anyio.run(_served, settings, caller)
 
 
 async def _served(settings: Settings, caller: McpCaller) -> None:

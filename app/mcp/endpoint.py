@@ -1,12 +1,15 @@
 """`/mcp`: the memory for clients of MCP, over Streamable HTTP.
 
 It keeps no state between requests, whichever revision a client speaks, so that any process can
-answer any of them. Keys, quotas, and the checks of `Host` and `Origin` are those of the API.
+answer any of them. Keys, quotas, the checks of `Host` and `Origin`, and what reads bodies are those
+of the API. The SDK, which parses a message again in the event loop, gets one of a bounded size.
 """
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 import anyio.abc
@@ -20,23 +23,40 @@ from app.http.api_route import QueryNames
 from app.http.authenticate import caller_by_key
 from app.http.bodies import limited_body
 from app.http.problem_responses import problem_response
+from app.mcp.memory_caller import McpCaller, caller_at
+from app.mcp.message_limits import check_message, parse_message
 from app.mcp.refusals import PATH
+from app.models.limits import Limits
+from app.services.memory_budget.request_bodies import FREE_BYTES
 from app.wiring import Container
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
+    from app.mcp.page_changes import Context
+
 _MOST_BODY_BYTES = 4 * 1024 * 1024
-# Of a body that is refused: what a model writes at the most, such as an image of 40 MB in base64.
+# The most that is read of a refused body: an image of 40 MB in base64.
 _MOST_DROPPED_BYTES = 64 * 1024 * 1024
 _DROP_SECONDS = 30.0
+_LISTEN = "subscriptions/listen"
+_CALLER = "mcp_caller"
 
 
-def _taken(session: str | None = None) -> None:
+def _taken(session: str | None = None, scope: Literal["project"] | None = None) -> None:
     """Have the parameters that the address takes."""
 
 
 _QUERY = QueryNames(get_dependant(path=PATH, call=_taken))
+
+
+@dataclass(frozen=True, slots=True)
+class _Received:
+    """A message that was checked, as it was sent."""
+
+    body: bytes
+    is_listen: bool
+    """Its answer is a stream without an end."""
 
 
 class McpEndpoint:
@@ -59,18 +79,30 @@ class McpEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; what is not taken is a problem, which `McpRefusals` translates."""
-        try:
-            manager = await self._admit(scope, receive)
-            body = await self._read(scope, receive)
-        except ServiceError as exc:
-            request_id = str(scope["state"]["request_id"])
-            answer = problem_response(exc, instance=scope["path"], request_id=request_id)
-            await answer(scope, receive, send)
-        else:
-            await manager.handle_request(scope, body, send)
+        request, limits = Request(scope, receive), self._container.limits
+        async with AsyncExitStack() as memory:
+            try:
+                caller = await self._admit(request)
+                manager = await self._started()
+                read = partial(_read, max_depth=limits.json_depth)
+                bodies = self._container.bodies
+                received = await memory.enter_async_context(
+                    bodies.read(_chunks(request, limits), read)
+                )
+            except ServiceError as exc:
+                request_id = str(scope["state"]["request_id"])
+                answer = problem_response(exc, instance=scope["path"], request_id=request_id)
+                await answer(scope, receive, send)
+                return
+            if received.is_listen:
+                # It is short, and stays for as long as the client listens.
+                await memory.aclose()
+            scope["state"][_CALLER] = replace(caller, body_bytes=len(received.body))
+            await manager.handle_request(scope, _handed_on(received.body, receive), send)
 
-    async def _admit(self, scope: Scope, receive: Receive) -> "StreamableHTTPSessionManager":
-        """Note who a request is from; return what answers it.
+    @staticmethod
+    async def _admit(request: Request) -> McpCaller:
+        """Return who a request is from, and for which session.
 
         Raises:
             UnauthorizedError: There is no valid key.
@@ -78,36 +110,9 @@ class McpEndpoint:
             InvalidPayloadError: The address names a session that cannot be one, or two of them, or
                 has another parameter.
         """
-        caller = await caller_by_key(Request(scope, receive))
-        _QUERY.check(scope["query_string"])
-        manager = await self._started()
-        from app.mcp.memory import CALLER, McpCaller, session_of  # noqa: PLC0415 - see the class
-
-        scope["state"][CALLER] = McpCaller(caller, session_of(scope["query_string"]))
-        return manager
-
-    async def _read(self, scope: Scope, receive: Receive) -> Receive:
-        """Read a body, counted and paced as any other; return what gives it to the SDK.
-
-        Raises:
-            PayloadTooLargeError, SlowBodyError, UnsupportedMediaError, QuotaExceededError: As those
-                of `limited_body`.
-        """
-        limits = self._container.limits
-        most_bytes = min(limits.body_bytes, _MOST_BODY_BYTES)
-        limits = limits.model_copy(update={"body_bytes": most_bytes})
-        chunks = limited_body(Request(scope, receive), limits)
-        try:
-            body = b"".join([chunk async for chunk in chunks])
-        except (PayloadTooLargeError, QuotaExceededError):
-            await _drop_rest(receive)
-            raise
-        whole: list[Message] = [{"type": "http.request", "body": body}]
-
-        async def read() -> Message:
-            return whole.pop() if whole else await receive()
-
-        return read
+        caller = await caller_by_key(request)
+        _QUERY.check(request.scope["query_string"])
+        return caller_at(caller, request.scope["query_string"])
 
     async def _started(self) -> "StreamableHTTPSessionManager":
         async with self._starting:
@@ -129,15 +134,64 @@ class McpEndpoint:
             StreamableHTTPSessionManager,
         )
 
-        from app.mcp.memory import MemoryServer, caller_of_request  # noqa: PLC0415 - the same
+        from app.mcp.memory import MemoryServer  # noqa: PLC0415 - the same
 
-        memory = MemoryServer(self._container, caller_of_request)
+        memory = MemoryServer(self._container, _caller_of)
         return StreamableHTTPSessionManager(
             memory.server(),
             json_response=True,
             stateless=True,
             max_request_body_size=_MOST_BODY_BYTES,
         )
+
+
+async def _chunks(request: Request, limits: Limits) -> AsyncIterator[bytes]:
+    """Yield a body, counted and paced as any other. Raises as `limited_body` does."""
+    most_bytes = min(limits.body_bytes, _MOST_BODY_BYTES)
+    limits = limits.model_copy(update={"body_bytes": most_bytes})
+    try:
+        async for chunk in limited_body(request, limits):
+            yield chunk
+    except (PayloadTooLargeError, QuotaExceededError):
+        await _drop_rest(request.receive)
+        raise
+
+
+def _read(body: bytes, *, max_depth: int) -> _Received:
+    """Check a message. The SDK refuses what is not JSON-RPC.
+
+    Raises:
+        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `parse_message` and
+            `check_message`; or it asks for more subscriptions than a stream may have.
+    """
+    message = parse_message(body, max_depth=max_depth)
+    if not isinstance(message, dict):
+        return _Received(body, is_listen=False)
+    check_message(message, body)
+    is_listen = message.get("method") == _LISTEN
+    if is_listen and len(body) > FREE_BYTES:
+        raise PayloadTooLargeError(
+            f"A request to listen has {FREE_BYTES} bytes at most. Send several of them, each for "
+            "some of the resources, or listen to changes of the list."
+        )
+    return _Received(body, is_listen)
+
+
+def _caller_of(context: "Context") -> McpCaller:
+    """Return who a request is from, as it was noted when it came."""
+    assert context.request is not None  # noqa: S101 - HTTP always gives it
+    caller: McpCaller = context.request.scope["state"][_CALLER]
+    return caller
+
+
+def _handed_on(body: bytes, receive: Receive) -> Receive:
+    """Return what gives a body that was read to the SDK."""
+    whole: list[Message] = [{"type": "http.request", "body": body}]
+
+    async def read() -> Message:
+        return whole.pop() if whole else await receive()
+
+    return read
 
 
 async def _drop_rest(receive: Receive) -> None:

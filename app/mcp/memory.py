@@ -9,7 +9,7 @@ Source: `agents`, "MCP server".
 
 import base64
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +21,6 @@ from mcp.server import Server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from app.errors import (
-    Fault,
     InvalidCursorError,
     InvalidPayloadError,
     MalformedRequestError,
@@ -30,18 +29,21 @@ from app.errors import (
     ServiceError,
 )
 from app.mcp.calls import nearest_revision
+from app.mcp.memory_caller import McpCaller
+from app.mcp.message_limits import LONGEST_CURSOR_CHARS, check_uri
 from app.mcp.page_changes import PAGES, SCHEME, Context, HostSubscriptions, listen, page_uri
 from app.media.types import is_textual
 from app.models.identity import CLIENT_ID, CLIENT_ID_RULE, new_id
 from app.models.json_value import JsonValue, json_bytes
+from app.models.limits import Limits
 from app.models.page import PageFilters, StoredPage, parse_level
 from app.models.rendering import McpRevision, RenderOptions
 from app.models.resource import Resource
 from app.models.text_windows import LineRange, decode_text, parse_line_range
 from app.rendering.pages.instructions import instructions
 from app.rendering.targets.tools import write_tools
-from app.services.access.callers import Caller
 from app.services.agents.definitions import definitions
+from app.services.agents.tool_calls import read_tool_call
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.versions import read_descriptor, read_fields
 from app.services.renders.queries import RenderQuery
@@ -49,44 +51,15 @@ from app.services.resources.texts import TextQuery
 from app.stores.blobs import read_whole
 from app.version import VERSION
 from app.wire.resource_texts import text_record
+from app.wire.tools import ToolCallRequest
 from app.wiring import Container
 
-CALLER = "mcp_caller"
-"""Where the endpoint notes in a request's state who it is from."""
 RESOURCES = f"{SCHEME}resources/"
 _LISTED = 50
-_DEFAULT_SESSION = "mcp"
 _MOST_READ_BYTES = 8 * 1024 * 1024
 _MOST_LINES_BYTES = 1024 * 1024
 # Without links an image at a URL becomes text: resource contents have no links.
 _WITHOUT_LINKS: McpRevision = "2025-03-26"
-_SESSION_SCHEMA: dict[str, JsonValue] = {
-    "type": ["string", "null"],
-    "description": (
-        "A name for your conversation, the same in all calls, such as trip-2; null: "
-        f'"{_DEFAULT_SESSION}"'
-    ),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class McpCaller:
-    """Who asks, and for which session; `None` where each call of a tool names it."""
-
-    caller: Caller
-    session_id: str | None
-
-    @property
-    def project_id(self) -> str:
-        """The project that is asked about."""
-        return self.caller.project_id
-
-
-def caller_of_request(context: Context) -> McpCaller:
-    """Return who an HTTP request is from, as the endpoint has noted."""
-    assert context.request is not None  # noqa: S101 - HTTP always gives it
-    caller: McpCaller = context.request.scope["state"][CALLER]
-    return caller
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,8 +95,9 @@ class MemoryServer:
         self, context: Context, _: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         written = write_tools("mcp", definitions())
-        if self.caller_of(context).session_id is None:
-            written = list(map(_with_session, written))
+        caller = self.caller_of(context)
+        if caller.scope == "project":
+            written = [_with_session(tool, caller.session_id) for tool in written]
         return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in written])
 
     async def _call_tool(
@@ -131,29 +105,28 @@ class MemoryServer:
     ) -> types.CallToolResult:
         caller = self.caller_of(context)
         arguments: dict[str, Any] = dict(called.arguments or {})
-        session_id: object = caller.session_id
-        if session_id is None:
-            session_id = arguments.pop("session", None)
-        if session_id is None:
-            session_id = _DEFAULT_SESSION
-        if not isinstance(session_id, str) or not CLIENT_ID.match(session_id):
-            return _refused(f"session has to be a name that {CLIENT_ID_RULE}, such as trip-2")
+        try:
+            session_id = _session_of(arguments, caller)
+        except _NoSessionError as exc:
+            return _refused(str(exc))
         asked: dict[str, JsonValue] = {
             "target": "mcp",
             "id": new_id(),
             "name": called.name[:512] or "none",
             "arguments": arguments,
+            "scope": caller.scope,
             "protocolVersion": nearest_revision(context.protocol_version),
             "countTokens": False,
         }
-
-        try:
-            body = json_bytes(asked)
-        except ValueError:
-            return _refused("a number in its arguments is too large for JSON, such as 1e999")
+        container = self.container
         with _told():
-            rendered = await self.container.tool_calls.run(
-                caller.project_id, session_id, _whole(body)
+            request = await container.large_work.run(
+                caller.body_bytes, _tool_call, asked, container.limits
+            )
+            if request is None:
+                return _refused("a number in its arguments is too large for JSON, such as 1e999")
+            rendered = await container.tool_calls.run_request(
+                caller.project_id, session_id, request
             )
             answer = (await _read(rendered))["messages"][0]
         return types.CallToolResult.model_validate(answer)
@@ -163,9 +136,12 @@ class MemoryServer:
     ) -> types.ListResourcesResult:
         """List the pages, newest first, and behind them the resources."""
         project_id = self.caller_of(context).project_id
-        kind, _, cursor = ((params.cursor if params else None) or "pages:").partition(":")
+        place = (params.cursor if params else None) or "pages:"
         container = self.container
         with _told():
+            if len(place) > LONGEST_CURSOR_CHARS:
+                raise InvalidCursorError
+            kind, _, cursor = place.partition(":")
             if kind == "pages":
                 pages, following = await container.page_lists.list(
                     project_id, PageFilters(), cursor=cursor or None, limit=_LISTED
@@ -189,9 +165,10 @@ class MemoryServer:
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         project_id = self.caller_of(context).project_id
-        address, _, asked = params.uri.partition("?")
-        query = {name: values[0] for name, values in parse_qs(asked).items()}
         with _told():
+            check_uri(params.uri)
+            address, _, asked = params.uri.partition("?")
+            query = {name: values[0] for name, values in parse_qs(asked).items()}
             if address.startswith(PAGES):
                 contents = await self._page(project_id, params.uri, address[len(PAGES) :], query)
             elif address.startswith(RESOURCES):
@@ -270,6 +247,8 @@ class MemoryServer:
             # As a stream of events: none of the requests that are worked on.
             context.request.state.slot.leave()
         with _told():
+            for uri in params.notifications.resource_subscriptions or ():
+                check_uri(uri)
             return await listen(self.container, caller, context, params.notifications)
 
     async def _list_and_watch(
@@ -303,8 +282,40 @@ def _refused(why: str) -> types.CallToolResult:
     return types.CallToolResult(content=[said], is_error=True)
 
 
-async def _whole(body: bytes) -> AsyncIterator[bytes]:
-    yield body
+class _NoSessionError(Exception):
+    """A call names a session that it may not use; the words are for the model."""
+
+
+def _session_of(arguments: dict[str, Any], caller: McpCaller) -> str:
+    """Take the session that a call names out of its arguments; return the one that it is for.
+
+    Raises:
+        _NoSessionError: It is not the caller's, or cannot be one.
+    """
+    named = arguments.pop("session", None)
+    if named is None or named == caller.session_id:
+        return caller.session_id
+    if caller.scope == "session":
+        raise _NoSessionError(
+            f"this memory is that of the session {caller.session_id}, and session names another "
+            "one. Leave session out"
+        )
+    if not isinstance(named, str) or not CLIENT_ID.match(named):
+        raise _NoSessionError(f"session has to be a name that {CLIENT_ID_RULE}, such as trip-2")
+    return named
+
+
+def _tool_call(asked: JsonValue, limits: Limits) -> ToolCallRequest | None:
+    """Return a call that a model made; `None` if a number in it is none of JSON. Blocks.
+
+    Raises:
+        InvalidPayloadError, PayloadTooLargeError: It is not one that can be run.
+    """
+    try:
+        body = json_bytes(asked)
+    except ValueError:
+        return None
+    return read_tool_call(body, limits=limits)
 
 
 async def _list_templates(
@@ -325,15 +336,20 @@ async def _list_templates(
     return types.ListResourceTemplatesResult(resource_templates=templates)
 
 
-def _with_session(tool: JsonValue) -> JsonValue:
-    """Return a tool that also takes the session."""
+def _with_session(tool: JsonValue, default: str) -> JsonValue:
+    """Return a tool that also takes the session; without one it is called in the default."""
     assert isinstance(tool, dict)  # noqa: S101 - as `write_tools` writes them
     schema: Any = tool["inputSchema"]
-    properties = {**schema["properties"], "session": _SESSION_SCHEMA}
+    properties = {**schema["properties"], "session": _session_schema(default)}
     return {
         **tool,
         "inputSchema": {**schema, "properties": properties, "required": [*properties]},
     }
+
+
+def _session_schema(default: str) -> JsonValue:
+    said = f'A name for your conversation, the same in all calls, such as trip-2; null: "{default}"'
+    return {"type": ["string", "null"], "description": said}
 
 
 def _page_resource(page: StoredPage) -> types.Resource:
@@ -369,20 +385,3 @@ async def _read(rendered: RenderedBody) -> Any:  # noqa: ANN401 - JSON of our ow
     rendered.give()
     async with aclosing(rendered.chunks()) as chunks:
         return json.loads(b"".join([chunk async for chunk in chunks]))
-
-
-def session_of(query: bytes) -> str | None:
-    """Return the session that an address names in its query.
-
-    Raises:
-        InvalidPayloadError: It cannot be the id of one.
-    """
-    named = parse_qs(query.decode("latin-1"), keep_blank_values=True).get("session")
-    if named is None:
-        return None
-    if not CLIENT_ID.match(named[0]):
-        raise InvalidPayloadError(
-            "The session in the address cannot be the id of one; `errors` says why.",
-            faults=[Fault("/query/session", f"is no id, which {CLIENT_ID_RULE}")],
-        )
-    return named[0]

@@ -34,6 +34,7 @@ from mcp.shared.subscriptions import (
 )
 
 from app.errors import ServiceError
+from app.mcp.message_limits import check_uri
 from app.services.access.callers import Caller
 from app.services.concurrency.background import run_beside
 from app.services.events.subscriptions import EventItem
@@ -154,6 +155,10 @@ class HostSubscriptions:
         self, context: Context, asked: types.SubscribeRequestParams
     ) -> types.EmptyResult:
         """Tell of what changes of a page from now on."""
+        try:
+            check_uri(asked.uri)
+        except ServiceError as exc:
+            raise MCPError(types.INVALID_PARAMS, exc.detail) from exc
         if not asked.uri.startswith(SCHEME):
             raise MCPError(types.INVALID_PARAMS, f"URIs of this server begin with {SCHEME}")
         if len(self._uris) >= _MOST_URIS and asked.uri not in self._uris:

@@ -9,11 +9,13 @@ import json
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.mcp.sessionless import INTERNAL_ERROR, INVALID_REQUEST
+from app.errors import InvalidJsonError
+from app.mcp.sessionless import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR
 from app.wire.problem import PROBLEM_MEDIA_TYPE
 
 PATH = "/mcp"
 
+_NO_JSON = InvalidJsonError.code
 _OWN_HEADERS = (b"content-length", b"content-type")
 
 
@@ -53,6 +55,8 @@ def _error(start: Message, told: bytes) -> JSONResponse:
     """Return a problem as an error; what was asked is not looked into, so that it has no id."""
     status, problem = start["status"], json.loads(told)
     code = INVALID_REQUEST if status < 500 else INTERNAL_ERROR
+    if problem["code"] == _NO_JSON:
+        code = PARSE_ERROR
     said = {"code": code, "message": problem["detail"], "data": problem}
     answer = JSONResponse({"jsonrpc": "2.0", "id": None, "error": said}, status)
     kept = [each for each in start["headers"] if each[0] not in _OWN_HEADERS]

@@ -59,7 +59,7 @@ def parse_json(body: bytes, *, max_depth: int, max_nodes: int, spelled: bool = F
         text = body.decode()
     except UnicodeDecodeError as exc:
         raise InvalidJsonError(f"The body is not UTF-8 text (byte {exc.start}).") from exc
-    _check_shape(text, max_depth, max_nodes)
+    check_shape(text, max_depth, max_nodes)
     try:
         return _decode(text, **(_SPELLED if spelled else {}))
     except json.JSONDecodeError as exc:
@@ -106,7 +106,7 @@ def parse_embedded_json(text: str, *, max_depth: int, max_nodes: int) -> JsonVal
             that no value has all of its members.
         PayloadTooLargeError: Nested deeper or holding more values than accepted.
     """
-    _check_shape(text, max_depth, max_nodes)
+    check_shape(text, max_depth, max_nodes)
     try:
         return _decode(text, parse_float=_spelled_number, object_pairs_hook=_whole_object)
     except json.JSONDecodeError as exc:
@@ -162,7 +162,12 @@ def values_in(value: JsonValue) -> Iterator[tuple[JsonValue, int]]:
             open_values.pop()
 
 
-def _check_shape(text: str, max_depth: int, max_nodes: int) -> None:
+def check_shape(text: str, max_depth: int, max_nodes: int) -> None:
+    """Check a JSON text before it is parsed, without making values of it.
+
+    Raises:
+        PayloadTooLargeError: Nested deeper or holding more values than accepted.
+    """
     opened = text.count("[") + text.count("{")
     if opened <= max_depth and opened + text.count(",") <= max_nodes:
         # It is within the bounds even if all in its strings were outside of them. So it is with
@@ -200,6 +205,17 @@ def _outside_strings(text: str) -> Iterator[str]:
         quote = text.find('"', end, limit)
         yield text[end : limit if quote < 0 else quote]
         start = limit if quote < 0 else _string_end(text, quote + 1)
+
+
+def longest_string(text: str) -> str:
+    """Return the longest string of a JSON text as it is written, with its quotation marks."""
+    longest = slice(0, 0)
+    end = 0
+    while (start := text.find('"', end)) >= 0:
+        end = _string_end(text, start + 1)
+        if end - start > longest.stop - longest.start:
+            longest = slice(start, end)
+    return text[longest]
 
 
 def _string_end(text: str, start: int) -> int:

@@ -122,7 +122,7 @@ class Container(MemoryServices):
             self.records,
             self._preparer,
             self._writer,
-            bodies=self._bodies,
+            bodies=self.bodies,
             requests=self._requests,
             accesses=self.accesses,
             limits=self.limits,
@@ -139,14 +139,14 @@ class Container(MemoryServices):
     def _wire_conversations(self) -> None:
         """Make what examines and answers conversations."""
         records, blobs, limits = self.records, self.blobs, self.limits
-        self.interactions = Interactions(records, bodies=self._bodies, limits=limits)
+        self.interactions = Interactions(records, bodies=self.bodies, limits=limits)
         self.references = References(
             records,
             blobs,
             links=self.links,
             content_base_url=self.content_base_url,
-            bodies=self._bodies,
-            work=self._work,
+            bodies=self.bodies,
+            work=self.large_work,
             limits=limits,
         )
         self.posters = Posters(blobs, self._derived, anyio.CapacityLimiter(_POSTERS_AT_ONCE))
@@ -157,7 +157,7 @@ class Container(MemoryServices):
             records,
             blobs,
             settling=self._settling,
-            bodies=RequestBodies(self._work, budget),
+            bodies=RequestBodies(self.large_work, budget),
             limits=limits,
         )
         self.turns = Turns(
@@ -167,7 +167,7 @@ class Container(MemoryServices):
             results=self.tool_results,
             tool_calls=self.tool_calls,
             renders=self.renders,
-            bodies=self._bodies,
+            bodies=self.bodies,
             limits=limits,
         )
 

@@ -111,12 +111,14 @@ class MemoryServices:
         self.accesses = AccessCounts(records)
         self.search_indexing = SearchIndexing(records)
         self.resources = Resources(records, blobs, limit_bytes=limits.medium_bytes)
-        self._work = LargeWork(limits)
+        self.large_work = LargeWork(limits)
         self._images = ImageWork(memory, limits)
         self._checks = MediaChecks(blobs)
         budget = BodyBudget(memory, text_limit_bytes=limits.text_bytes)
-        self._bodies = RequestBodies(self._work, budget)
-        self._streamed = StreamedBodies(blobs, self._work, budget, limit_bytes=limits.medium_bytes)
+        self.bodies = RequestBodies(self.large_work, budget)
+        self._streamed = StreamedBodies(
+            blobs, self.large_work, budget, limit_bytes=limits.medium_bytes
+        )
         self._requests = StreamedRequests(self._streamed)
         self._raw_results = RawResults(is_enabled=settings.debug_tool_result_raw)
         self.session_messages = SessionMessages(
@@ -127,7 +129,7 @@ class MemoryServices:
             MediaKeepers(blobs, limits.medium_bytes, self._checks),
             bodies=self._streamed,
             messages=self.session_messages,
-            work=self._work,
+            work=self.large_work,
             limits=limits,
             clock=clock,
             raw_results=self._raw_results,
@@ -160,7 +162,7 @@ class MemoryServices:
         """Make what keeps messages, and renders them for models."""
         records, blobs, limits = self.records, self.blobs, self.limits
         self.resource_texts = ResourceTexts(
-            self.resources, blobs, work=self._work, memory=self.memory, limits=limits
+            self.resources, blobs, work=self.large_work, memory=self.memory, limits=limits
         )
         self._derived = DerivedImages(records, blobs, images=self._images, limits=limits)
         self._settling = Settling(
@@ -194,6 +196,6 @@ class MemoryServices:
             messages=self.session_messages,
             results=self.tool_results,
             renders=self.renders,
-            bodies=self._bodies,
+            bodies=self.bodies,
             limits=self.limits,
         )

@@ -149,11 +149,58 @@ async def test_image_is_shown_with_its_handle(
     assert handle in texts(shown)
 
 
-@pytest.mark.engines("embedded")
-async def test_session_is_a_parameter_where_the_address_names_none(
+@pytest.mark.promise(
+    "security.md#other-projects-data",
+    "A model at `/mcp` uses the session of the address alone, unless that says `scope=project`",
+    kept_by="app/mcp/memory.py",
+    tried="each tool, with another session and with a handle of one, in two revisions",
+)
+@MODES
+@pytest.mark.parametrize(("path", "own_session"), [("/mcp", "mcp"), ("/mcp?session=s", "s")])
+async def test_session_outside_the_address_is_refused(
+    service: LiveService, key: str, own: httpx.Client, path: str, own_session: str, mode: str
+) -> None:
+    uri = upload(own, b"a,b\n1,2\n", filename="t.csv")["uri"]
+    append(own, "other", content=f"@{uri}")
+    before = [each["id"] for each in listed(own, "/api/sessions/other/messages")]
+    async with asking(service, key, path, mode=mode) as client:
+        tools = (await client.list_tools()).tools
+        named = [
+            await client.call_tool(tool.name, {"ref": uri, "session": "other"}) for tool in tools
+        ]
+        handle = await client.call_tool("read_text", {"ref": uri})
+        for session in (None, own_session):
+            assert not (await client.call_tool("list_media", {"session": session})).is_error
+    takes_session = [each.name for each in tools if "session" in each.input_schema["properties"]]
+    assert takes_session == ["list_media"]
+    assert {texts(each) for each in named} == {
+        f"The call was not run: this memory is that of the session {own_session}, and session "
+        "names another one. Leave session out."
+    }
+    assert all(each.is_error for each in (*named, handle))
+    assert [each["id"] for each in listed(own, "/api/sessions/other/messages")] == before
+
+
+async def test_handles_and_sessions_of_the_project_are_known_where_the_address_says_so(
     service: LiveService, key: str, own: httpx.Client
 ) -> None:
-    async with asking(service, key, "/mcp") as client:
+    uri = upload(own, b"a,b\n1,2\n", filename="t.csv")["uri"]
+    append(own, "other", content=f"@{uri}")
+    async with asking(service, key, "/mcp?scope=project&session=s") as client:
+        read = [
+            await client.call_tool("read_text", {"ref": uri, "session": session})
+            for session in (None, "other")
+        ]
+    assert [texts(each).endswith("a,b\n1,2\n") for each in read] == [True, True]
+    sessions = [each["id"] for each in listed(own, "/api/sessions")]
+    assert sorted(sessions) == ["other", "s"]
+
+
+@pytest.mark.engines("embedded")
+async def test_session_is_a_parameter_where_the_address_says_that_any_may_be_named(
+    service: LiveService, key: str, own: httpx.Client
+) -> None:
+    async with asking(service, key, "/mcp?scope=project") as client:
         for tool in (await client.list_tools()).tools:
             assert "session" in tool.input_schema["required"]
         await client.call_tool("save_page", {"content": "Ten sheep.", "session": "here"})
@@ -427,8 +474,9 @@ async def test_quota_of_stored_bytes_that_is_used_up_is_told_to_the_model(
         (
             "sesion=a",
             "unknown-parameter",
-            "is no parameter of this route; did you mean `session`? It takes `session`",
+            "is no parameter of this route; did you mean `session`? It takes `session`, `scope`",
         ),
+        ("scope=all", "invalid-payload", "has to be session or project"),
         (
             "session=a&session=b",
             "unknown-parameter",

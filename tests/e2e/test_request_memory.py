@@ -5,6 +5,7 @@ import re
 import shutil
 import socket
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pybase64
 import pytest
 
 from tests.e2e.test_resumable_upload import Process
+from tests.kit.hostile_messages import HEADERS, LISTS
 from tests.kit.media import noise_bytes
 from tests.kit.process import WAIT_SECONDS
 
@@ -20,7 +22,6 @@ pytestmark = [pytest.mark.xdist_group("heavy"), pytest.mark.timeout(120)]
 
 MIB = 1024 * 1024
 BUDGET_BYTES = 64 * MIB
-SENDERS = 12
 # Beside what is held: what the loop has read of each, and the pieces that are being joined.
 MOST_GROWTH_BYTES = BUDGET_BYTES // 2 + 24 * MIB
 MOST_MEDIUM_GROWTH_BYTES = 16 * MIB
@@ -59,18 +60,18 @@ def wait_until_nothing_is_held(client: httpx.Client) -> None:
         pass
 
 
-def begin(server: Process) -> socket.socket:
-    """Send 6 MiB of a text of 64 MiB, and no more, or less if it is refused before."""
+def begin(server: Process, path: str, size_bytes: int) -> socket.socket:
+    """Send up to 6 MiB of a longer text, and no more, or less if it is refused before."""
     connection = socket.create_connection(("127.0.0.1", server.port), timeout=WAIT_SECONDS)
     head = (
-        "POST /api/tool-results HTTP/1.1",
+        f"POST {path} HTTP/1.1",
         "Host: localhost",
         "Content-Type: application/json",
-        f"Content-Length: {64 * MIB}",
+        f"Content-Length: {size_bytes}",
     )
     try:
         connection.sendall("\r\n".join([*head, "", '{"result":"']).encode())
-        for _ in range(6):
+        for _ in range(min(6, size_bytes // MIB - 1)):
             connection.sendall(b"a word or two, " * (MIB // 15))
     except OSError:
         # It was refused, and told so.
@@ -82,13 +83,19 @@ def begin(server: Process) -> socket.socket:
     "security.md#memory-and-processor",
     "Bodies that are arriving hold at most half of the memory budget together, and give it back",
     kept_by="app/services/memory_budget/request_bodies.py",
-    tried="12 unfinished bodies of 64 MiB, a budget of 64 MiB: at most 48 MiB more",
+    tried="12 unfinished bodies of 64 MiB, 50 of 4 MiB at `/mcp`: a budget of 64 MiB, +48 MiB",
 )
-def test_unfinished_bodies_hold_half_of_the_budget_and_give_it_back(server: Process) -> None:
+@pytest.mark.parametrize(
+    ("path", "size_bytes", "senders"),
+    [("/api/tool-results", 64 * MIB, 12), ("/mcp", 4 * MIB, 50)],
+)
+def test_unfinished_bodies_hold_half_of_the_budget_and_give_it_back(
+    server: Process, path: str, size_bytes: int, senders: int
+) -> None:
     before = server.peak_bytes()
     with ExitStack() as stack, server.client("") as client:
-        for _ in range(SENDERS):
-            stack.enter_context(begin(server))
+        for _ in range(senders):
+            stack.enter_context(begin(server, path, size_bytes))
         assert 0 < held_bytes(client) <= BUDGET_BYTES // 2
         grown = server.peak_bytes() - before
     print(f"grew by {grown // MIB} MiB")  # noqa: T201 - the measure
@@ -98,6 +105,30 @@ def test_unfinished_bodies_hold_half_of_the_budget_and_give_it_back(server: Proc
             if held_bytes(client) == 0:
                 break
         wait_until_nothing_is_held(client)
+
+
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "Messages of MCP that make many values take their memory from the budget",
+    kept_by="app/mcp/endpoint.py",
+    tried="8 at once of 3.4 MB, a budget of 64 MiB: at most 64 MiB more",
+)
+def test_messages_that_make_many_values_take_their_memory_from_the_budget(server: Process) -> None:
+    def post(_: int) -> int:
+        with server.client("") as client:
+            return client.post("/mcp", content=LISTS, headers=HEADERS).status_code
+
+    with server.client("") as client:
+        ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        client.post("/mcp", json=ping, headers=HEADERS).raise_for_status()
+        before = server.peak_bytes()
+        with ThreadPoolExecutor(8) as threads:
+            statuses = {*threads.map(post, range(8))}
+        grown = server.peak_bytes() - before
+        wait_until_nothing_is_held(client)
+    print(f"grew by {grown // MIB} MiB")  # noqa: T201 - the measure
+    assert statuses <= {413, 503}
+    assert grown < BUDGET_BYTES
 
 
 @pytest.mark.promise(

@@ -150,17 +150,23 @@ class ToolCalls:
                 would lead nowhere.
             ConflictError: Another call of the session has this id, or the same one is being run.
         """
-        async with self.bodies.read(body, partial(_read, limits=self.limits)) as asked:
-            # What reads a long text in pieces would otherwise give previews of them.
-            options = replace(asked.options(), max_text=None)
-            wish = RenderQuery(asked.target, options)
-            try:
-                seq = await self._answered(project_id, session_id, asked)
-                return await self.renders.answer(project_id, session_id, seq, wish)
-            except (StoreUnavailableError, OverloadedError) as exc:
-                said = _NO_ROOM if isinstance(exc, StoreFullError) else _NOT_STORED
-                text = f"{said} ({exc.problem_code})"
-                return await self.renders.words(project_id, asked.id, asked.name, text, wish)
+        async with self.bodies.read(body, partial(read_tool_call, limits=self.limits)) as asked:
+            return await self.run_request(project_id, session_id, asked)
+
+    async def run_request(
+        self, project_id: str, session_id: str, asked: ToolCallRequest
+    ) -> RenderedBody:
+        """Run a call whose body was read; see `run`, also for what it raises."""
+        # What reads a long text in pieces would otherwise give previews of them.
+        options = replace(asked.options(), max_text=None)
+        wish = RenderQuery(asked.target, options)
+        try:
+            seq = await self._answered(project_id, session_id, asked)
+            return await self.renders.answer(project_id, session_id, seq, wish)
+        except (StoreUnavailableError, OverloadedError) as exc:
+            said = _NO_ROOM if isinstance(exc, StoreFullError) else _NOT_STORED
+            text = f"{said} ({exc.problem_code})"
+            return await self.renders.words(project_id, asked.id, asked.name, text, wish)
 
     async def prepare(self, project_id: str, session_id: str, asked: ToolCall) -> PreparedCall:
         """Run a call, to be appended with its answer in somebody else's transaction.
@@ -265,7 +271,12 @@ def _makes(entry: StoredHistoryMessage, call_id: str) -> bool:
     return any(call.call_id == call_id for turn in turns for call in turn.calls)
 
 
-def _read(body: bytes, *, limits: Limits) -> ToolCallRequest:
+def read_tool_call(body: bytes, *, limits: Limits) -> ToolCallRequest:
+    """Return the call that a body is; blocks unless it is short.
+
+    Raises:
+        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: It is none.
+    """
     value = read_object(body, limits)
     return validated(ToolCallRequest, value, "The body is not a call; `errors` says where.")
 

@@ -31,6 +31,8 @@ from app.services.agents.definitions import MOST_TEXT_CHARS
 
 _MOST_HITS = 20
 _DEEPEST, _MOST_VALUES = 64, 10_000
+# Each that no tool takes would be an error of its own.
+_MOST_ARGUMENTS = 100
 
 # What some models put around JSON, as in a chat.
 _FENCED = re.compile(r"\s*+```[a-zA-Z]*+\s*+(\{.*\})\s*+```\s*+", re.DOTALL)
@@ -145,6 +147,8 @@ def read_call(name: str, arguments: JsonValue) -> ToolArguments:
     value = _as_value(arguments, taken)
     if not isinstance(value, dict):
         raise WrongArgumentsError(f"The call was not run: its arguments are no object. {taken}")
+    if len(value) > _MOST_ARGUMENTS:
+        raise WrongArgumentsError(f"The call was not run: it has {len(value)} arguments. {taken}")
     try:
         return TOOLS[tool].model_validate(value)
     except ValidationError as exc:

@@ -81,3 +81,10 @@ def test_json_in_a_fence_is_read(fence: str) -> None:
     text = fence.replace("{}", '{"page_id": "img_001", "target_level": 0}')
     expected = PageFaultArguments(page_id="img_001", target_level=Level.FULL)
     assert read_call("page_fault", text) == expected
+
+
+def test_call_with_very_many_arguments_is_refused_without_a_word_about_each() -> None:
+    with pytest.raises(WrongArgumentsError) as refused:
+        read_call("list_media", {f"a{number}": 1 for number in range(101)})
+    taken = TAKEN["list_media"]
+    assert str(refused.value) == f"The call was not run: it has 101 arguments. {taken}"

@@ -1,0 +1,53 @@
+"""The caller of the memory, and the sessions it may use: those of its address or its command."""
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qs
+
+from app.errors import Fault, InvalidPayloadError
+from app.models.identity import CLIENT_ID, CLIENT_ID_RULE
+from app.services.access.callers import Caller
+from app.services.agents.memory_tools import Scope
+
+DEFAULT_SESSION: Final = "mcp"
+"""The session of calls where nothing names one."""
+
+
+@dataclass(frozen=True, slots=True)
+class McpCaller:
+    """A caller, and the sessions that its calls may use."""
+
+    caller: Caller
+    session_id: str = DEFAULT_SESSION
+    """The session of calls that name none."""
+    scope: Scope = "session"
+    """How far calls reach: to this session, or to all sessions of the project and their handles."""
+    body_bytes: int = 0
+    """The size of the message; 0 over pipes."""
+
+    @property
+    def project_id(self) -> str:
+        """The project that is asked about."""
+        return self.caller.project_id
+
+
+def caller_at(caller: Caller, query: bytes) -> McpCaller:
+    """Read the query of an address.
+
+    Raises:
+        InvalidPayloadError: The session cannot be one, or the scope is none.
+    """
+    named = parse_qs(query.decode("latin-1"), keep_blank_values=True)
+    (session_id,) = named.get("session", [DEFAULT_SESSION])
+    if not CLIENT_ID.match(session_id):
+        raise InvalidPayloadError(
+            "The session in the address cannot be the id of one; `errors` says why.",
+            faults=[Fault("/query/session", f"is no id, which {CLIENT_ID_RULE}")],
+        )
+    (scope,) = named.get("scope", ["session"])
+    if scope not in ("session", "project"):
+        raise InvalidPayloadError(
+            "The scope in the address is none; `errors` says which there are.",
+            faults=[Fault("/query/scope", "has to be session or project")],
+        )
+    return McpCaller(caller, session_id, "project" if scope == "project" else "session")

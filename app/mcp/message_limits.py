@@ -1,0 +1,85 @@
+"""Limits on one message of JSON-RPC. They hold before anything else reads the message.
+
+The SDK parses a message in the event loop, and the proxy looks for members in Python. Both take
+time for each value of a message, and little for the characters of a string.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from app.errors import Fault, InvalidJsonError, InvalidPayloadError, PayloadTooLargeError
+from app.models.json_value import check_shape, longest_string
+
+MOST_VALUES = 20_000
+"""Values in one message."""
+LONGEST_URI_CHARS = 2_048
+"""A URI of the memory; an id of 128 characters, escaped, has 384."""
+LONGEST_CURSOR_CHARS = 1_024
+"""The cursor of a list."""
+
+_MOST_BYTES_BESIDE_A_STRING = 1024 * 1024
+_LONGEST_METHOD_CHARS = 128
+_LONGEST_ID_CHARS = 1_024
+_MOST_DIGITS = 4_000
+
+
+def parse_message(body: bytes, *, max_depth: int) -> Any:  # noqa: ANN401 - any JSON
+    """Return the value of a message, in which numbers may be infinite, or not a number.
+
+    Raises:
+        InvalidJsonError: It is not JSON in UTF-8.
+        PayloadTooLargeError: It is nested too deep, or has more than `MOST_VALUES` values.
+    """
+    try:
+        text = body.decode()
+        check_shape(text, max_depth, MOST_VALUES)
+        return json.loads(text, parse_int=_integer)
+    except (ValueError, RecursionError) as exc:
+        raise InvalidJsonError("The body is no JSON in UTF-8.") from exc
+
+
+def check_message(message: Mapping[str, Any], body: bytes) -> None:
+    """Raise if a message of the memory's clients is larger than what any of them sends.
+
+    Args:
+        message: The message.
+        body: The same, as it was sent.
+
+    Raises:
+        InvalidPayloadError: Its method or its id is too long; each would be repeated in the answer.
+        PayloadTooLargeError: It has more than 1 MiB beside its longest string.
+    """
+    for name, most_chars in (("method", _LONGEST_METHOD_CHARS), ("id", _LONGEST_ID_CHARS)):
+        value = message.get(name)
+        if isinstance(value, str) and len(value) > most_chars:
+            raise InvalidPayloadError(
+                f"The {name} of a message has {most_chars} characters at most.",
+                faults=[Fault(f"/{name}", f"has {len(value)} characters")],
+            )
+    if len(body) > _MOST_BYTES_BESIDE_A_STRING:
+        beside_bytes = len(body) - len(longest_string(body.decode()).encode())
+        if beside_bytes > _MOST_BYTES_BESIDE_A_STRING:
+            raise PayloadTooLargeError(
+                f"A message has {_MOST_BYTES_BESIDE_A_STRING} bytes at most beside its longest "
+                "string. Store large data with `POST /api/resources`, and refer to it.",
+                code="json-too-large",
+            )
+
+
+def check_uri(uri: str) -> None:
+    """Raise if a URI is longer than any of the memory.
+
+    Raises:
+        InvalidPayloadError: It is.
+    """
+    if len(uri) > LONGEST_URI_CHARS:
+        raise InvalidPayloadError(
+            f"A URI of this server has {LONGEST_URI_CHARS} characters at most."
+        )
+
+
+def _integer(digits: str) -> float:
+    """Return a whole number; one that the interpreter makes no integer of is infinite."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else math.inf
