@@ -79,6 +79,18 @@ def test_session_is_exported_deleted_with_a_receipt_and_imported_the_same(
     expect(page.get_by_text("There is such a session already.")).to_be_visible()
 
 
+def test_texts_that_differ_too_much_are_said_to(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    for session in (shop.SESSION, OTHER):
+        blocks = [shop.text(f"{session} {number}") for number in range(6_000)]
+        shop.written(writer, [shop.message("user", blocks, session_id=session)])
+    tab = open_tab(open_service)
+    tab.open(f"/compare?a={shop.SESSION}&b={OTHER}")
+    tab.page.get_by_text("Show the difference").click()
+    expect(tab.page.get_by_text("They differ too much to be shown line by line.")).to_be_visible()
+
+
 def test_two_sessions_are_compared(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:

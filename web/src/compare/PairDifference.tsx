@@ -2,11 +2,11 @@
 import { laidOut, memberOf } from "@pagefault/client/json";
 import { Failure } from "@pagefault/react";
 import { useQuery } from "@tanstack/react-query";
-import { createTwoFilesPatch } from "diff";
 import { useState } from "react";
 
 import { pagefault } from "../api/client";
 import { CodeText } from "../reading/CodeText";
+import { patchBetween } from "../reading/patches";
 import { COMPARE } from "../words/compare";
 
 interface PairDifferenceProps {
@@ -38,13 +38,12 @@ function Difference({ a, b, first, second }: PairDifferenceProps) {
         linesOf(a, first, signal),
         linesOf(b, second, signal),
       ]);
-      const patch = createTwoFilesPatch(`${a} #${first}`, `${b} #${second}`, one, other, "", "", {
-        context: AROUND,
-      });
-      return patch.split("\n").slice(1).join("\n");
+      const before = { name: `${a} #${first}`, text: one };
+      return patchBetween(before, { name: `${b} #${second}`, text: other }, AROUND) ?? null;
     },
   });
   if (read.isError) return <Failure failure={read.error} />;
+  if (read.data === null) return <p>{COMPARE.tooDifferent}</p>;
   return read.data === undefined ? null : <CodeText text={read.data} language="diff" />;
 }
 

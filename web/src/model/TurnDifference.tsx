@@ -2,11 +2,13 @@
 import { laidOut } from "@pagefault/client/json";
 import { Failure } from "@pagefault/react";
 import { useQuery } from "@tanstack/react-query";
-import { createTwoFilesPatch } from "diff";
+import { useMemo } from "react";
 
 import { CodeText } from "../reading/CodeText";
+import { patchBetween } from "../reading/patches";
 import { numberText } from "../shared/formats";
 import { Loading } from "../shared/states";
+import { COMPARE } from "../words/compare";
 import { MODEL } from "../words/model";
 import { type Choices, type ModelOptions, type Rendering, readRendering } from "./useModel";
 
@@ -120,7 +122,7 @@ function Compared({ sessionId, options, turns }: ComparedProps) {
       ) : (
         <>
           <p>{MODEL.firstChanged(same + 1)}</p>
-          <CodeText text={patchOf(changed, after.messages[same] ?? "")} language="diff" />
+          <Changed before={changed} after={after.messages[same] ?? ""} />
         </>
       )}
     </div>
@@ -153,12 +155,14 @@ function weightsOf({ messages, tokensEst }: Rendering): readonly number[] {
   return texts.map((text, index) => text + each * (media[index] ?? 0));
 }
 
-function patchOf(before: string, after: string): string {
-  const patch = createTwoFilesPatch(
-    MODEL.before,
-    MODEL.after,
-    `${laidOut(before)}\n`,
-    after === "" ? "" : `${laidOut(after)}\n`,
+function Changed({ before, after }: { before: string; after: string }) {
+  const patch = useMemo(
+    () =>
+      patchBetween(
+        { name: MODEL.before, text: `${laidOut(before)}\n` },
+        { name: MODEL.after, text: after === "" ? "" : `${laidOut(after)}\n` },
+      ),
+    [before, after],
   );
-  return patch.split("\n").slice(1).join("\n");
+  return patch === undefined ? <p>{COMPARE.tooDifferent}</p> : <CodeText text={patch} language="diff" />;
 }

@@ -1,9 +1,12 @@
-/** Code with its words coloured, where its language is known. What colours it is loaded when it is needed. */
+/** Code with its words coloured, where its language is known; long code only when that is asked for. */
 import { visibleText } from "@pagefault/react";
-import { type ReactNode, useEffect, useState } from "react";
+import { useState } from "react";
 
-import type { Coloured } from "./colours";
+import { READING } from "../words/reading";
+import { TextTree } from "./TextTree";
+import { useTextTree } from "./useTextTree";
 
+const LONGEST_AT_ONCE = 10_000;
 const LONGEST_COLOURED = 100_000;
 
 interface CodeTextProps {
@@ -11,32 +14,21 @@ interface CodeTextProps {
   readonly language?: string | undefined;
 }
 
-export function CodeText({ text, language }: CodeTextProps) {
-  const [coloured, setColoured] = useState<readonly Coloured[]>();
-
-  useEffect(() => {
-    if (language === undefined || text.length > LONGEST_COLOURED) return undefined;
-    let isOver = false;
-    void import("./colours").then(({ colour }) => {
-      if (!isOver) setColoured(colour(text, language));
-    });
-    return () => {
-      isOver = true;
-    };
-  }, [text, language]);
-
+export function CodeText({ text, language = "" }: CodeTextProps) {
+  const [isAsked, setAsked] = useState(false);
+  const canBeColoured = language !== "" && text.length <= LONGEST_COLOURED;
+  const isWanted = canBeColoured && (isAsked || text.length <= LONGEST_AT_ONCE);
+  const tree = useTextTree({ text, language }, isWanted);
   return (
-    <pre className="code" dir="ltr" tabIndex={0} data-language={language}>
-      <code>{coloured === undefined ? visibleText(text) : coloured.map(drawn)}</code>
-    </pre>
-  );
-}
-
-function drawn(piece: Coloured, index: number): ReactNode {
-  if (typeof piece === "string") return visibleText(piece);
-  return (
-    <span key={index} className={piece.className}>
-      {piece.children.map(drawn)}
-    </span>
+    <>
+      {canBeColoured && !isWanted && (
+        <button type="button" className="button plain small" onClick={() => setAsked(true)}>
+          {READING.colour}
+        </button>
+      )}
+      <pre className="code" dir="ltr" tabIndex={0} data-language={language || undefined}>
+        <code>{tree == null ? visibleText(text) : <TextTree nodes={tree} />}</code>
+      </pre>
+    </>
   );
 }

@@ -13,6 +13,9 @@ import { Folded } from "./Folded";
 import { type TextKind, kindOf } from "./textKind";
 import "./reading.css";
 
+/** A longer one is laid out only when that is asked for. */
+const LONGEST_AT_ONCE = 20_000;
+
 interface RichTextProps {
   readonly text: string;
   /** What else can be done with the text. */
@@ -21,7 +24,7 @@ interface RichTextProps {
 
 export function RichText({ text, children }: RichTextProps) {
   const kind = useMemo(() => kindOf(text), [text]);
-  const [isRaw, setRaw] = useState(false);
+  const [isRaw, setRaw] = useState(kind === "markdown" && text.length > LONGEST_AT_ONCE);
   if (kind === "plain") return <FoldedText text={text}>{children}</FoldedText>;
   const controls = (
     <>

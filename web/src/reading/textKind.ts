@@ -9,7 +9,7 @@ const LONGEST_MARKDOWN = 200_000;
 const DIFF = /^\s*(?:diff --git |Index: |--- [^\n]+\n\+\+\+ |@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@)/;
 /** Headings, fences, lists, tables, quotes, links, strong words. */
 const BLOCKS = /^(?:#{1,6} \S|```|~~~|\s{0,3}[-*+] \S|\s{0,3}\d{1,3}[.)] \S|> \S|\|[^\n]+\|\s*$)/m;
-const INLINE = /\*\*[^*\s][^*\n]*\*\*|\[[^\]\n]+\]\(https?:[^)\s]+\)|`[^`\n]+`/;
+const INLINE = /\*\*[^*\s][^*\n]*\*\*|\[[^[\]\n]+\]\(https?:[^)\s]+\)|`[^`\n]+`/;
 
 export function kindOf(text: string): TextKind {
   const first = text.trimStart().charAt(0);

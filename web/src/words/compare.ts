@@ -27,6 +27,7 @@ export const COMPARE = {
   summary: (same: number, differs: number, first: number, second: number) =>
     `${numberText(same)} the same, ${numberText(differs)} differ, ${numberText(first)} only in the first, ${numberText(second)} only in the second.`,
   show: "Show the difference",
+  tooDifferent: "They differ too much to be shown line by line.",
   onlyDifferences: "Only differences",
   sameSessions: "These are two names of one session.",
 };

@@ -6,6 +6,8 @@ export const READING = {
   unfold: "Unfold",
   asWritten: "As written",
   formatted: "Formatted",
+  notLaidOut: "Shown as written: it takes too long to lay it out.",
+  colour: "Colour the words",
   copyValue: "Copy value",
   copyPointer: "Copy pointer",
   copied: "Copied",
