@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
-from app.mcp.calls import member, parsed
 from app.mcp.handles import is_handle
 from app.mcp.lines import Excerpt, Line, Message, named_members, scanned
 from app.mcp.members import Span
+from app.mcp.message_values import member, parsed
 from app.mcp.sessionless import INTERNAL_ERROR
 from app.models.json_value import JsonValue, json_bytes
 
@@ -108,31 +107,6 @@ def with_tools(line: Message, result: Span, tools: Sequence[JsonValue]) -> list[
     at = listed.start + end
     comma = b"" if is_empty or not written else b","
     return [Span(line.whole.start, at), comma + written, Span(at, line.whole.end)]
-
-
-@dataclass(frozen=True, slots=True)
-class Deferral:
-    """An answer behind which the result of a call comes: as that of a task, or of another call."""
-
-    task_id: str | None = None
-    """The task that has the result."""
-    state: str | None = None
-    """What a call with the input that is asked for says that it goes on from."""
-
-
-def deferral(line: Message, result: Span) -> Deferral | None:
-    """Return how the result of a call comes later; `None` if this is the result."""
-    members = named_members(line, result)
-    kind = members.get("resultType")
-    if kind is not None and parsed(line, kind) == "input_required":
-        held = members.get("requestState")
-        state = None if held is None else parsed(line, held)
-        return Deferral(state=state if isinstance(state, str) else "")
-    held = members.get("task")
-    if held is None or "content" in members:
-        return None
-    task_id = member(parsed(line, held), "taskId")
-    return Deferral(task_id) if isinstance(task_id, str) else None
 
 
 def with_arguments(line: Message, arguments: JsonValue) -> list[Piece]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import anyio
 
-from app.mcp.calls import is_id, member
+from app.mcp.message_values import is_id, member
 
 CANCELLED: Final = "notifications/cancelled"
 

@@ -1,30 +1,38 @@
 """Requests that pass by: which of them call a tool, and which message answers them."""
 
 import json
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Literal, TypeAlias, TypeGuard, TypeVar, get_args
+from typing import Literal, TypeAlias, TypeVar, get_args
 
 import anyio
 
 from app.mcp.handles import Place, places_of
-from app.mcp.lines import Excerpt, Message, named_members
+from app.mcp.lines import Excerpt, Message
 from app.mcp.members import Span
+from app.mcp.message_values import (
+    MOST_PARSED_BYTES,
+    RequestId,
+    id_of,
+    is_id,
+    member,
+    member_value,
+    members_of,
+    parsed,
+    value_of,
+)
+from app.mcp.tasks import GET_TASK, TASK_CHANGED, TASK_RESULT, Deferral, TaskEnd, task_end
 from app.models.identity import new_id
 from app.models.json_value import JsonValue, json_text
 from app.models.rendering import McpRevision
 
-# What is longer passes, and is not looked into.
-_MOST_PARSED_BYTES = 8 * 1024 * 1024
-_MOST_ID_BYTES = 1024 * 1024
 _MOST_TASKS = 1_000
 _MOST_CANCELLED = 50
 _MOST_NAME_CHARS = 200
 _BEGINNING_BYTES = 1_000
-_NOTED = ("initialize", "server/discover", "tools/list", "tasks/result")
+_NOTED = ("initialize", "server/discover", "tools/list", TASK_RESULT, GET_TASK)
 _FIRST_LIST = "the first page of tools/list"
 _REVISIONS: tuple[McpRevision, ...] = get_args(McpRevision.__value__)
 
@@ -38,7 +46,6 @@ _SERVER = f"{_PROTOCOL}serverInfo"
 
 _Key = TypeVar("_Key")
 _Kept = TypeVar("_Kept")
-RequestId: TypeAlias = str | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,23 @@ class OwnList:
     """By which the next page is asked for, if there is one."""
 
 
-Answered: TypeAlias = ToolCall | OwnList | Literal["tools/list"]
+@dataclass(frozen=True, slots=True)
+class TaskPoll:
+    """A request for the task that a call has become."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class CallAnswer:
+    """What a call of a tool has come to."""
+
+    call: ToolCall
+    end: TaskEnd
+    """Where in the message the result is, or the error."""
+
+
+Answered: TypeAlias = CallAnswer | OwnList | Literal["tools/list"]
 
 
 @dataclass(slots=True, eq=False)
@@ -109,42 +132,43 @@ class PassingRequests:
     """Where the tools of the server take files."""
     _is_agreed: bool = False
     _has_asked: bool = False
-    _waiting: dict[str | float, ToolCall | OwnList | str] = field(default_factory=dict)
-    _cancelled: dict[str | float, ToolCall] = field(default_factory=dict)
-    _tasks: dict[str, ToolCall] = field(default_factory=dict)
+    _waiting: dict[RequestId, ToolCall | TaskPoll | OwnList | str] = field(default_factory=dict)
+    _cancelled: dict[RequestId, ToolCall | TaskPoll] = field(default_factory=dict)
+    # By the ids of tasks; those of the second kind have their results in them.
+    _tasks: dict[str, ToolCall | TaskPoll] = field(default_factory=dict)
     # By tool, arguments and state: the ids of the calls that were answered by a wish for input.
     _interrupted: dict[tuple[str, bytes, str], str] = field(default_factory=dict)
 
     def note(self, line: Message) -> ToolCall | None:
         """Take a message of the host; return the call of a tool that it is, if it is one."""
-        method = _value(line, "method")
+        method = value_of(line, "method")
         if method == "notifications/cancelled":
-            cancelled = member(_value(line, "params"), "requestId")
+            cancelled = member(value_of(line, "params"), "requestId")
             called = self._waiting.pop(cancelled, None) if is_id(cancelled) else None
-            if is_id(cancelled) and isinstance(called, ToolCall):
+            if is_id(cancelled) and isinstance(called, ToolCall | TaskPoll):
                 # Its server may have answered already, or does all the same.
                 _keep(self._cancelled, cancelled, called, most=_MOST_CANCELLED)
         if method == "tools/call" and "id" in line.members:
             return self._called(line)
-        request_id = _key(line)
+        request_id = id_of(line)
         if method not in _NOTED or request_id is None:
             return None
-        params = _value(line, "params")
-        if method == "tasks/result":
-            task_id = member(params, "taskId")
-            if isinstance(task_id, str) and task_id in self._tasks:
-                self._waiting[request_id] = self._tasks[task_id]
+        params = value_of(line, "params")
+        if method in (TASK_RESULT, GET_TASK):
+            task = self._task(member(params, "taskId"))
+            if task is not None and isinstance(task, TaskPoll) == (method == GET_TASK):
+                self._waiting[request_id] = task
             return None
         is_first = method == "tools/list" and not member(params, "cursor")
         self._waiting[request_id] = _FIRST_LIST if is_first else str(method)
         return None
 
     def _called(self, line: Message) -> ToolCall | None:
-        params = _members(line, "params")
-        name = _held(line, params, "name")
+        params = members_of(line, "params")
+        name = member_value(line, params, "name")
         if not isinstance(name, str) or not name:
             return None
-        meta = _held(line, params, "_meta")
+        meta = member_value(line, params, "_meta")
         # A call without a connection of its own says its revision itself.
         if (named := member(meta, REVISION)) is not None:
             self.revision = nearest_revision(named)
@@ -156,7 +180,7 @@ class PassingRequests:
             arguments=arguments,
             written=written,
             request_id=line.read(line.members["id"]).strip(),
-            asked_as=_key(line),
+            asked_as=id_of(line),
             about={key: held for key, held in about.items() if key.startswith(_PROTOCOL)},
             state=_state(line, params),
             server=self.server,
@@ -215,15 +239,16 @@ class PassingRequests:
     def answered(self, line: Message) -> "Answered | None":
         """Take a message of the server; return what it answers, a call or a list, and forget it."""
         members = line.members
-        if _value(line, "method") == "notifications/tools/list_changed":
-            self.is_listed = self._has_asked = False
-        if "method" in members or not ("result" in members or "error" in members):
+        if "method" in members:
+            return self._notified(line, value_of(line, "method"))
+        if not ("result" in members or "error" in members):
             return None
-        request_id = _key(line)
+        request_id = id_of(line)
         late = None if request_id is None else self._cancelled.pop(request_id, None)
         asked = late if request_id is None else self._waiting.pop(request_id, late)
         if isinstance(asked, ToolCall):
-            return asked
+            answer = members["result"] if "result" in members else members["error"]
+            return CallAnswer(asked, TaskEnd(answer, is_success="result" in members))
         if isinstance(asked, OwnList):
             try:
                 # One that comes late must not take the place of what the host has read meanwhile.
@@ -234,18 +259,36 @@ class PassingRequests:
             return asked
         if asked in ("tools/list", _FIRST_LIST):
             self._read_list(line, is_first=asked == _FIRST_LIST)
-            return "tools/list" if "result" in members else None
-        if asked is not None and "result" in members:
-            self._read_agreement(_value(line, "result"), is_handshake=asked == "initialize")
+        return None if asked is None or "result" not in members else self._read(asked, line)
+
+    def _notified(self, line: Message, method: JsonValue) -> "Answered | None":
+        """Take a message that answers nothing; return which call it says the end of, if any."""
+        if method == "notifications/tools/list_changed":
+            self.is_listed = self._has_asked = False
+        if method == TASK_CHANGED and "params" in line.members:
+            task = self._task(member_value(line, members_of(line, "params"), "taskId"))
+            return _ended(task, line, line.members["params"])
         return None
 
-    def await_task(self, task_id: str, call: ToolCall) -> None:
-        """Note that the result of a call is asked for later, as that of a task."""
-        _keep(self._tasks, task_id, call)
+    def _read(self, asked: TaskPoll | str, line: Message) -> "Answered | None":
+        """Take what answers a request that is neither a call nor the proxy's own."""
+        result = line.members["result"]
+        if isinstance(asked, TaskPoll):
+            return _ended(asked, line, result)
+        if asked in ("tools/list", _FIRST_LIST):
+            return "tools/list"
+        self._read_agreement(value_of(line, "result"), is_handshake=asked == "initialize")
+        return None
 
-    def await_input(self, state: str, call: ToolCall) -> None:
-        """Note that a call is made again, with the input that its answer asks for."""
-        _keep(self._interrupted, _interruption(call, state), call.call_id)
+    def defer(self, call: ToolCall, later: Deferral) -> None:
+        """Note how the result of a call comes: by its task, or when it is made again with input."""
+        if later.task_id is not None:
+            _keep(self._tasks, later.task_id, TaskPoll(call) if later.is_in_task else call)
+        elif later.state is not None:
+            _keep(self._interrupted, _interruption(call, later.state), call.call_id)
+
+    def _task(self, task_id: JsonValue) -> ToolCall | TaskPoll | None:
+        return self._tasks.get(task_id) if isinstance(task_id, str) else None
 
     def _read_agreement(self, result: JsonValue, *, is_handshake: bool) -> None:
         if is_handshake:
@@ -268,12 +311,12 @@ class PassingRequests:
             # What the server had before it may have no longer.
             for known in (self.tool_names, self.typed_tools, self.places):
                 known.clear()
-        result = _members(line, "result")
+        result = members_of(line, "result")
         if "tools" in result:
             whole = line.line if isinstance(line, Excerpt) else line
             self._read_tools(Excerpt(whole, result["tools"]))
-        self._read_name(member(_held(line, result, "_meta"), _SERVER))
-        cursor = _held(line, result, "nextCursor")
+        self._read_name(member(member_value(line, result, "_meta"), _SERVER))
+        cursor = member_value(line, result, "nextCursor")
         # Servers end a list with an empty cursor, too.
         self.is_listed = not cursor
         return cursor
@@ -285,16 +328,22 @@ class PassingRequests:
                 self._read_tool(tool)
 
     def _read_tool(self, tool: Excerpt) -> None:
-        name = _value(tool, "name")
+        name = value_of(tool, "name")
         if not isinstance(name, str):
             return
         self.tool_names.add(name)
         schema = tool.members.get("outputSchema")
         if schema is not None and tool.read(schema).strip() != b"null":
             self.typed_tools.add(name)
-        places = places_of(_value(tool, "inputSchema"), takes_paths=self.takes_paths)
+        places = places_of(value_of(tool, "inputSchema"), takes_paths=self.takes_paths)
         if places:
             self.places[name] = places
+
+
+def _ended(task: ToolCall | TaskPoll | None, line: Message, described: Span) -> CallAnswer | None:
+    """Return what a call has come to, if its task has its result in it, and has ended."""
+    end = task_end(line, described) if isinstance(task, TaskPoll) else None
+    return CallAnswer(task.call, end) if isinstance(task, TaskPoll) and end else None
 
 
 def _keep(calls: dict[_Key, _Kept], key: _Key, call: _Kept, most: int = _MOST_TASKS) -> None:
@@ -314,7 +363,7 @@ def _arguments(line: Message, span: Span | None) -> tuple[JsonValue, str]:
     if span is None:
         return {}, "{}"
     size = span.end - span.start
-    if size <= _MOST_PARSED_BYTES:
+    if size <= MOST_PARSED_BYTES:
         arguments = parsed(line, span)
         # There may be a number that is larger than any, or none.
         with suppress(ValueError):
@@ -331,70 +380,11 @@ def _state(line: Message, params: Mapping[str, Span]) -> str | None:
     """Return which answer that asked for input a call goes on from, if it does."""
     if "requestState" not in params and "inputResponses" not in params:
         return None
-    state = _held(line, params, "requestState")
+    state = member_value(line, params, "requestState")
     return state if isinstance(state, str) else ""
-
-
-def parsed(line: Message, span: Span) -> JsonValue:
-    """Return the value of a member; `None` if it is no JSON."""
-    try:
-        value: JsonValue = json.loads(line.read(span))
-    except (ValueError, RecursionError):
-        return None
-    return value
-
-
-def _held(
-    line: Message, members: Mapping[str, Span], name: str, *, most_bytes: int = _MOST_PARSED_BYTES
-) -> JsonValue:
-    """Return the value of one of the members of an object; `None` if it has none."""
-    span = members.get(name)
-    if span is None or span.end - span.start > most_bytes:
-        return None
-    return parsed(line, span)
-
-
-def _value(line: Message, name: str) -> JsonValue:
-    return _held(line, line.members, name)
-
-
-def _members(line: Message, name: str) -> Mapping[str, Span]:
-    """Return where the members of a member of a message are."""
-    span = line.members.get(name)
-    return {} if span is None else named_members(line, span)
-
-
-def _key(line: Message) -> str | float | None:
-    """Return the id of a message, as its answer has it; `None` if it has none that will do."""
-    value = _held(line, line.members, "id", most_bytes=_MOST_ID_BYTES)
-    return value if is_id(value) else None
-
-
-def member(value: JsonValue, *path: str) -> JsonValue:
-    """Return the member that a path of names leads to; `None` if there is none."""
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
-def is_id(value: object) -> TypeGuard[RequestId]:
-    """Tell whether a value is the id of a request: any string, and any number."""
-    if isinstance(value, float):
-        return math.isfinite(value)
-    # `True` is equal to 1, and is no id.
-    return isinstance(value, str | int) and not isinstance(value, bool)
 
 
 def nearest_revision(revision: JsonValue) -> McpRevision:
     """Return the newest revision known here that is not newer than the one that was agreed on."""
     known = [each for each in _REVISIONS if isinstance(revision, str) and each <= revision]
     return known[-1] if known else _REVISIONS[0]
-
-
-def answered_ids(messages: Sequence[Message]) -> Iterator[RequestId]:
-    """Yield the ids of the requests that messages answer."""
-    for message in messages:
-        span = message.members.get("id")
-        held = None if span is None or "method" in message.members else parsed(message, span)
-        if is_id(held):
-            yield held

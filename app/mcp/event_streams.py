@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from app.mcp.calls import answered_ids, is_id
 from app.mcp.lines import Excerpt, Line, read_lines
 from app.mcp.members import Span
+from app.mcp.message_values import answered_ids, is_id
 from app.models.json_value import JsonValue
 
 _LONGEST_FIELD_BYTES = 8192

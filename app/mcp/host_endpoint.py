@@ -21,11 +21,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from app.mcp.calls import REVISION, is_id, member, parsed
+from app.mcp.calls import REVISION
 from app.mcp.connections import Connect
 from app.mcp.host_sessions import HostSession
 from app.mcp.host_streams import EventStream, Exchange, events_of
 from app.mcp.lines import Line
+from app.mcp.message_values import is_id, member, parsed
 from app.mcp.proxy import ProxyOf
 from app.mcp.refusals import PATH
 from app.mcp.sent_events import NoSuchEventError, SentEvent

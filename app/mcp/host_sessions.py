@@ -23,11 +23,11 @@ import anyio.abc
 
 from app.mcp.answers import failure
 from app.mcp.asked import CANCELLED, cancelled_id
-from app.mcp.calls import answered_ids, is_id, member, parsed
 from app.mcp.connections import CannotStartError, Connect, Connection
 from app.mcp.host_streams import Exchange
 from app.mcp.lines import Line, named_members, on_a_line, read_lines
 from app.mcp.members import Span
+from app.mcp.message_values import answered_ids, is_id, member, parsed
 from app.mcp.proxy import Proxy, ProxyOf
 from app.mcp.reasons import reason_of
 from app.mcp.sent_events import SentEvent, SentEvents

@@ -25,7 +25,6 @@ import anyio.abc
 from app.errors import PayloadTooLargeError
 from app.mcp.answers import (
     Piece,
-    deferral,
     is_handles_alone,
     result_of,
     rewritten,
@@ -34,13 +33,20 @@ from app.mcp.answers import (
     with_tools,
 )
 from app.mcp.call_notes import CallNote
-from app.mcp.calls import UNREADABLE, Answered, OwnList, PassingRequests, ToolCall
+from app.mcp.calls import (
+    UNREADABLE,
+    Answered,
+    CallAnswer,
+    OwnList,
+    PassingRequests,
+    ToolCall,
+)
 from app.mcp.connections import Connection, UpstreamConnection, Write
 from app.mcp.lines import Line, Message, read_lines
-from app.mcp.members import Span
 from app.mcp.reasons import reason_of
 from app.mcp.service_exchange import NoAnswerError, RefusedError
 from app.mcp.service_store import Kept, ServiceStore
+from app.mcp.tasks import deferral
 from app.models.json_value import JsonValue, json_bytes
 from app.models.tool import ToolDefinition
 from app.rendering.targets.tools import write_tools
@@ -157,7 +163,7 @@ class Proxy:
         async with anyio.create_task_group() as group:
             async for line in read_lines(pieces):
                 answered = [self._answered(each) for each in line.messages]
-                if any(isinstance(each, ToolCall) for each in answered):
+                if any(isinstance(each, CallAnswer) for each in answered):
                     await self._answers.acquire()
                     group.start_soon(self._answer, answered, line)
                     continue
@@ -195,7 +201,7 @@ class Proxy:
             # The host has not asked for it.
             return []
         try:
-            if isinstance(asked, ToolCall):
+            if isinstance(asked, CallAnswer):
                 return await self._shown(asked, message, held)
             return self._listed(message)
         except Exception as exc:  # noqa: BLE001 - a host gets its answer, whatever fails here
@@ -273,24 +279,22 @@ class Proxy:
         finally:
             self._answers.release()
 
-    async def _shown(self, call: ToolCall, line: Message, held: ExitStack) -> list[Piece] | None:
+    async def _shown(
+        self, answered: CallAnswer, line: Message, held: ExitStack
+    ) -> list[Piece] | None:
         """Store an answer; return what the host gets in its place, or `None` for itself."""
+        call, answer, success = answered.call, answered.end.answer, answered.end.is_success
         note = self._notes.pop(call.call_id, None)
         has_call = note is not None and await note.take_answer()
-        result = line.members.get("result")
-        if result is not None and self._comes_later(call, line, result):
+        if success and (later := deferral(line, answer)) is not None:
+            self._requests.defer(call, later)
             if has_call:
                 await self._note_call(call)
             return None
         kept: Kept | None = None
         try:
-            answer = line.members["error"] if result is None else result
-            kept = await self.store.keep(
-                call, line, answer, success=result is not None, has_call=has_call
-            )
-            if result is None:
-                return None
-            if kept is None or is_handles_alone(line, result):
+            kept = await self.store.keep(call, line, answer, success=success, has_call=has_call)
+            if kept is None or not success or is_handles_alone(line, answer):
                 return None
             rendering = await self.store.rendering(kept, self._requests.revision)
             if rendering is None:
@@ -299,7 +303,7 @@ class Proxy:
             # Of a tool that no list has told of, a host may know a schema from elsewhere.
             is_known = call.name in self._requests.tool_names
             is_typed = not is_known or call.name in self._requests.typed_tools
-            return with_content(line, result, rendering, is_typed=is_typed)
+            return with_content(line, answer, rendering, is_typed=is_typed)
         except Exception as exc:  # noqa: BLE001 - a host gets its result, whatever fails here
             done = (
                 "passed on and not stored" if kept is None else "stored, and passed on as it came"
@@ -308,17 +312,6 @@ class Proxy:
             if has_call and isinstance(exc, RefusedError) and kept is None:
                 await self._note_call(call)
             return None
-
-    def _comes_later(self, call: ToolCall, line: Message, result: Span) -> bool:
-        """Note how the result of a call comes behind an answer, if it does."""
-        later = deferral(line, result)
-        if later is None:
-            return False
-        if later.task_id is not None:
-            self._requests.await_task(later.task_id, call)
-        elif later.state is not None:
-            self._requests.await_input(later.state, call)
-        return True
 
     async def _pass_on(self, pieces: Iterator[bytes]) -> None:
         async with self._to_host:

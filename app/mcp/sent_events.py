@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.mcp.answers import failure
-from app.mcp.calls import RequestId, answered_ids
 from app.mcp.lines import Line
+from app.mcp.message_values import RequestId, answered_ids
 
 MOST_EVENTS = 256
 MOST_BYTES = 4 * 1024 * 1024

@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import islice
 from typing import Any, NoReturn
 
-from app.mcp.calls import ToolCall, parsed
+from app.mcp.calls import ToolCall
 from app.mcp.lines import Excerpt, Line, Looked, Message, look_into, read_text, scanned
 from app.mcp.members import Span
+from app.mcp.message_values import parsed
 from app.models.json_value import JsonValue, json_bytes
 from app.models.rendering import McpRevision, RenderOptions
 from app.models.text_windows import PREVIEW_LIMIT_CHARS

@@ -17,11 +17,12 @@ import anyio
 import anyio.to_thread
 import httpx
 
-from app.mcp.calls import ToolCall, member
+from app.mcp.calls import ToolCall
 from app.mcp.handed_files import MOST_HANDED_BYTES, HandedFiles
 from app.mcp.handles import Form, Mention, Place, mentions_in
 from app.mcp.lines import Excerpt, Line, Message
 from app.mcp.members import Span
+from app.mcp.message_values import member
 from app.mcp.service_exchange import (
     NO_JSON,
     NoAnswerError,

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from app.mcp.calls import REVISION, member
+from app.mcp.calls import REVISION
+from app.mcp.message_values import member
 
 REVISIONS = ("2026-07-28",)
 PROTOCOL_VERSION = "mcp-protocol-version"
@@ -24,7 +25,10 @@ NAME = "mcp-name"
 NAMED_BY: Mapping[str, str] = MappingProxyType(
     {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 )
-"""The parameter that `Mcp-Name` repeats, by method."""
+"""The parameter that `Mcp-Name` repeats, by method. Requests without it are refused."""
+_NAMED_WHEN_SENT: Mapping[str, str] = MappingProxyType(
+    {**NAMED_BY, **dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId")}
+)
 
 Path = tuple[str, ...]
 
@@ -156,7 +160,7 @@ def request_headers(
     params: dict[str, Any] = message["params"]
     method = str(message.get("method", ""))
     headers = {PROTOCOL_VERSION: version, METHOD: header_value(method)}
-    name = params.get(NAMED_BY.get(method, ""))
+    name = params.get(_NAMED_WHEN_SENT.get(method, ""))
     if isinstance(name, str):
         headers[NAME] = header_value(name)
     arguments = params.get("arguments")

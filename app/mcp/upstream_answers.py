@@ -12,8 +12,8 @@ from urllib.request import Request
 
 import httpx
 
-from app.mcp.calls import answered_ids, is_id, member
 from app.mcp.lines import Line, on_a_line
+from app.mcp.message_values import answered_ids, is_id, member
 
 TROUBLE: Final = (httpx.HTTPError, httpx.InvalidURL, ValueError)
 """What an exchange can fail with; the last: a header or the name of a host cannot be written."""

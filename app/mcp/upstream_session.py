@@ -18,8 +18,8 @@ import anyio
 import httpx
 
 from app.mcp.asked import Asked
-from app.mcp.calls import member
 from app.mcp.event_streams import read_events
+from app.mcp.message_values import member
 from app.mcp.sessionless import PROTOCOL_VERSION, is_plain
 from app.mcp.unreachable import unreachable_because
 from app.mcp.upstream_answers import TROUBLE, Refusal, is_stream, refusal_in

@@ -113,10 +113,10 @@ def direct(folder: Path) -> Iterator[Conversation]:
         yield host
 
 
-def history(data: Path) -> list[Json]:
+def history(data: Path, session: str = "demo") -> list[Json]:
     """Return the entries of the session that the proxy writes to."""
     with serving(Settings(data_dir=data, log_level="error")) as service, service.client() as client:
-        listed: list[Json] = client.get("/api/sessions/demo/messages").json()["items"]
+        listed: list[Json] = client.get(f"/api/sessions/{session}/messages").json()["items"]
     return listed
 
 
@@ -198,6 +198,60 @@ def test_result_that_comes_later_is_stored_when_it_comes(tmp_path: Path) -> None
     (result,) = [each for each in entries if "sanitized" in each]
     assert result["sanitized"]["parts"] == [{"type": "text", "text": "done at last"}]
     assert entries[1]["tool_calls"][0]["id"] == result["toolCallId"]
+
+
+def test_end_of_a_task_is_what_its_call_is_answered_with(tmp_path: Path) -> None:
+    """As the extension of 2026-07-28 has them: the task has its result in it."""
+    ids = [*mcp_server.ENDS, "told"]
+    heard = []
+    for server in (direct(tmp_path), proxied(tmp_path)):
+        with server as host:
+            host.ask(0, "initialize", protocolVersion="2026-07-28", capabilities={})
+            for task_id in ids:
+                host.call(task_id, "task", ends=task_id)
+            polls = [host.ask(n, "tasks/get", taskId=each) for n, each in enumerate(ids * 2, 10)]
+            answers = [json.loads(each) for each in (*polls, host.hear())]
+            # What is stored comes behind what is not.
+            heard.append(sorted(answers, key=lambda each: each.get("id", 100)))
+            assert host.leave() == 0
+    shown = [
+        heard[1][5]["result"]["result"]["content"],
+        heard[1][10]["params"]["result"]["content"],
+    ]
+    assert [[each["type"] for each in content] for content in shown] == [
+        ["text", "image", "text"]
+    ] * 2
+    assert shown[0][2]["text"] == HANDLE
+    assert [*map(_without_content, heard[1])] == [*map(_without_content, heard[0])]
+    entries = history(tmp_path / "data")
+    called = {
+        each["tool_calls"][0]["id"]: json.loads(each["tool_calls"][0]["function"]["arguments"])
+        for each in entries
+        if "tool_calls" in each
+    }
+    results = [each["sanitized"] for each in entries if "sanitized" in each]
+    ended = {
+        called[each["meta"]["toolCallId"]]["ends"]: (each["meta"]["success"], each["parts"][0])
+        for each in results
+    }
+    whole = (True, {"type": "text", "text": "all of it"})
+    assert {key: (success, part["text"]) for key, (success, part) in ended.items()} == {
+        "completed": (True, whole[1]["text"]),
+        "completed with an error": (False, "no such file"),
+        "failed": (False, ended["failed"][1]["text"]),
+        "cancelled": (False, "nobody waited"),
+        "told": (True, whole[1]["text"]),
+    }
+    assert "the limit of a service" in ended["failed"][1]["text"]
+    assert len(results) == len(ids)
+
+
+def _without_content(message: Json) -> Json:
+    """A message without what a host is shown in the place of media."""
+    task = message.get("result", message.get("params"))
+    assert task is not None
+    task.get("result", {}).pop("content", None)
+    return message
 
 
 def test_result_that_comes_after_its_call_was_cancelled_is_stored(tmp_path: Path) -> None:

@@ -9,15 +9,17 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
 import anyio
 import uvicorn
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.extension import Extension, MethodBinding
 from mcp.server.mcpserver import Context, Image, MCPServer
 from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
-from mcp.types import JSONRPCMessage
+from mcp.types import CallToolRequestParams, JSONRPCMessage, RequestParams
 from pydantic import BaseModel, Field
 
 from tests.kit import media
@@ -53,8 +55,54 @@ class Events(EventStore):
         return stream_id
 
 
+class TaskParams(RequestParams):
+    """What a task is asked for by."""
+
+    task_id: str
+
+
+class Tasks(Extension):
+    """The tool `later` is answered by a task, which has ended when it is asked for again."""
+
+    identifier = "io.modelcontextprotocol/tasks"
+
+    async def intercept_tool_call(
+        self,
+        params: CallToolRequestParams,
+        ctx: ServerRequestContext[Any, Any],
+        call_next: CallNext,
+    ) -> HandlerResult:
+        if params.name != "later":
+            return await call_next(ctx)
+        task_id = str((params.arguments or {})["ends"])
+        return {"resultType": "task", **TASK, "taskId": task_id, "status": "working"}
+
+    def methods(self) -> Sequence[MethodBinding]:
+        return (MethodBinding("tasks/get", TaskParams, self._get),)
+
+    async def _get(self, ctx: ServerRequestContext[Any, Any], params: TaskParams) -> HandlerResult:
+        # Over HTTP a header names the task as well.
+        named = [] if ctx.request is None else [ctx.request.headers.get("mcp-name", "nothing")]
+        text = " ".join(["done at last", *named])
+        result = {"content": [{"type": "text", "text": text}], "isError": False}
+        ended = {"result": result} if params.task_id == "completed" else {"error": FAILED}
+        return {**TASK, "taskId": params.task_id, "status": params.task_id, **ended}
+
+
+TASK = {
+    "createdAt": "2026-07-28T10:00:00Z",
+    "lastUpdatedAt": "2026-07-28T10:00:00Z",
+    "ttlMs": None,
+}
+FAILED = {"code": -32603, "message": "the limit of a service"}
 cancelled: list[str] = []
-server = MCPServer("kit")
+server = MCPServer("kit", extensions=[Tasks()])
+
+
+@server.tool(structured_output=False)
+def later(ends: str) -> str:
+    """Be answered by a task that ends so: `completed` or `failed`."""
+    return ends
 
 
 @server.tool()

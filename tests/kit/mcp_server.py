@@ -72,8 +72,16 @@ MEASURE = {
     },
 }
 """A tool that promises a schema of its `structuredContent`."""
+TASK = {
+    "status": "working",
+    "createdAt": "2026-07-28T10:00:00Z",
+    "lastUpdatedAt": "2026-07-28T10:00:00Z",
+    "ttlMs": None,
+}
 FIRST = "first" if "paged" in sys.argv else None
 NAMESAKE = {"name": "save_page", "inputSchema": {"type": "object"}}
+polled: list[str] = []
+"""Tasks that were asked for."""
 held: list[tuple[object, object]] = []
 """Calls that are not answered before `let_go` is called, and the tokens of their progress."""
 
@@ -114,8 +122,9 @@ def _answer(request: dict[str, object]) -> bytes:
         page = request.get("params") or {}
         assert isinstance(page, dict)
         return _result(number, pages[page.get("cursor", FIRST)])
-    if method == "tasks/result":
-        return _result(number, {"content": [{"type": "text", "text": "done at last"}]})
+    if method in ("tasks/get", "tasks/result"):
+        at_last = {"content": [{"type": "text", "text": "done at last"}]}
+        return _result(number, at_last if method == "tasks/result" else _task(request["params"]))
     if method != "tools/call":
         # Without a message it is no error to a client, which would wait for another answer.
         error = {"code": -32601, "message": "no such method"}
@@ -142,17 +151,38 @@ def _called(number: object, name: str, given: dict[str, int]) -> bytes:
         _say(b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}')
         content = [{"type": "text", "text": "a picture"}, _medium("image/png", PNG)]
         return _result(number, {"content": content, "_meta": {"a": [1]}})
+    return ANSWERS[name] % number if name in ANSWERS else _result(number, _returned(name, given))
+
+
+def _returned(name: str, given: dict[str, int]) -> dict[str, object]:
+    """The result of a tool that does as it is told."""
+    if name == "task":
+        return {"resultType": "task", **TASK, "taskId": given["ends"]}
     if name == "mixed":
-        return _result(number, {"content": MIXED, "structuredContent": {"n": 1}})
+        return {"content": MIXED, "structuredContent": {"n": 1}}
     if name == "measure":
         of_it = {"content": [{"type": "text", "text": "m"}, _medium("image/png", PNG)]}
-        return _result(number, {**of_it, "structuredContent": measured(**given)})
+        return {**of_it, "structuredContent": measured(**given)}
     if name == "many":
         texts = [{"type": "text", "text": f"{n:8}" + "x" * 1_400} for n in range(given["texts"])]
-        return _result(number, {"content": texts})
-    if name in ANSWERS:
-        return ANSWERS[name] % number
-    return _result(number, {"content": [_block(name, given)]})
+        return {"content": texts}
+    return {"content": [_block(name, given)]}
+
+
+def _task(params: object) -> dict[str, object]:
+    """The task of an id that says how it ends; the first time it is asked for, it goes on."""
+    assert isinstance(params, dict)
+    task_id = params["taskId"]
+    polled.append(task_id)
+    told = {"resultType": "complete", **TASK, "taskId": task_id}
+    if polled.count(task_id) == 1:
+        return told
+    if task_id == "told":
+        params = {**TASK, **ENDS["completed"], "taskId": task_id, "status": "completed"}
+        said = {"jsonrpc": "2.0", "method": "notifications/tasks", "params": params}
+        _say(json.dumps(said).encode())
+        return told
+    return {**told, "status": task_id.partition(" ")[0], **ENDS[task_id]}
 
 
 def _block(name: str, given: dict[str, int]) -> dict[str, object]:
@@ -191,6 +221,17 @@ MIXED: list[dict[str, object]] = [
     {"type": "resource", "resource": {"uri": "file:///a.txt", "text": "words"}},
 ]
 """Content with a block of each kind."""
+
+
+ENDS: dict[str, dict[str, object]] = {
+    "completed": {"result": {"content": MIXED[:2], "isError": False, "_meta": {"a": [1]}}},
+    "completed with an error": {
+        "result": {"content": [{"type": "text", "text": "no such file"}], "isError": True}
+    },
+    "failed": {"error": {"code": -32603, "message": "the limit of a service"}},
+    "cancelled": {"statusMessage": "nobody waited"},
+}
+"""How tasks of the revision 2026-07-28 end, by their ids."""
 
 
 def _hold(number: object, token: object) -> bytes:

@@ -1,4 +1,4 @@
-"""What the host gets in the place of a result, and how it is told that one comes later."""
+"""What the host gets in the place of a result."""
 
 import json
 from collections.abc import Iterator
@@ -6,22 +6,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from app.mcp.answers import Deferral, deferral, is_handles_alone, rewritten, with_content
+from app.mcp.answers import is_handles_alone, rewritten, with_content
 from app.mcp.lines import Excerpt, Line
 
 HANDLE = "@blob:" + "0123456789abcdef" * 2
 LONG = "x" * 1024 * 1024
 WORDS = [{"type": "text", "text": "a"}]
-DEFERRALS: list[tuple[object, Deferral | None]] = [
-    ({"content": []}, None),
-    ({"resultType": "complete", "content": []}, None),
-    ({"resultType": "input_required", "requestState": "s"}, Deferral(state="s")),
-    ({"resultType": "input_required", "inputRequests": {}}, Deferral(state="")),
-    ({"resultType": "input_required", "requestState": [1]}, Deferral(state="")),
-    ({"task": {"taskId": "t"}}, Deferral(task_id="t")),
-    ({"task": {"taskId": "t"}, "content": []}, None),
-    ([1], None),
-]
 
 
 @contextmanager
@@ -72,11 +62,3 @@ def test_result_whose_content_does_not_stay_has_nothing_long_beside_it() -> None
 def test_handles_alone_are_told_from_anything_else(content: object, *, is_alone: bool) -> None:
     with line_of({"id": 1, "result": {"content": content}}) as line:
         assert is_handles_alone(line, line.members["result"]) is is_alone
-
-
-@pytest.mark.parametrize(("result", "expected"), DEFERRALS)
-def test_result_that_comes_later_is_told_from_one_that_is_there(
-    result: object, expected: Deferral | None
-) -> None:
-    with line_of({"id": 1, "result": result}) as line:
-        assert deferral(line, line.members["result"]) == expected

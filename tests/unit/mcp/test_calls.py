@@ -6,9 +6,11 @@ from typing import TypeVar
 
 import pytest
 
-from app.mcp.calls import PassingRequests
+from app.mcp.calls import CallAnswer, PassingRequests
 from app.mcp.handles import Place
 from app.mcp.lines import Line
+from app.mcp.members import Span
+from app.mcp.tasks import Deferral, TaskEnd
 
 Taken = TypeVar("Taken")
 DEEP = b'{"items":' * 10_000 + b"{}" + b"}" * 10_000
@@ -149,11 +151,12 @@ def test_result_of_a_task_is_known_though_asking_for_it_was_cancelled() -> None:
     requests = passing()
     call = said(requests.note, b'{"id":1,"method":"tools/call","params":{"name":"t"}}')
     assert call is not None
-    requests.await_task("long", call)
+    requests.defer(call, Deferral("long"))
     said(requests.note, b'{"id":2,"method":"tasks/result","params":{"taskId":"long"}}')
     cancelled = b'{"method":"notifications/cancelled","params":{"requestId":2}}'
     assert said(requests.note, cancelled) is None
-    assert said(requests.answered, b'{"id":2,"result":{}}') is call
+    answer = CallAnswer(call, TaskEnd(Span(17, 19), is_success=True))
+    assert said(requests.answered, b'{"id":2,"result":{}}') == answer
     assert said(requests.answered, b'{"id":1,"result":{}}') is None
 
 
