@@ -2,17 +2,21 @@
 
     python examples/mcp_host.py "Open example.com." -- npx -y @playwright/mcp --headless
 
-It needs the packages `anthropic`, `mcp` and `pagefault-client`, a running Pagefault, and
-ANTHROPIC_API_KEY.
+It needs the packages `anthropic`, `mcp` and `pagefault-client`, ANTHROPIC_API_KEY, and a running
+Pagefault: at PAGEFAULT_URL, or at http://127.0.0.1:8000. PAGEFAULT_API_KEY is a key of it, if it
+asks for one.
 """
 
+import argparse
+import os
+import shlex
 import sys
 
 import anyio
-from anthropic import AsyncAnthropic
-from mcp import Client, StdioServerParameters
+from anthropic import AnthropicError, AsyncAnthropic
+from mcp import Client, MCPError, StdioServerParameters
 
-from pagefault_client import AsyncPagefault
+from pagefault_client import AsyncPagefault, PagefaultError
 
 
 async def entry(server, ours, call):
@@ -52,4 +56,25 @@ async def main(question, command, *arguments):
                 return "".join(block.text for block in reply.content if block.type == "text")
 
 
-print(anyio.run(main, sys.argv[1], *sys.argv[3:]))
+parser = argparse.ArgumentParser(
+    usage="%(prog)s [-h] QUESTION -- COMMAND [ARGUMENT ...]",
+    description=__doc__,
+    formatter_class=argparse.RawDescriptionHelpFormatter,
+)
+parser.add_argument("question", help='such as "Open example.com."')
+parser.add_argument("command", nargs="+", help="what starts the MCP server")
+given = parser.parse_args()
+if not os.environ.get("ANTHROPIC_API_KEY"):
+    sys.exit("Set ANTHROPIC_API_KEY to a key of Anthropic.")
+try:
+    print(anyio.run(main, given.question, *given.command))
+except* MCPError:
+    sys.exit(
+        f"The connection failed. Try whether this starts a server: {shlex.join(given.command)}"
+    )
+except* (PagefaultError, AnthropicError, OSError) as errors:
+    error = errors
+    # The tasks of the connection to the server are a group, and so are their errors.
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    sys.exit(f"{type(error).__name__}: {error}")

@@ -2,21 +2,25 @@
 
     python examples/record_proxy.py > examples/proxy-session.txt
 
-It needs the package `mcp`, Pagefault, and for the server `npx`. Another server, and other calls:
+It needs the package `mcp`, the command `pagefault`, and for the server `npx`. Another server, and
+other calls:
 
     python examples/record_proxy.py get_time '{}' view_media '{"ref": "{handle}"}' -- some-server
 
 `{handle}` is the handle that the model has read last.
 """
 
+import argparse
 import json
 import os
 import re
+import shlex
+import shutil
 import sys
 import tempfile
 
 import anyio
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 
 SERVER = ["npx", "-y", "@modelcontextprotocol/server-everything"]
 CALLS = [
@@ -61,5 +65,23 @@ async def record(calls, server):
 
 given = sys.argv[1:]
 cut = given.index("--") if "--" in given else len(given)
-pairs = list(zip(given[:cut:2], given[1:cut:2], strict=True))
-anyio.run(record, pairs or CALLS, given[cut + 1 :] or SERVER)
+server = given[cut + 1 :] or SERVER
+parser = argparse.ArgumentParser(
+    usage="%(prog)s [-h] [TOOL ARGUMENTS]... [-- SERVER...]",
+    description=__doc__,
+    formatter_class=argparse.RawDescriptionHelpFormatter,
+)
+parser.add_argument("calls", nargs="*", help="tools, each with its arguments in JSON")
+words = parser.parse_args(given[:cut]).calls
+if len(words) % 2:
+    parser.error(f"the arguments of {words[-1]} are missing: {{}} if it has none")
+for command in ("pagefault", server[0]):
+    if shutil.which(command) is None:
+        sys.exit(f"There is no command {command}: install it, or put its folder into PATH.")
+pairs = list(zip(words[::2], words[1::2], strict=True))
+try:
+    anyio.run(record, pairs or CALLS, server)
+except* json.JSONDecodeError:
+    sys.exit("The arguments of a tool are JSON, such as '{}'.")
+except* MCPError:
+    sys.exit(f"The connection failed. Try whether this starts a server: {shlex.join(server)}")

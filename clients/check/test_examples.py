@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -35,6 +36,93 @@ def run(command: list[str], service: LiveService, **variables: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+@pytest.fixture(scope="module")
+def unused_url() -> Iterator[str]:
+    """A URL at which nothing answers: the port stays bound, and nothing listens there."""
+    with socket.socket() as unlistening:
+        unlistening.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{unlistening.getsockname()[1]}"
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A search path with no command but ours."""
+    folder = tmp_path_factory.mktemp("bin")
+    (folder / "pagefault").symlink_to(COMMAND)
+    return str(folder)
+
+
+def call(name: str, *arguments: str, **variables: str) -> tuple[int, str, str]:
+    """How an example ends, with what it prints and what it complains of."""
+    done = subprocess.run(  # noqa: S603 - our own examples
+        [sys.executable, str(EXAMPLES / name), *arguments],
+        cwd=ROOT,
+        env={key: value for key, value in environment().items() if key not in KEYS} | variables,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+PROGRAMS = sorted(path.name for path in EXAMPLES.glob("*.py"))
+KEYS = {"OPENAI_API_KEY": "stub", "ANTHROPIC_API_KEY": "stub"}
+SERVER = ("--", sys.executable, "-m", "tests.kit.mcp_server")
+# What goes wrong, and what is said: the arguments, whether there are keys, the status, the words.
+MISHAPS: dict[str, list[tuple[tuple[str, ...], bool, int, str]]] = {
+    "openai_chat.py": [
+        ((), True, 2, r"usage: openai_chat.py .*arguments are required: question"),
+        (("Hi",), False, 1, r"OpenAIError: .*OPENAI_API_KEY"),
+        (("Hi",), True, 1, r"ConnectionFailedError: .*no connection to URL .*PAGEFAULT_URL"),
+    ],
+    "mcp_host.py": [
+        ((), True, 2, r"usage: mcp_host.py .*required: question, command"),
+        (("Hi",), True, 2, r"usage: mcp_host.py .*QUESTION -- COMMAND.*required: command"),
+        (("Hi", *SERVER), False, 1, r"Set ANTHROPIC_API_KEY"),
+        (("Hi", *SERVER), True, 1, r"ConnectionFailedError: .*no connection to URL "),
+        (("Hi", "--", "no-such-command"), True, 1, r"FileNotFoundError: .*no-such-command"),
+        (("Hi", "--", "/bin/false"), True, 1, r"The connection failed\. Try .* /bin/false\n"),
+    ],
+    "record_proxy.py": [
+        ((), True, 1, r"There is no command npx: install it"),
+        (("picture",), True, 2, r"usage: .*arguments of picture are missing: {}"),
+        (("picture", "{x", *SERVER), True, 1, r"The arguments of a tool are JSON"),
+        (("--", "no-such-command"), True, 1, r"There is no command no-such-command"),
+        (("--", "/bin/false"), True, 1, r"The connection failed\. Try .* /bin/false\n"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_help_of_an_example_says_what_it_needs(name: str) -> None:
+    status, printed, complaint = call(name, "--help")
+    (documented,) = re.findall(r'^"""(.*?)"""$', (EXAMPLES / name).read_text(), re.M | re.S)
+    assert (status, complaint) == (0, "")
+    assert printed.startswith(f"usage: {name} ")
+    assert documented in printed
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_example_says_what_is_missing_and_what_to_do(name: str, unused_url: str, path: str) -> None:
+    for arguments, has_keys, wanted, words in MISHAPS[name]:
+        variables = {"PAGEFAULT_URL": unused_url, "PATH": path, **(KEYS if has_keys else {})}
+        status, _, complaint = call(name, *arguments, **variables)
+        assert status == wanted, (arguments, complaint)
+        assert "Traceback" not in complaint
+        assert re.search(words.replace("URL ", f"{unused_url} "), complaint, re.S), complaint
+
+
+def test_example_without_a_key_of_the_service_asks_for_one(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "data", auth="api-key", log_level="error")
+    anyio.run(migrate_database, settings)
+    with serving(settings) as service:
+        status, _, complaint = call("openai_chat.py", "Hi", PAGEFAULT_URL=service.base_url, **KEYS)
+    assert status == 1
+    assert complaint.startswith("UnauthorizedError: 401 unauthorized")
+    assert complaint.endswith("Pass `key`, or set PAGEFAULT_API_KEY.\n")
 
 
 def completion(content: str | None, *calls: tuple[str, str, object]) -> Json:

@@ -1,11 +1,14 @@
 """Give an agent's tools a memory in one line each: python tools_that_remember.py.
 
-It needs a running Pagefault at PAGEFAULT_URL, or at http://127.0.0.1:8000.
+It needs a running Pagefault at PAGEFAULT_URL, or at http://127.0.0.1:8000. PAGEFAULT_API_KEY is a
+key of it, if it asks for one.
 """
 
+import argparse
 import asyncio
+import sys
 
-from pagefault_client import AsyncPagefault
+from pagefault_client import AsyncPagefault, PagefaultError
 
 
 async def read_log(service: str) -> str:
@@ -34,4 +37,8 @@ async def main() -> None:
         await session.delete()
 
 
-asyncio.run(main())
+argparse.ArgumentParser(description=__doc__).parse_args()
+try:
+    asyncio.run(main())
+except PagefaultError as error:
+    sys.exit(f"{type(error).__name__}: {error}")

@@ -12,11 +12,12 @@ from clients.python.tests.servers import ROOT
 
 EXAMPLES = ROOT / "clients" / "python" / "examples"
 PYTHON = os.environ.get("EXAMPLES_PYTHON", sys.executable)
+NAMES = ["five_minutes.py", "large_file.py", "tools_that_remember.py"]
 
 
-def run(name: str, url: str, folder: Path) -> list[str]:
+def call(name: str, *arguments: str, url: str, folder: Path) -> tuple[int, str, str]:
     done = subprocess.run(  # noqa: S603 - our own examples
-        [PYTHON, "-W", "error", str(EXAMPLES / name)],
+        [PYTHON, "-W", "error", str(EXAMPLES / name), *arguments],
         env={**os.environ, "PAGEFAULT_URL": url},
         cwd=folder,
         capture_output=True,
@@ -24,8 +25,13 @@ def run(name: str, url: str, folder: Path) -> list[str]:
         timeout=60,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    return done.returncode, done.stdout, done.stderr
+
+
+def run(name: str, url: str, folder: Path) -> list[str]:
+    status, printed, complaint = call(name, url=url, folder=folder)
+    assert status == 0, complaint
+    return printed.splitlines()
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -57,7 +63,31 @@ def test_tools_that_remember(url: str, tmp_path: Path) -> None:
     assert found == "10 lines of 900"
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_help_of_an_example_says_what_it_needs(name: str, tmp_path: Path) -> None:
+    status, printed, complaint = call(name, "--help", url="http://127.0.0.1:9", folder=tmp_path)
+    assert (status, complaint) == (0, "")
+    assert printed.startswith(f"usage: {name} ")
+    assert "PAGEFAULT_URL" in printed
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_example_says_that_no_service_runs(name: str, tmp_path: Path) -> None:
+    status, _, complaint = call(name, url="http://127.0.0.1:9", folder=tmp_path)
+    assert status == 1
+    assert "Traceback" not in complaint
+    last = complaint.splitlines()[-1]
+    assert re.match(r"ConnectionFailedError: .* no connection to http://127.0.0.1:9 ", last)
+    assert last.endswith("Start the service there, or name the URL of a running one: PAGEFAULT_URL")
+
+
+def test_example_says_that_a_file_is_missing_or_no_zip(url: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Ten sheep.")
+    for name, words in {"no.zip": "FileNotFoundError: .*'no.zip'", "a.txt": "BadZipFile: "}.items():
+        status, _, complaint = call("large_file.py", name, url=url, folder=tmp_path)
+        assert status == 1
+        assert re.fullmatch(rf"{words}.*\n", complaint)
+
+
 def test_there_are_no_other_examples() -> None:
-    assert sorted(path.name for path in EXAMPLES.glob("*.py")) == [
-        *("five_minutes.py", "large_file.py", "tools_that_remember.py"),
-    ]
+    assert sorted(path.name for path in EXAMPLES.glob("*.py")) == NAMES

@@ -54,6 +54,9 @@ def test_what_reads_files_reads_content(pf: Pagefault) -> None:
     stored = pf.resources.upload(made.getvalue(), filename="a.zip")
     with zipfile.ZipFile(pf.resources.open(stored["uri"])) as archive:
         assert archive.read("a.txt") == b"Ten sheep."
+    short = pf.resources.upload(b"Ten sheep.", filename="b.zip")
+    with pytest.raises(zipfile.BadZipFile):
+        zipfile.ZipFile(pf.resources.open(short["uri"]))
     text = pf.resources.upload("zwölf\n1\n".encode(), filename="a.csv")
     assert list(io.TextIOWrapper(pf.resources.open(text["uri"]), "utf-8")) == ["zwölf\n", "1\n"]
 

@@ -11,14 +11,33 @@
 // which asks the service only for what is new.
 
 import process from "node:process";
+import { parseArgs } from "node:util";
 
 import { Pagefault, type TurnStep } from "@pagefault/client";
 
-const {
-  OPENAI_BASE_URL = "https://api.openai.com/v1",
-  OPENAI_API_KEY = "",
-  MODEL = "gpt-5.2",
-} = process.env;
+// What goes wrong is said in a line.
+process.on("uncaughtException", ({ name, message }) => {
+  console.error(`${name}: ${message}`);
+  if (name === "ConnectionError") console.error("Start Pagefault, or name its URL in PAGEFAULT_URL.");
+  if (name === "UnauthorizedError") console.error("Set PAGEFAULT_API_KEY to a key of it.");
+  process.exit(1);
+});
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { help: { type: "boolean", short: "h" } },
+});
+if (values.help) {
+  console.log(`node agent.ts [QUESTION]
+
+PAGEFAULT_URL and PAGEFAULT_API_KEY are those of Pagefault, OPENAI_BASE_URL, OPENAI_API_KEY and
+MODEL those of the model, and SESSION is where the conversation is stored.`);
+  process.exit();
+}
+const [question = "What do you remember?"] = positionals;
+const { OPENAI_BASE_URL, OPENAI_API_KEY = "", MODEL = "gpt-5.2" } = process.env;
+if (!OPENAI_API_KEY && !OPENAI_BASE_URL) throw new Error("Set OPENAI_API_KEY, or OPENAI_BASE_URL.");
+const modelUrl = OPENAI_BASE_URL ?? "https://api.openai.com/v1";
 
 interface Reply {
   content: string | null;
@@ -41,10 +60,12 @@ const clock = {
 };
 
 async function ask(messages: readonly object[]): Promise<Reply & { role: string }> {
-  const response = await fetch(`${OPENAI_BASE_URL}/chat/completions`, {
+  const response = await fetch(`${modelUrl}/chat/completions`, {
     method: "POST",
     headers: { "Content-Type": "application/json", Authorization: `Bearer ${OPENAI_API_KEY}` },
     body: JSON.stringify({ model: MODEL, messages, tools: [...memory, clock] }),
+  }).catch(() => {
+    throw new Error(`No answer from ${modelUrl}; OPENAI_BASE_URL names another.`);
   });
   if (!response.ok) throw new Error(await response.text());
   return ((await response.json()) as { choices: [{ message: Reply & { role: string } }] })
@@ -64,7 +85,7 @@ function answer({
 }
 
 let messages = await conversation.turn([
-  { message: { role: "user", content: process.argv[2] ?? "What do you remember?" } },
+  { message: { role: "user", content: question } },
 ]);
 for (;;) {
   const reply = await ask(messages);

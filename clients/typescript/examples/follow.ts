@@ -10,8 +10,28 @@
 // It goes on after broken connections and restarts of the service, and misses nothing.
 
 import process from "node:process";
+import { parseArgs } from "node:util";
 
 import { Pagefault, type StreamEvent } from "@pagefault/client";
+
+// What goes wrong is said in a line.
+process.on("uncaughtException", ({ name, message }) => {
+  console.error(`${name}: ${message}`);
+  if (name === "ConnectionError") console.error("Start Pagefault, or name its URL in PAGEFAULT_URL.");
+  if (name === "UnauthorizedError") console.error("Set PAGEFAULT_API_KEY to a key of it.");
+  process.exit(1);
+});
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { help: { type: "boolean", short: "h" } },
+});
+if (values.help) {
+  console.log(`node follow.ts [SESSION]
+
+PAGEFAULT_URL and PAGEFAULT_API_KEY are those of Pagefault. The session is "demo" by default.`);
+  process.exit();
+}
 
 function line(event: StreamEvent): string {
   switch (event.event) {
@@ -29,7 +49,10 @@ function line(event: StreamEvent): string {
   }
 }
 
-const session = new Pagefault().session(process.argv[2] ?? "demo");
+const pf = new Pagefault();
+// Events are waited for; that nothing runs at this URL is said at once.
+await pf.version();
+const session = pf.session(positionals[0] ?? "demo");
 for await (const event of session.events({ after: 0, onState: (state) => console.error(state) })) {
   console.log(`${event.id}  ${line(event)}`);
 }

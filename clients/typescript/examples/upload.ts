@@ -10,14 +10,32 @@
 // Started again after it was stopped, it goes on where it was.
 
 import { openAsBlob } from "node:fs";
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { access, readFile, rm, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import process from "node:process";
+import { parseArgs } from "node:util";
 
 import { GoneError, NotFoundError, Pagefault } from "@pagefault/client";
 
-const path = process.argv[2];
-if (path === undefined) throw new Error("Name a file.");
+// What goes wrong is said in a line.
+process.on("uncaughtException", ({ name, message }) => {
+  console.error(`${name}: ${message}`);
+  if (name === "ConnectionError") console.error("Start Pagefault, or name its URL in PAGEFAULT_URL.");
+  if (name === "UnauthorizedError") console.error("Set PAGEFAULT_API_KEY to a key of it.");
+  process.exit(1);
+});
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { help: { type: "boolean", short: "h" } },
+});
+const [path] = positionals;
+if (values.help || path === undefined) {
+  console.log(`node upload.ts FILE
+
+PAGEFAULT_URL and PAGEFAULT_API_KEY are those of Pagefault.`);
+  process.exit(values.help ? 0 : 2);
+}
 const pf = new Pagefault();
 const note = `${path}.upload`;
 
@@ -30,6 +48,8 @@ async function send(file: Blob, uploadId: string | undefined) {
   });
 }
 
+// `openAsBlob` says of a missing file that it cannot be made a blob.
+await access(path);
 const file = await openAsBlob(path);
 const begun = await readFile(note, "utf8").catch(() => undefined);
 const resource = await send(file, begun).catch((failure: unknown) => {

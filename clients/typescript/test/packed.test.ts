@@ -22,6 +22,7 @@ import { build } from "esbuild";
 import { chromium } from "playwright-core";
 
 import { Pagefault } from "../client/src/index.ts";
+import { unusedUrl } from "./kit/outages.ts";
 import { CLIENTS, ROOT, startService } from "./kit/service.ts";
 
 declare global {
@@ -214,6 +215,40 @@ test("the examples run as they are", async () => {
 
   const followed = await started("follow.ts", ["demo"], env, /Ten sheep\."\n$/);
   assert.match(followed, /user: "What is in the notes\?"/);
+});
+
+test("the examples say how they are called, and what is missing", async () => {
+  cpSync(join(CLIENTS, "examples"), project, { recursive: true });
+  writeFileSync(join(project, "a.txt"), "Ten sheep.");
+  const url = await unusedUrl();
+  const keyed = await startService("api-key");
+  const noAnswer =
+    /^(0 %\n)?ConnectionError: No answer from URL to .*\nStart Pagefault, or name its URL in PAGEFAULT_URL\.\n$/;
+  const noKey = /^(0 %\n)?UnauthorizedError: .*\nSet PAGEFAULT_API_KEY to a key of it\.\n$/;
+  const model = { OPENAI_BASE_URL: url };
+  const cases: [string[], number, RegExp, Record<string, string>?][] = [
+    [["agent.ts", "--help"], 0, /^node agent\.ts \[QUESTION\]\n/],
+    [["follow.ts", "--help"], 0, /^node follow\.ts \[SESSION\]\n/],
+    [["upload.ts", "--help"], 0, /^node upload\.ts FILE\n/],
+    [["upload.ts"], 2, /^node upload\.ts FILE\n/],
+    [["agent.ts"], 1, /^Error: Set OPENAI_API_KEY, or OPENAI_BASE_URL\.\n$/],
+    [["agent.ts"], 1, noAnswer, model],
+    [["follow.ts"], 1, noAnswer],
+    [["upload.ts", "a.txt"], 1, noAnswer],
+    [["upload.ts", "missing.txt"], 1, /^Error: ENOENT: .*'missing\.txt'\n$/],
+    [["follow.ts", "--al"], 1, /^TypeError: Unknown option '--al'/],
+    [["agent.ts"], 1, noKey, { ...model, PAGEFAULT_URL: keyed.url }],
+    [["follow.ts"], 1, noKey, { PAGEFAULT_URL: keyed.url }],
+    [["upload.ts", "a.txt"], 1, noKey, { PAGEFAULT_URL: keyed.url }],
+    [["agent.ts"], 1, /^Error: No answer from URL; OPENAI_BASE_URL/, { ...model, PAGEFAULT_URL: (await startService()).url }],
+  ];
+  for (const [args, wanted, words, changes] of cases) {
+    const env = { ...process.env, PAGEFAULT_URL: url, NO_PROXY: "*", ...changes };
+    const done = spawnSync(process.execPath, args, { cwd: project, env, encoding: "utf8" });
+    const said = (done.stdout + done.stderr).replaceAll(url, "URL");
+    assert.match(said, words, args.join(" "));
+    assert.equal(done.status, wanted, said);
+  }
 });
 
 /** What a program prints, to its end or until it has printed what was waited for. */

@@ -87,6 +87,9 @@ class InvalidRequestError(ProblemError):
 class UnauthorizedError(ProblemError):
     """The key is missing, unknown or revoked."""
 
+    def _told(self) -> str:
+        return f"{super()._told()} Pass `key`, or set PAGEFAULT_API_KEY."
+
 
 class ForbiddenError(ProblemError):
     """The caller may not do this."""
@@ -161,6 +164,14 @@ def connection_error(error: httpx.RequestError, what: str) -> ConnectionFailedEr
     told = str(error) or type(error).__name__
     if isinstance(error, httpx.TimeoutException):
         return TimedOutError(f"{what}: no answer in time ({told})")
+    if isinstance(error, httpx.ConnectError):
+        url = error.request.url
+        # Without what a URL may have before its host: a password.
+        origin = f"{url.scheme}://{url.netloc.decode()}"
+        return ConnectionFailedError(
+            f"{what}: no connection to {origin} ({told}). Start the service there, or name the URL "
+            "of a running one: PAGEFAULT_URL"
+        )
     return ConnectionFailedError(f"{what}: {told}")
 
 

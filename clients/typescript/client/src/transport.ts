@@ -173,7 +173,8 @@ export class Transport {
         throw new TimedOutError(`No answer within ${timeoutMs} ms: ${named(call)}`);
       if (failure instanceof SyntaxError)
         throw new PagefaultError(`The answer is not JSON: ${named(call)}`);
-      throw new ConnectionError(`No answer to ${named(call)}: ${reasonOf(failure)}`, {
+      const where = this.baseUrl && ` from ${this.baseUrl}`;
+      throw new ConnectionError(`No answer${where} to ${named(call)}: ${reasonOf(failure)}`, {
         cause: failure,
       });
     } finally {
@@ -291,6 +292,8 @@ function named(call: Call): string {
 }
 
 function reasonOf(failure: unknown): string {
-  const { message, cause } = failure as { message?: unknown; cause?: { message?: unknown } };
-  return [message ?? failure, cause?.message].filter(Boolean).join(", ");
+  const { message, cause } = failure as { message?: unknown; cause?: Record<string, unknown> };
+  // Where a name has several addresses, the cause has no words, but a code.
+  const reason = cause?.["message"] || cause?.["code"];
+  return [message ?? failure, reason].filter(Boolean).join(", ");
 }

@@ -1,5 +1,5 @@
 /** Services with which no result can be stored or shown, each by what is wrong with it. */
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after } from "node:test";
 
@@ -40,18 +40,27 @@ export async function outages(key?: string): Promise<Outage[]> {
   const server = createServer((asked, answer) => {
     asked.resume().on("end", () => ANSWERS[asked.url!.split("/")[1]!]!(answer));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = await listening(server);
   after(() => {
     server.closeAllConnections();
     server.close();
   });
   const options = { key, retries: 0, timeoutMs: 100 };
-  const { port } = server.address() as AddressInfo;
   return [
-    { name: "down-from-the-start", pf: new Pagefault("http://127.0.0.1:9", options) },
-    ...Object.keys(ANSWERS).map((name) => ({
-      name,
-      pf: new Pagefault(`http://127.0.0.1:${port}/${name}`, options),
-    })),
+    { name: "down-from-the-start", pf: new Pagefault(await unusedUrl(), options) },
+    ...Object.keys(ANSWERS).map((name) => ({ name, pf: new Pagefault(`${url}/${name}`, options) })),
   ];
+}
+
+/** A URL at which nothing listens. */
+export async function unusedUrl(): Promise<string> {
+  const server = createServer();
+  const url = await listening(server);
+  await new Promise((resolve) => server.close(resolve));
+  return url;
+}
+
+async function listening(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

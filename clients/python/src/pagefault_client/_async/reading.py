@@ -1,5 +1,6 @@
 """The content of a resource: whole, in pieces, or from any place of it."""
 
+import errno
 import hashlib
 import io
 import os
@@ -89,7 +90,8 @@ class AsyncContent:
         """Move the position, and return it. Nothing is asked for."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.size}[whence]
         if base + offset < 0:
-            raise ValueError("a position before the beginning")
+            # What a file of the system raises, which `zipfile` and others expect.
+            raise OSError(errno.EINVAL, "a position before the beginning")
         self._position = base + offset
         return self._position
 

@@ -2,6 +2,7 @@
 
 # Written by generate.py from `_async/`; change that.
 
+import errno
 import hashlib
 import io
 import os
@@ -91,7 +92,8 @@ class Content:
         """Move the position, and return it. Nothing is asked for."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.size}[whence]
         if base + offset < 0:
-            raise ValueError("a position before the beginning")
+            # What a file of the system raises, which `zipfile` and others expect.
+            raise OSError(errno.EINVAL, "a position before the beginning")
         self._position = base + offset
         return self._position
 
