@@ -8,7 +8,8 @@ from typing import NamedTuple
 from app.models.json_value import JsonValue, number_value
 
 _ESCAPES = re.compile(r"(?:[^~]|~[01])*", re.DOTALL)
-_INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
+INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
+"""The name of an array's item in a pointer."""
 _NO_NUMBER = (str, bool, type(None), dict, list)
 
 
@@ -48,7 +49,7 @@ def follow(value: JsonValue, names: tuple[str, ...]) -> Followed:
     for step, name in enumerate(names):
         if isinstance(value, dict) and name in value:
             value = value[name]
-        elif isinstance(value, list) and _INDEX.fullmatch(name) and int(name) < len(value):
+        elif isinstance(value, list) and INDEX.fullmatch(name) and int(name) < len(value):
             value = value[int(name)]
         else:
             return Followed(value, step)

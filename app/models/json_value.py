@@ -19,6 +19,7 @@ from typing import Any, Self, TypeAlias
 from typing_extensions import TypeAliasType
 
 from app.errors import InvalidJsonError, PayloadTooLargeError
+from app.models.large_json import PIECE_CHARS, PIECE_NODES, STRING, decode_in_pieces, string_end
 from app.models.normalized import MediaSlot, TextTemplate
 from app.models.text_windows import WINDOW_CHARS, match_end, without_lone_surrogates
 
@@ -27,10 +28,7 @@ JsonValue: TypeAlias = Any
 AnyJson = TypeAliasType("AnyJson", str | float | bool | dict[str, Any] | list[Any] | None)
 """The same for the document."""
 
-# Every quantifier is possessive: a string that is never closed fails at its end at once, instead of
-# being tried again from each of its escapes.
-_TO_STRING_END = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
-_STRING = re.compile(rf'"{_TO_STRING_END.pattern}"', re.DOTALL)
+_STRING = re.compile(STRING, re.DOTALL)
 _WHOLE_STRINGS = re.compile(rf'(?:[^"]*+{_STRING.pattern})*+', re.DOTALL)
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 _BRACKET = re.compile(r"[\[\]{}]")
@@ -81,8 +79,11 @@ def parse_repaired_json(
             lone surrogates only.
     """
     value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, spelled=spelled)
-    if not _SURROGATE_ESCAPE.search(body):
-        return value
+    return repaired(value, spelled=spelled) if _SURROGATE_ESCAPE.search(body) else value
+
+
+def repaired(value: JsonValue, *, spelled: bool = False) -> JsonValue:
+    """Return a value with U+FFFD for every lone surrogate; see `parse_repaired_json`."""
     # Written without escapes, a whole pair is one character and only lone ones are replaced.
     text = without_lone_surrogates(json_text(value))
     return _decode(text, object_pairs_hook=_whole_object, **(_SPELLED if spelled else {}))
@@ -168,7 +169,7 @@ def check_shape(text: str, max_depth: int, max_nodes: int) -> None:
     Raises:
         PayloadTooLargeError: Nested deeper or holding more values than accepted.
     """
-    opened = text.count("[") + text.count("{")
+    opened = _opened(text)
     if opened <= max_depth and opened + text.count(",") <= max_nodes:
         # It is within the bounds even if all in its strings were outside of them. So it is with
         # nearly all texts, and their strings need not be looked for.
@@ -204,7 +205,7 @@ def _outside_strings(text: str) -> Iterator[str]:
             yield _STRING.sub("", text[start:end])
         quote = text.find('"', end, limit)
         yield text[end : limit if quote < 0 else quote]
-        start = limit if quote < 0 else _string_end(text, quote + 1)
+        start = limit if quote < 0 else string_end(text, quote + 1)
 
 
 def longest_string(text: str) -> str:
@@ -212,23 +213,10 @@ def longest_string(text: str) -> str:
     longest = slice(0, 0)
     end = 0
     while (start := text.find('"', end)) >= 0:
-        end = _string_end(text, start + 1)
+        end = string_end(text, start + 1)
         if end - start > longest.stop - longest.start:
             longest = slice(start, end)
     return text[longest]
-
-
-def _string_end(text: str, start: int) -> int:
-    """Return the end, behind its quotation mark, of the string that begins at `start`."""
-    while start < len(text):
-        end = match_end(_TO_STRING_END, text, start, start + WINDOW_CHARS)
-        if text.startswith('"', end):
-            return end + 1
-        # Nothing is left but a backslash at the end of the text.
-        if end == start:
-            break
-        start = end
-    return len(text)
 
 
 def _too_deep(max_depth: int) -> PayloadTooLargeError:
@@ -241,15 +229,24 @@ def _too_deep(max_depth: int) -> PayloadTooLargeError:
 def _decode(text: str, **others: Callable[[Any], object]) -> JsonValue:
     hooks: dict[str, Any] = {"parse_constant": _refuse_constant, "parse_float": _finite_float}
     hooks |= others
-    value: JsonValue
     try:
-        value = _decoder(**hooks).decode(text)
+        return _decoded(text, hooks)
     except json.JSONDecodeError:
         raise
     except ValueError:
         # The interpreter refuses to build integers of more than 4,300 digits.
-        value = _decoder(**{**hooks, "parse_int": _exact_integer}).decode(text)
-    return value
+        return _decoded(text, {**hooks, "parse_int": _exact_integer})
+
+
+def _decoded(text: str, hooks: dict[str, Any]) -> JsonValue:
+    if len(text) > PIECE_CHARS and text.count(",") + _opened(text) > PIECE_NODES:
+        return decode_in_pieces(text, hooks)
+    return _decoder(**hooks).decode(text)
+
+
+def _opened(text: str) -> int:
+    """Return how many brackets open in a text, with those in its strings."""
+    return text.count("[") + text.count("{")
 
 
 @cache
@@ -304,6 +301,14 @@ def _whole_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _exact_integer(literal: str) -> int | Decimal:
     return _spelled_integer(literal) if len(literal) < _LARGEST_INT_DIGITS else Decimal(literal)
+
+
+EXACT_HOOKS: dict[str, Any] = {
+    "parse_constant": _refuse_constant,
+    "parse_float": _spelled_number,
+    "parse_int": _exact_integer,
+}
+"""What a decoder is given to read any number, however long, and keep its spelling."""
 
 
 class _Raw(str):

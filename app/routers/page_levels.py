@@ -42,7 +42,7 @@ from app.http.response_memory import CountedResponse
 from app.models.page import Level, PageContent
 from app.services.pages.faults import FaultRequest, read_fault_request
 from app.services.pages.requests import RepresentationDraft
-from app.wire.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage, level_record
+from app.wire.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage
 from app.wire.problem import PROBLEM_MEDIA_TYPE, PageFaultProblem, PageFaultRefusal
 
 router = ApiRouter("/api/pages", "pages")
@@ -177,10 +177,8 @@ async def download_page(call: CallDep, page_id: PageIdPath, level: LevelQuery) -
 @router.reads("/{page_id}/representations/{level}", PageLevelRecord, *RECORD_ERRORS)
 async def get_page_representation(call: CallDep, page_id: PageIdPath, level: LevelPath) -> Response:
     """Read one level as it is stored, and whether it was stored, supplied or derived."""
-    representation = await call.container.page_reading.representation(
-        call.project_id, page_id, level
-    )
-    return answer_record(call.request, level_record(page_id, representation))
+    record = await call.container.page_reading.representation(call.project_id, page_id, level)
+    return answer_record(call.request, record)
 
 
 @router.writes(
@@ -206,7 +204,7 @@ async def put_page_representation(
     )
     return answer_written(
         call.request,
-        level_record(page_id, written.representation),
+        written.record,
         path=f"/api/pages/{page_id}/representations/{int(level)}",
         is_new=written.is_new,
     )

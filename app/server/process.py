@@ -4,7 +4,9 @@
 1,000 unless raised. The accepted depth is bounded by settings, far below what the stacks of threads
 hold.
 
-**Garbage.** A command that ends soon looks for it seldom, and one that serves as usual.
+**Garbage.** A command that ends soon looks for it seldom, and one that serves looks among its old
+objects only when `app.services.memory_budget.garbage` does so: a full collection holds the
+interpreter for as long as there are objects, half a second beside a history of 60,000 messages.
 
 **Freed memory.** Bodies are worked on in pieces of a megabyte. glibc would give each back to the
 kernel as soon as it is freed and ask for it again, to be cleared, with the next: that takes longer
@@ -27,6 +29,9 @@ _USUAL_COLLECTION = gc.get_threshold()
 # Loading a module makes many objects, and hardly any garbage among them.
 _SELDOM = (100_000, 50, 50)
 
+# Of what has survived two collections.
+_NEVER = 1_000_000_000
+
 _RECURSION_LIMIT = 10_000
 _MIB = 1024 * 1024
 
@@ -39,6 +44,11 @@ def collect_seldom() -> None:
 def collect_as_usual() -> None:
     """Look for garbage as often as CPython does by itself."""
     gc.set_threshold(*_USUAL_COLLECTION)
+
+
+def collect_young_only() -> None:
+    """Leave garbage among old objects to whoever calls `gc.collect`."""
+    gc.set_threshold(*_USUAL_COLLECTION[:2], _NEVER)
 
 
 def accept_deep_json() -> None:

@@ -13,7 +13,7 @@ from app.config.settings import Settings
 from app.main import create_app
 from app.server.http_protocol import DeadlineProtocol
 from app.server.lingering_close import PartingProtocol
-from app.server.process import accept_deep_json, keep_freed_memory
+from app.server.process import accept_deep_json, collect_young_only, keep_freed_memory
 from app.telemetry.logs import configure_process_logging
 
 _GRACEFUL_SHUTDOWN_SECONDS = 30
@@ -67,7 +67,8 @@ class ServiceConfig(uvicorn.Config):
 def served_app(settings: Settings | None = None) -> FastAPI:
     """Return the application, in a process that does nothing but serve it.
 
-    The process accepts deep JSON and keeps freed memory from now on; see `app.server.process`.
+    From now on the process accepts deep JSON, keeps freed memory, and collects only young garbage
+    by itself; see `app.server.process`.
 
     What is loaded by now is there to stay. Python would go through all of it again and again to
     look for garbage, and everybody would wait for a tenth of a second each time.
@@ -83,6 +84,7 @@ def served_app(settings: Settings | None = None) -> FastAPI:
         _log.critical("the application cannot be loaded", exc_info=exc)
         raise SystemExit(STARTUP_FAILURE) from exc
     gc.freeze()
+    collect_young_only()
     return app
 
 

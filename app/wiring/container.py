@@ -17,6 +17,7 @@ from app.services.images.posters import Posters
 from app.services.maintenance.fsck import StoreCheck
 from app.services.maintenance.scrub import ReadingPace, Scrub, SlicedPeriod
 from app.services.memory_budget.freed_memory import trim_freed_memory
+from app.services.memory_budget.garbage import GarbageCollector
 from app.services.memory_budget.request_bodies import BodyBudget
 from app.services.memory_budget.responses import ResponseBudget
 from app.services.pages.changes import PageChanges
@@ -69,6 +70,7 @@ async def open_container(settings: Settings) -> AsyncIterator["Container"]:
             ),
             scrub.running(),
             run_beside(trim_freed_memory(container.memory)),
+            run_beside(GarbageCollector().run()),
         ):
             yield container
 

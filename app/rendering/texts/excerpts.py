@@ -5,12 +5,14 @@ match on.
 """
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import accumulate
 
 from app.models.json_pointer import child_pointer
 from app.models.json_value import JsonValue, json_text
+from app.models.pointer_scanner import LargeValue
 from app.rendering.texts.blocks import LineBlock
 from app.rendering.texts.cuts import boundary_at_or_before
 
@@ -18,7 +20,8 @@ ANSWER_BYTES = 64 * 1024
 LONGEST_LINE_CHARS = 8_000
 # To see whether a character goes on behind the place where its line is cut.
 _LOOK_AHEAD_CHARS = 256
-_SHOWN_KEYS = 200
+SHOWN_KEYS = 200
+"""How many members of a large value are described."""
 _TYPES: dict[type, str] = {
     **{type(None): "null", bool: "boolean", int: "number", float: "number"},
     **{dict: "object", list: "array", str: "string"},
@@ -123,20 +126,19 @@ class JsonExcerpt:
     words: str
 
 
-def json_excerpt(value: JsonValue, pointer: str) -> JsonExcerpt:
+def json_excerpt(value: JsonValue | LargeValue, pointer: str) -> JsonExcerpt:
     """Return the value that a pointer has led to, at most 64 KiB of it."""
+    if isinstance(value, LargeValue):
+        return _outlined(value, value.size_bytes, value.length, value.members, pointer)
     text = json_text(value)
     size_bytes = len(text.encode())
     if size_bytes <= ANSWER_BYTES:
         return JsonExcerpt(pointer, text, None, value if isinstance(value, str) else text)
-    shape: dict[str, JsonValue] = {"type": _type_of(value), "size": size_bytes}
     if isinstance(value, dict | list):
-        shape |= {"length": len(value), "keys": _keys(value, pointer)}
-        shape["hint"] = (
-            "Too large for one answer. Ask for one of its members, by the `pointer` of its key or "
-            f"by another; it has {len(value)}."
-        )
-    elif isinstance(value, str):
+        members = value.items() if isinstance(value, dict) else enumerate(value)
+        return _outlined(value, size_bytes, len(value), members, pointer)
+    shape: dict[str, JsonValue] = {"type": _type_of(value), "size": size_bytes}
+    if isinstance(value, str):
         start = value[: boundary_at_or_before(value, _SHOWN_CHARS)]
         shape |= {"length": len(value), "start": start}
         shape["hint"] = (
@@ -148,26 +150,49 @@ def json_excerpt(value: JsonValue, pointer: str) -> JsonExcerpt:
     return JsonExcerpt(pointer, None, shape, json_text(shape))
 
 
-def _keys(value: dict[str, JsonValue] | list[JsonValue], pointer: str) -> list[JsonValue]:
+def _outlined(
+    value: JsonValue | LargeValue,
+    size_bytes: int,
+    length: int,
+    members: Iterable[tuple[str | int, JsonValue | LargeValue]],
+    pointer: str,
+) -> JsonExcerpt:
+    """Return the shape of a large object or array, with its first members."""
+    shape: dict[str, JsonValue] = {"type": _type_of(value), "size": size_bytes}
+    shape |= {"length": length, "keys": _keys(members, pointer)}
+    shape["hint"] = (
+        "Too large for one answer. Ask for one of its members, by the `pointer` of its key or "
+        f"by another; it has {length}."
+    )
+    return JsonExcerpt(pointer, None, shape, json_text(shape))
+
+
+def _keys(
+    members: Iterable[tuple[str | int, JsonValue | LargeValue]], pointer: str
+) -> list[JsonValue]:
     """Return what the first members are, and the pointers to them."""
     keys: list[JsonValue] = []
     room = _SHOWN_KEYS_BYTES
-    for key, member in value.items() if isinstance(value, dict) else enumerate(value):
+    for key, member in members:
         shown: dict[str, JsonValue] = {
             "key": key,
             "pointer": child_pointer(pointer, key),
             "type": _type_of(member),
         }
-        if isinstance(member, dict | list | str):
+        if isinstance(member, LargeValue):
+            shown["length"] = member.length
+        elif isinstance(member, dict | list | str):
             shown["length"] = len(member)
         room -= len(json_text(shown).encode())
-        if room < 0 or len(keys) == _SHOWN_KEYS:
+        if room < 0 or len(keys) == SHOWN_KEYS:
             break
         keys.append(shown)
     return keys
 
 
-def _type_of(value: JsonValue) -> str:
+def _type_of(value: JsonValue | LargeValue) -> str:
+    if isinstance(value, LargeValue):
+        return "array" if value.is_array else "object"
     # Numbers that keep their spelling are `Decimal`s of a kind of their own.
     return "number" if isinstance(value, Decimal) else _TYPES[type(value)]
 

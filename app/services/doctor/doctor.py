@@ -19,7 +19,7 @@ from app.models.json_value import JsonValue, json_text, parse_repaired_json
 from app.models.limits import Limits
 from app.models.loss import LossEntry
 from app.models.message import StoredHistoryMessage
-from app.models.rendering import RenderOptions
+from app.models.rendering import Rendering, RenderOptions
 from app.rendering.rules import coded
 from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
 from app.rendering.targets.profile import Profile
@@ -111,8 +111,7 @@ class Doctor:
             else:
                 patient = await self._of_session(project_id, session_id)
             del value
-            document = await self._document(project_id, patient, query)
-            pieces = await self.settling.worked(lambda: json_pieces(document))
+            pieces = await self._diagnosis(project_id, patient, query)
         answer = RenderedBody(self.blobs, project_id, replace(pieces, digest=None))
         await answer.check()
         return answer
@@ -126,33 +125,34 @@ class Doctor:
         turns = await self.settling.worked(lambda: [*loaded.unpaired("assistant")])
         return _Patient((), turns, await self.settling.worked(partial(paired, turns)))
 
-    async def _document(
-        self, project_id: str, patient: _Patient, query: DoctorQuery
-    ) -> dict[str, Node]:
+    async def _diagnosis(self, project_id: str, patient: _Patient, query: DoctorQuery) -> Rendering:
         main = query.dialect or main_dialect(patient.messages)
         profile = TARGETS[query.target or main or "openai-chat"]
         options = RenderOptions(max_tokens=query.max_tokens)
         settled, _ = await self.settling.fitted(
             project_id, patient.conversation, profile, options, NOTHING_EVICTED, is_whole=True
         )
-        is_foreign = bool(patient.messages)
-        findings = await self.settling.worked(
-            lambda: _findings(patient, profile, settled.loss, main)
-        )
-        if is_foreign:
-            settled = replace(settled, loss=tuple(_of_foreign(settled.loss, patient.messages)))
-        healed = await self.settling.worked(lambda: document_of(settled, profile, options))
-        document: dict[str, Node] = {
-            "target": healed["target"],
-            "profile": healed["profile"],
-            "dialect": main,
-            "findings": [JsonLeaf(each.wire()) for each in findings],
-            "loss": healed["loss"],
-            "tokensEst": healed["tokensEst"],
-        }
-        if query.applies:
-            document |= {name: healed[name] for name in ("system", "messages") if name in healed}
-        return document
+
+        def written() -> Rendering:
+            findings = _findings(patient, profile, settled.loss, main)
+            loss = settled.loss
+            if patient.messages:
+                loss = tuple(_of_foreign(loss, patient.messages))
+            healed = document_of(replace(settled, loss=loss), profile, options)
+            document: dict[str, Node] = {
+                "target": healed["target"],
+                "profile": healed["profile"],
+                "dialect": main,
+                "findings": [JsonLeaf(each.wire()) for each in findings],
+                "loss": healed["loss"],
+                "tokensEst": healed["tokensEst"],
+            }
+            if query.applies:
+                shown = ("system", "messages")
+                document |= {name: healed[name] for name in shown if name in healed}
+            return json_pieces(document)
+
+        return await self.settling.worked(written)
 
 
 def _read(value: JsonValue) -> _Patient:

@@ -18,6 +18,7 @@ from app.models.limits import Limits
 from app.models.page import Body, Level, Page, PageFields, Representation, StoredPage
 from app.models.resource import Resource
 from app.rendering.pages.levels import check_supplied
+from app.services.concurrency.large_work import run_in_loop_if
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.contents import SettledContent, check_words
 from app.services.pages.preparing import KeptContent, PagePreparer, plan_change, supplied_levels
@@ -38,9 +39,9 @@ from app.wire.pages import level_record
 
 @dataclass(frozen=True, slots=True)
 class WrittenLevel:
-    """A level as it is now supplied, and whether it was not before."""
+    """The JSON of a level as it is now supplied, and whether it was not before."""
 
-    representation: Representation
+    record: bytes
     is_new: bool
 
 
@@ -130,7 +131,10 @@ class PageChanges:
                         project_id, stored, page, supplied, resources=settled.resources
                     )
                 representation = Representation(level, "supplied", settled.body)
-                return WrittenLevel(representation, is_new=level not in previous)
+                record = await run_in_loop_if(
+                    contents.is_quick, level_record, page_id, representation
+                )
+                return WrittenLevel(record, is_new=level not in previous)
 
             return await self.writer.settle(project_id, page_id, supply)
 

@@ -31,7 +31,7 @@ from app.services.pages.versions import find_page, read_descriptor, read_page, u
 from app.services.persistence.media_checks import MediaChecks
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
-from app.wire.pages import blocks_record, content_record, page_record_pieces
+from app.wire.pages import blocks_record, content_record, level_record, page_record_pieces
 
 MediaForm = TypeAliasType("MediaForm", Literal["inline", "reference"])
 
@@ -254,8 +254,8 @@ class PageReading:
             )
         )
 
-    async def representation(self, project_id: str, page_id: str, level: Level) -> Representation:
-        """Return one level as it is stored.
+    async def representation(self, project_id: str, page_id: str, level: Level) -> bytes:
+        """Return one level as it is stored, as JSON.
 
         Raises:
             NotFoundError: The project has no such page, or the page has no such level.
@@ -268,7 +268,7 @@ class PageReading:
                 "nothing to derive it from. `levels` of the page names those it has.",
                 code="level-missing",
             )
-        return view.shown
+        return await run_in_loop_if(view.is_quick, level_record, page_id, view.shown)
 
     def media(self, project_id: str) -> StoredMedia:
         """Return what reads the media of a project."""

@@ -93,11 +93,11 @@ class MediaLoader:
         return LoadedMedia(images, texts)
 
 
-async def measured(turns: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
+def measured(turns: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
     """Return the turns, with what the media in the records themselves, and links, say."""
     if all(isinstance(each.medium.source, StoredBytes) for each in places_of(turns)):
         return turns
-    return await anyio.to_thread.run_sync(_with_media, turns, _measured)
+    return _with_media(turns, _measured)
 
 
 async def judged(

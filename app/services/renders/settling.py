@@ -136,6 +136,27 @@ class Settling:
         *,
         is_whole: bool,
     ) -> Settled:
+        turns, most = await self.worked(
+            partial(self._with_words, turns, profile, options, is_whole=is_whole)
+        )
+        turns = await judged(self.media_loader.checks, project_id, turns, profile, options)
+        media_plan = await self.worked(
+            partial(plan_media, turns, profile, options, most_base64=most)
+        )
+        loaded = await self.media_loader.gather(project_id, turns, media_plan)
+        sign = self._signer(project_id, options)
+        ladder = Ladder(profile, options, most_base64=most, sign=sign)
+        return await self.worked(lambda: ladder.settle(turns, loaded))
+
+    def _with_words(
+        self,
+        turns: Sequence[ComposedTurn],
+        profile: Profile,
+        options: RenderOptions,
+        *,
+        is_whole: bool,
+    ) -> tuple[Sequence[ComposedTurn], int]:
+        """Return the turns with all that is said of them, and the most base64 beside it."""
         if options.handles:
             turns = with_handles(turns, profile.takes_structured)
         turns = with_lines(turns, profile, is_whole=is_whole)
@@ -144,14 +165,7 @@ class Settling:
             limits.append(max(0, profile.request_bytes - request_text_bytes(turns)))
         if options.max_bytes is not None:
             limits.append(options.max_bytes)
-        most = min(limits)
-        turns = await measured(turns)
-        turns = await judged(self.media_loader.checks, project_id, turns, profile, options)
-        media_plan = plan_media(turns, profile, options, most_base64=most)
-        loaded = await self.media_loader.gather(project_id, turns, media_plan)
-        sign = self._signer(project_id, options)
-        ladder = Ladder(profile, options, most_base64=most, sign=sign)
-        return await self.worked(lambda: ladder.settle(turns, loaded))
+        return measured(turns), min(limits)
 
     def _signer(self, project_id: str, options: RenderOptions) -> Sign | None:
         if options.media != "signed-url" or self.content_base_url is None:

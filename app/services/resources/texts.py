@@ -21,13 +21,15 @@ from app.errors import (
     UnsupportedMediaError,
 )
 from app.media.types import is_textual
-from app.models.json_pointer import follow, parse_json_pointer
-from app.models.json_value import parse_repaired_json
+from app.models.json_pointer import parse_json_pointer
 from app.models.limits import Limits
+from app.models.pointer_scanner import ScanLimits, scan_pointer
 from app.models.resource import Resource
 from app.models.text_windows import UTF_8, LineRange, decode_text, text_decoder
 from app.rendering.texts.blocks import LineBlocks, LineIndex, LineIndexer
 from app.rendering.texts.excerpts import (
+    ANSWER_BYTES,
+    SHOWN_KEYS,
     JsonExcerpt,
     LineCollector,
     LineExcerpt,
@@ -194,7 +196,7 @@ class ResourceTexts:
             weight.add(data)
             needed = weight.work_bytes(len(data))
             anyio.from_thread.run_sync(grow_within, held, self.memory, needed)
-        return _value_in(data, pointer, self.limits.json_depth)
+        return _value_in(decode_text(data), pointer, self.limits.json_depth)
 
 
 def find_in_text(
@@ -208,7 +210,7 @@ def find_in_text(
                 f"JSON of more than {LARGE_BYTES} characters is not taken apart here.",
                 code="json-too-large",
             )
-        return None, _value_in(text.encode("utf-8", "replace"), query.pointer, max_depth)
+        return None, _value_in(text.encode("utf-8", "replace").decode(), query.pointer, max_depth)
     total = text.count("\n") + (not text.endswith("\n")) if text else 0
     first, last = query.lines.within(total)
     collector = _collector(query, first, last)
@@ -255,11 +257,11 @@ class _Scan:
             self._collector.feed(block)
 
 
-def _value_in(data: bytes, pointer: str, max_depth: int) -> JsonExcerpt:
+def _value_in(text: str, pointer: str, max_depth: int) -> JsonExcerpt:
+    names = parse_json_pointer(pointer) or ()
+    limits = ScanLimits(max_depth, _MOST_VALUES, ANSWER_BYTES, SHOWN_KEYS)
     try:
-        value = parse_repaired_json(
-            decode_text(data).encode(), max_depth=max_depth, max_nodes=_MOST_VALUES, spelled=True
-        )
+        followed = scan_pointer(text, names, limits)
     except InvalidJsonError as exc:
         raise InvalidPayloadError(
             "The text of this resource is not JSON. Read it with `lines` or `grep`.",
@@ -271,8 +273,6 @@ def _value_in(data: bytes, pointer: str, max_depth: int) -> JsonExcerpt:
             "is not taken apart. Read it with `lines` or `grep`.",
             code=exc.problem_code,
         ) from exc
-    names = parse_json_pointer(pointer) or ()
-    followed = follow(value, names)
     if followed.steps < len(names):
         raise NotFoundError(
             "value",

@@ -24,7 +24,7 @@ from app.models.interaction import (
     attachment_key,
     bound_resource_id,
 )
-from app.models.json_value import JsonValue, parse_stored_json
+from app.models.json_value import JsonValue, json_text, parse_stored_json
 from app.models.limits import Limits
 from app.models.resource import is_alias, parse_resource_id
 from app.services.inline_media.stored_media import references_in
@@ -67,10 +67,12 @@ class InteractionDraft(Interaction):
 class ReadInteraction:
     """An interaction that was sent, what its words refer to, and what tells it from others.
 
-    `identity` covers the session and the body.
+    `input` and `output` are the JSON that is stored. `identity` covers the session and the body.
     """
 
     interaction: Interaction
+    input: bytes
+    output: bytes | None
     references: set[str]
     identity: RequestIdentity
 
@@ -104,7 +106,9 @@ def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ReadInt
         )
     references = references_in([value["input"], value.get("output")])
     identity = identity_of_body(value, body, prefix=session_id.encode() + b"\0")
-    return ReadInteraction(draft, references, identity)
+    output = None if draft.output is None else json_text(draft.output.dump()).encode()
+    given = json_text(plain_input(draft)).encode()
+    return ReadInteraction(draft, given, output, references, identity)
 
 
 def plain_input(interaction: Interaction) -> JsonValue:

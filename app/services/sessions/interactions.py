@@ -14,7 +14,6 @@ from app.models.interaction import (
     AttachedResource,
     ChatMessage,
     InputKind,
-    Interaction,
     StoredInteraction,
 )
 from app.models.json_pointer import first_difference
@@ -29,7 +28,6 @@ from app.services.sessions.interaction_requests import (
     ReadInteraction,
     attachments_of,
     bindings_of,
-    plain_input,
     read_interaction,
     read_output,
     resolve_attachments,
@@ -189,7 +187,7 @@ class Interactions:
         accepts_unknown: bool,
     ) -> ShownInteraction:
         """Write interaction, history entry and links in one transaction."""
-        given = _stored(read.interaction, session_id)
+        given = _stored(read, session_id)
         size_bytes = len(given.input) + len(given.output or b"")
 
         def create(unit: UnitOfWork) -> ShownInteraction:
@@ -225,8 +223,8 @@ class Interactions:
         return await self.records.write(project_id, create, is_alone=is_alone)
 
 
-def _stored(interaction: Interaction, session_id: str) -> StoredInteraction:
-    output = interaction.output
+def _stored(read: ReadInteraction, session_id: str) -> StoredInteraction:
+    interaction = read.interaction
     return StoredInteraction(
         interaction_id=new_id(),
         session_id=session_id,
@@ -234,8 +232,8 @@ def _stored(interaction: Interaction, session_id: str) -> StoredInteraction:
         input_kind=interaction.input_kind,
         timestamp=moment_text(interaction.timestamp),
         created_at=utc_now(),
-        input=json_text(plain_input(interaction)).encode(),
-        output=None if output is None else json_text(output.dump()).encode(),
+        input=read.input,
+        output=read.output,
     )
 
 

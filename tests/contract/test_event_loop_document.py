@@ -1,0 +1,37 @@
+"""`docs/event-loop.md` lists the folders of `app/` that hand work to threads and processes."""
+
+import ast
+import re
+from pathlib import Path
+
+from app.models.large_json import PIECE_CHARS, PIECE_NODES
+from app.services.concurrency.large_work import is_quick
+from tests.kit.process import ROOT
+
+DOCUMENT = ROOT / "docs" / "event-loop.md"
+_APP = ROOT / "app"
+_ROW = re.compile(r"^\| `(app/[a-z_/]+/)` \|", re.MULTILINE)
+# What a call that leaves the loop ends with.
+_LEAVING = {"to_thread.run_sync", "run_in_loop_if", "work.run", "settling.worked", "Popen"}
+
+
+def leaves_the_loop(module: Path) -> bool:
+    """Whether a call in it does."""
+    calls = (each for each in ast.walk(ast.parse(module.read_text())) if isinstance(each, ast.Call))
+    return any(ast.unparse(call.func).endswith(tuple(_LEAVING)) for call in calls)
+
+
+def test_every_folder_whose_work_leaves_the_loop_is_listed_and_no_other() -> None:
+    modules = [path for path in _APP.rglob("*.py") if path.relative_to(_APP).parts[0] != "cli"]
+    leaving = {f"{path.parent.relative_to(ROOT)}/" for path in modules if leaves_the_loop(path)}
+    assert _ROW.findall(DOCUMENT.read_text()) == sorted(leaving)
+
+
+def test_sizes_are_those_of_the_code() -> None:
+    document = DOCUMENT.read_text()
+    assert f"above {PIECE_NODES:,} commas and brackets" in document
+    assert f"above {PIECE_CHARS:,} characters" in document
+    assert "up to 16 KiB of JSON with at most 256 commas and brackets" in document
+    assert is_quick(b'"' + b"," * 256 + b"." * (16 * 1024 - 257))
+    assert not is_quick(b"," * 257)
+    assert not is_quick(b"." * (16 * 1024 + 1))
