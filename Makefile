@@ -70,11 +70,14 @@ help:
 	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-z-]+: ## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# A half-made environment leaves no stamp, so an interrupted install starts over.
+# A half-made environment leaves no stamp, so an interrupted install starts over. One that is there without a stamp
+# is kept if its pip is whole: what installs pip writes the list of its files last.
+HAS_WHOLE_PIP := import importlib.metadata as m, sys; sys.exit(not all(each.locate().exists() for each in m.files("pip")))
 $(VENV)/python.stamp:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Pagefault needs Python 3.11 or later; name one with 'make PYTHON=python3.12 …'" >&2; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -c '$(HAS_WHOLE_PIP)' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV) || { rm -rf $(VENV); \
+	  echo "No environment could be made in $(VENV). On Debian and Ubuntu that needs the package python3-venv." >&2; exit 1; }
 	@touch $@
 
 # A lock names everything: without --no-deps, pip would look at newer versions as well, and refuse them.
