@@ -43,7 +43,7 @@ status. Details never repeat the caller's input: an echoed lone surrogate turns 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,12 +262,7 @@ class UpstreamTimeoutError(UpstreamError, code="upstream-timeout"):
 
 
 class QuotaExceededError(ServiceError, code="quota-exceeded"):
-    """The key has used up a quota, which `violated-policies` names; `Retry-After` says how long.
-
-    Args:
-        quota: Which one.
-        retry_after_seconds: When there is something of it again.
-    """
+    """The key has used up a quota, which `violated-policies` names; `Retry-After` says how long."""
 
     def __init__(self, quota: str, *, retry_after_seconds: int) -> None:
         super().__init__(
@@ -279,11 +274,7 @@ class QuotaExceededError(ServiceError, code="quota-exceeded"):
 
 
 class StreamLimitError(ServiceError, code="too-many-streams"):
-    """The key listens with as many streams as it may. End one, or come again when one has ended.
-
-    Args:
-        streams: How many it may have.
-    """
+    """The key listens with as many streams as it may. End one, or come again when one has ended."""
 
     def __init__(self, streams: int) -> None:
         super().__init__(
@@ -324,6 +315,13 @@ class FetchesBusyError(OverloadedError, code="fetches-busy"):
     )
 
 
+class StoreCause(NamedTuple):
+    """Why a store fails: a `name` for logs and callers, a `sentence` for the operator alone."""
+
+    name: str
+    sentence: str
+
+
 class StoreUnavailableError(ServiceError, code="store-unavailable"):
     """A store did not answer. After a write, it is unknown whether it happened: send it again.
 
@@ -333,30 +331,29 @@ class StoreUnavailableError(ServiceError, code="store-unavailable"):
     Args:
         store: Which one; the `sentence` of a class may name it.
         detail: What to tell the caller if something was stored, or may have been.
-        cause: Why, and what to do about it, for the operator: shown where the service is started
-            and by its commands, and never sent to a caller.
+        cause: Why, as far as it is known.
     """
 
     sentence = "The {store} did not answer, so nothing was stored. Send the same request again."
 
     def __init__(
-        self, store: str = "store", *, detail: str | None = None, cause: str | None = None
+        self, store: str = "store", *, detail: str | None = None, cause: StoreCause | None = None
     ) -> None:
-        super().__init__(detail or self.sentence.format(store=store))
+        members = {"cause": cause.name} if cause else None
+        super().__init__(detail or self.sentence.format(store=store), members=members)
         self.cause = cause
 
 
 class StoreMisconfiguredError(StoreUnavailableError, code="store-misconfigured"):
-    """A store refuses the service, for a wrong key or a missing bucket, until the operator acts.
+    """A store refuses the service, as for a wrong password, key or bucket, until the operator acts.
 
-    Nothing was kept. In the log of the service, `blob store failed` names the `cause`, and
-    `docs/deployment.md` (The bucket) says what to do about each.
+    Nothing was kept. `cause` says why, as do the lines `database failed` and `blob store failed` of
+    the log, and `docs/deployment.md` (The database, The bucket) what to do.
     """
 
     sentence = (
-        "The {store} refuses this service, so nothing was stored. It goes on refusing until the "
-        "operator mends the setup; the log of the service names the cause. Send the same request "
-        "again then."
+        "The {store} refuses this service, so nothing was stored, until the operator mends the "
+        "setup; `cause` and the log say what is wrong. Send the same request again then."
     )
 
 

@@ -14,6 +14,7 @@ from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.services.maintenance.fsck import StoreCheck, StoreCheckReport, StoreFault
 from app.services.maintenance.sweep import SweepReport
+from app.telemetry.logs import configure_logging
 from app.wiring.stores import migrate_database, open_records
 from app.wiring.sweep import open_sweep
 
@@ -34,7 +35,9 @@ _NOT_QUARANTINED = "the bytes were damaged and have been written anew meanwhile:
 
 def migrate_stores(data_dir: Path | None, env_file: Path | None) -> None:
     """Bring the database up to date, and say from where to where it went."""
-    before, after = anyio.run(migrate_database, read_settings(data_dir, env_file))
+    settings = read_settings(data_dir, env_file)
+    configure_logging(settings.log_format, "warning")
+    before, after = anyio.run(migrate_database, settings)
     if before == after:
         say(f"The database is up to date (revision {after}).")
     else:
@@ -61,9 +64,8 @@ def check_stores(data_dir: Path | None, env_file: Path | None, *, repair: bool) 
     try:
         report = anyio.run(_check, existing_stores(data_dir, env_file), repair)
     except StoreUnavailableError as exc:
-        complain(
-            f"{exc.cause or 'a store does not answer'}. The check is not complete: run it again."
-        )
+        why = exc.cause.sentence if exc.cause else "a store does not answer"
+        complain(f"{why}. The check is not complete: run it again.")
         raise SystemExit(CANNOT) from exc
     for sentence in _checked(report):
         say(sentence)

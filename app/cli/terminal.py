@@ -132,7 +132,7 @@ def expected_sentence(error: Exception) -> str | None:
     if not isinstance(error, _EXPECTED):
         return None
     cause = error.cause if isinstance(error, StoreUnavailableError) else None
-    sentence = cause or str(error)
+    sentence = cause.sentence if cause else str(error)
     if isinstance(error, ServiceError) and error.faults:
         sentence = f"{sentence} ({told_faults(error.faults)})"
     return sentence

@@ -35,8 +35,8 @@ class DatabaseSettings(SettingsGroup):
     directory."""
 
     pool_size: Annotated[int, Field(ge=1)] = 10
-    """Connections a process keeps open, beside one that writes. Over SQLite each caches up to 8
-    MiB."""
+    """Connections a process keeps open, beside one that writes and, to PostgreSQL, one for events.
+    Over SQLite each caches up to 8 MiB."""
     timeout_seconds: PositiveFloat = 10.0
     """How long to wait for a connection or a lock."""
 

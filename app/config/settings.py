@@ -99,7 +99,8 @@ class Settings(BaseSettings):
         tuple[SecretStr, ...], NoDecode, BeforeValidator(partial(split_commas, is_secret=True))
     ] = ()
     """`id:secret,id:secret`, secrets of 32 characters or more: the first signs links, all verify.
-    Needed with PostgreSQL; SQLite's data directory has one of its own."""
+    `echo "k1:$(openssl rand -hex 32)"` makes one. Needed with PostgreSQL; SQLite's data directory
+    has one of its own."""
     cross_origin_resource_policy: ResourcePolicy = "same-origin"
     """Whose web pages may embed media. If it is not set, what signed links lead to is
     `cross-origin`: it may be embedded wherever the link is known."""
@@ -149,10 +150,15 @@ class Settings(BaseSettings):
     @field_validator("signing_keys")
     @classmethod
     def _check_signing_keys(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
-        for key in value:
-            key_id, _, secret = key.get_secret_value().partition(":")
-            if not key_id or len(secret) < _SHORTEST_SIGNING_SECRET:
-                raise ValueError("must be id:secret, with a secret of 32 characters or more")
+        for number, key in enumerate(value, 1):
+            key_id, colon, secret = key.get_secret_value().partition(":")
+            if not key_id or not colon:
+                raise ValueError(f"key {number} has no id: write `k1:` before its secret")
+            if len(secret) < _SHORTEST_SIGNING_SECRET:
+                raise ValueError(
+                    f"the secret of key {number} has {len(secret)} characters and needs "
+                    f"{_SHORTEST_SIGNING_SECRET} or more: `openssl rand -hex 32` makes one"
+                )
         return value
 
     @field_validator("public_url")

@@ -31,6 +31,6 @@ class MissingSigningKeysError(Exception):
     def __init__(self) -> None:
         super().__init__(
             "a server database means several machines may serve: set "
-            "PAGEFAULT_SIGNING_KEYS=k1:<at least 32 random characters>, the same on all of them "
-            "(`openssl rand -hex 32` makes some)"
+            'PAGEFAULT_SIGNING_KEYS to the output of `echo "k1:$(openssl rand -hex 32)"`, the same '
+            "on all of them"
         )

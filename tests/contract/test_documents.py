@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from app.cli.documents import generated_documents
 from app.config.names import OF_CLIENTS
 from app.config.settings import Settings
+from app.wiring.startup_errors import MissingSigningKeysError
 from tests.kit.process import ROOT
 
 pytestmark = pytest.mark.engines("embedded")
@@ -192,6 +193,15 @@ def test_compose_file_gives_valid_settings(name: str, monkeypatch: pytest.Monkey
         *("api-key", False),
         "s3://pagefault",
     )
+
+
+def test_signing_keys_are_accepted_as_they_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [*(page.read_text() for page in pages()), str(MissingSigningKeysError())]
+    printed = {
+        each for text in texts for each in re.findall(r"\bk1:([^\s`,]+(?: [^)`]+\))?)", text)
+    }
+    assert printed - {"…"} == {"$(openssl rand -hex 32)"}
+    settings_from({"PAGEFAULT_SIGNING_KEYS": f"k1:{'0' * 64}"}, monkeypatch)
 
 
 def test_compose_file_has_every_service_it_depends_on() -> None:

@@ -125,10 +125,14 @@ def test_database_that_went_away_ends_readiness_and_nothing_else(
     with serving(settings) as service, service.client() as client:
         assert client.get("/api/resources").status_code == 200
         Fault(backends, settings).lose_database()
-        assert_unready(client.get("/readyz"))
-        assert_unready(client.get("/api/resources"))
-        assert_unready(client.post("/api/resources", content=png()))
-        assert_unready(post_result(client, 1, sessionId="s"))
+        for answer in (
+            client.get("/readyz"),
+            client.get("/api/resources"),
+            client.post("/api/resources", content=png()),
+            post_result(client, 1, sessionId="s"),
+        ):
+            assert_unready(answer, "store-misconfigured")
+            assert answer.json()["cause"] == "missing-database"
         assert client.get("/healthz").status_code == 200
 
 

@@ -20,7 +20,7 @@ WITHOUT_ENSUREPIP = """
 echo "ensurepip is not available" >&2
 exit 1
 """
-# Stops in the middle, with half of pip, for whoever ends it there.
+# Stops in the middle, with half of pip, until it is ended.
 STOPS = """
 "$PYTHON" -m venv --without-pip .venv
 mkdir .venv/lib/python*/site-packages/pip
@@ -82,7 +82,7 @@ def test_environment_whose_making_was_interrupted_is_made_anew_and_a_whole_one_k
         os.killpg(making.pid, signal.SIGKILL)
     assert not (folder / STAMP).exists()
     assert make(folder, Path(sys.executable)).returncode == 0
-    pip = [folder / ".venv" / "bin" / "python", "-m", "pip", "--version"]
+    pip = [str(folder / ".venv" / "bin" / "python"), "-m", "pip", "--version"]
     assert subprocess.run(pip, check=False).returncode == 0  # noqa: S603
     (folder / STAMP).rename(folder / ".venv" / "kept")
     assert make(folder, Path(sys.executable)).returncode == 0

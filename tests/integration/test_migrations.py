@@ -25,7 +25,7 @@ from sqlalchemy import URL, Connection, inspect, text
 from sqlalchemy.engine.interfaces import ReflectedIndex
 
 from app.config.settings import Settings
-from app.errors import StoreUnavailableError
+from app.errors import StoreMisconfiguredError, StoreUnavailableError
 from app.models.message import EntryCounts, Session, StoredMessage
 from app.models.page import PageFilters
 from app.services.search.indexing import SearchIndexing
@@ -376,7 +376,7 @@ async def test_database_that_does_not_answer_is_named(backends: Backends, tmp_pa
     missing = SecretStr(backends.postgres.url("there_is_none"))
     settings = backends.settings("server", tmp_path)
     lost = settings.model_copy(update={"db": settings.db.model_copy(update={"url": missing})})
-    with pytest.raises(StoreUnavailableError, match="database did not answer"):
+    with pytest.raises(StoreMisconfiguredError, match="database refuses this service"):
         await migrate_database(lost)
 
 

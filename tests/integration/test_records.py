@@ -34,7 +34,8 @@ from app.services.requests.idempotency import (
 )
 from app.services.requests.identity import RequestIdentity
 from app.stores.records import Records, UnitOfWork
-from app.stores.records.connections import DriverConnection, translated_errors
+from app.stores.records.connections import DriverConnection
+from app.stores.records.database_errors import translated_errors
 from app.stores.records.engine import database_url, open_engines
 from app.stores.records.idempotency import Claim
 from app.stores.records.resources import NamedResource

@@ -166,7 +166,7 @@ async def test_each_permission_is_needed_and_named_when_it_is_missing(
     store = strict.store(f"without {action}", tmp_path)
     with capture_logs() as logs, pytest.raises(StoreMisconfiguredError) as caught:
         await start(store)
-    assert action in (caught.value.cause or "")
+    assert action in str(caught.value.cause)
     assert [(line["cause"], line["code"]) for line in logs] == [("access-denied", "AccessDenied")]
 
 

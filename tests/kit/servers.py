@@ -45,6 +45,7 @@ SIGNING_KEY = SecretStr("k1:" + "0123456789abcdef" * 4)
 _FIRST_KEYS = 2
 _MOST_KEYS_AT_ONCE = 32
 _ENDING_SECONDS = 60.0
+_MOST_ATTEMPTS = 10_000
 # What a database promises should it crash, or the machine lose its power.
 _FOR_LOST_POWER = ("fsync", "full_page_writes", "synchronous_commit")
 MEMORY = Path("/dev/shm")  # noqa: S108 - the folders made in it are nobody else's
@@ -107,15 +108,15 @@ class Postgres:
     @contextlib.contextmanager
     def away(self, database: str) -> Iterator[None]:
         """End every connection to one of its databases, and let nobody in during the block."""
-        self._execute(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
+        self.execute(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
         try:
-            self._execute(
+            self.execute(
                 "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "  # noqa: S608
                 f"WHERE datname = '{database}'"
             )
             yield
         finally:
-            self._execute(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
+            self.execute(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
 
     def settings(self, database: str) -> DatabaseSettings:
         """Settings that lead to one of its databases."""
@@ -130,7 +131,7 @@ class Postgres:
         name = f"test_{secrets.token_hex(6)}"
         template = f" TEMPLATE {self._template}" if migrated else ""
         # To copy its files is a third of the work of writing each page to the log.
-        self._execute(f"CREATE DATABASE {name}{template} STRATEGY FILE_COPY")
+        self.execute(f"CREATE DATABASE {name}{template} STRATEGY FILE_COPY")
         self._databases.append(name)
         return name
 
@@ -142,11 +143,26 @@ class Postgres:
             yield
         finally:
             while len(self._databases) > kept:
-                self._execute(f"DROP DATABASE IF EXISTS {self._databases.pop()} WITH (FORCE)")
+                self.execute(f"DROP DATABASE IF EXISTS {self._databases.pop()} WITH (FORCE)")
 
-    def _execute(self, statement: str) -> None:
+    def new_role(self, password: str, hba: str = "scram-sha-256") -> str:
+        """Create a role that is let in by another line of pg_hba.conf; returns its name."""
+        name = f"role_{secrets.token_hex(6)}"
+        self.execute(f"CREATE ROLE {name} LOGIN PASSWORD '{password}'")
+        file = self.folder / "cluster" / "pg_hba.conf"
+        file.write_text(f"local all {name} {hba}\n{file.read_text()}")
+        self.execute("SELECT pg_reload_conf()")
+        # The server reads it some time later.
+        with contextlib.suppress(psycopg.OperationalError):
+            for _ in range(_MOST_ATTEMPTS):
+                psycopg.connect(self.url("postgres"), user=name).close()
+        return name
+
+    def execute(self, statement: str) -> list[tuple[object, ...]]:
+        """Run a statement as a superuser; returns its rows."""
         with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
-            connection.execute(statement.encode())
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
 
 
 @contextlib.contextmanager

@@ -69,6 +69,8 @@ def test_service_waits_for_what_says_that_it_is_healthy(services: dict[str, Any]
         ("service", "objects", "service_healthy"),
         ("migration", "database", "service_healthy"),
     }
+    # A run that failed is no end of it while another one follows.
+    assert services["migration"]["restart"] == "on-failure:5"
     healthy = {other for _, other, condition in waits if condition == "service_healthy"}
     assert healthy == {name for name, service in services.items() if "healthcheck" in service}
 

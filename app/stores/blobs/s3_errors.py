@@ -23,7 +23,7 @@ from typing import TypeAlias
 
 import structlog
 
-from app.errors import StoreFullError, StoreMisconfiguredError, StoreUnavailableError
+from app.errors import StoreCause, StoreFullError, StoreMisconfiguredError, StoreUnavailableError
 
 STORE = "blob store"
 _LIFECYCLE = "docs/deployment.md"
@@ -210,7 +210,7 @@ def store_error(error: Exception) -> StoreUnavailableError:
         status=failure.status,
         advice=sentence,
     )
-    return cause.error(STORE, cause=sentence)
+    return cause.error(STORE, cause=StoreCause(cause.name, sentence))
 
 
 def _by_answer(answer: str, code: str | None, status: int | None, operation: str) -> Cause:

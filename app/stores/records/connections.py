@@ -5,17 +5,15 @@ All but the last are for a thread: they wait for the database, and for nothing e
 
 import asyncio
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from select import POLLIN, poll
 from typing import Any, ClassVar, NoReturn, TypeAlias, cast
 
 import structlog
 from sqlalchemy import Connection, CursorResult, Executable, Row
-from sqlalchemy import exc as sql
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from app.errors import StoreFullError, StoreUnavailableError
 from app.stores.records.prepared_statements import Lookup, Values, prepared
 
 _log = structlog.get_logger(__name__)
@@ -271,51 +269,3 @@ class LoopConnection:
 
 StatementConnection: TypeAlias = DriverConnection | LoopConnection
 """What a `ProjectScope` runs its statements on."""
-
-_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_DAMAGED = (
-    "The database file is damaged, or is no database of SQLite. Whoever runs the service has to "
-    "put a backup in its place."
-)
-DATABASE_FAULTS = (sql.OperationalError, sql.InterfaceError, sql.TimeoutError)
-
-
-@contextmanager
-def translated_errors() -> Iterator[None]:
-    """Raise the database's own faults as ours; mistakes of ours pass through."""
-    try:
-        yield
-    except DATABASE_FAULTS as exc:
-        raise translated(exc) from exc
-    except sql.DatabaseError as exc:
-        if not _is_damage(exc.orig):
-            raise
-        raise StoreUnavailableError("database", detail=_DAMAGED) from exc
-
-
-def _is_damage(error: object) -> bool:
-    """Return whether SQLite says that its file is broken, or is another kind of file."""
-    # The lowest byte is the kind of the error. What the driver says by itself has none.
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
-
-
-def translated(error: BaseException) -> StoreUnavailableError:
-    """Return a fault of the database as one of ours; it is the cause."""
-    # SQLITE_FULL; PostgreSQL's class 53 names the file it could not extend.
-    words = str(error)
-    is_full = "disk is full" in words or "No space left on device" in words
-    fault = StoreFullError() if is_full else StoreUnavailableError("database")
-    fault.__cause__ = error
-    return fault
-
-
-def unconfirmed(error: StoreUnavailableError) -> StoreUnavailableError:
-    """Return the error for a commit whose outcome is not known, or the one there is if it is."""
-    if isinstance(error, StoreFullError):
-        return error
-    return StoreUnavailableError(
-        "database",
-        detail="The database did not confirm the commit, so this may have been stored, or not. "
-        "Send the same request again: with the same Idempotency-Key, tool call or id it is "
-        "stored once.",
-    )

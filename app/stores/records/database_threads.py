@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 import anyio
 
 from app.errors import StoreUnavailableError
+from app.stores.records.database_errors import unavailable
 
 _Result = TypeVar("_Result")
 _Job: TypeAlias = tuple[asyncio.Future[Any], Callable[[], Any]]
@@ -110,7 +111,7 @@ class DatabaseThreads:
             with anyio.fail_after(self._timeout_seconds):
                 await place.acquire()
         except TimeoutError as exc:
-            raise StoreUnavailableError("database") from exc
+            raise unavailable("busy") from exc
 
     async def close(self) -> None:
         """Wait for what has begun, unless that takes too long; nothing is begun any more."""

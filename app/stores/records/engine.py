@@ -34,10 +34,8 @@ from app.stores.records.connections import (
     StatementConnection,
     WritingConnection,
     is_there,
-    translated,
-    translated_errors,
-    unconfirmed,
 )
+from app.stores.records.database_errors import database_error, translated_errors, unconfirmed
 from app.stores.records.database_threads import DatabaseThreads
 from app.stores.records.group_commits import ContendedError, GroupCommits, Work, write_events
 
@@ -139,6 +137,14 @@ def database_url(url: str | None, data_dir: Path) -> URL:
         # Their own words may show a password.
         msg = "must look like postgresql://user:password@host/name"
         raise ValueError(msg) from None
+    if "@" in (parsed.host or ""):
+        # Behind it is the end of the user or password, which is not to be looked up.
+        raise ValueError("has an @ before the one behind the password: write it as %40")
+    try:
+        # As the driver does.
+        _ = (parsed.host or "").encode("idna")
+    except UnicodeError:
+        raise ValueError("has a host that is no name, such as db.internal") from None
     return parsed.set(drivername=driver)
 
 
@@ -269,7 +275,7 @@ def _writing(engines: Engines, work: Work[_Result]) -> tuple[_Result, int | None
         except SQLAlchemyError as exc:
             # Else the pool would be given a connection that is in a transaction.
             transaction.rollback()
-            raise unconfirmed(translated(exc)) from exc
+            raise unconfirmed(database_error(exc)) from exc
         return written.result, last_event
 
 

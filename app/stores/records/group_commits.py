@@ -31,11 +31,11 @@ from sqlalchemy.exc import OperationalError
 from app.crash_points import CrashPoint, reached
 from app.errors import StoreUnavailableError
 from app.models.event import NewEvent
-from app.stores.records.connections import (
-    DATABASE_FAULTS,
-    StatementConnection,
-    WritingConnection,
-    translated,
+from app.stores.records.connections import StatementConnection, WritingConnection
+from app.stores.records.database_errors import (
+    database_error,
+    is_fault,
+    unavailable,
     unconfirmed,
 )
 from app.stores.records.database_threads import WorkerThreads
@@ -160,7 +160,7 @@ class GroupCommits:
         """Refuse a change whose turn has not come."""
         if change in self._waiting:
             self._waiting.remove(change)
-            _tell([change], StoreUnavailableError("database"))
+            _tell([change], unavailable("busy"))
 
     async def close(self) -> None:
         """Close the connection, behind what is being written, unless that takes too long.
@@ -336,10 +336,10 @@ def _fault(error: BaseException) -> BaseException:
     if isinstance(error, OperationalError) and getattr(error.orig, "sqlstate", None) in _CONTENTION:
         return ContendedError(error)
     if isinstance(error, _UnconfirmedError):
-        return unconfirmed(translated(error.__cause__ or error))
+        return unconfirmed(database_error(error.__cause__ or error))
     if isinstance(error, _LostError):
-        return translated(error.__cause__ or error)
-    return translated(error) if isinstance(error, DATABASE_FAULTS) else error
+        return database_error(error.__cause__ or error)
+    return database_error(error) if is_fault(error) else error
 
 
 def _tell(changes: Iterable[_Change[Any]], error: Exception | None = None) -> None:

@@ -165,6 +165,30 @@ def test_secret_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ("0" * 64, "key 1 has no id: write `k1:` before its secret"),
+        (":" + "0" * 64, "key 1 has no id: write `k1:` before its secret"),
+        (
+            "k1:SECRET",
+            "the secret of key 1 has 6 characters and needs 32 or more: `openssl rand -hex 32` "
+            "makes one",
+        ),
+        (
+            f"k2:{'0' * 32},k1:{'0' * 31}",
+            "the secret of key 2 has 31 characters and needs 32 or more: `openssl rand -hex 32` "
+            "makes one",
+        ),
+    ],
+)
+def test_signing_key_that_is_refused_is_named(
+    monkeypatch: pytest.MonkeyPatch, value: str, sentence: str
+) -> None:
+    said = refusal(monkeypatch, "PAGEFAULT_SIGNING_KEYS", value)
+    assert said == f"PAGEFAULT_SIGNING_KEYS: {sentence}"
+
+
+@pytest.mark.parametrize(
     ("value", "taken"),
     [
         ("https://a.test", ("https://a.test",)),

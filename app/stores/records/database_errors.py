@@ -1,0 +1,203 @@
+"""Names what went wrong at the database, from the errors of SQLAlchemy and the drivers.
+
+A driver's message may repeat users, hosts and stored values, so only the error's code leaves this
+module. libpq passes on no code of a server that refuses a connection. The cause is then read from
+the message, which is in the server's language; a message that is not in English is a `failed`.
+
+A caller gets one of these:
+
+    StoreFullError            507  there is no room left
+    StoreMisconfiguredError   503  it fails until the operator acts
+    StoreUnavailableError     503  anything else, above all a database that is not there or hangs
+
+Sources: PostgreSQL, "PostgreSQL Error Codes"; its `auth.c`, `postinit.c` and `hba.c`, and libpq's
+`fe-connect.c` and `fe-secure-openssl.c`; SQLite, "Result and Error Codes".
+"""
+
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import structlog
+from sqlalchemy import exc as sql
+
+from app.errors import StoreCause, StoreFullError, StoreMisconfiguredError, StoreUnavailableError
+
+_URL = "PAGEFAULT_DB__URL"
+_DOCUMENT = "docs/deployment.md"
+_TIMEOUT = "PAGEFAULT_DB__TIMEOUT_SECONDS"
+
+_log = structlog.get_logger(__name__)
+
+ADVICE: Mapping[type[StoreUnavailableError], Mapping[str, str]] = {
+    StoreMisconfiguredError: {
+        "wrong-password": f"refuses the user or the password in {_URL}: correct them; special "
+        "characters are percent-encoded there",
+        "no-password": f"asks for a password and {_URL} has none: write it behind the user, "
+        "percent-encoded",
+        "unknown-role": f"has no role of the name in {_URL}: create it, or correct the name",
+        "missing-database": f"is not there: create the database that {_URL} names, or correct the "
+        "name",
+        "no-login": f"does not let the role in {_URL} log in: `ALTER ROLE … LOGIN`",
+        "not-admitted": "refuses this machine, role or database by its pg_hba.conf: add a line "
+        f"there; if it asks for TLS, end {_URL} with ?sslmode=require",
+        "access-denied": f"does not allow the role in {_URL} to do this: make it the owner of the "
+        f"database ({_DOCUMENT} has the commands)",
+        "read-only": f"can only be read, as a replica can: name the primary server in {_URL}",
+        "no-tls": f"speaks no TLS: set it up there, or take sslmode out of {_URL}",
+        "certificate": "shows a certificate that is not trusted, or the file that sslrootcert "
+        f"names is missing: correct sslmode, sslrootcert and the host in {_URL}",
+        "not-postgresql": f"answers unlike PostgreSQL: correct host and port in {_URL}",
+        "wrong-option": f"cannot be asked: {_URL} has an option, or a value of one, that libpq "
+        "does not know",
+    },
+    StoreFullError: {
+        "full": "has no room left on its disk: make room; reading goes on",
+    },
+    StoreUnavailableError: {
+        "unresolved-name": "cannot be found, since its host's name does not resolve: look at DNS, "
+        f"or correct the host in {_URL}",
+        "connection-refused": f"refuses connections: start it, or correct host and port in {_URL}",
+        "unreachable": "cannot be reached from this machine: look at the network, or correct the "
+        f"host in {_URL}",
+        "timed-out": "did not answer in time: look whether it runs and can be reached",
+        "connection-lost": "ended the connection: look at its own log if it does so again",
+        "starting": "is starting, ending, or recovering from a crash",
+        "not-accepting": "takes no connections now: see `ALTER DATABASE … ALLOW_CONNECTIONS`",
+        "too-many-connections": "has no connection left: raise its max_connections, or lower "
+        f"PAGEFAULT_DB__POOL_SIZE ({_DOCUMENT} says how many are needed)",
+        "busy": f"had no connection or no turn to write free within {_TIMEOUT}",
+        "locked": f"was locked by another transaction for longer than {_TIMEOUT}",
+        "damaged": "has a file that is damaged, or is none of SQLite: put a backup in its place",
+        "no-access": "has a file that cannot be opened, read or written: look at the disk and at "
+        "the permissions of the data directory",
+        "failed": "did not do what it was asked: look at its own log",
+    },
+}
+"""Advice to the operator, by the error that a caller gets, and the cause."""
+
+_ERRORS = {name: error for error, advices in ADVICE.items() for name in advices}
+_SENTENCES = {name: text for advices in ADVICE.values() for name, text in advices.items()}
+_DETAILS = {
+    "damaged": "The database file is damaged, or is no database of SQLite. Whoever runs the "
+    "service has to put a backup in its place."
+}
+# A class of SQLSTATEs, or one of them.
+_BY_STATE: Mapping[str, str] = {
+    "28P01": "wrong-password",
+    "28000": "not-admitted",
+    "3D000": "missing-database",
+    "42501": "access-denied",
+    "25006": "read-only",
+    "53100": "full",
+    "53300": "too-many-connections",
+    "55P03": "locked",
+    "57P03": "starting",
+    "57P": "connection-lost",
+    "08": "connection-lost",
+}
+# By the lowest byte, which is the kind of the error.
+_BY_SQLITE: Mapping[int, str] = {
+    sqlite3.SQLITE_BUSY: "locked",
+    sqlite3.SQLITE_LOCKED: "locked",
+    sqlite3.SQLITE_FULL: "full",
+    sqlite3.SQLITE_CORRUPT: "damaged",
+    sqlite3.SQLITE_NOTADB: "damaged",
+    **dict.fromkeys(
+        (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY), "no-access"
+    ),
+}
+_NO_ROOM = re.compile("No space left on device|disk is full")
+# For failed connections. A message may list several attempts, so causes that say more come first.
+_BY_WORDS: Mapping[str, str] = {
+    r"password authentication failed": "wrong-password",
+    r"no password supplied": "no-password",
+    r"database \".*\" does not exist|no such database": "missing-database",
+    r"role \".*\" does not exist|no such user": "unknown-role",
+    r"not permitted to log in": "no-login",
+    r"pg_hba\.conf": "not-admitted",
+    r"permission denied for database": "access-denied",
+    r"not currently accepting connections": "not-accepting",
+    r"too many (clients|connections)|connection slots are reserved": "too-many-connections",
+    r"database system is": "starting",
+    r"does not support SSL": "no-tls",
+    r"certificate|does not match host name": "certificate",
+    r"SSL negotiation|expected authentication request|unsupported frontend": "not-postgresql",
+    r"invalid (connection option|\S+ value|port number|integer value)": "wrong-option",
+    r"resolve host|translate host name": "unresolved-name",
+    r"Connection refused|No such file or directory": "connection-refused",
+    r"[Nn]o route to host|is unreachable": "unreachable",
+    r"time(d )?out": "timed-out",
+    r"closed the connection|terminating connection|[Cc]onnection reset|Broken pipe|SSL SYSCALL|"
+    r"connection is (lost|closed)|EOF detected": "connection-lost",
+}
+_FAULTS = (sql.OperationalError, sql.InterfaceError, sql.TimeoutError)
+# Errors that SQLAlchemy takes for mistakes in a statement, and that the setup makes.
+_OF_THE_SETUP = frozenset(("access-denied", "read-only", "damaged", "wrong-option"))
+
+
+@contextmanager
+def translated_errors() -> Iterator[None]:
+    """Raise the database's own faults as ours; mistakes of ours pass through."""
+    try:
+        yield
+    except sql.SQLAlchemyError as exc:
+        if not is_fault(exc):
+            raise
+        raise database_error(exc) from exc
+
+
+def is_fault(error: BaseException) -> bool:
+    """Return whether an error is the database's, or its setup's, rather than one of ours."""
+    if isinstance(error, sql.DatabaseError) and _cause(error)[0] in _OF_THE_SETUP:
+        return True
+    return isinstance(error, _FAULTS)
+
+
+def database_error(error: BaseException) -> StoreUnavailableError:
+    """Log a fault of the database, and return it as one of ours; it is the cause."""
+    name, code = _cause(error)
+    fault = unavailable(name, code)
+    level = _log.error if isinstance(fault, StoreMisconfiguredError) else _log.warning
+    level("database failed", cause=name, code=code, advice=fault.cause and fault.cause.sentence)
+    fault.__cause__ = error
+    return fault
+
+
+def unavailable(name: str, code: str | None = None) -> StoreUnavailableError:
+    """Return the error of a cause; `code` is the database's own name of it."""
+    sentence = f"the database {_SENTENCES[name]}" + (f" ({code})" if code else "")
+    return _ERRORS[name]("database", detail=_DETAILS.get(name), cause=StoreCause(name, sentence))
+
+
+def unconfirmed(error: StoreUnavailableError) -> StoreUnavailableError:
+    """Return the error for a commit whose outcome is not known, or the one there is if it is."""
+    if isinstance(error, StoreFullError):
+        return error
+    return StoreUnavailableError(
+        "database",
+        detail="The database did not confirm the commit, so this may have been stored, or not. "
+        "Send the same request again: with the same Idempotency-Key, tool call or id it is "
+        "stored once.",
+        cause=error.cause,
+    )
+
+
+def _cause(error: BaseException) -> tuple[str, str | None]:
+    """Return the name of why an error happened, and the code that the database has for it."""
+    driver = getattr(error, "orig", None) or error
+    if isinstance(error, sql.TimeoutError):
+        return "busy", None
+    number = getattr(driver, "sqlite_errorcode", None)
+    if number is not None:
+        return _BY_SQLITE.get(number & 0xFF, "failed"), getattr(driver, "sqlite_errorname", None)
+    state: str | None = getattr(driver, "sqlstate", None)
+    words = str(driver)
+    if _NO_ROOM.search(words):
+        return "full", state
+    if state is not None:
+        named = [_BY_STATE.get(beginning) for beginning in (state, state[:3], state[:2])]
+    else:
+        named = [name for each, name in _BY_WORDS.items() if re.search(each, words)]
+    return next(filter(None, named), "failed"), state
