@@ -1,0 +1,98 @@
+"""The Python of the documentation runs as it stands: each page is a program, top to bottom.
+
+Each runs in an interpreter of its own, beside a service of its own, in a folder with the files that
+it names. A snippet that does not run is marked on its page by a comment, `<!-- not run: why -->`.
+"""
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from clients.python.tests.servers import ROOT, serving
+from pagefault_client import Pagefault
+
+PAGES = [
+    page
+    for pattern in ("*.md", "docs/**/*.md", "clients/*/README.md", "clients/*/*/README.md")
+    for page in sorted(ROOT.glob(pattern))
+]
+SNIPPET = re.compile(r"^(<!-- not run: .+ -->\n)?```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NAMED = {str(page.relative_to(ROOT)): SNIPPET.findall(page.read_text()) for page in PAGES}
+RUN = {name: [code for mark, code in found if not mark] for name, found in NAMED.items()}
+# Another test runs it: it listens for ever.
+ELSEWHERE = {"docs/events.md"}
+# Calls what the page has only defined, with a server of its own.
+AFTERWARDS = {
+    "docs/results.md": """
+import asyncio, json
+from mcp import Client
+from mcp.server import MCPServer
+
+server = MCPServer("browser")
+server.add_tool(lambda url: f"Opened {url}.", name="browser.record")
+
+async def main():
+    async with Client(server) as client:
+        print(json.dumps(await call_and_store(client)))
+
+asyncio.run(main())
+""",
+}
+
+
+def run(name: str, url: str, folder: Path) -> str:
+    program = "\n".join(RUN[name]).replace("http://localhost:8000", url)
+    path = folder / "page.py"
+    path.write_text(program + AFTERWARDS.get(name, ""))
+    done = subprocess.run(  # noqa: S603 - our own pages
+        [sys.executable, "-W", "error", str(path)],
+        env={**os.environ, "PAGEFAULT_URL": url},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def folder(tmp_path: Path, png: bytes) -> Path:
+    """A folder with the files that the pages name."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("report.txt", "Ten sheep.")
+    (tmp_path / "reports.zip").write_bytes(made.getvalue())
+    (tmp_path / "shop.png").write_bytes(png)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", sorted({name for name, code in RUN.items() if code} - ELSEWHERE))
+def test_python_of_a_page_runs_as_it_stands(name: str, folder: Path) -> None:
+    with serving(folder / "data") as url, Pagefault(url) as pf:
+        pf.session("demo").append({"role": "user", "content": "What is the time?"})
+        printed = run(name, url, folder)
+        if name == "docs/clients/python.md":
+            assert "['report.txt']" in printed
+            tools = [each["toolName"] for each in pf.tool_results.list("demo")]
+            assert sorted(tools) == ["shot", "time"]
+        if name == "docs/results.md":
+            (record,) = pf.tool_results.list("demo")
+            assert json.loads(printed)["id"] == record["id"]
+
+
+def test_pages_and_their_snippets_are_found() -> None:
+    run_snippets = sum(map(len, RUN.values()))
+    fragments = sum(map(len, NAMED.values())) - run_snippets
+    print(f"Python snippets: {run_snippets} run, {fragments} not")  # noqa: T201 - shown by `-rP`
+    assert len(RUN["docs/clients/python.md"]) == 9
+    assert run_snippets >= 14
+    assert fragments == 0
