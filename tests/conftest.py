@@ -15,6 +15,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadGroupScheduling
 
 from app.config.settings import Settings
+from tests.kit.documented_answers import ANSWERS
 from tests.kit.loaded_command import LoadedCommand
 from tests.kit.object_store import ObjectStoreServer
 from tests.kit.servers import (
@@ -114,6 +115,15 @@ def pytest_runtestloop() -> None:
     gc.freeze()
     gc.set_threshold(2_000, 10, 50)
     gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Fail a test during which a service answered otherwise than the OpenAPI document says."""
+    ANSWERS.begin_file(item.path)
+    yield
+    faults = ANSWERS.take_faults()
+    assert not faults, "\n".join(["not as openapi/openapi.json has it:", *faults])
 
 
 @pytest.fixture

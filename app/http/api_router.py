@@ -22,7 +22,7 @@ from app.errors import (
 )
 from app.http.api_route import ApiRoute
 from app.http.openapi import (
-    BINARY,
+    ANY_FILE,
     CONTENT_CONDITIONS,
     CONTENT_HEADERS,
     CONTENT_RANGES,
@@ -177,10 +177,14 @@ class ApiRouter(APIRouter):
             elsewhere: What a 307 means to either, where there is one.
         """
         taken = asked.documented() if asked else None
-        whole = {"content": BINARY, "headers": CONTENT_HEADERS}
+        whole = {"content": ANY_FILE, "headers": CONTENT_HEADERS}
         get: dict[int | str, dict[str, Any]] = {
             200: {"description": f"The {what}.", **whole},
-            206: {"description": "The asked ranges.", "content": BINARY, "headers": RANGE_HEADERS},
+            206: {
+                "description": "The asked ranges.",
+                "content": ANY_FILE,
+                "headers": RANGE_HEADERS,
+            },
         }
         head: dict[int | str, dict[str, Any]] = {
             200: {"description": f"The headers of the {what}.", "headers": CONTENT_HEADERS}

@@ -98,7 +98,9 @@ async def problems_page(_: Request) -> Response:
     )
     return HTMLResponse(
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Errors</title>'
-        f"<h1>Errors</h1><p>{html.escape(INTRODUCTION)}</p>{sections}</html>"
+        f"<style>{_LOST_STYLE}</style>"
+        f"<h1>Errors</h1><p>{html.escape(INTRODUCTION)}</p>{sections}</html>",
+        headers=_headers(_LOST_STYLE),
     )
 
 

@@ -27,8 +27,10 @@ from app.wire.problem import problem_components
 _read_by_hand: dict[str, type[BaseModel]] = {}
 """The models of bodies that routes read as a stream, by name; FastAPI knows none of them."""
 
-BINARY = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
-"""The documentation of an answer that is a file."""
+_BINARY: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
+ANY_FILE = {"*/*": _BINARY}
+"""The documentation of an answer that is a file of any type."""
+JPEG = {"image/jpeg": _BINARY}
 PLAIN_TEXT = {"text/plain": {"schema": {"type": "string"}}}
 """The documentation of an answer that is text."""
 

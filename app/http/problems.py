@@ -96,20 +96,16 @@ def _problem(request: HTTPConnection, exc: Exception) -> Response:
 def _allowed_methods(request: HTTPConnection) -> str:
     """Return all methods of a documented path (RFC 9110 §15.5.6), empty if it is none.
 
-    The framework names the methods of one route only, and here each method is a route. A path may
-    be that of several: `/api/sessions/import` is also that of a session of this name.
+    The framework names the methods of one route only, and here each method is a route. A path that
+    the document has as it is goes before one with parameters, as in every reading of it:
+    `/api/sessions/import` takes POST, though what a session of this name takes is answered too.
     """
+    paths = request.app.openapi()["paths"]
     path = request.scope["path"]
-    return ", ".join(
-        sorted(
-            {
-                method.upper()
-                for template, operations in request.app.openapi()["paths"].items()
-                if compile_path(template)[0].match(path)
-                for method in operations
-            }
-        )
+    operations = paths.get(path) or next(
+        (found for template, found in paths.items() if compile_path(template)[0].match(path)), ()
     )
+    return ", ".join(sorted(method.upper() for method in operations))
 
 
 def _domain_error(exc: Exception) -> ServiceError | None:

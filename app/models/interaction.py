@@ -6,7 +6,15 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, WrapValidator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    GetJsonSchemaHandler,
+    ValidationError,
+    WrapValidator,
+)
+from pydantic_core import CoreSchema
 from typing_extensions import TypeAliasType
 
 from app.models.base import FrozenModel, frozen
@@ -92,9 +100,24 @@ def _read_input(value: object, _: object) -> object:
         return frozen(value)
 
 
+class _Exclusive:
+    """Describes a legacy object as no `MultiModalInput`, so that exactly one kind fits."""
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        described = handler(schema)
+        rich, _, legacy = described["anyOf"]
+        handler.resolve_ref_schema(legacy)["not"] = dict(rich)
+        return described
+
+
+LegacyInput = TypeAliasType(
+    "LegacyInput", Annotated[Mapping[str, Any], Field(description="An object of any members.")]
+)
 InteractionInput = TypeAliasType(
     "InteractionInput",
-    Annotated[MultiModalInput | str | Mapping[str, Any], WrapValidator(_read_input)],
+    Annotated[MultiModalInput | str | LegacyInput, WrapValidator(_read_input), _Exclusive()],
 )
 
 

@@ -25,8 +25,10 @@ from app.models.text_windows import WINDOW_CHARS, match_end, without_lone_surrog
 
 JsonValue: TypeAlias = Any
 """Any JSON value as `parse_json` returns it; raw input is the one place where types end."""
-AnyJson = TypeAliasType("AnyJson", str | float | bool | dict[str, Any] | list[Any] | None)
+AnyJson = TypeAliasType("AnyJson", Any)
 """The same for the document."""
+JsonObject = TypeAliasType("JsonObject", dict[str, Any])
+"""A JSON object with any members; under one name, since generators make a type of each."""
 
 _STRING = re.compile(STRING, re.DOTALL)
 _WHOLE_STRINGS = re.compile(rf'(?:[^"]*+{_STRING.pattern})*+', re.DOTALL)

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from typing_extensions import TypeAliasType
 
 from app.models.interaction import StoredAnswer, StoredInteraction
+from app.models.json_value import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,9 @@ MessageRole = TypeAliasType(
     "MessageRole",
     Literal["system", "developer", "user", "assistant", "model", "tool", "function"],
 )
-MessageContent = TypeAliasType("MessageContent", str | list[dict[str, Any]])
+MessageBlocks = TypeAliasType("MessageBlocks", list[JsonObject])
+"""Blocks of any dialect."""
+MessageContent = TypeAliasType("MessageContent", str | MessageBlocks)
 """What a message says: a text, or blocks of any dialect."""
 
 EntryKind: TypeAlias = Literal["tool_result", "page_fault", "message", "interaction", "answer"]

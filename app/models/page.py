@@ -25,7 +25,7 @@ from pydantic_core import CoreSchema
 from typing_extensions import TypeAliasType
 
 from app.models.base import ClientId, FrozenModel
-from app.models.json_value import AnyJson, JsonValue
+from app.models.json_value import AnyJson, JsonObject, JsonValue
 from app.models.page_vectors import Embedding, Timestamps
 from app.models.resource import Damage
 
@@ -99,7 +99,7 @@ LevelInput = TypeAliasType(
         BeforeValidator(_level_by_name, json_schema_input_type=_LevelNumber | LevelName),
     ],
 )
-Scene = TypeAliasType("Scene", str | dict[str, Any])
+Scene = TypeAliasType("Scene", str | JsonObject)
 
 
 class PageFields(FrozenModel):
@@ -131,7 +131,7 @@ class PageFields(FrozenModel):
     pinned: bool = False
     provenance: Annotated[tuple[ClientId, ...], Field(strict=False, max_length=MOST_PARENTS)] = ()
     """Ids of the pages it came from."""
-    metadata: Annotated[dict[str, Any], Field(default_factory=dict)]
+    metadata: Annotated[JsonObject, Field(default_factory=dict)]
     compression_level: LevelInput = Level.FULL
     """The level it is shown at unless another is asked for."""
     timestamps: Timestamps | None = None

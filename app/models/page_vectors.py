@@ -12,6 +12,8 @@ from typing import Annotated, Any, TypeGuard
 from pydantic import FailFast, Field, PlainValidator, WithJsonSchema
 from typing_extensions import TypeAliasType
 
+from app.models.json_value import JsonObject
+
 LONGEST_EMBEDDING = 4_096
 MOST_TIMESTAMPS = 100_000
 
@@ -72,16 +74,7 @@ TimestampItem = TypeAliasType(
     "TimestampItem",
     Annotated[
         Any,
-        PlainValidator(_timestamp),
-        WithJsonSchema(
-            {
-                "anyOf": [
-                    {"type": "object", "additionalProperties": True},
-                    {"type": "number"},
-                    {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
-                ]
-            }
-        ),
+        PlainValidator(_timestamp, json_schema_input_type=JsonObject | float | tuple[float, float]),
     ],
 )
 # The first that is none is told: there may be thousands.

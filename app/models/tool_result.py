@@ -12,6 +12,7 @@ from pydantic import Field
 from typing_extensions import TypeAliasType
 
 from app.models.base import WireModel
+from app.models.json_value import JsonObject
 from app.models.normalized import Warning
 from app.models.resource import MediaKind, Resource, ResourceDescriptor
 
@@ -21,12 +22,12 @@ _BESIDE = ("annotations", "uri", "name", "_meta")
 class PartBase(WireModel):
     """What every part may carry beside its content, absent when empty."""
 
-    annotations: dict[str, Any] | None = None
+    annotations: JsonObject | None = None
     """MCP annotations (audience, priority), kept."""
     uri: str | None = None
     """Where the tool says the part is from."""
     name: str | None = None
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    meta: Annotated[JsonObject | None, Field(alias="_meta")] = None
 
     def wire(self) -> dict[str, object]:
         """See `WireModel.wire`; what the part is comes before what belongs to it."""
@@ -74,6 +75,9 @@ class ToolResultWarning(WireModel):
     detail: str
 
 
+DeclaredTypes = TypeAliasType("DeclaredTypes", dict[str, str])
+
+
 class ToolResultMeta(WireModel):
     """Which call this answers, and what belongs to the result as a whole.
 
@@ -89,10 +93,10 @@ class ToolResultMeta(WireModel):
     """MCP structuredContent: any JSON value, media replaced by `@blob:`."""
     display: Any = None
     """The tool's own hint for a user interface."""
-    meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
+    meta: Annotated[JsonObject | None, Field(alias="_meta")] = None
     warnings: tuple[ToolResultWarning, ...] | None = None
     declared_mime_type: Annotated[
-        dict[str, str] | None, Field(examples=[{"/parts/0": "image/png"}])
+        DeclaredTypes | None, Field(examples=[{"/parts/0": "image/png"}])
     ] = None
     """Claims the bytes do not bear out: the part's JSON pointer in the record, and the MIME type
     the tool had claimed for it."""
@@ -146,7 +150,7 @@ class PersistedToolResult:
     is_error: bool | None = None
     structured_content: tuple[Any] | None = None
     display: Any = None
-    meta: dict[str, Any] | None = None
+    meta: JsonObject | None = None
     warnings: tuple[Warning, ...] = ()
 
     @property

@@ -53,7 +53,9 @@ _BYTES_FOR_MANY = 16 * 1024
 _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
-        "description": "Events, whose fields `event`, `id` and `data` are those of `StreamEvent`.",
+        "description": "Events, whose fields `event`, `id` and `data` are those of `StreamEvent`. "
+        "Two kinds of blocks have no `data` and so are no events: the first one, whose `id` and "
+        "`retry` say where to come back to and how soon, and comments, which keep the stream open.",
     },
     **problem_responses(InvalidPayloadError, OverloadedError, StreamLimitError),
 }

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from typing_extensions import TypeAliasType
 
 from app.errors import (
     ConflictError,
@@ -43,13 +42,13 @@ from app.models.page import Level, PageContent
 from app.services.pages.faults import FaultRequest, read_fault_request
 from app.services.pages.requests import RepresentationDraft
 from app.wire.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage
-from app.wire.problem import PROBLEM_MEDIA_TYPE, PageFaultProblem, PageFaultRefusal
+from app.wire.problem import PROBLEM_MEDIA_TYPE, PageFaultProblem, PageFaultRefusal, Problem
 
 router = ApiRouter("/api/pages", "pages")
 
 
 def _with_message(
-    error_class: type[ServiceError], status: int, shape: type[PageFaultProblem] | TypeAliasType
+    error_class: type[ServiceError], status: int, shape: type[Problem]
 ) -> dict[str, Any]:
     """Return the documentation of an error that has a tool message for the model."""
     content = {PROBLEM_MEDIA_TYPE: {"schema": reference(shape)}}

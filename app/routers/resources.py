@@ -27,7 +27,17 @@ from app.http.conditions import strong_etag
 from app.http.content_headers import Disposition, parse_repr_digest
 from app.http.content_response import ContentToSend, content_response
 from app.http.dependencies import container_of
-from app.http.openapi import BINARY, PLAIN_TEXT, file_body, json_body
+from app.http.openapi import (
+    ANY_FILE,
+    CONTENT_CONDITIONS,
+    CONTENT_HEADERS,
+    CONTENT_RANGES,
+    JPEG,
+    PLAIN_TEXT,
+    RANGE_HEADERS,
+    file_body,
+    json_body,
+)
 from app.http.parameters import (
     AliasQuery,
     CursorQuery,
@@ -314,9 +324,13 @@ async def get_resource_text(
 @router.get(
     "/{uri}/poster",
     response_class=Response,
+    openapi_extra={"parameters": [*CONTENT_CONDITIONS, *CONTENT_RANGES]},
     responses={
-        200: {"description": "The poster, a JPEG.", "content": BINARY},
-        **problem_responses(NotFoundError, InvalidPayloadError, StoreUnavailableError),
+        200: {"description": "The poster.", "content": JPEG, "headers": CONTENT_HEADERS},
+        206: {"description": "The asked ranges.", "content": ANY_FILE, "headers": RANGE_HEADERS},
+        **read_responses(
+            NotFoundError, RangeNotSatisfiableError, InvalidPayloadError, StoreUnavailableError
+        ),
     },
 )
 async def get_resource_poster(call: CallDep, uri: UriPath) -> Response:

@@ -7,6 +7,7 @@ from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
 from app.models.base import ClientId, WireModel
+from app.models.json_value import JsonObject
 from app.models.loss import LossEntry
 from app.wire.renders import Target
 
@@ -101,5 +102,5 @@ class Diagnosis(WireModel):
     """About how many tokens the healed one costs."""
     system: str | None = None
     """With `apply`: what the system said, where that is apart."""
-    messages: tuple[dict[str, Any], ...] | None = None
+    messages: tuple[JsonObject, ...] | None = None
     """With `apply`: the healed history, to be sent to the provider."""

@@ -14,6 +14,7 @@ import msgspec
 from app.models.base import WireModel
 from app.models.event import CONTENT_OF, Event, LoggedEvent
 from app.models.interaction import ChatMessage, InputKind, Interaction, StoredInteraction
+from app.models.json_value import JsonObject
 from app.models.page import LevelName, Modality, PageType
 from app.models.tool_result import SanitizedToolResult
 from app.wire.history import interaction
@@ -48,7 +49,7 @@ class MessageEvent(_Event, kw_only=True):
     """A message was appended to a session; `message` is the stored one, media as references."""
 
     role: str
-    message: dict[str, Any]
+    message: JsonObject
 
 
 class InteractionEvent(_Event, kw_only=True):

@@ -7,7 +7,7 @@ is only described.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Raw, Struct
 from pydantic import ConfigDict, Field
@@ -24,7 +24,7 @@ from app.models.interaction import (
     StoredAnswer,
     StoredInteraction,
 )
-from app.models.json_value import parse_stored_json
+from app.models.json_value import JsonObject, parse_stored_json
 from app.models.rendering import JsonPiece
 from app.wire.lists import ListPage
 from app.wire.pages import Blocks
@@ -156,8 +156,11 @@ class HistoryMessage(_Entry, kw_only=True):
     role: stored.MessageRole
     content: stored.MessageContent | None = None
     name: str | None = None
-    tool_calls: tuple[dict[str, Any], ...] | None = None
+    tool_calls: tuple[JsonObject, ...] | None = None
     tool_call_id: str | None = None
+
+
+BoundFiles = TypeAliasType("BoundFiles", Mapping[str, str | None])
 
 
 class InteractionEntry(_Entry, kw_only=True):
@@ -165,7 +168,7 @@ class InteractionEntry(_Entry, kw_only=True):
 
     entry: Literal["interaction"]
     input_kind: InputKind
-    bound: Mapping[str, str | None] | None = None
+    bound: BoundFiles | None = None
     """The URIs of resources by the aliases they were attached by, and null by the id of a resource
     that was not there; absent where there is neither."""
     interaction: ShownInteraction

@@ -11,7 +11,7 @@ their digits, and nesting its depth.
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Raw
 from pydantic import ConfigDict, Field
@@ -20,7 +20,7 @@ from typing_extensions import TypeAliasType
 
 from app.models.base import FrozenModel
 from app.models.identity import rfc3339
-from app.models.json_value import AnyJson, JsonValue, json_text
+from app.models.json_value import AnyJson, JsonObject, JsonValue, json_text
 from app.models.page import (
     Level,
     LevelName,
@@ -93,7 +93,7 @@ class PageSummary(FrozenModel):
     importance: float
     pinned: bool
     provenance: tuple[str, ...]
-    metadata: dict[str, Any]
+    metadata: JsonObject
     compression_level: Level
     """The level it is shown at unless another is asked for."""
     levels: tuple[Level, ...]
@@ -243,13 +243,16 @@ class ManifestPage(FrozenModel):
 class PageManifest(FrozenModel):
     """What a model is told of a session's pages: pinned, then important, then new ones first."""
 
+    model_config = ConfigDict(populate_by_name=True)
+
     session_id: str
     pages: tuple[ManifestPage, ...]
     total: int
     """How many pages the session has in all."""
     text: str
     """All lines, to be put before a model."""
-    next_cursor: Annotated[str | None, Field(serialization_alias="nextCursor")]
+    # As in every list, whatever is listed.
+    next_cursor: Annotated[str | None, Field(alias="nextCursor")]
     """Where it goes on: null at its end."""
 
 

@@ -9,7 +9,6 @@ from itertools import islice
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
-from typing_extensions import TypeAliasType
 
 from app.errors import Fault
 from app.models.base import WireModel
@@ -86,21 +85,28 @@ class PageFaultProblem(Problem):
     """JSON with `success`, `page_id` and `error`."""
 
 
-PageFaultRefusal = TypeAliasType("PageFaultRefusal", PageFaultProblem | Problem)
-"""A page fault that is none: there is a tool message, unless the request itself was wrong."""
+class PageFaultRefusal(Problem):
+    """A page fault that is none: a problem, with a tool message unless the request was wrong.
+
+    Members that are there have the meaning of those of `PageFaultProblem`.
+    """
+
+    success: bool | None = None
+    page_id: Annotated[str | None, Field(alias="page_id")] = None
+    error: str | None = None
+    role: Literal["tool"] | None = None
+    tool_call_id: Annotated[str | None, Field(alias="tool_call_id")] = None
+    content: str | None = None
 
 
 def problem_components() -> dict[str, dict[str, Any]]:
     """Return the OpenAPI component schemas of problems, by name."""
-    refusal = TypeAdapter(PageFaultRefusal)
+    shapes = (Problem, PageFaultProblem, PageFaultRefusal)
     _, shown = TypeAdapter.json_schemas(
-        [(PageFaultRefusal.__name__, "serialization", refusal)],
+        [(each.__name__, "serialization", TypeAdapter(each)) for each in shapes],
         ref_template="#/components/schemas/{model}",
     )
     schemas: dict[str, dict[str, Any]] = shown["$defs"]
-    for name in ("Problem", "PageFaultProblem"):
-        # It may have further members, which who does not know them ignores (RFC 9457 §3.2).
-        del schemas[name]["additionalProperties"]
     return schemas
 
 

@@ -5,7 +5,7 @@ while it is sent; here it is only described.
 """
 
 from dataclasses import fields
-from typing import Annotated, Any, Self, TypeAlias, TypeVar
+from typing import Annotated, Self, TypeAlias, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -21,6 +21,7 @@ from typing_extensions import TypeAliasType
 from app.media.types import is_media_range
 from app.models.base import ClientId, Count, WireModel
 from app.models.frontier import Frontier
+from app.models.json_value import JsonObject
 from app.models.loss import LossEntry
 from app.models.page import LEVEL_NAMES, LevelInput
 from app.models.rendering import (
@@ -250,7 +251,7 @@ class RenderedRecord(WireModel):
     target: Target
     profile: str
     """Target and version of its limits and rules."""
-    messages: tuple[dict[str, Any], ...]
+    messages: tuple[JsonObject, ...]
     """To be pasted into the provider's request."""
     system: str | None = None
     """What the system said, for targets that take it beside the messages."""

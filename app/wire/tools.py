@@ -7,6 +7,7 @@ from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
 from app.models.base import WireModel
+from app.models.json_value import JsonObject
 from app.wire.renders import HandlesMember, RenderWish, Target
 
 _EXAMPLE: JsonDict = {
@@ -36,7 +37,7 @@ class ToolDefinitions(WireModel):
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     target: Target
-    tools: tuple[dict[str, Any], ...]
+    tools: tuple[JsonObject, ...]
     """To be put into the provider's request."""
 
 

@@ -1,11 +1,12 @@
 """Shapes of turns: all that one step of an agent appends, and what comes back."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.models.base import Count, WireModel
+from app.models.json_value import JsonObject
 from app.wire.renders import HandlesMember, RenderedRecord, RenderWish, SinceMember
 from app.wire.shape import Shape, ShownAs
 from app.wire.tools import ToolCall
@@ -44,9 +45,9 @@ class TurnRender(RenderWish):
 class TurnEntry(WireModel):
     """An entry of a history: exactly one of its members."""
 
-    message: dict[str, Any] | None = None
+    message: JsonObject | None = None
     """As `POST /api/sessions/{session_id}/messages` takes it."""
-    tool_result: dict[str, Any] | None = None
+    tool_result: JsonObject | None = None
     """As `POST /api/tool-results` takes it, without `sessionId`."""
     tool_call: ToolCall | None = None
     """A call of one of the memory's tools, which is run; its message is appended too, unless the

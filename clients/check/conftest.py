@@ -9,16 +9,17 @@ import pytest
 
 from app.config.settings import Settings
 from app.wiring import migrate_database
+from clients.check.later_version import later_version
 from tests.kit import media
 from tests.kit.servers import serving
 
 
 @pytest.fixture(scope="session")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    """A client, with a key, of a service on the stores that need no server."""
+    """A client, with a key, of a service whose answers have members that no client knows."""
     settings = Settings(data_dir=tmp_path_factory.mktemp("data"), auth="api-key", log_level="error")
     anyio.run(migrate_database, settings)
-    with serving(settings) as service, service.client() as client:
+    with serving(settings, around=later_version) as service, service.client() as client:
         yield client
 
 

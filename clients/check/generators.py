@@ -113,6 +113,15 @@ def _openapi_generator(language: str, output: str, config: str) -> Command:
     return (*command, "-o", output, "--config", OPENAPI / config, "--global-property", left_out)
 
 
+UNIONS = {
+    "rust": (_openapi_generator("rust", ".", "openapi-generator.yml"), "src/models/*.rs"),
+    "kotlin": (
+        _openapi_generator("kotlin", ".", "openapi-generator-kotlin.yml"),
+        "src/main/kotlin/**/models/*.kt",
+    ),
+}
+"""Languages whose clients are made and not compiled: the command, and where the types are."""
+
 GENERATORS = (
     _python(
         "openapi_python_client",

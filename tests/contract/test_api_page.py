@@ -5,8 +5,20 @@ from html.parser import HTMLParser
 
 import httpx
 import pytest
+from starlette.routing import Route
+
+from tests.kit.described_api import application
 
 pytestmark = pytest.mark.engines("embedded")
+
+ADDRESSES = sorted(
+    {
+        re.sub("{.*?}", "x", route.path)
+        for route in application().routes
+        if isinstance(route, Route) and "GET" in (route.methods or ())
+    }
+)
+"""Whatever can be read, the API among it, which answers browsers with a page where is nothing."""
 
 
 class Page(HTMLParser):
@@ -71,3 +83,24 @@ def test_page_loads_nothing_and_runs_nothing(client: httpx.Client) -> None:
         policy,
     )
     assert client.get("/redoc").status_code == 404
+
+
+@pytest.mark.promise(
+    "security.md#the-origin-in-a-browser",
+    "Every page of the service has a policy that lets it load and run nothing of others",
+    kept_by="app/http/docs_page.py",
+    tried="every address that can be read, with and without anything there",
+)
+def test_every_page_has_a_policy(client: httpx.Client) -> None:
+    answers = [
+        client.get(address, headers={"Accept": "text/html"})
+        for address in (*ADDRESSES, "/nothing")
+        if not address.endswith("/events")
+    ]
+    policies = {
+        answer.request.url.path: answer.headers.get("content-security-policy", "none")
+        for answer in answers
+        if re.match("text/(html|markdown)", answer.headers.get("content-type", ""))
+    }
+    assert {"/", "/docs", "/docs/errors", "/docs/plain", "/nothing"} <= policies.keys()
+    assert {each.partition(";")[0] for each in policies.values()} == {"default-src 'none'"}

@@ -21,26 +21,24 @@ from tests.kit.event_shapes import DATA_OF
 
 DOCUMENT = api_document()
 SCHEMAS: dict[str, dict[str, Any]] = DOCUMENT["components"]["schemas"]
-OPERATIONS = [
-    pytest.param(operation, id=operation["operationId"])
-    for item in DOCUMENT["paths"].values()
-    for operation in item.values()
+DESCRIBED: list[dict[str, Any]] = [
+    operation for item in DOCUMENT["paths"].values() for operation in item.values()
 ]
+OPERATIONS = [pytest.param(operation, id=operation["operationId"]) for operation in DESCRIBED]
 NAMED = {id(schema): name for name, schema in SCHEMAS.items()}
 REGISTRY: Registry[Any] = Registry().with_resource(
     "urn:document", DRAFT202012.create_resource(DOCUMENT)
 )
 FORMATS = {"integer": "int64", "number": "double"}
 OPEN_UNIONS = {
-    "AnyJson": "any JSON value",
     "Blocks": "a text, or a list",
     "FindingValue": "a number, or a text",
     "FrontierChoice": "a name, or an object",
-    "InteractionInput": "a text, or an object of two kinds, one of which may have any members",
+    "InteractionInput": "a text, or an object of two kinds, one of which is what is not the other",
+    "InteractionInputDraft": "the same",
     "JsonKeyName": "a number, or a text",
     "LevelInput": "a number, or a name",
     "MessageContent": "a text, or a list",
-    "PageFaultRefusal": "a problem, with or without further members",
     "Scene": "a text, or an object",
     "TextPiece": "objects that have no required member in common but those they share",
     "TimestampItem": "a number, an object, or a list",
@@ -60,6 +58,17 @@ def values_of(key: str, value: object) -> Iterator[Any]:
             if name == key:
                 yield member
             yield from values_of(key, member)
+
+
+def names_below(node: object) -> set[str]:
+    """The schemas that a part of the document refers to, at any depth."""
+    found: set[str] = set()
+    nodes = [node]
+    while nodes:
+        names = {each.rpartition("/")[2] for each in values_of("$ref", nodes.pop())} - found
+        found |= names
+        nodes += [SCHEMAS[name] for name in names]
+    return found
 
 
 def alternatives(schema: dict[str, Any]) -> list[dict[str, Any]]:
@@ -96,6 +105,59 @@ def test_an_enum_that_occurs_twice_has_a_name() -> None:
     named = Counter(json.dumps(schema["enum"]) for schema in SCHEMAS.values() if "enum" in schema)
     twice = [enum for enum, times in (inline + named).items() if times > 1]
     assert twice == [], "declare them once: `Name = TypeAliasType('Name', Literal[…])`"
+
+
+def test_object_of_any_members_has_a_name() -> None:
+    inline = [
+        shown(schema)
+        for schema in all_schemas(DOCUMENT)
+        if schema.get("type") == "object" and id(schema) not in NAMED
+    ]
+    assert inline == [], "name it, or generators do: `PagePatchMetadataType0`"
+
+
+def test_one_kind_of_a_union_fits_a_value() -> None:
+    loose = [
+        shown(schema)
+        for schema in all_schemas(DOCUMENT)
+        if "anyOf" in schema and len(alternatives(schema)) > 1
+    ]
+    assert loose == [], "of `anyOf`, generators of Rust and Kotlin make a type without a value"
+
+
+def test_shapes_of_answers_take_members_of_a_later_version() -> None:
+    closed = {
+        name
+        for name in names_below([each["responses"] for each in DESCRIBED])
+        if False in values_of("additionalProperties", SCHEMAS[name])
+    }
+    assert closed == set()
+
+
+def test_shapes_of_requests_say_whether_they_take_further_members() -> None:
+    requests = [[each.get("parameters"), each.get("requestBody")] for each in DESCRIBED]
+    taking = {
+        name
+        for name in names_below(requests)
+        if SCHEMAS[name].get("additionalProperties", "properties" in SCHEMAS[name]) is True
+    }
+    objects = {"BoundFiles", "DeclaredTypes", "JsonObject", "LegacyInputDraft"}
+    assert taking - objects == {"Examination", "HistoryMessageDraft"}
+
+
+def test_strict_shape_of_both_sides_is_there_for_each() -> None:
+    drafts = {name for name in SCHEMAS if f"{name}Draft" in SCHEMAS}
+    assert drafts == {
+        "AttachedFile",
+        "ChatMessage",
+        "ContentPart",
+        "Frontier",
+        "HistoryMessage",
+        "Interaction",
+        "InteractionInput",
+        "LegacyInput",
+        "MultiModalInput",
+    }
 
 
 def test_every_union_has_a_name() -> None:

@@ -160,8 +160,9 @@ def test_binary_answers_have_the_binary_format(operations: list[Operation]) -> N
         for op in operations
         if op.method == "get" and "206" in op.body["responses"]
     } == {
-        "get_resource_content": [{"application/octet-stream": binary}] * 2,
-        "download_page": [{"application/octet-stream": binary}] * 2,
+        "get_resource_content": [{"*/*": binary}] * 2,
+        "get_resource_poster": [{"image/jpeg": binary}, {"*/*": binary}],
+        "download_page": [{"*/*": binary}] * 2,
     }
 
 

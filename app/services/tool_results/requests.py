@@ -17,7 +17,7 @@ from pydantic.config import JsonDict
 
 from app.errors import ConflictError, Fault, InvalidPayloadError
 from app.models.base import ClientId
-from app.models.json_value import JsonValue, parse_json, values_in
+from app.models.json_value import JsonObject, JsonValue, parse_json, values_in
 from app.models.media import InMemoryMedia
 from app.models.normalized import NormalizedToolResult
 from app.models.text_windows import without_lone_surrogates
@@ -72,7 +72,7 @@ class ToolResultRequest(BaseModel):
     success: bool = True
     session_id: ClientId | None = None
     call_message: Annotated[
-        dict[str, Any] | None,
+        JsonObject | None,
         Field(
             description="The message of the model that made the call, in any dialect, as "
             "`POST /api/sessions/{session_id}/messages` takes it. It is appended before the "

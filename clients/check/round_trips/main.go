@@ -93,7 +93,7 @@ func main() {
 	upload := must(client.UploadsAPI.GetUpload(ctx, location[strings.LastIndex(location, "/")+1:]).Execute())
 
 	told := map[string]any{
-		"page":       *content.String,
+		"page":       content,
 		"rendered":   rendered.Target,
 		"fault":      *fault.Content.String,
 		"refused":    refusal(client),

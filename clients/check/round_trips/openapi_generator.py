@@ -59,7 +59,7 @@ def main(client: pagefault.ApiClient) -> dict[str, object]:
     begun = uploads.create_upload_with_http_info(models.TusVersion.ENUM_1_DOT_0_DOT_0, LARGE)
     place = (begun.headers or {})["location"].rpartition("/")[2]
     return {
-        "page": page.content.actual_instance if page.content else None,
+        "page": page.content,
         "rendered": rendered.target,
         "fault": fault.content.actual_instance,
         "refused": refusal(pages),

@@ -105,6 +105,13 @@ class AttachedFile(TypedDict):
     mime_type: NotRequired[str | None]
 
 
+class AttachedFileDraft(TypedDict):
+    """A file that was stored before: its `blob:` URI, bare id or alias, and its type."""
+
+    id: str
+    mime_type: NotRequired[str | None]
+
+
 AttachmentStatus: TypeAlias = Literal["available", "missing", "unknown"]
 
 
@@ -156,6 +163,21 @@ Block: TypeAlias = TextBlock | ImageUrlBlock
 
 Blocks: TypeAlias = str | list[Block]
 
+BoundFiles: TypeAlias = dict[str, str | None]
+
+
+class ChatMessageDraft(TypedDict):
+    """What was said, and by whom; the answer of an interaction.
+
+    Source: spec 001, "Interaction".
+    """
+
+    role: Role
+    content: str
+    name: NotRequired[str | None]
+    tool_call_id: NotRequired[str | None]
+    timestamp: NotRequired[str]
+
 
 class ContentPart(TypedDict):
     """A piece of a user's turn: text, files, or both. Source: spec 001, "ContentPart"."""
@@ -163,6 +185,15 @@ class ContentPart(TypedDict):
     text: NotRequired[str | None]
     attachments: NotRequired[list[AttachedFile]]
 
+
+class ContentPartDraft(TypedDict):
+    """A piece of a user's turn: text, files, or both. Source: spec 001, "ContentPart"."""
+
+    text: NotRequired[str | None]
+    attachments: NotRequired[list[AttachedFileDraft]]
+
+
+JsonObject: TypeAlias = dict[str, Any]
 
 Level: TypeAlias = Literal[0, 1, 2, 3]
 
@@ -183,7 +214,7 @@ class PageMedia(TypedDict):
 
 PageType: TypeAlias = Literal["transcript", "summary", "artifact", "claim", "procedure", "index"]
 
-Scene: TypeAlias = str | dict[str, Any]
+Scene: TypeAlias = str | JsonObject
 
 
 class PageSummary(TypedDict):
@@ -204,7 +235,7 @@ class PageSummary(TypedDict):
     importance: float
     pinned: bool
     provenance: list[str]
-    metadata: dict[str, Any]
+    metadata: JsonObject
     compression_level: Level
     levels: list[Level]
     media: PageMedia | None
@@ -221,6 +252,9 @@ class CreatedPages(TypedDict):
     """Pages that were created together, in the order they were given."""
 
     items: list[PageSummary]
+
+
+DeclaredTypes: TypeAlias = dict[str, str]
 
 
 class EntryCounts(TypedDict):
@@ -317,7 +351,7 @@ class Diagnosis(TypedDict):
     loss: list[LossEntry]
     tokensEst: int
     system: NotRequired[str | None]
-    messages: NotRequired[list[dict[str, Any]] | None]
+    messages: NotRequired[list[JsonObject] | None]
 
 
 Dialect: TypeAlias = Literal[
@@ -370,10 +404,10 @@ class FaultRequest(TypedDict):
 class FilePart(TypedDict):
     """Audio, video or any other file: `@blob:…` or an https URL."""
 
-    annotations: NotRequired[dict[str, Any] | None]
+    annotations: NotRequired[JsonObject | None]
     uri: NotRequired[str | None]
     name: NotRequired[str | None]
-    _meta: NotRequired[dict[str, Any] | None]
+    _meta: NotRequired[JsonObject | None]
     type: Literal["file"]
     data: str
     mimeType: str
@@ -393,7 +427,19 @@ class Frontier(TypedDict):
     orphans: NotRequired[list[int]]
 
 
-FrontierChoice: TypeAlias = str | Frontier
+class FrontierDraft(TypedDict):
+    """What of a history is shown at a smaller level, in the order in which it is evicted."""
+
+    toolMedia: NotRequired[int]
+    saidMedia: NotRequired[int]
+    toolTexts: NotRequired[int]
+    toolResults: NotRequired[int]
+    recalled: NotRequired[int]
+    saidTexts: NotRequired[int]
+    orphans: NotRequired[list[int]]
+
+
+FrontierChoice: TypeAlias = str | FrontierDraft
 
 
 class Health(TypedDict):
@@ -402,7 +448,9 @@ class Health(TypedDict):
     status: Literal["ok"]
 
 
-MessageContent: TypeAlias = str | list[dict[str, Any]]
+MessageBlocks: TypeAlias = list[JsonObject]
+
+MessageContent: TypeAlias = str | MessageBlocks
 
 MessageRole: TypeAlias = Literal[
     "system", "developer", "user", "assistant", "model", "tool", "function"
@@ -419,7 +467,7 @@ class HistoryMessage(TypedDict):
     role: MessageRole
     content: NotRequired[MessageContent | None]
     name: NotRequired[str | None]
-    tool_calls: NotRequired[list[dict[str, Any]] | None]
+    tool_calls: NotRequired[list[JsonObject] | None]
     tool_call_id: NotRequired[str | None]
 
 
@@ -429,7 +477,9 @@ class MultiModalInput(TypedDict):
     parts: list[ContentPart]
 
 
-InteractionInput: TypeAlias = MultiModalInput | str | dict[str, Any]
+LegacyInput: TypeAlias = dict[str, Any]
+
+InteractionInput: TypeAlias = MultiModalInput | str | LegacyInput
 
 
 class Interaction(TypedDict):
@@ -448,7 +498,7 @@ class InteractionEntry(TypedDict):
     created_at: str
     entry: Literal["interaction"]
     input_kind: InputKind
-    bound: NotRequired[dict[str, str | None] | None]
+    bound: NotRequired[BoundFiles | None]
     interaction: Interaction
 
 
@@ -467,10 +517,10 @@ class PageFaultMessage(TypedDict):
 class ImagePart(TypedDict):
     """An image: `@blob:…`, an https URL, or plain base64 below the inline limit."""
 
-    annotations: NotRequired[dict[str, Any] | None]
+    annotations: NotRequired[JsonObject | None]
     uri: NotRequired[str | None]
     name: NotRequired[str | None]
-    _meta: NotRequired[dict[str, Any] | None]
+    _meta: NotRequired[JsonObject | None]
     type: Literal["image"]
     image: str
     mimeType: str
@@ -479,10 +529,10 @@ class ImagePart(TypedDict):
 class TextPart(TypedDict):
     """Text to read. Above the preview limit it is a head, a line saying what is left, a tail."""
 
-    annotations: NotRequired[dict[str, Any] | None]
+    annotations: NotRequired[JsonObject | None]
     uri: NotRequired[str | None]
     name: NotRequired[str | None]
-    _meta: NotRequired[dict[str, Any] | None]
+    _meta: NotRequired[JsonObject | None]
     type: Literal["text"]
     text: str
 
@@ -506,9 +556,9 @@ class ToolResultMeta(TypedDict):
     success: bool
     structuredContent: NotRequired[Any]
     display: NotRequired[Any]
-    _meta: NotRequired[dict[str, Any] | None]
+    _meta: NotRequired[JsonObject | None]
     warnings: NotRequired[list[ToolResultWarning] | None]
-    declaredMimeType: NotRequired[dict[str, str] | None]
+    declaredMimeType: NotRequired[DeclaredTypes | None]
 
 
 class SanitizedToolResult(TypedDict):
@@ -543,7 +593,7 @@ class HistoryMessageDraft(TypedDict):
     role: MessageRole
     content: NotRequired[MessageContent | None]
     name: NotRequired[str | None]
-    tool_calls: NotRequired[list[dict[str, Any]] | None]
+    tool_calls: NotRequired[list[JsonObject] | None]
     tool_call_id: NotRequired[str | None]
 
 
@@ -570,11 +620,22 @@ class ImportedEntries(TypedDict):
 InstructionStyle: TypeAlias = Literal["strict", "relaxed"]
 
 
+class MultiModalInputDraft(TypedDict):
+    """A rich user turn. Source: spec 001, "MultiModalInput"."""
+
+    parts: list[ContentPartDraft]
+
+
+LegacyInputDraft: TypeAlias = dict[str, Any]
+
+InteractionInputDraft: TypeAlias = MultiModalInputDraft | str | LegacyInputDraft
+
+
 class InteractionDraft(TypedDict):
     """An interaction as a client writes it."""
 
-    input: InteractionInput
-    output: NotRequired[ChatMessage | None]
+    input: InteractionInputDraft
+    output: NotRequired[ChatMessageDraft | None]
     timestamp: NotRequired[str]
     input_kind: NotRequired[InputKind | None]
 
@@ -683,7 +744,7 @@ class MessageEvent(TypedDict):
     id: str
     createdAt: str
     role: str
-    message: dict[str, Any]
+    message: JsonObject
 
 
 class MessageFrame(TypedDict):
@@ -739,7 +800,7 @@ class OutlinePage(TypedDict):
     nextCursor: str | None
 
 
-TimestampItem: TypeAlias = dict[str, Any] | float | list[float]
+TimestampItem: TypeAlias = JsonObject | float | list[float]
 
 Timestamps: TypeAlias = list[TimestampItem]
 
@@ -761,7 +822,7 @@ class PageDraft(TypedDict):
     importance: NotRequired[float]
     pinned: NotRequired[bool]
     provenance: NotRequired[list[str]]
-    metadata: NotRequired[dict[str, Any]]
+    metadata: NotRequired[JsonObject]
     compression_level: NotRequired[LevelInput]
     timestamps: NotRequired[Timestamps | None]
     embedding: NotRequired[Embedding | None]
@@ -878,8 +939,8 @@ class PageFaultProblem(TypedDict):
     content: str
 
 
-class Problem(TypedDict):
-    """What went wrong, for programs (`code`, `errors`) and for people (`title`, `detail`)."""
+class PageFaultRefusal(TypedDict):
+    """A page fault that is none: a problem, with a tool message unless the request was wrong."""
 
     type: str
     title: str
@@ -889,9 +950,12 @@ class Problem(TypedDict):
     code: str
     requestId: str
     errors: NotRequired[list[ProblemFault]]
-
-
-PageFaultRefusal: TypeAlias = PageFaultProblem | Problem
+    success: NotRequired[bool | None]
+    page_id: NotRequired[str | None]
+    error: NotRequired[str | None]
+    role: NotRequired[Literal["tool"] | None]
+    tool_call_id: NotRequired[str | None]
+    content: NotRequired[str | None]
 
 
 class PageFrame(TypedDict):
@@ -929,7 +993,7 @@ class PageManifest(TypedDict):
     pages: list[ManifestPage]
     total: int
     text: str
-    next_cursor: str | None
+    nextCursor: str | None
 
 
 class PagePatch(TypedDict):
@@ -949,7 +1013,7 @@ class PagePatch(TypedDict):
     importance: NotRequired[float]
     pinned: NotRequired[bool]
     provenance: NotRequired[list[str]]
-    metadata: NotRequired[dict[str, Any]]
+    metadata: NotRequired[JsonObject]
     compression_level: NotRequired[LevelInput]
     timestamps: NotRequired[Timestamps | None]
     embedding: NotRequired[Embedding | None]
@@ -973,7 +1037,7 @@ class PageRecord(TypedDict):
     importance: float
     pinned: bool
     provenance: list[str]
-    metadata: dict[str, Any]
+    metadata: JsonObject
     compression_level: Level
     levels: list[Level]
     media: PageMedia | None
@@ -998,6 +1062,19 @@ class PageToolMessage(TypedDict):
 
 
 Priority: TypeAlias = Literal["normal", "raised", "stays"]
+
+
+class Problem(TypedDict):
+    """What went wrong, for programs (`code`, `errors`) and for people (`title`, `detail`)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    code: str
+    requestId: str
+    errors: NotRequired[list[ProblemFault]]
 
 
 class Readiness(TypedDict):
@@ -1046,7 +1123,7 @@ class RenderedRecord(TypedDict):
 
     target: Target
     profile: str
-    messages: list[dict[str, Any]]
+    messages: list[JsonObject]
     system: NotRequired[str | None]
     loss: list[LossEntry]
     tokensEst: NotRequired[int]
@@ -1171,7 +1248,7 @@ class SearchHit(TypedDict):
     importance: float
     pinned: bool
     provenance: list[str]
-    metadata: dict[str, Any]
+    metadata: JsonObject
     compression_level: Level
     levels: list[Level]
     media: PageMedia | None
@@ -1447,7 +1524,7 @@ class ToolDefinitions(TypedDict):
     """The tools of the memory, in the dialect of one target."""
 
     target: Target
-    tools: list[dict[str, Any]]
+    tools: list[JsonObject]
 
 
 class ToolResultRecord(TypedDict):
@@ -1476,15 +1553,15 @@ class ToolResultRequest(TypedDict):
     toolCallId: str
     success: NotRequired[bool]
     sessionId: NotRequired[str | None]
-    callMessage: NotRequired[dict[str, Any] | None]
+    callMessage: NotRequired[JsonObject | None]
     result: Any
 
 
 class TurnEntry(TypedDict):
     """An entry of a history: exactly one of its members."""
 
-    message: NotRequired[dict[str, Any] | None]
-    toolResult: NotRequired[dict[str, Any] | None]
+    message: NotRequired[JsonObject | None]
+    toolResult: NotRequired[JsonObject | None]
     toolCall: NotRequired[ToolCall | None]
 
 
@@ -1600,15 +1677,20 @@ __all__ = [
     "AnswerFrame",
     "AnyJson",
     "AttachedFile",
+    "AttachedFileDraft",
     "Attachment",
     "AttachmentStatus",
     "Audience",
     "AudioContent",
     "Block",
     "Blocks",
+    "BoundFiles",
     "ChatMessage",
+    "ChatMessageDraft",
     "ContentPart",
+    "ContentPartDraft",
     "CreatedPages",
+    "DeclaredTypes",
     "DeletionReceipt",
     "Diagnosis",
     "Dialect",
@@ -1622,6 +1704,7 @@ __all__ = [
     "FindingValue",
     "Frontier",
     "FrontierChoice",
+    "FrontierDraft",
     "Health",
     "HistoryEntry",
     "HistoryMessage",
@@ -1640,12 +1723,16 @@ __all__ = [
     "InteractionEvent",
     "InteractionFrame",
     "InteractionInput",
+    "InteractionInputDraft",
     "InteractionPage",
     "InteractionRecord",
     "JsonKey",
     "JsonKeyName",
+    "JsonObject",
     "JsonShape",
     "JsonValueAt",
+    "LegacyInput",
+    "LegacyInputDraft",
     "Level",
     "LevelInput",
     "LevelName",
@@ -1656,6 +1743,7 @@ __all__ = [
     "MediaKind",
     "MediaWish",
     "MemoryPart",
+    "MessageBlocks",
     "MessageContent",
     "MessageEvent",
     "MessageFrame",
@@ -1663,6 +1751,7 @@ __all__ = [
     "MessageRole",
     "Modality",
     "MultiModalInput",
+    "MultiModalInputDraft",
     "Origin",
     "OutlineEntry",
     "OutlinePage",

@@ -223,9 +223,25 @@ def get_resource_text(
     )
 
 
-def get_resource_poster(uri: str | int) -> Call[bytes]:
+def get_resource_poster(
+    uri: str | int,
+    *,
+    want_repr_digest: str | None = None,
+    range: str | None = None,
+    if_range: str | None = None,
+) -> Call[bytes]:
     """Read the first key frame of a video as a JPEG of at most 1,280 pixels a side."""
-    return Call("GET", f"/api/resources/{segment(uri)}/poster", decode=bytes_of, is_repeatable=True)
+    return Call(
+        "GET",
+        f"/api/resources/{segment(uri)}/poster",
+        decode=bytes_of,
+        headers={
+            "Want-Repr-Digest": want_repr_digest,
+            "Range": range,
+            "If-Range": if_range,
+        },
+        is_repeatable=True,
+    )
 
 
 def list_aliases(
@@ -836,7 +852,7 @@ def get_interaction(
 def set_interaction_output(
     session_id: str | int,
     interaction_id: str | int,
-    body: models.ChatMessage,
+    body: models.ChatMessageDraft,
     *,
     if_match: str | None = None,
 ) -> Call[models.InteractionRecord]:
