@@ -39,11 +39,11 @@ def _takes_colours() -> bool:
     return is_wanted and sys.stderr.isatty() and os.environ.get("TERM", "") not in _COLOURLESS
 
 
-def check_session(session_id: str | None) -> None:
+def check_session(session_id: str | None, where: str = "--session") -> None:
     """Refuse a name that no session can have; `None` stands for no session."""
     if session_id is not None and not CLIENT_ID.match(session_id):
         raise typer.BadParameter(
-            f"is not the id of a session, which {CLIENT_ID_RULE}", param_hint="--session"
+            f"is not the id of a session, which {CLIENT_ID_RULE}", param_hint=where
         )
 
 

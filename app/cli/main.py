@@ -218,6 +218,7 @@ def doctor(
     file: Annotated[
         Path,
         typer.Argument(
+            metavar="FILE|-",
             dir_okay=False,
             allow_dash=True,
             help="A request that a provider refused, or a list of messages, as JSON or JSON lines; "
@@ -355,7 +356,15 @@ def check(
 @cli.command()
 def tail(
     session: Annotated[
-        str | None, typer.Option(help="Only what is written to this session.")
+        str | None,
+        typer.Argument(
+            metavar="[SESSION]",
+            help="Only what is written to this session.",
+            show_default="all sessions of the project",
+        ),
+    ] = None,
+    session_option: Annotated[
+        str | None, typer.Option("--session", metavar="SESSION", help="The same, by name.")
     ] = None,
     after: Annotated[
         int | None,
@@ -377,8 +386,11 @@ def tail(
     from app.cli.tail import tail_events
     from app.cli.terminal import existing_stores, project_of
 
+    if session and session_option:
+        options.refuse({"--session": session_option}, "is given already, without a name")
     settings = existing_stores(data_dir, env_file)
     project_id = project_of(settings, project)
+    session = session or session_option
     tail_events(settings, project_id, session=session, after=after, as_json=as_json)
 
 

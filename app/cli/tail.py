@@ -35,7 +35,7 @@ def tail_events(
     as_json: bool,
 ) -> None:
     """Print events as they are written, until interrupted."""
-    check_session(session)
+    check_session(session, "SESSION")
     try:
         anyio.run(_follow, settings, project_id, session, after, as_json)
     except KeyboardInterrupt:

@@ -91,7 +91,7 @@ def test_events_are_lines_and_media_lines_with_type_size_and_url(service: LiveSe
     image = {"type": "image", "data": data, "mimeType": "image/png"}
     with service.client(key) as client:
         call_tool(client, 1, {"content": [{"type": "text", "text": "one\n[b]line[/b]"}, image]})
-        options = ("--project", "tailed", "--session", "s", "--after", "0")
+        options = ("s", "--project", "tailed", "--after", "0")
         with tailing(settings_of(service.settings), *options) as tail:
             first = tail.line()
             assert re.fullmatch(
@@ -124,11 +124,21 @@ def test_lines_of_json_are_the_events_as_everybody_gets_them(service: LiveServic
     assert json.loads(line)["data"]["callId"] == "c1"
 
 
+def test_session_may_be_named_by_the_option_that_other_commands_have(service: LiveService) -> None:
+    with service.client(service.new_key("tailed-by-option")) as client:
+        call_tool(client, 1, "one")
+        options = ("--session", "s", "--project", "tailed-by-option", "--after", "0")
+        with tailing(settings_of(service.settings), *options) as tail:
+            assert tail.line().endswith("s#1  llmservice:toolResult  shot (c1)  one")
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
         ((), "there is no database in"),
+        (("no such/name",), "is not the id of a session"),
         (("--session", "no such/name"), "is not the id of a session"),
+        (("s", "--session", "s"), "is given already"),
         (("--after", "-1"), "not in the range"),
     ],
 )
