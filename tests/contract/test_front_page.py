@@ -57,3 +57,11 @@ def test_lines_of_the_front_page_run_from_top_to_bottom_twice(tmp_path: Path) ->
     stored = [output for line, output in zip(lines, first, strict=True) if "ingest" in line]
     assert all("was stored before" in output for output in stored)
     assert len(stored) == 1
+    page, screenshot = tmp_path / "img_001.png", tmp_path / "screenshot.png"
+    assert page.read_bytes() == screenshot.read_bytes()
+
+
+def test_lines_of_the_front_page_ask_no_other_host() -> None:
+    text = "\n".join(commands())
+    assert set(re.findall(r"(?<![\w/])(\w[\w.-]*)(?::\d+)?/api/", text)) == {"localhost"}
+    assert re.findall(r"https?://[^\s'\"]+", text) == []
