@@ -71,7 +71,7 @@ _WRITES = """() => fetch("/api/resources", {method: "POST", body: location.host}
   .then((answer) => answer.status)"""
 
 
-class _Blank(http.server.BaseHTTPRequestHandler):
+class Blank(http.server.BaseHTTPRequestHandler):
     """Serves an empty page at every address."""
 
     def do_GET(self) -> None:
@@ -89,7 +89,7 @@ class _Blank(http.server.BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def other_port() -> Iterator[int]:
     """The port of a server of somebody else's pages."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Blank)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Blank)
     serving = threading.Thread(target=functools.partial(server.serve_forever, 0.05))
     serving.start()
     yield server.server_port

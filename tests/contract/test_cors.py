@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from app.main import EXPOSED_HEADERS
+from tests.contract.content_requests import ETAG, OTHER, SIZE, Stored, stored_text
 from tests.kit.servers import Backends, serving
 
 pytestmark = pytest.mark.engines("embedded")
@@ -41,6 +42,42 @@ def test_allowed_origin_may_post_and_read_the_headers_it_needs(open_to_one: http
     read = open_to_one.get(ROUTE, headers={"Origin": ORIGIN})
     exposed = read.headers["access-control-expose-headers"].split(", ")
     assert sorted(exposed) == sorted(EXPOSED_HEADERS)
+
+
+@pytest.fixture(scope="module")
+def stored(open_to_one: httpx.Client) -> Stored:
+    return stored_text(open_to_one)
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ({}, 200),
+        ({"Range": "bytes=0-9"}, 206),
+        ({"Range": "bytes=0-1,5-9"}, 206),
+        ({"If-None-Match": ETAG}, 304),
+        ({"Range": f"bytes={SIZE}-"}, 416),
+        ({"If-Match": OTHER}, 412),
+    ],
+    ids=str,
+)
+def test_content_is_read_by_an_allowed_origin_and_kept_apart_by_origin(
+    stored: Stored, method: str, asked: dict[str, str], status: int
+) -> None:
+    answers = [
+        stored.ask(method, {**asked, **origin})
+        for origin in ({"Origin": ORIGIN}, {"Origin": "https://evil.example"}, {})
+    ]
+    # HEAD takes no notice of Range.
+    expected = 200 if method == "HEAD" and "Range" in asked else status
+    assert [answer.status_code for answer in answers] == [expected] * 3
+    allowed = [answer.headers.get("access-control-allow-origin") for answer in answers]
+    assert allowed == [ORIGIN, None, None]
+    assert [answer.headers["vary"] for answer in answers] == ["Origin"] * 3
+    if expected in (200, 206):
+        policies = {answer.headers["cross-origin-resource-policy"] for answer in answers}
+        assert policies == {"same-origin"}
 
 
 @pytest.mark.promise(

@@ -275,42 +275,100 @@ function started(
   });
 }
 
-test("hooks and components work in a browser, at another origin, with each React", async () => {
-  const bundles: Record<string, string> = {};
-  for (const [name, version] of Object.entries({ 18: "-18", 19: "" })) {
-    const made = await build({
-      entryPoints: [join(project, "page.tsx")],
-      bundle: true,
-      write: false,
-      jsx: "automatic",
-      format: "esm",
-      alias: {
-        react: join(MODULES, `react${version}`),
-        "react-dom": join(MODULES, `react-dom${version}`),
-      },
-      define: { "process.env.NODE_ENV": '"development"' },
-    });
-    bundles[name] = made.outputFiles[0]!.text;
-  }
-  const pages = createServer((request, response) => {
-    const script = /^\/(\d+)\.js$/.exec(request.url ?? "")?.[1];
-    response.setHeader("Content-Type", script ? "text/javascript" : "text/html");
-    response.end(
-      script
-        ? bundles[script]
-        : `<!doctype html><link rel="icon" href="data:,"><script type="module" src="${new URL(request.url ?? "/", "http://x").pathname}.js"></script>`,
+const REACTS = { 18: "-18", 19: "" };
+const pages = new Map<string, string | Uint8Array>();
+for (const [name, version] of Object.entries(REACTS)) {
+  const made = await build({
+    entryPoints: { [name]: join(project, "page.tsx") },
+    bundle: true,
+    write: false,
+    outdir: "/",
+    jsx: "automatic",
+    format: "esm",
+    alias: {
+      react: join(MODULES, `react${version}`),
+      "react-dom": join(MODULES, `react-dom${version}`),
+    },
+    define: { "process.env.NODE_ENV": '"development"' },
+  });
+  for (const { path, contents } of made.outputFiles) pages.set(path, contents);
+  const head = `<link rel="icon" href="data:,"><link rel="stylesheet" href="${name}.css">`;
+  pages.set(`/${name}`, `<!doctype html>${head}<script type="module" src="${name}.js"></script>`);
+}
+const TYPES: Record<string, string> = { js: "text/javascript", css: "text/css" };
+const server = createServer((request, response) => {
+  const { pathname } = new URL(request.url ?? "/", "http://x");
+  response.setHeader("Content-Type", TYPES[pathname.split(".")[1] ?? ""] ?? "text/html");
+  response.end(pages.get(pathname));
+});
+await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const browser = await chromium.launch({
+  executablePath: "/usr/bin/chromium-headless-shell",
+  args: ARGUMENTS,
+});
+after(async () => {
+  await browser.close();
+  server.closeAllConnections();
+  server.close();
+});
+
+test("a page of another origin shows media of a service without keys", async () => {
+  const service = await startService("none", { PAGEFAULT_CORS_ORIGINS: origin });
+  const media = "from tests.kit import media; print(media.b64(media.mp4()), media.b64(media.wav()))";
+  const [video, sound] = run(join(ROOT, ".venv", "bin", "python"), ["-c", media], { cwd: ROOT })
+    .trim()
+    .split(" ");
+  await new Pagefault(service.url).session("shown").toolResult({
+    toolName: "look",
+    toolCallId: "c1",
+    result: {
+      content: [
+        { type: "image", data: PIXELS, mimeType: "image/png" },
+        { type: "audio", data: sound, mimeType: "audio/wav" },
+        { type: "file", data: video, mimeType: "video/mp4", filename: "click.mp4" },
+      ],
+    },
+  });
+  const page = await browser.newPage();
+  await page.goto(`${origin}/19?service=${service.url}`);
+  await page.waitForFunction(() => document.querySelector("img")?.naturalWidth === 1);
+  for (const player of await page.locator("audio, video").all()) {
+    await player.scrollIntoViewIfNeeded();
+    await player.evaluate((element: HTMLMediaElement) =>
+      element.play().then(() => element.pause()),
     );
+  }
+  await page.getByRole("button", { name: "Enlarge" }).click();
+  await page.waitForFunction(
+    () => document.querySelector<HTMLImageElement>("dialog img")?.naturalWidth === 1,
+  );
+  // The page has none of the viewer's variables, and yet lines, spaces and corners.
+  const dialog = await page.locator("dialog").evaluate((element) => {
+    const { padding, borderRadius, backgroundColor } = getComputedStyle(element);
+    return { padding, borderRadius, backgroundColor };
   });
-  await new Promise<void>((resolve) => pages.listen(0, "127.0.0.1", resolve));
-  const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
+  assert.deepEqual(dialog, {
+    padding: "8px",
+    borderRadius: "6px",
+    backgroundColor: "rgb(255, 255, 255)",
+  });
+  await page.close();
+});
+
+test("every variable of the styles has a fallback", () => {
+  const styles = readFileSync(join(CLIENTS, "react", "dist", "styles.css"), "utf8");
+  const named = new Set(Array.from(styles.matchAll(/^ *(--pf-[\w-]+):/gm), ([, name]) => name));
+  const bare = Array.from(styles.matchAll(/var\((--[\w-]+)\)/g), ([, name]) => name!);
+  assert.deepEqual(
+    bare.filter((name) => !named.has(name)),
+    [],
+  );
+});
+
+test("hooks and components work in a browser, at another origin, with each React", async () => {
   const service = await startService("api-key", { PAGEFAULT_CORS_ORIGINS: origin });
-  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium-headless-shell", args: ARGUMENTS });
-  after(async () => {
-    await browser.close();
-    pages.closeAllConnections();
-    pages.close();
-  });
-  for (const version of Object.keys(bundles)) {
+  for (const version of Object.keys(REACTS)) {
     const key = service.newKey(`react-${version}`);
     const agent = new Pagefault(service.url, { key });
     const session = agent.session("shown");

@@ -80,6 +80,7 @@ function StoredMedium({ medium, known }: MediaPartProps) {
     durationSeconds: descriptor?.durationSeconds,
   };
   const common = { reference: medium.reference, facts, caption: medium.caption };
+  const { url, crossOrigin, renew } = content;
   const isUnknown = facts.mimeType === undefined;
   return (
     <div ref={box} className="medium">
@@ -89,9 +90,9 @@ function StoredMedium({ medium, known }: MediaPartProps) {
       ) : shown === "file" ? (
         <FileCard {...common} />
       ) : shown === "image" ? (
-        <Picture {...common} url={content.url} renew={content.renew} />
+        <Picture {...common} {...{ url, crossOrigin, renew }} />
       ) : (
-        <Player {...common} cues={medium.cues} kind={shown} url={content.url} renew={content.renew} />
+        <Player {...common} {...{ url, crossOrigin, renew }} cues={medium.cues} kind={shown} />
       )}
     </div>
   );

@@ -11,6 +11,7 @@ import { Zoom, type ZoomHandle } from "./Zoom.tsx";
 
 interface PictureProps {
   readonly url: string | undefined;
+  readonly crossOrigin?: "anonymous" | undefined;
   readonly facts: MediumFacts;
   readonly reference?: string;
   readonly caption?: string | null | undefined;
@@ -23,7 +24,8 @@ async function noOther(): Promise<undefined> {
   return undefined;
 }
 
-export function Picture({ url, facts, reference, caption, renew = noOther }: PictureProps) {
+export function Picture(props: PictureProps) {
+  const { url, crossOrigin, facts, reference, caption, renew = noOther } = props;
   const steady = useSteadyUrl(url, renew);
   const zoom = useRef<ZoomHandle>(null);
   const { BesideImage } = useTextViews();
@@ -42,6 +44,7 @@ export function Picture({ url, facts, reference, caption, renew = noOther }: Pic
         >
           <img
             className={size.width === undefined && reference !== undefined ? "shapeless" : "shaped"}
+            crossOrigin={crossOrigin}
             src={steady.url}
             alt={alt}
             loading="lazy"
@@ -52,7 +55,7 @@ export function Picture({ url, facts, reference, caption, renew = noOther }: Pic
           />
         </button>
       )}
-      <Zoom handle={zoom} url={steady.url} alt={alt}>
+      <Zoom handle={zoom} url={steady.url} crossOrigin={crossOrigin} alt={alt}>
         {BesideImage !== undefined && reference !== undefined && (
           <BesideImage reference={reference} />
         )}

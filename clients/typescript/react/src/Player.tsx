@@ -15,6 +15,7 @@ import { useSteadyUrl } from "./useSteadyUrl.ts";
 interface PlayerProps {
   readonly kind: "audio" | "video";
   readonly url: string | undefined;
+  readonly crossOrigin?: "anonymous" | undefined;
   readonly facts: MediumFacts;
   readonly reference: string;
   readonly caption?: string | null | undefined;
@@ -27,7 +28,7 @@ const TALLEST_REM = 24;
 const USUAL_SHAPE: [number, number] = [16, 9];
 
 export function Player(props: PlayerProps) {
-  const { kind, url, facts, reference, caption, renew, cues = [] } = props;
+  const { kind, url, crossOrigin, facts, reference, caption, renew, cues = [] } = props;
   const [at, setAt] = useState(0);
   const player = useRef<HTMLMediaElement | null>(null);
   const left = useRef({ at: 0, wasPlaying: false });
@@ -36,6 +37,7 @@ export function Player(props: PlayerProps) {
     ref: (element: HTMLMediaElement | null) => {
       player.current = element;
     },
+    crossOrigin,
     src: steady.url,
     controls: true,
     preload: "metadata",

@@ -19,6 +19,7 @@ interface ZoomProps {
   /** Opens it; a name of its own, since React 18 gives no `ref` to components. */
   readonly handle: Ref<ZoomHandle>;
   readonly url: string | undefined;
+  readonly crossOrigin?: "anonymous" | undefined;
   readonly alt: string;
   /** Stands beside the image, as long as the dialog is open. */
   readonly children?: ReactNode;
@@ -27,7 +28,7 @@ interface ZoomProps {
 const STEP = 1.25;
 const MOVE_PX = 60;
 
-export function Zoom({ handle, url, alt, children }: ZoomProps) {
+export function Zoom({ handle, url, crossOrigin, alt, children }: ZoomProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const image = useRef<HTMLImageElement>(null);
   const [isOpen, setOpen] = useState(false);
@@ -104,6 +105,7 @@ export function Zoom({ handle, url, alt, children }: ZoomProps) {
             <div ref={field} className="pf-zoom-field" {...pointers}>
               <img
                 ref={image}
+                crossOrigin={crossOrigin}
                 src={url}
                 alt={alt}
                 draggable={false}

@@ -88,6 +88,11 @@ class SharedValue<Value> {
 
 export class ResourceCache {
   readonly needsLinks: boolean;
+  /**
+   * How elements ask for content. Without a link, the service lets pages of another origin show it only if they
+   * ask as a script does, and are listed. What a link leads to, every page may show.
+   */
+  readonly crossOrigin: "anonymous" | undefined;
   private readonly client: Pagefault;
   private readonly descriptors = new Map<string, SharedValue<ResourceDescriptor>>();
   private readonly links = new Map<string, SharedValue<Link>>();
@@ -95,6 +100,8 @@ export class ResourceCache {
   constructor(client: Pagefault, needsLinks: boolean) {
     this.client = client;
     this.needsLinks = needsLinks;
+    const mayBeElsewhere = /^https?:/i.test(client.url(""));
+    this.crossOrigin = mayBeElsewhere && !needsLinks ? "anonymous" : undefined;
   }
 
   descriptor(id: string): SharedValue<ResourceDescriptor> {

@@ -9,6 +9,8 @@ export interface ResourceContent {
   readonly descriptor: ResourceDescriptor | undefined;
   /** An address for `src`; what plays keeps the one that it began with (see `useSteadyUrl`). */
   readonly url: string | undefined;
+  /** The `crossOrigin` of an element with this `src`. */
+  readonly crossOrigin: "anonymous" | undefined;
   /** Why it could not be loaded; null if it could, or nobody has asked. */
   readonly failure: unknown;
   /** Ask for the link again, where there is one; gives the address to use from now on. */
@@ -47,6 +49,7 @@ export function useResourceContent(
   return {
     descriptor: known ?? described.value,
     url: isAsked ? url : undefined,
+    crossOrigin: resources.crossOrigin,
     failure: described.failure ?? signed.failure ?? null,
     renew: async () => (resources.needsLinks ? (await resources.link(id).load()).url : url),
   };

@@ -7,6 +7,7 @@ import {
   useResourceContent,
   useSession,
 } from "@pagefault/react";
+import "@pagefault/react/styles.css";
 import { StrictMode, useMemo, useState } from "react";
 import { createRoot } from "react-dom/client";
 
