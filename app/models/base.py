@@ -22,6 +22,8 @@ from app.errors import Fault
 from app.models.identity import CLIENT_ID_PATTERN
 from app.models.json_pointer import json_pointer
 
+MOST_ERRORS = 10_000
+"""Of more errors than these in one value, only their number is told."""
 Count: TypeAlias = Annotated[int, Field(ge=0, le=2**53)]
 """A number that every client can read exactly: those of JavaScript have 53 bits."""
 ClientId: TypeAlias = Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
@@ -212,8 +214,13 @@ _OWN_MESSAGES = {
 def faults_of(exc: ValidationError) -> list[Fault]:
     """Return everything a model complains about.
 
-    A list whose items are refused is short of them, which is no fault of its own.
+    A list whose items are refused is short of them, which is no fault of its own. Of very many
+    errors only their number is returned: the schema library can list all of them or none, and
+    other threads wait meanwhile.
     """
+    count = exc.error_count()
+    if count > MOST_ERRORS:
+        return [Fault("", f"has {count:,} errors, which are too many to be listed")]
     errors = exc.errors(include_url=False, include_input=False)
     places = {error["loc"][:depth] for error in errors for depth in range(len(error["loc"]))}
     return [

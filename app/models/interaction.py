@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from pydantic import (
     AfterValidator,
     BeforeValidator,
+    FailFast,
     Field,
     GetJsonSchemaHandler,
     ValidationError,
@@ -60,13 +61,13 @@ class ContentPart(FrozenModel):
     """A piece of a user's turn: text, files, or both. Source: spec 001, "ContentPart"."""
 
     text: str | None = None
-    attachments: tuple[AttachedFile, ...] = ()
+    attachments: Annotated[tuple[AttachedFile, ...], FailFast()] = ()
 
 
 class MultiModalInput(FrozenModel):
     """A rich user turn. Source: spec 001, "MultiModalInput"."""
 
-    parts: tuple[ContentPart, ...]
+    parts: Annotated[tuple[ContentPart, ...], FailFast()]
 
     def attached_ids(self) -> list[tuple[str, str]]:
         """Return every attachment with its JSON pointer, in order, repeated ones too."""
@@ -94,6 +95,9 @@ def _read_input(value: object, _: object) -> object:
     if not isinstance(value, Mapping):
         msg = "Input should be a text, a MultiModalInput or an object"
         raise ValueError(msg)
+    if value.keys() != MultiModalInput.model_fields.keys():
+        # The schema library would make an error of each member that is not known.
+        return frozen(value)
     try:
         return MultiModalInput.model_validate(value)
     except ValidationError:

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, FailFast, Field
 from pydantic.config import JsonDict
 
 from app.models.base import Count, WireModel
@@ -59,7 +59,9 @@ class TurnRequest(WireModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
-    entries: Annotated[tuple[TurnEntry, ...], Field(min_length=1, max_length=MOST_ENTRIES)]
+    entries: Annotated[
+        tuple[TurnEntry, ...], Field(min_length=1, max_length=MOST_ENTRIES), FailFast()
+    ]
     expected_seq: Count | None = None
     """The last `seq` you know of; another one is a 409."""
     render: TurnRender | None = None

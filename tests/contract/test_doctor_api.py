@@ -266,3 +266,12 @@ def test_history_longer_than_the_limit_is_refused(client: httpx.Client) -> None:
     answer = client.post(DOCTOR, content=iter(body()), headers={"content-type": "application/json"})
     assert answer.status_code == 413
     assert json.loads(answer.text)["title"]
+
+
+def test_history_of_more_messages_than_any_model_reads_is_refused(client: httpx.Client) -> None:
+    answers = [client.post(DOCTOR, json=[1] * count) for count in (30_000, 30_001)]
+    assert [answer.status_code for answer in answers] == [200, 413]
+    assert len(answers[0].json()["findings"]) == 30_000
+    assert answers[1].json()["errors"] == [
+        {"pointer": "/messages", "detail": "has too many messages"}
+    ]

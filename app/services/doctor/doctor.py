@@ -43,6 +43,10 @@ from app.stores.blobs import BlobStore
 from app.stores.records import Records
 from app.wire.doctor import Finding
 
+MOST_MESSAGES = 30_000
+"""The longest foreign history. Of each message there may be findings and losses: to free the
+objects of 60,000 messages alone keeps everybody waiting for a tenth of a second."""
+
 _NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -160,7 +164,7 @@ def _read(value: JsonValue) -> _Patient:
 
     Raises:
         InvalidPayloadError: There is none.
-        PayloadTooLargeError: It has more text than any model reads.
+        PayloadTooLargeError: It has more messages or text than any model reads.
     """
     messages = foreign_messages(value)
     if messages is None:
@@ -168,6 +172,12 @@ def _read(value: JsonValue) -> _Patient:
             'There is no history in this: send a list of messages, `{"messages": […]}`, the '
             'request that a provider refused, or `{"sessionId": …}`.',
             faults=[Fault("/messages", "must be a list of messages")],
+        )
+    if len(messages) > MOST_MESSAGES:
+        raise PayloadTooLargeError(
+            f"The history has {len(messages):,} messages; at most {MOST_MESSAGES:,} are examined, "
+            "which is more than any model reads. Send its last part.",
+            faults=[Fault("/messages", "has too many messages")],
         )
     turns = _joined(messages, _turns(messages))
     texts = (item.text for turn in turns for item in turn.items if isinstance(item, TextItem))

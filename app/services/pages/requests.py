@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, FailFast, Field
 from pydantic.config import JsonDict
 
 from app.errors import Fault, InvalidPayloadError
@@ -96,7 +96,9 @@ class PageDraft(PageFields):
 class PageBatch(FrozenModel):
     """Up to 1,000 pages, created together or not at all."""
 
-    pages: Annotated[tuple[PageDraft, ...], Field(min_length=1, max_length=LARGEST_BATCH)]
+    pages: Annotated[
+        tuple[PageDraft, ...], Field(min_length=1, max_length=LARGEST_BATCH), FailFast()
+    ]
 
 
 class RepresentationDraft(FrozenModel):

@@ -5,11 +5,12 @@ from typing import TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from app.errors import InvalidPayloadError, NotFoundError
+from app.errors import Fault, InvalidPayloadError, NotFoundError
 from app.models.base import faults_of
 from app.models.json_value import JsonValue, parse_repaired_json
 from app.models.limits import Limits
 
+_MOST_MEMBERS = 10_000
 _Item = TypeVar("_Item")
 _Model = TypeVar("_Model", bound=BaseModel)
 WriteCondition: TypeAlias = Callable[[str | None], None]
@@ -70,6 +71,11 @@ def validated(model: type[_Model], value: JsonValue, sentence: str) -> _Model:
     Raises:
         InvalidPayloadError: It is not; the faults point to what is wrong.
     """
+    is_closed = model.model_config.get("extra") == "forbid"
+    if is_closed and isinstance(value, dict) and len(value) > _MOST_MEMBERS:
+        # The schema library would make an error of each that it does not know.
+        fault = Fault("", f"has {len(value):,} members; at most {_MOST_MEMBERS:,} are looked at")
+        raise InvalidPayloadError(sentence, faults=[fault])
     try:
         return model.model_validate(value)
     except ValidationError as exc:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, WrapValidator
+from pydantic import BaseModel, ConfigDict, FailFast, Field, TypeAdapter, WrapValidator
 from pydantic.config import JsonDict
 
 from app.errors import (
@@ -57,7 +57,7 @@ _EXAMPLE: JsonDict = {
 }
 
 
-_BLOCKS = TypeAdapter(list[dict[str, Any]])
+_BLOCKS = TypeAdapter(Annotated[list[dict[str, Any]], FailFast()])
 
 
 def _read_content(value: object, _: object) -> object:
@@ -83,7 +83,7 @@ class HistoryMessageDraft(BaseModel):
     role: MessageRole
     content: Annotated[MessageContent | None, WrapValidator(_read_content)] = None
     name: str | None = None
-    tool_calls: list[JsonObject] | None = None
+    tool_calls: Annotated[list[JsonObject] | None, FailFast()] = None
     tool_call_id: Annotated[str | None, Field(min_length=1, max_length=512)] = None
 
 

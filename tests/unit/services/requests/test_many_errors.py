@@ -1,0 +1,62 @@
+"""What is wrong in ten thousand places costs no more to refuse than what is right."""
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from app.errors import Fault, InvalidPayloadError
+from app.models.base import MOST_ERRORS, FrozenModel, faults_of
+from app.models.interaction import ContentPart, Interaction, MultiModalInput
+from app.services.pages.requests import PageBatch
+from app.services.requests.validation import validated
+from app.services.sessions.messages import HistoryMessageDraft
+from app.wire.turns import TurnRequest
+
+WRONG = [1] * 100
+
+
+class Closed(FrozenModel):
+    name: str = ""
+    numbers: tuple[int, ...] = ()
+
+
+@pytest.mark.parametrize(
+    ("model", "value", "pointer"),
+    [
+        (TurnRequest, {"entries": WRONG}, "/entries/0"),
+        (PageBatch, {"pages": WRONG}, "/pages/0"),
+        (MultiModalInput, {"parts": WRONG}, "/parts/0"),
+        (ContentPart, {"attachments": WRONG}, "/attachments/0"),
+        (HistoryMessageDraft, {"role": "user", "content": WRONG}, "/content/0"),
+        (HistoryMessageDraft, {"role": "user", "tool_calls": WRONG}, "/tool_calls/0"),
+    ],
+)
+def test_first_wrong_item_of_a_list_is_named_and_the_rest_is_not_looked_at(
+    model: type[BaseModel], value: dict[str, object], pointer: str
+) -> None:
+    with pytest.raises(InvalidPayloadError) as caught:
+        validated(model, value, "It is not.")
+    assert [fault.pointer for fault in caught.value.faults] == [pointer]
+
+
+def test_unknown_members_are_named_up_to_ten_thousand() -> None:
+    faults = []
+    for count in (10_000, 10_001):
+        with pytest.raises(InvalidPayloadError) as caught:
+            validated(Closed, {f"k{n}": 1 for n in range(count)}, "It is not.")
+        faults.append(caught.value.faults)
+    assert len(faults[0]) == 10_000
+    assert faults[1] == (Fault("", "has 10,001 members; at most 10,000 are looked at"),)
+
+
+def test_more_errors_than_are_listed_are_counted() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Closed.model_validate({"numbers": ["a"] * (MOST_ERRORS + 1)})
+    assert faults_of(caught.value) == [
+        Fault("", "has 10,001 errors, which are too many to be listed")
+    ]
+
+
+def test_input_with_other_members_than_parts_is_kept_whole() -> None:
+    value = {"parts": [], "text": "a"}
+    assert Interaction(input=value).input_kind == "dict"
+    assert Interaction(input={"parts": []}).input_kind == "multimodal"
