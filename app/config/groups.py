@@ -31,8 +31,8 @@ class DatabaseSettings(SettingsGroup):
     """Where records are kept."""
 
     url: SecretStr | None = None
-    """`postgresql://user:password@host/name` for a server; without it, SQLite in the data
-    directory."""
+    """`postgresql://user:password@host/name` for a server, its parts percent-encoded, with options
+    of libpq such as `?sslmode=verify-full`; without it, SQLite in the data directory."""
 
     pool_size: Annotated[int, Field(ge=1)] = 10
     """Connections a process keeps open, beside one that writes and, to PostgreSQL, one for events.
