@@ -95,7 +95,7 @@ async def _served(
     connect: Connect,
     proxy_of: ProxyOf,
 ) -> int:
-    endpoint = HostEndpoint(connect, proxy_of, complain)
+    endpoint = HostEndpoint(connect, proxy_of, complain, entrance.settings.limits)
     config = uvicorn.Config(
         entrance.guarded(endpoint, service.store),
         log_config=None,

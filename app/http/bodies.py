@@ -8,10 +8,11 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from fastapi import Request
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import Request
 
 from app.errors import (
     Fault,
@@ -25,7 +26,10 @@ from app.http.conditions import whole_number
 from app.models.json_value import JsonValue, parse_repaired_json
 from app.models.limits import Limits
 from app.rendering.names.file_names import disposition_filename
-from app.services.quotas.key_quotas import Allowance
+
+if TYPE_CHECKING:
+    # It knows the records of keys, which a proxy does not load.
+    from app.services.quotas.key_quotas import Allowance
 
 # What a sweep has removed is remembered for longer, so a row is never written without its blob.
 _LONGEST_SECONDS = 24 * 3600.0

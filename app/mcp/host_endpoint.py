@@ -7,7 +7,6 @@ Source: specification of MCP, 2026-07-28, 2025-11-25 and 2025-03-26, "Streamable
 """
 
 import json
-import math
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -21,25 +20,33 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from app.errors import ServiceError
+from app.http.bodies import limited_body
+from app.http.problem_responses import problem_response
 from app.mcp.calls import REVISION
 from app.mcp.connections import Connect
 from app.mcp.host_sessions import HostSession
 from app.mcp.host_streams import EventStream, Exchange, events_of
-from app.mcp.lines import Line
+from app.mcp.lines import Line, on_a_line
+from app.mcp.message_limits import parse_message
 from app.mcp.message_values import is_id, member, parsed
 from app.mcp.proxy import ProxyOf
 from app.mcp.refusals import PATH
 from app.mcp.sent_events import NoSuchEventError, SentEvent
 from app.mcp.sessionless import (
     INTERNAL_ERROR,
-    PARSE_ERROR,
     PROTOCOL_VERSION,
     REVISIONS,
     STATUSES,
     RefusedError,
     refusal_of,
 )
+from app.models.limits import Limits
 from app.models.rendering import McpRevision
+from app.services.concurrency.large_work import LargeWork
+from app.services.memory_budget.budget import MemoryBudget
+from app.services.memory_budget.request_bodies import BodyBudget
+from app.services.requests.streamed_bodies import RequestBodies
 
 SESSION = "mcp-session-id"
 LAST_EVENT = "last-event-id"
@@ -52,11 +59,21 @@ _MOST_SESSIONS = 32
 _IDLE_SECONDS = 60.0
 _LONGEST_IDLE_SECONDS = 3_600.0
 _MOST_BODY_BYTES = 64 * 1024 * 1024
+_MOST_FIRST_BYTES = 1024 * 1024
 _MOST_MESSAGES = 1_000
-_MOST_DIGITS = 4_000
 _FIRST_SECONDS = 5.0
 # Hosts of revisions before this one would read an event without data as a message.
 _PRIMED_SINCE = "2025-11-25"
+
+
+@dataclass(frozen=True, slots=True)
+class _Posted:
+    """What a host has posted: a message or a batch."""
+
+    said: Any
+    """The value."""
+    line: bytes
+    """The same on a line, with its end."""
 
 
 @dataclass(slots=True, eq=False)
@@ -69,10 +86,18 @@ class HostEndpoint:
     """Makes the proxy between two writers."""
     warn: Callable[[str], None]
     """Says a sentence to the person who runs it."""
+    limits: Limits
+    """The limits on bodies, and on the memory of all of them."""
+    _bodies: RequestBodies = field(init=False)
     _sessions: dict[str, HostSession] = field(init=False, default_factory=dict)
     _shared: HostSession | None = field(init=False, default=None)
     _opening: anyio.Lock = field(init=False, default_factory=anyio.Lock)
     _group: anyio.abc.TaskGroup = field(init=False)
+
+    def __post_init__(self) -> None:
+        memory = MemoryBudget(self.limits.memory_bytes)
+        budget = BodyBudget(memory, text_limit_bytes=_MOST_BODY_BYTES)
+        self._bodies = RequestBodies(LargeWork(self.limits), budget)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -98,6 +123,8 @@ class HostEndpoint:
             response = await self._answered(request)
         except RefusedError as exc:
             response = _refusal(exc)
+        except ServiceError as exc:
+            response = problem_response(exc, instance=PATH, request_id="-")
         except ClientDisconnect:
             return
         await response(scope, receive, send)
@@ -122,9 +149,7 @@ class HostEndpoint:
         return _listening(session, session.open_stream(), request)
 
     async def _post(self, request: Request) -> Response:
-        said, text = await _body(request)
-        session, headers = await self._session_for(request, said)
-        exchange = await session.ask(text, said)
+        session, headers, exchange = await self._ask(request)
         if not exchange.waiting:
             await session.release(exchange)
             return Response(status_code=202, headers=headers)
@@ -149,6 +174,37 @@ class HostEndpoint:
         events = events_of(session.sent, exchange, is_primed=is_primed)
         return EventStream(events, partial(session.leave_exchange, exchange, 0), headers)
 
+    async def _ask(self, request: Request) -> tuple[HostSession, dict[str, str], Exchange]:
+        """Pass on what a host posts; its memory is given back then.
+
+        Raises:
+            ServiceError: The body is too large, or comes too slowly, or there is no memory for it.
+        """
+        limits = self.limits.model_copy(update={"body_bytes": self._most_bytes(request)})
+        read = partial(_read, max_depth=limits.json_depth)
+        async with self._bodies.read(limited_body(request, limits), read) as posted:
+            session, headers = await self._session_for(request, posted.said)
+            return session, headers, await session.ask(posted.line, posted.said)
+
+    def _most_bytes(self, request: Request) -> int:
+        """Check the headers of a message; return how long it may be."""
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise RefusedError(415, "a message is application/json")
+        if not {"application/json", "text/event-stream"}.issubset(_accepted(request)):
+            raise RefusedError(406, "accept application/json and text/event-stream")
+        version = request.headers.get(PROTOCOL_VERSION)
+        if version in REVISIONS:
+            return _MOST_BODY_BYTES
+        if version is not None and version not in HANDSHAKE_REVISIONS:
+            known = ", ".join([*HANDSHAKE_REVISIONS, *REVISIONS])
+            raise RefusedError(400, f"there is no revision {version[:32]} of MCP here, but {known}")
+        if SESSION not in request.headers:
+            # All that it may be is `initialize`.
+            return _MOST_FIRST_BYTES
+        self._session(request)
+        return _MOST_BODY_BYTES
+
     async def _session_for(self, request: Request, said: Any) -> tuple[HostSession, dict[str, str]]:  # noqa: ANN401 - any JSON
         """Return the session that a message belongs to, and headers that its host has to know."""
         message = said if isinstance(said, dict) else {}
@@ -156,13 +212,6 @@ class HostEndpoint:
         # A message may name anything as its revision, a list too.
         if version in REVISIONS or member(message, "params", "_meta", REVISION) in REVISIONS:
             return await self._shared_one(request, message), {}
-        if version is not None and version not in HANDSHAKE_REVISIONS:
-            known = ", ".join([*HANDSHAKE_REVISIONS, *REVISIONS])
-            raise RefusedError(
-                400,
-                f"there is no revision {version[:32]} of MCP here, but {known}",
-                request_id=message.get("id"),
-            )
         if SESSION in request.headers:
             return self._session(request), {}
         if message.get("method") != "initialize":
@@ -264,23 +313,14 @@ def _is_primed(request: Request) -> bool:
     return request.headers.get(PROTOCOL_VERSION, "") >= _PRIMED_SINCE
 
 
-async def _body(request: Request) -> tuple[Any, bytes]:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise RefusedError(415, "a message is application/json")
-    accepted = _accepted(request)
-    if not {"application/json", "text/event-stream"}.issubset(accepted):
-        raise RefusedError(406, "accept application/json and text/event-stream")
-    text = bytearray()
-    async for piece in request.stream():
-        text += piece
-        if len(text) > _MOST_BODY_BYTES:
-            raise RefusedError(413, f"a message has at most {_MOST_BODY_BYTES} bytes")
-    try:
-        # `json` would guess UTF-16, and drop a byte order mark; MCP is UTF-8.
-        said = json.loads(text.decode("utf-8"), parse_int=_integer)
-    except (ValueError, RecursionError) as exc:
-        raise RefusedError(400, "the body is no JSON", code=PARSE_ERROR) from exc
+def _read(body: bytes, *, max_depth: int) -> _Posted:
+    """Return what a body is. Blocks unless it is short.
+
+    Raises:
+        RefusedError: It is no message, and no batch of them.
+        ServiceError: As `parse_message`.
+    """
+    said = parse_message(body, max_depth=max_depth)
     messages = said if isinstance(said, list) else [said]
     if len(messages) > _MOST_MESSAGES:
         raise RefusedError(413, f"a batch has at most {_MOST_MESSAGES} messages")
@@ -289,12 +329,7 @@ async def _body(request: Request) -> tuple[Any, bytes]:
     ids = [each["id"] for each in messages if "method" in each and "id" in each]
     if not all(is_id(each) and not isinstance(each, float) for each in ids):
         raise RefusedError(400, "the id of a request is a string or a whole number")
-    return said, bytes(text)
-
-
-def _integer(digits: str) -> float:
-    """Return a whole number; one that the interpreter reads no integer from is no id either."""
-    return int(digits) if len(digits) <= _MOST_DIGITS else math.inf
+    return _Posted(said, on_a_line(body) + b"\n")
 
 
 def _accepted(request: Request) -> set[str]:

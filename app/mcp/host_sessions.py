@@ -25,12 +25,13 @@ from app.mcp.answers import failure
 from app.mcp.asked import CANCELLED, cancelled_id
 from app.mcp.connections import CannotStartError, Connect, Connection
 from app.mcp.host_streams import Exchange
-from app.mcp.lines import Line, named_members, on_a_line, read_lines
+from app.mcp.lines import IN_MEMORY_BYTES, Line, named_members, read_lines
 from app.mcp.members import Span
 from app.mcp.message_values import answered_ids, is_id, member, parsed
 from app.mcp.proxy import Proxy, ProxyOf
 from app.mcp.reasons import reason_of
 from app.mcp.sent_events import SentEvent, SentEvents
+from app.services.concurrency.large_work import run_in_loop_if
 
 _MOST_TOLD_BYTES = 1024 * 1024
 # Pieces of up to 256 KiB.
@@ -150,7 +151,7 @@ class HostSession:
         """Pass on what a host has posted; return what it gets for that, until it is released.
 
         Args:
-            text: The message, or the batch of them.
+            text: The line with the message, or the batch of them.
             said: The same, parsed.
         """
         exchange = Exchange(next(self._names))
@@ -162,7 +163,10 @@ class HostSession:
             token = member(message, "params", "_meta", "progressToken")
             request_id = message.get("id")
             if self._is_shared:
-                text, request_id, token = _renamed(text, request_id, token, exchange)
+                is_short = len(text) <= IN_MEMORY_BYTES
+                text, request_id, token = await run_in_loop_if(
+                    is_short, _renamed, text, request_id, token, exchange
+                )
             if is_id(request_id):
                 exchange.waiting.add(request_id)
                 self._by_id[request_id] = exchange
@@ -172,7 +176,7 @@ class HostSession:
         if exchange.waiting:
             self._exchanges.append(exchange)
         try:
-            await self._to_proxy.send(on_a_line(text) + b"\n")
+            await self._to_proxy.send(text)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._end("the session has ended")
         return exchange

@@ -19,6 +19,7 @@ IN_MEMORY_BYTES = 1024 * 1024
 """A longer line is kept in a file until it has been passed on."""
 
 _PIECE_BYTES = 256 * 1024
+_LOOKED_INTO = frozenset({"params", "result"})
 
 Looked = TypeVar("Looked")
 
@@ -34,6 +35,7 @@ class Line:
         # Closed by whoever takes the line.
         self._file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES)  # noqa: SIM115
         self._scanner = MemberScanner()
+        self._found: dict[Span, dict[str, Span]] = {}
 
     def __enter__(self) -> "Line":
         return self
@@ -77,6 +79,12 @@ class Line:
         items = [Excerpt(self, span) for span in self._scanner.items]
         return [item for item in items if item.members] and items
 
+    def members_at(self, place: Span) -> dict[str, Span]:
+        """Return where the value of each member of an object on the line is; looked for once."""
+        if place not in self._found:
+            self._found[place] = _named(self, scanned(self, place))
+        return self._found[place]
+
     @property
     def messages(self) -> Sequence["Message"]:
         """The messages of a batch, or the line itself."""
@@ -109,7 +117,8 @@ class Excerpt:
     @cached_property
     def members(self) -> dict[str, Span]:
         """Where the value of each member of the object is; empty if it is not one object."""
-        return named_members(self.line, self.whole)
+        # There may be thousands of them on a line, which would all be kept.
+        return _named(self.line, scanned(self.line, self.whole))
 
     def items(self) -> Iterator["Excerpt"]:
         """Yield the items of a list of any length, while it is read.
@@ -155,7 +164,7 @@ def named_members(message: Message, held: Span) -> dict[str, Span]:
         message: The line, or a message on it.
         held: Where the object is.
     """
-    return _named(message, scanned(message, held))
+    return (message.line if isinstance(message, Excerpt) else message).members_at(held)
 
 
 def _named(message: Message, scanner: MemberScanner) -> dict[str, Span]:
@@ -221,6 +230,21 @@ async def look_into(text: Line, look: Callable[[Line], Looked]) -> Looked:
         look: Looks into it.
     """
     return await anyio.to_thread.run_sync(look, text) if text.is_long else look(text)
+
+
+async def find_members(line: Line) -> None:
+    """Find in a thread where the members of parameters and results are on a long line.
+
+    It is known from then on, so that the event loop does not have to look for it.
+    """
+    if line.is_long:
+        await anyio.to_thread.run_sync(_find_members, line)
+
+
+def _find_members(line: Line) -> None:
+    for message in line.messages:
+        for name in _LOOKED_INTO & message.members.keys():
+            line.members_at(message.members[name])
 
 
 async def _add(line: Line, piece: bytes) -> None:

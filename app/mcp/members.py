@@ -4,9 +4,12 @@ import re
 from typing import NamedTuple
 
 _STRUCTURE = re.compile(rb'["{}\[\],:]')
-_STRING_END = re.compile(rb'["\\]')
+# To the end of a string, or to a backslash at the end of the text. It never backtracks.
+_STRING_REST = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _OPENING = frozenset(b"{[")
-_QUOTE, _BACKSLASH, _COMMA, _COLON, _OBJECT, _LIST = b'"\\,:{['
+_QUOTE, _COMMA, _COLON, _OBJECT, _LIST = b'",:{['
+# One search keeps the interpreter's lock.
+_WINDOW_BYTES = 128 * 1024
 # A text of which more would have to be held is one of which nothing is known.
 _MOST_HELD = 10_000
 
@@ -68,16 +71,22 @@ class MemberScanner:
 
     def feed(self, piece: bytes) -> None:
         """Take the next piece of the text."""
+        for start in range(0, len(piece), _WINDOW_BYTES):
+            self._feed(piece[start : start + _WINDOW_BYTES])
+
+    def _feed(self, piece: bytes) -> None:
         at, self._escaped = self._escaped, 0
         while True:
             if self._in_string:
-                found = _STRING_END.search(piece, at)
-                if found is None:
+                found = _STRING_REST.match(piece, at)
+                at = found.end() if found else at
+                if at >= len(piece):
                     break
-                at = found.end()
-                if piece[found.start()] == _BACKSLASH:
+                at += 1
+                if piece[at - 1] != _QUOTE:
+                    # What the backslash escapes is in the next piece.
                     at += 1
-                    continue
+                    break
                 self._in_string = False
                 if self._depth == 1 and self._value_start is None:
                     self._key = Span(self._string_start, self._position + at)

@@ -42,7 +42,7 @@ from app.mcp.calls import (
     ToolCall,
 )
 from app.mcp.connections import Connection, UpstreamConnection, Write
-from app.mcp.lines import Line, Message, read_lines
+from app.mcp.lines import Line, Message, find_members, read_lines
 from app.mcp.reasons import reason_of
 from app.mcp.service_exchange import NoAnswerError, RefusedError
 from app.mcp.service_store import Kept, ServiceStore
@@ -104,6 +104,7 @@ class Proxy:
             try:
                 async for line in read_lines(pieces):
                     with line:
+                        await find_members(line)
                         changed = [await self._asked(each, group) for each in line.messages]
                         for piece in rewritten(line, changed):
                             await self.write_to_server(piece)
@@ -162,6 +163,7 @@ class Proxy:
         """Pass on what the server says until it ends, and see to what is being stored."""
         async with anyio.create_task_group() as group:
             async for line in read_lines(pieces):
+                await find_members(line)
                 answered = [self._answered(each) for each in line.messages]
                 if any(isinstance(each, CallAnswer) for each in answered):
                     await self._answers.acquire()

@@ -19,6 +19,7 @@ import pytest
 from mcp import Client, MCPError, types
 
 from app.config.settings import Settings
+from tests.kit.hostile_messages import LISTS
 from tests.kit.loaded_command import LoadedCommand
 from tests.kit.mcp_sdk_server import serving_mcp
 from tests.kit.process import COMMAND, ROOT, WAIT_SECONDS, environment, program
@@ -45,7 +46,7 @@ class Listening:
 
     def post(self, body: object, **headers: str) -> httpx.Response:
         """Post a message."""
-        sent = {"content-type": "application/json", **ACCEPT, **_named(headers)}
+        sent = {"content-type": "application/json", **ACCEPT, **header_names(headers)}
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         return httpx.post(
             self.url, content=content, headers=sent, timeout=WAIT_SECONDS, trust_env=False
@@ -58,7 +59,7 @@ class Listening:
         return {"mcp_session_id": answer.headers["mcp-session-id"]}
 
 
-def _named(headers: dict[str, str]) -> dict[str, str]:
+def header_names(headers: dict[str, str]) -> dict[str, str]:
     return {name.replace("_", "-"): value for name, value in headers.items()}
 
 
@@ -230,10 +231,10 @@ def test_session_ends_with_delete(proxy: Listening) -> None:
     answer = proxy.post(call(1, "process"), **session).json()
     pid = int(answer["result"]["content"][0]["text"])
     with httpx.stream(
-        "GET", proxy.url, headers={**ACCEPT, **_named(session)}, trust_env=False
+        "GET", proxy.url, headers={**ACCEPT, **header_names(session)}, trust_env=False
     ) as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
-        gone = httpx.delete(proxy.url, headers=_named(session), trust_env=False)
+        gone = httpx.delete(proxy.url, headers=header_names(session), trust_env=False)
         # The stream ends when the server has.
         assert (gone.status_code, stream.read()) == (204, b"")
     with pytest.raises(ProcessLookupError):
@@ -260,7 +261,9 @@ def test_session_ends_with_delete(proxy: Listening) -> None:
         (b'{"id": "\\ud800", "method": "a"}', {}, 400, "send `initialize` first"),
         (b"[1, null]", {}, 400, "a JSON object"),
         (b"{", {}, 400, "no JSON"),
-        (b"[" * 100_000, {}, 400, "no JSON"),
+        (b"[" * 5_000, {}, 413, "nested deeper than 1024"),
+        (LISTS, {}, 413, "1048576 bytes at most"),
+        (LISTS, {"mcp_protocol_version": "2026-07-28"}, 413, "more than 20000 values"),
         ('{"jsonrpc": "2.0"}'.encode("utf-16"), {}, 400, "no JSON"),
         ('{"jsonrpc": "2.0"}'.encode("utf-8-sig"), {}, 400, "no JSON"),
         ([call(1, "count")] * 1_001, {}, 413, "at most 1000 messages"),
@@ -321,7 +324,7 @@ def test_stop_ends_sessions_and_their_servers(tmp_path: Path) -> None:
         own.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, **session)
         pid = int(own.post(call(1, "process"), **session).json()["result"]["content"][0]["text"])
         with httpx.stream(
-            "GET", own.url, headers={**ACCEPT, **_named(session)}, trust_env=False
+            "GET", own.url, headers={**ACCEPT, **header_names(session)}, trust_env=False
         ) as stream:
             own.process.send_signal(signal.SIGTERM)
             assert stream.read() == b""
@@ -351,8 +354,8 @@ def test_files_of_tools_are_removed_with_the_last_session_that_was_given_them(
             for each in given
         ]
         assert {*files.iterdir()} == {*paths}
-        with httpx.stream("GET", own.url, headers={**ACCEPT, **_named(first)}) as stream:
-            httpx.delete(own.url, headers=_named(first), trust_env=False)
+        with httpx.stream("GET", own.url, headers={**ACCEPT, **header_names(first)}) as stream:
+            httpx.delete(own.url, headers=header_names(first), trust_env=False)
             # The stream ends when the server has.
             assert stream.read() == b""
         assert {*files.iterdir()} == {paths[1]}
@@ -373,7 +376,7 @@ def test_sessions_are_limited_in_number(tmp_path: Path) -> None:
         refused = own.post(initialize())
         assert refused.status_code == 503
         assert (refused.headers["retry-after"], refused.json()["id"]) == ("10", 1)
-        httpx.delete(own.url, headers=_named(sessions[0]), trust_env=False)
+        httpx.delete(own.url, headers=header_names(sessions[0]), trust_env=False)
         own.session()
 
 

@@ -5,11 +5,8 @@ not how long that was: other processes of a machine have their turns as well.
 """
 
 import json
-import os
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from pathlib import Path
 
 import httpx
 import pytest
@@ -18,6 +15,7 @@ from tests.faults.lengths import LONG, TIMEOUT_SECONDS
 from tests.kit.hostile_messages import HEADERS, MESSAGES, REQUESTS
 from tests.kit.hostile_texts import SHAPES
 from tests.kit.process import PagefaultProcess
+from tests.kit.processor_time import longest_ms
 
 pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
 
@@ -88,27 +86,14 @@ def _longest_of_tries(
 
 def _longest_ms(process: PagefaultProcess, asked: Callable[[httpx.Client], Iterable[int]]) -> float:
     """The most processor time between a question after health and its answer, meanwhile."""
-    failed: list[int] = []
-    ended = threading.Event()
+    statuses: list[int] = []
+    with process.client() as client, process.client() as other:
 
-    def ask() -> None:
-        try:
-            with process.client() as client:
-                failed.extend(asked(client))
-        finally:
-            ended.set()
-
-    asking = threading.Thread(target=ask)
-    longest = 0.0
-    with process.client() as client:
-        client.get("/healthz")
-        asking.start()
-        while not ended.wait(0.005):
-            before = _processor_ms(process.pid)
+        def ask_for_health() -> None:
             assert client.get("/healthz").status_code == 200
-            longest = max(longest, _processor_ms(process.pid) - before)
-    asking.join()
-    assert [status for status in failed if status >= 500] == []
+
+        longest = longest_ms(process.pid, ask_for_health, lambda: statuses.extend(asked(other)))
+    assert [status for status in statuses if status >= 500] == []
     return longest
 
 
@@ -136,9 +121,3 @@ def _statuses(client: httpx.Client, *, text: str, place: str) -> Iterator[int]:
     for query in ({"pointer": "/0"}, {"grep": "nothing"}, {"lines": "1-"}):
         yield client.get(f"{kept.headers['location']}/text", params=query).status_code
     yield client.get("/api/pages/search", params={"q": text[:1_000]}).status_code
-
-
-def _processor_ms(pid: int) -> float:
-    """How long all threads of a process have worked."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) * 1e3 / os.sysconf("SC_CLK_TCK")
