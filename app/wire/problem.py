@@ -54,6 +54,12 @@ class Problem(WireModel):
     """Names the request in the service's log."""
     errors: tuple[ProblemFault, ...] = ()
     """The single faults, at most 20; absent if there are none."""
+    cause: Annotated[str | None, Field(examples=["wrong-password"])] = None
+    """Why a store refuses or does not answer; absent unless that is known."""
+    violated_policies: Annotated[
+        tuple[str, ...] | None, Field(alias="violated-policies", examples=[["requests"]])
+    ] = None
+    """The quotas that were exceeded; absent unless it is a 429 of theirs."""
 
     def json_bytes(self, further: Mapping[str, object]) -> bytes:
         """Return the document as UTF-8, with further members at its end (RFC 9457 §3.2).

@@ -174,9 +174,9 @@ def model(name: str, schema: Mapping[str, Any]) -> str:
         for member, value in members.items()
     }
     text = docstring(schema.get("description"), schema.get("title", name))
-    if any(keyword.iskeyword(member) for member in fields):
+    if any(keyword.iskeyword(each) or not each.isidentifier() for each in fields):
         listed = "".join(f"{member!r}: {kind}," for member, kind in fields.items())
-        comment = "".join(f"# {line}\n" for line in text.splitlines())
+        comment = "".join(f"# {line.strip()}\n" for line in text.strip().splitlines())
         return f'{comment}{name} = TypedDict("{name}", {{{listed}}})'
     lines = "".join(f"    {member}: {kind}\n" for member, kind in fields.items())
     return f'class {name}(TypedDict):\n    """{text}"""\n\n{lines}'

@@ -42,8 +42,6 @@ _FRAME = {"$ref": "#/components/schemas/StreamEvent"}
 _PROBLEM = {"$ref": "#/components/schemas/Problem"}
 # Of a page id that is no name of a path.
 _FAULT_REFUSAL = {"$ref": "#/components/schemas/PageFaultRefusal"}
-# What quotas add to a problem (RFC 9457 §3.2), under the name that their draft gives it.
-_FURTHER = {"violated-policies": {"type": "array", "items": {"type": "string"}}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +297,6 @@ def closed_document() -> dict[str, Any]:
     for schema in all_schemas(document):
         if "properties" in schema:
             schema.setdefault("additionalProperties", False)
-    document["components"]["schemas"]["Problem"]["properties"] |= _FURTHER
     return document
 
 

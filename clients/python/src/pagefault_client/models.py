@@ -918,44 +918,52 @@ class ProblemFault(TypedDict):
     detail: str
 
 
-class PageFaultProblem(TypedDict):
-    """A page fault that could not be carried out, with the tool message for the model that sent
-    it.
-    """
+# A page fault that could not be carried out, with the tool message for the model that sent
+# it.
+PageFaultProblem = TypedDict(
+    "PageFaultProblem",
+    {
+        "type": str,
+        "title": str,
+        "status": int,
+        "detail": str,
+        "instance": str,
+        "code": str,
+        "requestId": str,
+        "errors": NotRequired[list[ProblemFault]],
+        "cause": NotRequired[str | None],
+        "violated-policies": NotRequired[list[str] | None],
+        "success": bool,
+        "page_id": str,
+        "error": str,
+        "role": Literal["tool"],
+        "tool_call_id": str | None,
+        "content": str,
+    },
+)
 
-    type: str
-    title: str
-    status: int
-    detail: str
-    instance: str
-    code: str
-    requestId: str
-    errors: NotRequired[list[ProblemFault]]
-    success: bool
-    page_id: str
-    error: str
-    role: Literal["tool"]
-    tool_call_id: str | None
-    content: str
-
-
-class PageFaultRefusal(TypedDict):
-    """A page fault that is none: a problem, with a tool message unless the request was wrong."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    instance: str
-    code: str
-    requestId: str
-    errors: NotRequired[list[ProblemFault]]
-    success: NotRequired[bool | None]
-    page_id: NotRequired[str | None]
-    error: NotRequired[str | None]
-    role: NotRequired[Literal["tool"] | None]
-    tool_call_id: NotRequired[str | None]
-    content: NotRequired[str | None]
+# A page fault that is none: a problem, with a tool message unless the request was wrong.
+PageFaultRefusal = TypedDict(
+    "PageFaultRefusal",
+    {
+        "type": str,
+        "title": str,
+        "status": int,
+        "detail": str,
+        "instance": str,
+        "code": str,
+        "requestId": str,
+        "errors": NotRequired[list[ProblemFault]],
+        "cause": NotRequired[str | None],
+        "violated-policies": NotRequired[list[str] | None],
+        "success": NotRequired[bool | None],
+        "page_id": NotRequired[str | None],
+        "error": NotRequired[str | None],
+        "role": NotRequired[Literal["tool"] | None],
+        "tool_call_id": NotRequired[str | None],
+        "content": NotRequired[str | None],
+    },
+)
 
 
 class PageFrame(TypedDict):
@@ -1063,18 +1071,22 @@ class PageToolMessage(TypedDict):
 
 Priority: TypeAlias = Literal["normal", "raised", "stays"]
 
-
-class Problem(TypedDict):
-    """What went wrong, for programs (`code`, `errors`) and for people (`title`, `detail`)."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    instance: str
-    code: str
-    requestId: str
-    errors: NotRequired[list[ProblemFault]]
+# What went wrong, for programs (`code`, `errors`) and for people (`title`, `detail`).
+Problem = TypedDict(
+    "Problem",
+    {
+        "type": str,
+        "title": str,
+        "status": int,
+        "detail": str,
+        "instance": str,
+        "code": str,
+        "requestId": str,
+        "errors": NotRequired[list[ProblemFault]],
+        "cause": NotRequired[str | None],
+        "violated-policies": NotRequired[list[str] | None],
+    },
+)
 
 
 class Readiness(TypedDict):
