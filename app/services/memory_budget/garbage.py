@@ -26,9 +26,12 @@ _FEW_BLOCKS = 300_000
 
 @dataclass(slots=True)
 class GarbageCollector:
-    """Collects garbage that the interpreter leaves."""
+    """Collects garbage that the interpreter leaves.
 
-    _usual_blocks: int = field(init=False, default_factory=sys.getallocatedblocks)
+    What was there when it was made is not looked through, or is of no account.
+    """
+
+    _blocks_at_start: int = field(init=False, default_factory=sys.getallocatedblocks)
 
     async def run(self) -> None:
         """Collect about once a second, if there may be garbage.
@@ -44,7 +47,6 @@ class GarbageCollector:
         *_, young_collections = gc.get_count()
         if young_collections <= _ENOUGH:
             return
-        are_few = sys.getallocatedblocks() - self._usual_blocks <= _FEW_BLOCKS
+        are_few = sys.getallocatedblocks() - self._blocks_at_start <= _FEW_BLOCKS
         if are_few or young_collections > _MOST:
             gc.collect()
-            self._usual_blocks = sys.getallocatedblocks()
