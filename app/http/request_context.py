@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.errors import OverloadedError
 from app.http.problem_responses import problem_response
 from app.models.identity import new_id
+from app.services.concurrency.departures import wait_for_departure
 from app.services.quotas.key_quotas import BYTES, QuotaState
 from app.telemetry.logs import tell_request
 from app.wiring import Container
@@ -127,9 +128,12 @@ class RequestContextMiddleware:
         slot = Slot() if scope["path"] == _HEALTH_PATH else await self._admission.take()
         app = _refuse if slot is None else self._app
         slot = scope["state"]["slot"] = slot or Slot()
+        presence = ClientPresence(receive)
+        watched = wait_for_departure.set(presence.wait_for_departure)
         try:
-            await app(scope, receive, send_with_id)
+            await app(scope, presence.receive, send_with_id)
         finally:
+            wait_for_departure.reset(watched)
             is_stream = slot.is_left
             slot.leave()
             if allowance := scope["state"].get("allowance"):
@@ -147,6 +151,34 @@ class RequestContextMiddleware:
                 route=getattr(scope.get("route"), "path", "(none)"),
                 milliseconds=round((time.perf_counter() - started) * 1000, 1),
             )
+
+
+class ClientPresence:
+    """Hands on what a client sends, and notices when it has left.
+
+    Args:
+        receive: The server's.
+    """
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._next: Message | None = None
+
+    async def receive(self) -> Message:
+        """Return what the server says next."""
+        if self._next is not None:
+            message, self._next = self._next, None
+            return message
+        return await self._receive()
+
+    async def wait_for_departure(self) -> None:
+        """Return when the client has left; while its body is not read, it is taken to be there."""
+        while self._next is None or not self._next.get("more_body"):
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                return
+            self._next = message
+        await asyncio.get_running_loop().create_future()
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:

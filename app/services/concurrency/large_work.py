@@ -86,25 +86,32 @@ class LargeWork:
 
 
 class ProjectTurns:
-    """Gives each project one turn at a time, a few of them to all together.
+    """Gives each project a few turns at a time, and some to all projects together.
+
+    A project that takes all it may have leaves the next free turn to another one that waits.
 
     Args:
         waiting: How many of one project may wait for theirs; one more is told to come again.
+        at_once: How many turns all projects have at a time.
+        of_project: How many of these one project has.
     """
 
-    def __init__(self, *, waiting: int = _WAITING) -> None:
+    def __init__(
+        self, *, waiting: int = _WAITING, at_once: int = _PROJECTS_AT_ONCE, of_project: int = 1
+    ) -> None:
         self._waiting = waiting
-        self._projects: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
-        self._all = anyio.CapacityLimiter(_PROJECTS_AT_ONCE)
+        self._of_project = of_project
+        self._projects: WeakValueDictionary[str, anyio.Semaphore] = WeakValueDictionary()
+        self._all = anyio.CapacityLimiter(at_once)
 
     @asynccontextmanager
     async def turn(self, project_id: str) -> AsyncIterator[None]:
-        """Hold the turn of a project for the length of the block.
+        """Hold a turn of a project for the length of the block.
 
         Raises:
             OverloadedError: As many wait for it as may.
         """
-        project = self._projects.setdefault(project_id, anyio.Lock())
+        project = self._projects.setdefault(project_id, anyio.Semaphore(self._of_project))
         if project.statistics().tasks_waiting >= self._waiting:
             raise OverloadedError
         async with project, self._all:

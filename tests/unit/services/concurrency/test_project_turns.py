@@ -69,3 +69,26 @@ async def test_who_goes_away_gives_the_place_back() -> None:
         assert work.refused == []
         work.end.set()
     assert work.done == ["p", "p"]
+
+
+async def test_project_that_has_all_turns_leaves_the_next_one_to_another() -> None:
+    turns = ProjectTurns(at_once=2, of_project=2)
+    began: list[str] = []
+    ends = [anyio.Event() for _ in range(5)]
+
+    async def run(project_id: str, end: anyio.Event) -> None:
+        async with turns.turn(project_id):
+            began.append(project_id)
+            await end.wait()
+
+    async with anyio.create_task_group() as tasks:
+        for project_id, end in zip(("p", "p", "p", "p", "q"), ends, strict=True):
+            tasks.start_soon(run, project_id, end)
+            await anyio.wait_all_tasks_blocked()
+        assert began == ["p", "p"]
+        ends[0].set()
+        await anyio.wait_all_tasks_blocked()
+        assert began == ["p", "p", "q"]
+        for end in ends:
+            end.set()
+    assert began == ["p", "p", "q", "p", "p"]

@@ -1,0 +1,66 @@
+"""Noticing that a client has left, without taking from the application what it has sent."""
+
+from collections.abc import Callable
+
+import anyio
+import pytest
+from starlette.types import Message
+
+from app.http.request_context import ClientPresence
+
+pytestmark = pytest.mark.anyio
+WHOLE: Message = {"type": "http.request", "body": b"whole", "more_body": False}
+PART: Message = {"type": "http.request", "body": b"part", "more_body": True}
+GONE: Message = {"type": "http.disconnect"}
+
+
+class Server:
+    """Says the messages it is given, in order, and then waits."""
+
+    def __init__(self, *messages: Message) -> None:
+        self._to_say = list(messages)
+
+    async def receive(self) -> Message:
+        if not self._to_say:
+            await anyio.sleep_forever()
+        return self._to_say.pop(0)
+
+
+async def is_noticed(watch: Callable[[], object]) -> bool:
+    """Whether waiting for the departure ends, as soon as nothing else happens."""
+    noticed = False
+
+    async def wait() -> None:
+        nonlocal noticed
+        await watch()  # type: ignore[misc]
+        noticed = True
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait)
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    return noticed
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        ((GONE,), True),
+        ((WHOLE, GONE), True),
+        ((WHOLE,), False),
+        ((PART, GONE), False),
+        ((), False),
+    ],
+    ids=["gone", "gone after its body", "there", "body not read yet", "nothing said"],
+)
+async def test_departure_is_noticed_once_the_body_is_there(
+    messages: tuple[Message, ...], expected: bool
+) -> None:
+    presence = ClientPresence(Server(*messages).receive)
+    assert await is_noticed(presence.wait_for_departure) is expected
+
+
+async def test_what_was_said_meanwhile_is_handed_on() -> None:
+    presence = ClientPresence(Server(PART, WHOLE).receive)
+    assert not await is_noticed(presence.wait_for_departure)
+    assert [await presence.receive(), await presence.receive()] == [PART, WHOLE]
