@@ -326,10 +326,14 @@ async def get_resource_text(
     response_class=Response,
     openapi_extra={"parameters": [*CONTENT_CONDITIONS, *CONTENT_RANGES]},
     responses={
-        200: {"description": "The poster.", "content": JPEG, "headers": CONTENT_HEADERS},
+        200: {"description": "The poster, a JPEG.", "content": JPEG, "headers": CONTENT_HEADERS},
         206: {"description": "The asked ranges.", "content": ANY_FILE, "headers": RANGE_HEADERS},
         **read_responses(
-            NotFoundError, RangeNotSatisfiableError, InvalidPayloadError, StoreUnavailableError
+            NotFoundError,
+            RangeNotSatisfiableError,
+            InvalidPayloadError,
+            OverloadedError,
+            StoreUnavailableError,
         ),
     },
 )
@@ -337,7 +341,7 @@ async def get_resource_poster(call: CallDep, uri: UriPath) -> Response:
     """Read the first key frame of a video as a JPEG of at most 1,280 pixels a side.
 
     It is made when it is first asked for, where the service has the optional package `av`, and kept
-    until the video is deleted.
+    until the video is deleted. A video of more than 3840x2160 pixels has none.
     """
     video = await call.container.resources.get(call.project_id, uri)
     poster = (await call.container.posters.get(call.project_id, video)).resource

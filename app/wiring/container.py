@@ -3,9 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import anyio
-import anyio.to_thread
-
 from app.config.settings import Settings
 from app.services.agents.turns import Turns
 from app.services.bundles.exporting import BundleExports
@@ -40,8 +37,6 @@ from app.wiring.memory_services import MemoryServices, OpenStores, open_stores
 from app.wiring.startup_errors import SettingError
 from app.wiring.sweep import wired_sweep
 
-_POSTERS_AT_ONCE = 2
-
 
 @asynccontextmanager
 async def open_container(settings: Settings) -> AsyncIterator["Container"]:
@@ -69,6 +64,7 @@ async def open_container(settings: Settings) -> AsyncIterator["Container"]:
                 grace_seconds=settings.sweep.grace_seconds,
             ),
             scrub.running(),
+            container.images.running(),
             run_beside(trim_freed_memory(container.memory)),
             run_beside(GarbageCollector().run()),
         ):
@@ -151,7 +147,7 @@ class Container(MemoryServices):
             work=self.large_work,
             limits=limits,
         )
-        self.posters = Posters(blobs, self._derived, anyio.CapacityLimiter(_POSTERS_AT_ONCE))
+        self.posters = Posters(blobs, self._derived, memory=self.memory)
         self.working_sets = WorkingSets(self.renders)
         self.outlines = Outlines(records, self.answers)
         budget = BodyBudget(self.memory, text_limit_bytes=limits.history_bytes)

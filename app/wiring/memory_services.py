@@ -112,7 +112,7 @@ class MemoryServices:
         self.search_indexing = SearchIndexing(records)
         self.resources = Resources(records, blobs, limit_bytes=limits.medium_bytes)
         self.large_work = LargeWork(limits)
-        self._images = ImageWork(memory, limits)
+        self.images = ImageWork(memory, limits)
         self._checks = MediaChecks(blobs)
         budget = BodyBudget(memory, text_limit_bytes=limits.text_bytes)
         self.bodies = RequestBodies(self.large_work, budget)
@@ -141,7 +141,7 @@ class MemoryServices:
     def _wire_pages(self) -> None:
         """Make what writes and reads pages."""
         records, blobs, limits, accesses = self.records, self.blobs, self.limits, self.accesses
-        self._preparer = PagePreparer(records, blobs, images=self._images, limits=limits)
+        self._preparer = PagePreparer(records, blobs, images=self.images, limits=limits)
         self._writer = PageWriter(records)
         self.page_reading = PageReading(
             records, blobs, self._preparer, accesses=accesses, checks=self._checks, limits=limits
@@ -164,7 +164,7 @@ class MemoryServices:
         self.resource_texts = ResourceTexts(
             self.resources, blobs, work=self.large_work, memory=self.memory, limits=limits
         )
-        self._derived = DerivedImages(records, blobs, images=self._images, limits=limits)
+        self._derived = DerivedImages(records, blobs, images=self.images, limits=limits)
         self._settling = Settling(
             records,
             MediaLoader(blobs, self._derived, self._checks),

@@ -24,7 +24,7 @@ async def open_page_reading(settings: Settings) -> AsyncIterator[PageReading]:
         images = ImageWork(MemoryBudget(limits.memory_bytes), limits)
         preparer = PagePreparer(records, blobs, images=images, limits=limits)
         accesses = AccessCounts(records)
-        async with accesses.kept():
+        async with accesses.kept(), images.running():
             yield PageReading(
                 records,
                 blobs,

@@ -255,7 +255,8 @@ def test_what_is_wrong_with_an_image_is_logged_as_json_too() -> None:
     script = """
 from app.models.resource import ImageRecipe
 from app.models.media import InMemoryMedia
-from app.services.images.pixels import fit_image, reduce_image
+from app.services.images.image_tasks import ImageTask
+from app.services.images.pixels import make_image
 from app.services.persistence.media_checks import probe_media
 from app.telemetry.logs import configure_logging
 from tests.kit.images import picture, saved
@@ -267,8 +268,8 @@ packed = saved(picture(), "TIFF", compression="tiff_lzw")
 damaged = packed[:200] + bytes(1_000) + packed[1_200:]
 for data in (cut, damaged):
     for claimed in ("image/tiff", "image/png"):
-        fit_image(data, claimed, ImageRecipe(("image/png",), 9), most_pixels=10**6)
-        reduce_image(data, claimed, most_pixels=10**6)
+        for recipe in (ImageRecipe(("image/png",), 9), None):
+            make_image(data, ImageTask(claimed, recipe, 10**6, 10**7))
 """
     done = subprocess.run(  # noqa: S603 - our own interpreter and text
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

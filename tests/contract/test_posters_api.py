@@ -71,5 +71,50 @@ def test_what_has_no_picture_has_no_poster_and_says_why(
     assert "There is no poster" in refused[0].json()["detail"]
 
 
+@pytest.mark.parametrize("size", [(3_840, 2_160), (2_160, 3_840)])
+def test_largest_video_that_has_a_poster_has_one(
+    client: httpx.Client, size: tuple[int, int]
+) -> None:
+    uri = upload(client, media.mp4(0.1, size=size), filename="large.mp4")["uri"]
+    made = poster(client, uri)
+    assert made.status_code == 200, made.text
+    with Image.open(io.BytesIO(made.content)) as image:
+        assert sorted(image.size) == [720, 1_280]
+
+
+@pytest.mark.promise(
+    "security.md#decoders",
+    "A video of more pixels than 3840x2160 is not decoded, and has no poster",
+    kept_by="app/services/images/poster_process.py",
+    tried="3840x2162, asked for twice",
+)
+def test_larger_video_has_no_poster_and_says_why(client: httpx.Client) -> None:
+    uri = upload(client, media.mp4(0.1, size=(3_840, 2_162)), filename="larger.mp4")["uri"]
+    refused = [poster(client, uri) for _ in range(2)]
+    assert [each.status_code for each in refused] == [404, 404]
+    detail = "There is no poster of this video: it has more pixels than 3840x2160. Its bytes are "
+    assert [each.json()["detail"] for each in refused] == [f"{detail}at `/content`."] * 2
+
+
+@pytest.mark.engines("embedded")
+@pytest.mark.promise(
+    "security.md#decoders",
+    "A video that could not be decoded for want of time or memory is tried again",
+    kept_by="app/services/images/posters.py",
+    tried="503 for each, then the poster",
+)
+@pytest.mark.parametrize(("name", "bound"), [("_SECONDS", 0.0), ("_FRAME_BYTES", 1)])
+def test_poster_that_could_not_be_made_in_bounds_is_tried_again(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch, name: str, bound: float
+) -> None:
+    uri = upload(client, media.mp4(0.1, size=(1_920, 1_080)), filename="click.mp4")["uri"]
+    with monkeypatch.context() as tight:
+        tight.setattr(f"app.services.images.posters.{name}", bound)
+        refused = poster(client, uri)
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    assert "could not be made now" in refused.json()["detail"]
+    assert poster(client, uri).status_code == 200
+
+
 def test_resource_that_is_not_there_has_no_poster(client: httpx.Client) -> None:
     assert poster(client, "0" * 32).status_code == 404

@@ -57,11 +57,24 @@ def tiff_of(side: int) -> bytes:
     return saved(Image.new("1", (side, side)), "TIFF", compression="group4")
 
 
+def jpeg_of_scans(side: int, scans: int) -> bytes:
+    """A progressive JPEG whose last scan is repeated until it has so many."""
+    whole = saved(
+        Image.linear_gradient("L").resize((side, side)).convert("RGB"),
+        "JPEG",
+        progressive=True,
+        quality=30,
+    )
+    last, end = whole.rindex(b"\xff\xda"), len(whole) - 2
+    return whole[:end] + whole[last:end] * (scans - whole.count(b"\xff\xda")) + whole[end:]
+
+
 BOMBS: dict[str, tuple[Callable[[], bytes], str]] = {
     "png of 400 megapixels": (partial(png_of, 20_000), "image/png"),
     "png that claims 10 gigapixels": (partial(media.png_claiming, 100_000, 100_000), "image/png"),
     "png with 128 MiB of text": (partial(text_in_png, 128 * MIB), "image/png"),
     "jpeg of three scans": (partial(jpeg_in_three_scans, 8_192), "image/jpeg"),
+    "jpeg of 2000 scans": (partial(jpeg_of_scans, 2_500, 2_000), "image/jpeg"),
     "tiff of 100 megapixels": (partial(tiff_of, 10_000), "image/tiff"),
     "gif of 300 frames": (partial(frames, 300), "image/gif"),
 }

@@ -116,10 +116,12 @@ def m4a(seconds: float = 1.0) -> bytes:
     return _encoded("ipod", seconds, audio="aac")
 
 
-def mp4(seconds: float = 1.0, *, header_first: bool = False) -> bytes:
+def mp4(
+    seconds: float = 1.0, *, header_first: bool = False, size: tuple[int, int] = (64, 48)
+) -> bytes:
     """H.264 in MP4; its header is behind the media unless it is asked for first."""
     options = (("movflags", "faststart"),) if header_first else ()
-    return _encoded("mp4", seconds, video="libx264", options=options)
+    return _encoded("mp4", seconds, video="libx264", size=size, options=options)
 
 
 def webm(seconds: float = 1.0, *, open_sizes: bool = False) -> bytes:
@@ -171,6 +173,7 @@ def _encoded(
     *,
     audio: str | None = None,
     video: str | None = None,
+    size: tuple[int, int] = (64, 48),
     options: tuple[tuple[str, str], ...] = (),
 ) -> bytes:
     # Bit-exact output carries no version, date or random number of the encoder. A file and not a
@@ -180,20 +183,22 @@ def _encoded(
         muxing = {"fflags": "+bitexact", **dict(options)}
         with av.open(str(path), "w", format=file_format, options=muxing) as container:
             if video is not None:
-                _add_video(container, video, seconds)
+                _add_video(container, video, seconds, size)
             if audio is not None:
                 _add_audio(container, audio, seconds)
         return path.read_bytes()
 
 
-def _add_video(container: OutputContainer, codec: str, seconds: float) -> None:
+def _add_video(
+    container: OutputContainer, codec: str, seconds: float, size: tuple[int, int]
+) -> None:
     stream = container.add_stream(codec, rate=_FRAMES_PER_SECOND)
     assert isinstance(stream, VideoStream)
-    stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+    (stream.width, stream.height), stream.pix_fmt = size, "yuv420p"
     # Several threads may divide the work differently in each run.
     stream.codec_context.thread_count = 1
     for number in range(round(seconds * _FRAMES_PER_SECOND)):
-        frame = av.VideoFrame(64, 48, "yuv420p")
+        frame = av.VideoFrame(*size, "yuv420p")
         for plane in frame.planes:
             plane.update(bytes([number * 7 % 256]) * plane.buffer_size)
         frame.pts, frame.time_base = number, Fraction(1, _FRAMES_PER_SECOND)

@@ -9,6 +9,7 @@ import pytest
 from tests.e2e.test_resumable_upload import Process
 from tests.kit import media
 from tests.kit.bombs import BOMBS, MIB
+from tests.kit.child_processes import children_of
 
 pytestmark = pytest.mark.xdist_group("bombs")
 
@@ -22,6 +23,11 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     with started:
         told(started, media.png(300, 200, noise=True), "image/png", "warm")
         yield started
+
+
+def peak_bytes(process: Process) -> int:
+    """The most that the service and the process that decodes for it have had in memory."""
+    return process.peak_bytes() + sum(each.peak_bytes() for each in children_of(process.pid))
 
 
 def told(process: Process, data: bytes, mime_type: str, place: str) -> list[int]:
@@ -47,16 +53,16 @@ def told(process: Process, data: bytes, mime_type: str, place: str) -> list[int]
     "security.md#decoders",
     "A decompression bomb is stored and described but never unpacked",
     kept_by="app/services/images/pixels.py",
-    tried="6 bombs below 1 MiB, at most 64 MiB more each",
+    tried="7 bombs below 1 MiB, at most 64 MiB more each, in all processes",
 )
 @pytest.mark.parametrize("name", BOMBS)
 def test_bomb_is_stored_described_and_never_unpacked(process: Process, name: str) -> None:
     make, mime_type = BOMBS[name]
     data = make()
     assert len(data) < MIB
-    before = process.peak_bytes()
+    before = peak_bytes(process)
     answers = told(process, data, mime_type, name.replace(" ", "-"))
-    grown = process.peak_bytes() - before
+    grown = peak_bytes(process) - before
     print(f"{name}: {len(data)} bytes, grew by {grown // MIB} MiB")  # noqa: T201 - the measure
     assert answers == [201, 201, 201, 200, 200, 200, 200]
     assert grown < MOST_GROWTH_BYTES

@@ -6,7 +6,7 @@ the ladder itself decides without asking back.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.media.types import is_textual
 from app.models.conversation import Address, ComposedTurn, Medium, StoredBytes
@@ -260,6 +260,15 @@ class LoadedMedia:
 
     images: Mapping[int, DerivedImage] = field(default_factory=dict)
     texts: Mapping[int, str] = field(default_factory=dict)
+    costly: Mapping[int, str] = field(default_factory=dict)
+    """Why images were not decoded to be made smaller: a sentence for each."""
+
+    def explain(self, place: MediumRef, obstacle: Obstacle) -> Obstacle:
+        """Return an obstacle, and why no smaller image gets around it, if there is a reason."""
+        reason = self.costly.get(place.index) if obstacle.fixable_by_resize else None
+        if reason is None:
+            return obstacle
+        return replace(obstacle, reason=f"{obstacle.reason} {reason}")
 
 
 def plan_media(

@@ -195,6 +195,7 @@ class Ladder:
         )
         obstacle = fitting.obstacle(place)
         if obstacle is not None:
+            obstacle = loaded.explain(place, obstacle)
             choice.step_down(obstacle, to_words=not obstacle.fixable_by_resize)
         return choice
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import anyio.to_thread
-import structlog
 
 from app.errors import BlobSweptError
 from app.models.conversation import InlineBytes, StoredBytes
@@ -25,10 +24,12 @@ from app.models.resource import (
     derive_resource_id,
     resource_kind,
 )
-from app.services.images.image_work import ImageWork
-from app.services.persistence.media_checks import probe_media, probe_stored_media
+from app.services.concurrency.background import run_to_completion
+from app.services.images.image_work import Decode, ImageWork
+from app.services.images.image_worker import UndecidedError
+from app.services.persistence.media_checks import probe_media
 from app.services.persistence.media_keeper import MediaKeeper
-from app.stores.blobs import BlobStore, StoredBlob, read_whole
+from app.stores.blobs import BlobStore, read_whole
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.derived_images import NotedImage
 
@@ -36,14 +37,7 @@ from app.stores.records.derived_images import NotedImage
 # that takes megabytes in every other type.
 _LEAST_ROOM_BYTES = 128 * 1024
 _MOST_GROWTH = 4
-_log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """What decoding came to; `image` is `None` where it never comes to anything."""
-
-    image: FittedImage | None
+_HEAD_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,31 +70,59 @@ class DerivedImages:
         Returns:
             What was made. Its bytes are in the blob store, or in itself if the source is part of a
             record. It has no row where no resource has the bytes of the source. `None` if it cannot
-            be made.
+            be made, or not now.
 
         Raises:
-            OverloadedError: The memory for its pixels was not free for a second.
+            TooCostlyError: It takes too much work or memory to decode the image.
+            OverloadedError: The memory for its pixels was not free for a second, or too many images
+                of the project wait.
+            MalformedRequestError: The client has left.
             StoreUnavailableError: A store did not answer, or has lost the bytes.
         """
-        if isinstance(source, InlineBytes):
-            return await self._make_in_memory(project_id, source.data, mime_type, recipe)
+        try:
+            if isinstance(source, InlineBytes):
+                return await self._make_in_memory(project_id, source.data, mime_type, recipe)
+            return await self._get_stored(
+                project_id, source.digest, recipe, mime_type=mime_type, size_bytes=size_bytes
+            )
+        except UndecidedError:
+            return None
+
+    async def _get_stored(
+        self,
+        project_id: str,
+        digest: str,
+        recipe: ImageRecipe,
+        *,
+        mime_type: str,
+        size_bytes: int,
+    ) -> DerivedImage | None:
         # Pillow, which a process that makes no image smaller does without.
         from app.services.images.pixels import CODEC_VERSION  # noqa: PLC0415
 
         # What is beyond the bounds or the decoder of today need not be so tomorrow.
         key = f"{recipe.key};{self.limits.image_pixels};{CODEC_VERSION}"
-        digest = source.digest
+
+        async def make(decode: Decode) -> NotedImage | None:
+            # A request that waited may find what it waited for.
+            noted = await self.noted(project_id, digest, key)
+            if noted is not None:
+                return noted
+            most_bytes = self.limits.image_bytes
+            data = await read_whole(self.blobs, project_id, digest, end=most_bytes + 1)
+            if len(data) > most_bytes:
+                return None
+            fitted = await decode(data, mime_type, recipe)
+            # It is made by now, so it is kept even if the client has left.
+            return await run_to_completion(self._keep_again(project_id, digest, key, fitted))
+
         noted = await self.noted(project_id, digest, key)
         if noted is None and size_bytes <= self.limits.image_bytes:
-            # Whoever waited here may find what it waited for.
-            blob = StoredBlob(digest, size_bytes)
-            hints = await probe_stored_media(self.blobs, project_id, blob, mime_type)
-            async with self.images.turn(size_bytes, hints.width, hints.height):
-                noted = await self.noted(project_id, digest, key)
-                if noted is None:
-                    noted = await self._make(
-                        project_id, digest, recipe, mime_type=mime_type, key=key
-                    )
+            head = await read_whole(self.blobs, project_id, digest, end=_HEAD_BYTES)
+            cost = await self.images.cost_of(head, mime_type)
+            if cost is None:
+                return None
+            noted = await self.images.run(project_id, cost, size_bytes, make)
         return noted.image if noted else None
 
     async def _make_in_memory(
@@ -110,13 +132,17 @@ class DerivedImages:
             return None
         room = max(_LEAST_ROOM_BYTES, _MOST_GROWTH * len(data))
         most_bytes = room if recipe.most_bytes is None else min(room, recipe.most_bytes)
-        hints = probe_media(data, InMemoryMedia(data), mime_type)
-        async with self.images.turn(len(data), hints.width, hints.height):
-            made = await self._fitted(data, mime_type, replace(recipe, most_bytes=most_bytes))
-        if made is None or made.image is None:
+        cost = await self.images.cost_of(data[:_HEAD_BYTES], mime_type)
+        if cost is None:
             return None
-        resource = await anyio.to_thread.run_sync(_described, project_id, made.image)
-        return DerivedImage(resource, made.image.is_first_picture, made.image.data)
+        bounded = replace(recipe, most_bytes=most_bytes)
+        made = await self.images.run(
+            project_id, cost, len(data), lambda decode: decode(data, mime_type, bounded)
+        )
+        if made is None:
+            return None
+        resource = await anyio.to_thread.run_sync(_described, project_id, made)
+        return DerivedImage(resource, made.is_first_picture, made.data)
 
     async def noted(self, project_id: str, digest: str, key: str) -> NotedImage | None:
         """Return what was made of a blob before, if it was tried.
@@ -130,33 +156,15 @@ class DerivedImages:
             project_id, lambda unit: unit.derived_images.find(digest, key)
         )
 
-    async def _make(
-        self, project_id: str, digest: str, recipe: ImageRecipe, *, mime_type: str, key: str
-    ) -> NotedImage | None:
-        most_bytes = self.limits.image_bytes
-        data = await read_whole(self.blobs, project_id, digest, end=most_bytes + 1)
-        if len(data) > most_bytes:
-            return None
-        made = await self._fitted(data, mime_type, recipe)
-        if made is None:
-            return None
-        keep = partial(self.keep, project_id, digest, key, made.image)
+    async def _keep_again(
+        self, project_id: str, digest: str, key: str, fitted: FittedImage | None
+    ) -> NotedImage:
+        keep = partial(self.keep, project_id, digest, key, fitted)
         try:
             return await keep()
         except BlobSweptError:
             # The bytes had been there before, as garbage, and were removed in this moment.
             return await keep()
-
-    async def _fitted(self, data: bytes, mime_type: str, recipe: ImageRecipe) -> _Made | None:
-        """Return what became of an image; `None` if that could not be found out now."""
-        from app.services.images.pixels import fit_image  # noqa: PLC0415 - see `make`
-
-        fit = partial(fit_image, data, mime_type, recipe, most_pixels=self.limits.image_pixels)
-        try:
-            return _Made(await anyio.to_thread.run_sync(fit))
-        except (MemoryError, OSError) as exc:
-            _log.warning("image not made smaller", error=type(exc).__name__)
-            return None
 
     async def keep(
         self, project_id: str, digest: str, key: str, fitted: FittedImage | None

@@ -1,23 +1,47 @@
-"""Decodes images few at a time, each with memory of the budget for its pixels.
+"""Decodes images few at a time, each in the turn of its project, with memory of the budget.
 
 A file of a few kilobytes can decode to 80 MiB. How much it will be is known from its header, so
-that much is held before anything is decoded. Whoever waits here may hold the body it came
-with; that is safe, since nobody who holds memory for pixels waits for anything.
+that much is held before anything is decoded. A request that waits here may hold the body it came
+with; that is safe, since a request that holds memory for pixels waits for no other one.
+
+A quick image is decoded in a thread. All others are decoded by the worker, one at a time, so that
+each can be ended: at a deadline, or when its client has left.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import TypeAlias, TypeVar
 
-import anyio
+import anyio.to_thread
+import structlog
 
+from app.media.decoding_cost import DecodingCost, decoding_cost
 from app.models.limits import Limits
+from app.models.resource import FittedImage, ImageRecipe
+from app.services.concurrency.departures import until_departure
+from app.services.concurrency.large_work import LARGE_BYTES, ProjectTurns
+from app.services.images.image_tasks import ImageTask, TooCostlyError
+from app.services.images.image_worker import ImageWorker, UndecidedError
 from app.services.memory_budget.budget import MemoryBudget
 
-_IMAGES_AT_ONCE = 2
-_BYTES_PER_PIXEL = 8
-"""Pillow keeps four bytes for a pixel, and converting or turning an image makes another one."""
+_QUICK_WORK = 1_000_000
+_QUICK_AT_ONCE = 2
+_WAITING = 64
+# An honest progressive JPEG has ten scans.
+_MOST_PASSES = 16
+# What the worker may take beside the image, for what its allocator does not give back.
+_SLACK_BYTES = 16 * 1024 * 1024
+_LEAST_SECONDS = 4.0
+_PIXELS_PER_SECOND = 2_000_000
 
-_LARGE_SHARE = 4
+_T = TypeVar("_T")
+Decode: TypeAlias = Callable[[bytes, str, ImageRecipe | None], Awaitable[FittedImage | None]]
+"""Makes something of an image of a type; see `ImageTask`.
+
+Raises `TooCostlyError`, and `UndecidedError` if there was no time or memory for it now.
+"""
+_log = structlog.get_logger(__name__)
 
 
 class ImageWork:
@@ -31,27 +55,94 @@ class ImageWork:
     def __init__(self, memory: MemoryBudget, limits: Limits) -> None:
         self._memory = memory
         self._most_pixels = limits.image_pixels
-        self._turns = anyio.CapacityLimiter(_IMAGES_AT_ONCE)
-        self._large_turns = anyio.CapacityLimiter(1)
+        self._quick = ProjectTurns(
+            waiting=_WAITING, at_once=_QUICK_AT_ONCE, of_project=_QUICK_AT_ONCE
+        )
+        self._slow = ProjectTurns(waiting=_WAITING, at_once=1)
+        self._worker = ImageWorker()
 
     @asynccontextmanager
-    async def turn(
-        self, size_bytes: int, width: int | None, height: int | None
-    ) -> AsyncIterator[None]:
-        """Hold what reading and decoding an image takes, for the length of the block.
+    async def running(self) -> AsyncIterator[None]:
+        """End the worker at the end of the block."""
+        try:
+            yield
+        finally:
+            await self._worker.end()
+
+    async def cost_of(self, head: bytes, mime_type: str) -> DecodingCost | None:
+        """Return the cost of an image by its first bytes; see `decoding_cost`."""
+        read = partial(decoding_cost, head, mime_type, most_pixels=self._most_pixels)
+        return await anyio.to_thread.run_sync(read)
+
+    async def run(
+        self,
+        project_id: str,
+        cost: DecodingCost,
+        size_bytes: int,
+        attempt: Callable[[Decode], Awaitable[_T]],
+    ) -> _T:
+        """Return what `attempt` does with an image, in the turn of its project.
 
         Args:
-            size_bytes: How large its file is.
-            width: Its pixels; `None` where they are not known, and then as many as may be.
-            height: See `width`.
+            project_id: Whose image it is.
+            cost: What its header says.
+            size_bytes: The size of its file.
+            attempt: Reads the image and has it decoded; it may be called twice.
 
         Raises:
-            OverloadedError: The memory was not free for a second.
+            MalformedRequestError: The client has left, so the work was ended.
+            OverloadedError: The memory was not free for a second, or too many images wait.
+            TooCostlyError: The image was not decoded.
         """
-        pixels = width * height if width and height else self._most_pixels
-        # A JPEG of more is decoded to a fraction, and anything else of more not at all.
-        wanted_bytes = size_bytes + min(pixels, self._most_pixels) * _BYTES_PER_PIXEL
-        is_large = wanted_bytes > self._memory.limit_bytes // _LARGE_SHARE
-        turns = self._large_turns if is_large else self._turns
-        async with turns, self._memory.holding(wanted_bytes):
-            yield
+        async with until_departure():
+            if cost.is_bounded and cost.pixels <= _QUICK_WORK and size_bytes <= LARGE_BYTES:
+                held_bytes = size_bytes + cost.memory_bytes
+                # The header does not say how many passes it takes.
+                with suppress(TooCostlyError):
+                    async with self._quick.turn(project_id), self._memory.holding(held_bytes):
+                        return await attempt(self._decode_in_thread)
+            return await self._run_in_worker(project_id, cost, size_bytes, attempt)
+
+    async def _run_in_worker(
+        self,
+        project_id: str,
+        cost: DecodingCost,
+        size_bytes: int,
+        attempt: Callable[[Decode], Awaitable[_T]],
+    ) -> _T:
+        # The file is in both processes.
+        child_bytes = size_bytes + cost.memory_bytes + _SLACK_BYTES
+        held_bytes = size_bytes + child_bytes
+        if held_bytes > self._memory.limit_bytes:
+            raise TooCostlyError(
+                f"To decode it takes {held_bytes >> 20} MiB of memory, and there are "
+                f"{self._memory.limit_bytes >> 20}, so no smaller image is made of it."
+            )
+        decode = partial(self._decode_in_worker, child_bytes, cost)
+        async with self._slow.turn(project_id), self._memory.holding(held_bytes):
+            return await attempt(decode)
+
+    async def _decode_in_thread(
+        self, data: bytes, mime_type: str, recipe: ImageRecipe | None
+    ) -> FittedImage | None:
+        # Pillow, which a process that decodes no image does without.
+        from app.services.images.pixels import make_image  # noqa: PLC0415
+
+        task = ImageTask(mime_type, recipe, self._most_pixels, _QUICK_WORK)
+        try:
+            return await anyio.to_thread.run_sync(make_image, data, task)
+        except (MemoryError, OSError) as exc:
+            _log.warning("image not made smaller", error=type(exc).__name__)
+            raise UndecidedError from exc
+
+    async def _decode_in_worker(
+        self,
+        memory_bytes: int,
+        cost: DecodingCost,
+        data: bytes,
+        mime_type: str,
+        recipe: ImageRecipe | None,
+    ) -> FittedImage | None:
+        task = ImageTask(mime_type, recipe, self._most_pixels, _MOST_PASSES * self._most_pixels)
+        seconds = _LEAST_SECONDS + min(cost.pixels, self._most_pixels) / _PIXELS_PER_SECOND
+        return await self._worker.make(data, task, memory_bytes=memory_bytes, seconds=seconds)

@@ -1,22 +1,24 @@
 """Pixels: the one place that decodes and encodes any: images fitted to recipes, and smaller forms.
 
 A page has the smaller form of its image at its second level. Decoders are handed hostile bytes, so
-the size in pixels is known and judged before any is decoded. All of this blocks, so it belongs in a
-worker thread, and may raise whatever a decoder raises.
+the number of pixels, and of passes over them, is known and judged before any is decoded. All of
+this blocks, so it belongs in a thread or in a process of its own, and may raise whatever a decoder
+raises.
 """
 
-import struct
 from collections.abc import Iterator
 from io import BytesIO
 from math import ceil, log
 
 import PIL
-from PIL import Image, ImageFile, ImageOps, JpegImagePlugin
+from PIL import Image, ImageFile, ImageOps
 
+from app.media.decoding_cost import count_passes, is_read_in_rows
 from app.media.headers import open_image
 from app.media.soundness import without_damaged_chunks
 from app.media.types import sniff
 from app.models.resource import FittedImage, ImageRecipe
+from app.services.images.image_tasks import ImageTask, TooCostlyError
 
 CODEC_VERSION = PIL.__version__
 """Of what decodes and encodes; another one may make other bytes, or any at all."""
@@ -50,27 +52,42 @@ _REDUCED_QUALITIES = (85, 50)
 _ENOUGH = (2 * _REDUCED_SIDE, 2 * _REDUCED_SIDE)
 
 
+def make_image(data: bytes, task: ImageTask) -> FittedImage | None:
+    """Return what a task makes of an image; see `fit_image` and `reduce_image`."""
+    if task.recipe is None:
+        return reduce_image(data, task)
+    return fit_image(data, task, task.recipe)
+
+
 def _load_pixels(
     image: ImageFile.ImageFile,
     data: bytes,
-    *,
-    most_pixels: int,
+    task: ImageTask,
     enough: tuple[int, int] | None = None,
 ) -> bool:
-    """Decode the pixels of an image that was opened; says whether that could be done in bounds.
+    """Decode the pixels of an image that was opened; says whether it has no more than it may.
 
     Args:
         image: The image; of a JPEG, it may become 2, 4 or 8 times smaller.
         data: The bytes it was opened from.
-        most_pixels: An image that decodes to more is not decoded.
+        task: Its bounds.
         enough: The least width and height wanted.
+
+    Raises:
+        TooCostlyError: It takes too many passes.
     """
-    if enough is not None and _is_read_in_rows(image, data):
+    pixels = _pixels(image.size, 1)
+    if enough is not None and is_read_in_rows(image, data):
         # JPEG decodes to a fraction of its size at a fraction of the cost.
         image.draft(None, enough)
-    width, height = image.size
-    if width * height > most_pixels:
+    if _pixels(image.size, 1) > task.most_pixels:
         return False
+    passes = count_passes(image, data)
+    if passes * pixels > task.most_work:
+        raise TooCostlyError(
+            f"To decode it takes {passes} passes over {pixels} pixels, which is too much work, so "
+            "no smaller image is made of it."
+        )
     image.load()
     return True
 
@@ -107,53 +124,36 @@ def _is_want_of_resources(exc: Exception) -> bool:
     return isinstance(exc, MemoryError)
 
 
-def _is_read_in_rows(image: ImageFile.ImageFile, data: bytes) -> bool:
-    """Return whether a JPEG is decoded row by row.
-
-    Where the first scan is not all of the image, because it is progressive or has a scan for each
-    colour, the decoder keeps all of it in memory, however small it is asked to make it.
-    """
-    if not isinstance(image, JpegImagePlugin.JpegImageFile) or image.info.get("progressive"):
-        return False
-    # Pillow has read as far as the end of the header of the first scan.
-    header = struct.pack(">HHB", 0xFFDA, 6 + 2 * image.layers, image.layers)
-    end = image.fp.tell() if image.fp else 0
-    start = end - 2 - 6 - 2 * image.layers
-    return start >= 0 and data.startswith(header, start)
-
-
-def fit_image(
-    data: bytes, mime_type: str, recipe: ImageRecipe, *, most_pixels: int
-) -> FittedImage | None:
+def fit_image(data: bytes, task: ImageTask, recipe: ImageRecipe) -> FittedImage | None:
     """Return the image as the recipe wants it, the right way up; itself where it is so already.
 
     What is damaged beside the picture of a PNG is left out.
 
     What is opaque becomes a JPEG, and what is not a PNG, if the recipe has them; else the first
     type it has. Where the file has too many bytes, its quality is lowered, then its sides. The same
-    bytes give the same bytes. Blocks, so it belongs in a worker thread.
+    bytes give the same bytes.
 
     Args:
         data: The whole image.
-        mime_type: What it is taken for where its own first bytes do not tell.
+        task: Its type, and bounds.
         recipe: What it has to be like.
-        most_pixels: An image that decodes to more is not decoded.
 
     Returns:
         The image, of animations the first picture unless it is the image itself; `None` if it
         cannot be decoded, or nothing that fits can be made of it.
 
     Raises:
+        TooCostlyError: It takes too many passes over its pixels, and was not decoded.
         MemoryError: There is not enough of it now.
         OSError: The system refuses something else now.
     """
-    shown = sniff(data[:_HEAD_BYTES]) or mime_type
+    shown = sniff(data[:_HEAD_BYTES]) or task.mime_type
     data = without_damaged_chunks(data)
     try:
         image = open_image(BytesIO(data), shown)
-        return (
-            _fitted(image, data, shown, recipe=recipe, most_pixels=most_pixels) if image else None
-        )
+        return _fitted(image, data, shown, task=task, recipe=recipe) if image else None
+    except TooCostlyError:
+        raise
     except Exception as exc:
         # Decoders of hostile bytes raise anything.
         if _is_want_of_resources(exc):
@@ -162,9 +162,9 @@ def fit_image(
 
 
 def _fitted(
-    image: ImageFile.ImageFile, data: bytes, shown: str, *, recipe: ImageRecipe, most_pixels: int
+    image: ImageFile.ImageFile, data: bytes, shown: str, *, task: ImageTask, recipe: ImageRecipe
 ) -> FittedImage | None:
-    side = recipe.most_side or _ANY_SIDE
+    side, most_pixels = recipe.most_side or _ANY_SIDE, task.most_pixels
     if shown != "image/jpeg" and _pixels(image.size, 1) > most_pixels:
         # Before it is asked how it is turned: a PNG decodes all of itself to answer that.
         return None
@@ -177,7 +177,7 @@ def _fitted(
     )
     has_more = bool(getattr(image, "is_animated", False))
     enough = None if fits else _enough(image.size, side, most_pixels)
-    if not _load_pixels(image, data, most_pixels=most_pixels, enough=enough):
+    if not _load_pixels(image, data, task, enough):
         return None
     if fits:
         return FittedImage(data, shown, is_first_picture=False)
@@ -284,34 +284,40 @@ def _encoded(image: Image.Image, mime_type: str) -> Iterator[bytes]:
             yield _saved(image, form, quality=quality)
 
 
-def reduce_image(data: bytes, mime_type: str, *, most_pixels: int) -> tuple[bytes, str] | None:
+def reduce_image(data: bytes, task: ImageTask) -> FittedImage | None:
     """Make an image smaller: at most 512 pixels on its longer side, the right way up.
 
-    Blocks, so it belongs in a worker thread. Of an animation it shows the first picture.
+    Of an animation it shows the first picture.
 
     Args:
         data: The whole image.
-        mime_type: The type the bytes were found to be of.
-        most_pixels: An image that decodes to more has no smaller form.
+        task: The type the bytes were found to be of, and bounds.
 
     Returns:
-        The bytes of a JPEG or PNG and their MIME type; the image itself where it has no more pixels
-        already, or no smaller form of it takes fewer bytes; `None` if it cannot be decoded.
+        A JPEG or PNG; the image itself where it has no more pixels already, or no smaller form of
+        it takes fewer bytes; `None` if it cannot be decoded.
+
+    Raises:
+        TooCostlyError: It takes too many passes over its pixels, and was not decoded.
     """
     data = without_damaged_chunks(data)
+    itself = FittedImage(data, task.mime_type, is_first_picture=False)
     try:
-        image = open_image(BytesIO(data), mime_type)
+        image = open_image(BytesIO(data), task.mime_type)
         if image is None:
             return None
         is_small = max(image.size) <= _REDUCED_SIDE
-        if not _load_pixels(image, data, most_pixels=most_pixels, enough=_ENOUGH):
+        if not _load_pixels(image, data, task, _ENOUGH):
             return None
         if is_small:
-            return data, mime_type
+            return itself
         shown = _in_shades(image)
         shown.thumbnail((_REDUCED_SIDE, _REDUCED_SIDE), reducing_gap=2.0)
         smaller = _smaller_forms(ImageOps.exif_transpose(shown))
-        return next((made for made in smaller if len(made[0]) < len(data)), (data, mime_type))
+        made = next((made for made in smaller if len(made[0]) < len(data)), None)
+        return FittedImage(*made, is_first_picture=False) if made else itself
+    except TooCostlyError:
+        raise
     except Exception:  # noqa: BLE001 - decoders of hostile bytes raise anything
         return None
 

@@ -1,6 +1,6 @@
 """The first key frame of a video as a JPEG; run as a program of its own, which may crash.
 
-    python -m app.services.images.poster_process FORMAT PATH
+    python -m app.services.images.poster_process FORMAT PATH MEMORY_BYTES SECONDS
 
 Decoders of video are large and written in C, and what they are given is hostile. So they run in a
 process with little memory and little time, which opens the one file that it was given and nothing
@@ -9,46 +9,77 @@ else: the format is named, so that no playlist is taken for a video, and only fi
 
 import io
 import sys
+from typing import TYPE_CHECKING
 
-_MOST_MEMORY_BYTES = 2 * 1024 * 1024 * 1024
-_MOST_SECONDS = 10
+from app.services.images.child_process import (
+    limit_process,
+    lower_priority,
+    mapped_bytes,
+    most_mapped_bytes,
+)
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+MOST_PIXELS = 3_840 * 2_160
+NO_PICTURE, TOO_LARGE = 3, 4
+"""Statuses that say something of the video; any other one says nothing."""
+_MOST_MEMORY_BYTES = 512 * 1024 * 1024
+# The largest piece of memory that is asked for at once.
+_ROOM_BYTES = 48 * 1024 * 1024
 _MOST_SIDE = 1280
 _QUALITY = 80
 
 
-def main(video_format: str, path: str) -> None:
-    """Write the frame to standard output.
+def main(video_format: str, path: str, memory_bytes: int, seconds: float) -> int:
+    """Write the frame to standard output; return the status to exit with.
 
     Args:
         video_format: FFmpeg's name of the format.
         path: The file.
+        memory_bytes: What may be mapped beside what the decoders themselves take.
+        seconds: When the process is ended.
     """
-    _limit_itself()
-    import av  # noqa: PLC0415 - an optional package, for this process alone
+    lower_priority()
+    limit_process(seconds=seconds, memory_bytes=_MOST_MEMORY_BYTES)
+    import av  # noqa: F401, PLC0415 - an optional package, for this process alone
+    import PIL.JpegImagePlugin  # noqa: F401, PLC0415 - before memory is bounded
 
-    options = {"protocol_whitelist": "file", "enable_drefs": "0"}
-    if video_format != "mov":
-        del options["enable_drefs"]
-    with av.open(path, format=video_format, options=options, metadata_errors="ignore") as video:
-        stream = video.streams.video[0]
-        stream.codec_context.skip_frame = "NONKEY"
-        stream.codec_context.thread_count = 1
-        frame = next(video.decode(stream))
-        image = frame.to_image()  # type: ignore[no-untyped-call]
+    most_bytes = min(_MOST_MEMORY_BYTES, mapped_bytes() + memory_bytes)
+    limit_process(seconds=seconds, memory_bytes=most_bytes)
+    try:
+        image = _first_key_frame(video_format, path)
+    except Exception:  # noqa: BLE001 - decoders of hostile bytes raise anything
+        # Where memory ended, decoders say anything as well, and nothing of the video.
+        return NO_PICTURE if most_bytes - most_mapped_bytes() > _ROOM_BYTES else 1
+    if image is None:
+        return TOO_LARGE
     image.thumbnail((_MOST_SIDE, _MOST_SIDE))
     written = io.BytesIO()
     image.convert("RGB").save(written, "JPEG", quality=_QUALITY)
     sys.stdout.buffer.write(written.getvalue())
+    return 0
 
 
-def _limit_itself() -> None:
-    try:
-        import resource  # noqa: PLC0415 - not on every system
-    except ImportError:
-        return
-    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY_BYTES, _MOST_MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (_MOST_SECONDS, _MOST_SECONDS))
+def _first_key_frame(video_format: str, path: str) -> "Image | None":
+    """Return the frame; `None` if it has too many pixels, by the header or by the stream."""
+    import av  # noqa: PLC0415 - see `main`
+
+    options = {"protocol_whitelist": "file"}
+    if video_format == "mov":
+        options["enable_drefs"] = "0"
+    with av.open(path, format=video_format, options=options, metadata_errors="ignore") as video:
+        stream = video.streams.video[0]
+        decoder = stream.codec_context
+        decoder.skip_frame = "NONKEY"
+        decoder.thread_count = 1
+        if decoder.width * decoder.height > MOST_PIXELS:
+            return None
+        frame = next(video.decode(stream))
+        if frame.width * frame.height > MOST_PIXELS:
+            return None
+        return frame.to_image()  # type: ignore[no-any-return, no-untyped-call]
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.exit(main(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])))

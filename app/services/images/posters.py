@@ -3,23 +3,27 @@
 It is made by a process of its own (`poster_process`), where the optional package `av` is there.
 """
 
-import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, partial
 from importlib.util import find_spec
-from subprocess import DEVNULL, PIPE
 
 import anyio
 import structlog
 
-from app.errors import NotFoundError
+from app.errors import NotFoundError, OverloadedError
 from app.models.resource import DerivedImage, FittedImage, Resource
+from app.services.concurrency.departures import until_departure
+from app.services.concurrency.large_work import ProjectTurns
+from app.services.images.child_process import GRACE_SECONDS, start_child
 from app.services.images.derived_images import DerivedImages
+from app.services.images.poster_process import NO_PICTURE, TOO_LARGE
+from app.services.memory_budget.budget import MemoryBudget
 from app.stores.blobs import BlobStore
 
+_MODULE = "app.services.images.poster_process"
 _FORMATS = {
     "video/mp4": "mov",
     "video/quicktime": "mov",
@@ -29,8 +33,10 @@ _FORMATS = {
 _MOST_VIDEO_BYTES = 256 * 1024 * 1024
 """A larger video has none: it would have to be copied to be decoded."""
 _MOST_POSTER_BYTES = 4 * 1024 * 1024
-_SECONDS = 15.0
-_KEY = "poster/1"
+_SECONDS = 10.0
+# Measured: a frame of 3,840 x 2,160 in any of four codecs, with ten bits and all colours.
+_FRAME_BYTES = 192 * 1024 * 1024
+_KEY, _KEY_OF_TOO_LARGE = "poster/2", "poster/2;too-large"
 _log = structlog.get_logger(__name__)
 
 
@@ -42,14 +48,17 @@ def can_make_posters() -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posters:
-    """Makes posters, for any project; two at a time."""
+    """Makes posters, for any project; one at a time."""
 
     blobs: BlobStore
     """Where the videos are."""
     derived: DerivedImages
     """Keeps what was made."""
-    turns: anyio.CapacityLimiter
-    """How many are made at once."""
+    memory: MemoryBudget
+    """What the pixels take their bytes from."""
+    _turns: ProjectTurns = field(
+        init=False, default_factory=lambda: ProjectTurns(waiting=64, at_once=1)
+    )
 
     async def get(self, project_id: str, video: Resource) -> DerivedImage:
         """Return the poster of a video, made unless it has been.
@@ -57,40 +66,77 @@ class Posters:
         Raises:
             NotFoundError: It has none: it is no video of a known format, too large or broken, or
                 the package `av` is not installed.
+            OverloadedError: It could not be made now.
+            MalformedRequestError: The client has left.
             StoreUnavailableError: A store did not answer, or has lost the bytes.
         """
         video_format = _FORMATS.get(video.mime_type)
         if video_format is None or video.size_bytes > _MOST_VIDEO_BYTES or not can_make_posters():
             raise _no_poster()
+        poster = await self._find(project_id, video)
+        if poster is None:
+            async with until_departure(), self._turns.turn(project_id):
+                poster = await self._find(project_id, video)
+                if poster is None:
+                    poster = await self._make(project_id, video, video_format)
+        return poster
+
+    async def _find(self, project_id: str, video: Resource) -> DerivedImage | None:
+        """Return the poster that was made before; `None` if it was not tried.
+
+        Raises:
+            NotFoundError: It was tried, and the video has none.
+        """
         noted = await self.derived.noted(project_id, video.digest, _KEY)
         if noted is None:
-            async with self.turns:
-                noted = await self.derived.noted(project_id, video.digest, _KEY)
-                if noted is None:
-                    made = await self._made(project_id, video, video_format)
-                    noted = await self.derived.keep(project_id, video.digest, _KEY, made)
+            if await self.derived.noted(project_id, video.digest, _KEY_OF_TOO_LARGE):
+                raise _too_large()
+            return None
         if noted.image is None:
             raise _no_poster()
         return noted.image
 
-    async def _made(
+    async def _make(self, project_id: str, video: Resource, video_format: str) -> DerivedImage:
+        status, data = await self._decode(project_id, video, video_format)
+        keep = partial(self.derived.keep, project_id, video.digest)
+        if status == 0 and 0 < len(data) <= _MOST_POSTER_BYTES:
+            noted = await keep(_KEY, FittedImage(data, "image/jpeg", True))
+            if noted.image is not None:
+                return noted.image
+        if status == TOO_LARGE:
+            await keep(_KEY_OF_TOO_LARGE, None)
+            raise _too_large()
+        if status == NO_PICTURE:
+            await keep(_KEY, None)
+            raise _no_poster()
+        # Even a crash says nothing of the video: decoders crash where there is no more memory.
+        _log.info("poster given up", resource=video.resource_id, status=status)
+        raise OverloadedError(
+            "The poster could not be made now: to decode the video took too much time or memory. "
+            "Ask for it again when there is less to do."
+        )
+
+    async def _decode(
         self, project_id: str, video: Resource, video_format: str
-    ) -> FittedImage | None:
-        async with self._as_file(project_id, video) as path:
-            # `-P`: nothing of the folder that the service was started in is imported.
-            command = [sys.executable, "-P", "-m", "app.services.images.poster_process"]
-            with anyio.move_on_after(_SECONDS):
-                done = await anyio.run_process(
-                    [*command, video_format, path],
-                    stdin=DEVNULL,
-                    stdout=PIPE,
-                    stderr=DEVNULL,
-                    check=False,
-                )
-                is_made = done.returncode == 0 and 0 < len(done.stdout) <= _MOST_POSTER_BYTES
-                return FittedImage(done.stdout, "image/jpeg", True) if is_made else None
-        _log.info("poster given up", resource=video.resource_id)
-        return None
+    ) -> tuple[int, bytes]:
+        """Return the status of the process that decodes a video, and what it has written."""
+        async with (
+            self._as_file(project_id, video) as path,
+            self.memory.holding(_FRAME_BYTES) as held,
+        ):
+            bounds = (str(held.size_bytes), str(_SECONDS + GRACE_SECONDS))
+            child = await start_child(_MODULE, video_format, path, *bounds)
+            written = bytearray()
+            try:
+                with anyio.move_on_after(_SECONDS):
+                    async for piece in child.stdout:
+                        written += piece
+                        if len(written) > _MOST_POSTER_BYTES:
+                            break
+                    await child.process.wait()
+            finally:
+                status = await child.end()
+            return status, bytes(written)
 
     @asynccontextmanager
     async def _as_file(self, project_id: str, video: Resource) -> AsyncIterator[str]:
@@ -110,4 +156,12 @@ def _no_poster() -> NotFoundError:
         detail="There is no poster of this resource: it is no MP4, QuickTime, WebM or Matroska "
         "video that can be decoded, is larger than 256 MiB, or the service lacks the package `av` "
         "(`pip install 'pagefault[video]'`).",
+    )
+
+
+def _too_large() -> NotFoundError:
+    return NotFoundError(
+        "poster",
+        detail="There is no poster of this video: it has more pixels than 3840x2160. Its bytes are "
+        "at `/content`.",
     )

@@ -6,7 +6,7 @@ time. It is made over what is stored under the page's id at that moment, and of 
 that is there.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -34,7 +34,9 @@ from app.models.search import SearchWords, search_words
 from app.rendering.pages.descriptors import scenes_of
 from app.rendering.pages.levels import derive_levels
 from app.services.concurrency.large_work import run_in_loop_if
-from app.services.images.image_work import ImageWork
+from app.services.images.image_tasks import TooCostlyError
+from app.services.images.image_work import Decode, ImageWork
+from app.services.images.image_worker import UndecidedError
 from app.services.inline_media.stored_media import MediaMover, StoredMedia
 from app.services.pages.contents import PageContents, SettledContent, blob_body, check_words
 from app.services.pages.versions import (
@@ -52,8 +54,10 @@ from app.services.pages.versions import (
 from app.services.persistence.media_keeper import MediaKeeper
 from app.services.requests.data_uris import InlineForm, dump_forms
 from app.services.requests.streamed_requests import StreamedRequest
-from app.stores.blobs import BlobStore
+from app.stores.blobs import BlobStore, read_whole
 from app.stores.records import Records
+
+_HEAD_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,14 @@ class PreparedPage:
     def content(self) -> StoredContent:
         """Return the content as it is stored; serialised when it is first asked for."""
         return StoredContent(json_text(self.page.full.value).encode(), dump_forms(self.forms))
+
+
+@dataclass(frozen=True, slots=True)
+class _Smaller:
+    """The smaller form of an image; no data if that is the image itself."""
+
+    data: bytes | None
+    mime_type: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,25 +168,49 @@ class PagePreparer:
         if source is None and body.kind == "data":
             uri = split_data_uri(str(body.value))
             source = InMemoryMedia(uri.data) if uri and uri.data else None
-        async with self.images.turn(media.size_bytes, media.width, media.height):
-            if source is None:
-                data = await contents.media.read(
-                    str(body.value), limit_bytes=self.limits.image_bytes
-                )
-            else:
-                data = await anyio.to_thread.run_sync(source.head, source.size_bytes)
-            # Pillow, which a process that prepares no image does without.
-            from app.services.images.pixels import reduce_image  # noqa: PLC0415
-
-            reduce = partial(reduce_image, most_pixels=self.limits.image_pixels)
-            made = await anyio.to_thread.run_sync(reduce, data, media.mime_type)
+        read = partial(self._read, contents, str(body.value), source)
+        made = await self._smaller(contents, media.mime_type, media.size_bytes, read)
         if made is None:
             return None, []
-        small, mime_type = made
-        if small is data:
+        if made.data is None:
             return body, []
-        resource = await contents.mover.keeper.store(InMemoryMedia(small), mime_type, None)
+        resource = await contents.mover.keeper.store(InMemoryMedia(made.data), made.mime_type, None)
         return blob_body(resource), [resource]
+
+    async def _smaller(
+        self,
+        contents: PageContents,
+        mime_type: str,
+        size_bytes: int,
+        read: Callable[[int], Awaitable[bytes]],
+    ) -> _Smaller | None:
+        cost = await self.images.cost_of(await read(_HEAD_BYTES), mime_type)
+        if cost is None:
+            return None
+
+        async def make(decode: Decode) -> _Smaller | None:
+            data = await read(size_bytes)
+            made = await decode(data, mime_type, None)
+            if made is None:
+                return None
+            return _Smaller(None if made.data is data else made.data, made.mime_type)
+
+        project_id = contents.mover.keeper.project_id
+        try:
+            return await self.images.run(project_id, cost, size_bytes, make)
+        except (TooCostlyError, UndecidedError):
+            return None
+
+    async def _read(
+        self, contents: PageContents, reference: str, source: MediaSource | None, size_bytes: int
+    ) -> bytes:
+        """Return the first bytes of a page's image: at hand, or where the reference leads."""
+        if source is not None:
+            return await anyio.to_thread.run_sync(source.head, size_bytes)
+        resource = await contents.media.resource(reference)
+        return await read_whole(
+            self.blobs, contents.media.project_id, resource.digest, end=size_bytes
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from app.models.text_windows import decode_text
 from app.rendering.targets.fitting import Fitting, LoadedMedia, MediaPlan, MediumRef, places_of
 from app.rendering.targets.profile import MediaClass, Profile
 from app.services.images.derived_images import DerivedImages
+from app.services.images.image_tasks import TooCostlyError
 from app.services.persistence.media_checks import MediaChecks, probe_media
 from app.stores.blobs import BlobStore, read_whole
 
@@ -54,19 +55,24 @@ class MediaLoader:
         """
         media = [place.medium for place in places_of(turns)]
         images: dict[int, DerivedImage] = {}
+        costly: dict[int, str] = {}
         texts: dict[int, str] = {}
 
         async def make(index: int, recipe: ImageRecipe) -> None:
             medium = media[index]
             if not isinstance(medium.source, StoredBytes | InlineBytes):
                 return
-            made = await self.images.get(
-                project_id,
-                medium.source,
-                mime_type=medium.mime_type,
-                size_bytes=medium.size_bytes or 0,
-                recipe=recipe,
-            )
+            try:
+                made = await self.images.get(
+                    project_id,
+                    medium.source,
+                    mime_type=medium.mime_type,
+                    size_bytes=medium.size_bytes or 0,
+                    recipe=recipe,
+                )
+            except TooCostlyError as exc:
+                costly[index] = exc.reason
+                return
             if made is not None:
                 images[index] = made
 
@@ -90,7 +96,7 @@ class MediaLoader:
         wanted = [index for index in media_plan.images if index not in left_out]
         makes = (partial(make, index, media_plan.images[index]) for index in wanted)
         await _together([*makes, *(partial(read, index) for index in media_plan.texts)])
-        return LoadedMedia(images, texts)
+        return LoadedMedia(images, texts, costly)
 
 
 def measured(turns: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:

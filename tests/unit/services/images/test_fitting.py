@@ -9,6 +9,7 @@ from PIL import Image, ImageFile
 
 from app.media.types import sniff
 from app.models.resource import FittedImage, ImageRecipe
+from app.services.images.image_tasks import ImageTask
 from app.services.images.pixels import fit_image, reduce_image
 from tests.kit import media
 from tests.kit.images import difference, jpeg_in_three_scans, opened, picture, saved, see_through
@@ -20,10 +21,14 @@ ANY = ImageRecipe(("image/jpeg", "image/png", "image/webp", "image/gif"))
 SMALLER = ImageRecipe(("image/jpeg", "image/png"), most_side=150)
 
 
+def task_of(mime_type: str, most_pixels: int = MOST_PIXELS) -> ImageTask:
+    return ImageTask(mime_type, SMALLER, most_pixels, most_work=16 * most_pixels)
+
+
 def fitted(
     data: bytes, mime_type: str, recipe: ImageRecipe = SMALLER, most_pixels: int = MOST_PIXELS
 ) -> FittedImage:
-    made = fit_image(data, mime_type, recipe, most_pixels=most_pixels)
+    made = fit_image(data, task_of(mime_type, most_pixels), recipe)
     assert made is not None
     assert sniff(made.data) == made.mime_type
     return made
@@ -150,7 +155,7 @@ def test_opaque_image_without_jpeg_becomes_the_first_type(
 @pytest.mark.parametrize("types", [(), ("image/heic",)])
 def test_of_types_that_cannot_be_made_nothing_is(types: tuple[str, ...]) -> None:
     data = saved(picture(), "PNG")
-    assert fit_image(data, "image/png", ImageRecipe(types), most_pixels=MOST_PIXELS) is None
+    assert fit_image(data, task_of("image/png"), ImageRecipe(types)) is None
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
@@ -226,7 +231,7 @@ def test_quality_is_lowered_before_the_sides() -> None:
 def test_nothing_is_made_where_nothing_can_be_so_small(most_bytes: int) -> None:
     recipe = ImageRecipe(("image/jpeg",), most_bytes=most_bytes)
     data = saved(picture(), "PNG")
-    assert fit_image(data, "image/png", recipe, most_pixels=MOST_PIXELS) is None
+    assert fit_image(data, task_of("image/png"), recipe) is None
 
 
 @pytest.mark.parametrize("mime_type", ["image/jpeg", "image/png", "image/webp", "image/gif"])
@@ -286,7 +291,7 @@ def test_wide_jpeg_is_decoded_to_a_part_of_itself() -> None:
     ],
 )
 def test_what_cannot_be_decoded_in_bounds_is_not(make: Callable[[], bytes]) -> None:
-    assert fit_image(make(), "image/png", SMALLER, most_pixels=MOST_PIXELS) is None
+    assert fit_image(make(), task_of("image/png"), SMALLER) is None
 
 
 def test_image_beyond_the_bounds_is_not_decoded_to_know_how_it_is_turned(
@@ -295,14 +300,14 @@ def test_image_beyond_the_bounds_is_not_decoded_to_know_how_it_is_turned(
     loaded: list[object] = []
     monkeypatch.setattr(ImageFile.ImageFile, "load", loaded.append)
     data = saved(picture(1_001, 1_000), "PNG")
-    assert fit_image(data, "image/png", SMALLER, most_pixels=MOST_PIXELS) is None
+    assert fit_image(data, task_of("image/png"), SMALLER) is None
     assert loaded == []
 
 
 def test_jpeg_that_is_kept_in_memory_whole_is_judged_by_all_of_it() -> None:
     data = jpeg_in_three_scans(1_600)
-    assert reduce_image(data, "image/jpeg", most_pixels=MOST_PIXELS) is None
-    assert reduce_image(data, "image/jpeg", most_pixels=1_600**2) is not None
+    assert reduce_image(data, task_of("image/jpeg")) is None
+    assert reduce_image(data, task_of("image/jpeg", 1_600**2)) is not None
     assert opened(fitted(data, "image/jpeg", most_pixels=1_600**2).data).size == (150, 150)
 
 

@@ -1,0 +1,67 @@
+"""The worker: decodes one image after the other; run as a program of its own, which may crash.
+
+    python -m app.services.images.image_process
+
+It reads tasks from standard input and answers on standard output until its input ends. Each task
+has bounds: how much memory may be mapped beside what is mapped already, and when the process ends.
+It also ends when it has had nothing to do for a while.
+"""
+
+import ctypes
+import json
+import sys
+from typing import BinaryIO
+
+from app.services.images.child_process import limit_process, mapped_bytes
+from app.services.images.image_tasks import Answer, ImageTask, TooCostlyError, load_task
+from app.services.images.pixels import make_image
+
+_IDLE_SECONDS = 30.0
+
+
+def main(tasks: BinaryIO, answers: BinaryIO) -> None:
+    """Work on tasks until there are no more.
+
+    Args:
+        tasks: Lines of JSON, each followed by the bytes of an image.
+        answers: Takes a line of JSON for each, followed by the bytes of what was made.
+    """
+    limit_process(seconds=_IDLE_SECONDS)
+    while line := tasks.readline():
+        task = json.loads(line)
+        size_bytes, memory_bytes = task.pop("size_bytes"), mapped_bytes() + task.pop("memory_bytes")
+        limit_process(seconds=task.pop("seconds"), memory_bytes=memory_bytes)
+        data = tasks.read(size_bytes)
+        answer, made = _work(load_task(task), data)
+        del data
+        answers.write(answer.dump())
+        answers.write(made)
+        answers.flush()
+        del made
+        limit_process(seconds=_IDLE_SECONDS)
+        _trim()
+
+
+def _work(task: ImageTask, data: bytes) -> tuple[Answer, bytes]:
+    try:
+        made = make_image(data, task)
+    except TooCostlyError as exc:
+        return Answer("too-costly", reason=exc.reason), b""
+    except (MemoryError, OSError):
+        return Answer("out-of-memory"), b""
+    if made is None:
+        return Answer("nothing"), b""
+    if made.data is data:
+        return Answer("same", 0, made.mime_type, made.is_first_picture), b""
+    answer = Answer("made", len(made.data), made.mime_type, made.is_first_picture)
+    return answer, made.data
+
+
+def _trim() -> None:
+    """Give freed memory back to the system, so that the idle worker is small."""
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
+        trim(0)
+
+
+if __name__ == "__main__":
+    main(sys.stdin.buffer, sys.stdout.buffer)

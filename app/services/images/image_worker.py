@@ -1,0 +1,112 @@
+"""The worker of a server process: a process that decodes what takes long, one image at a time.
+
+A thread cannot be ended, and a decoder of hostile bytes may have to be: at its deadline, or when
+the client that asked has left. So the worker is a process. It is started when an image needs it,
+and again after it was ended. It ends by itself when it has had nothing to do for a while, or when
+the service has died.
+"""
+
+import json
+
+import anyio
+import structlog
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+from app.models.resource import DECODED_TYPES, FittedImage
+from app.services.images.child_process import GRACE_SECONDS, ChildProcess, start_child
+from app.services.images.image_tasks import MOST_LINE_BYTES, Answer, ImageTask, TooCostlyError
+
+_MODULE = "app.services.images.image_process"
+_PIECE_BYTES = 256 * 1024
+_NO_ANSWER = (
+    *(OSError, ValueError, TypeError),
+    *(anyio.BrokenResourceError, anyio.ClosedResourceError),
+    *(anyio.EndOfStream, anyio.IncompleteRead, anyio.DelimiterNotFound),
+)
+_log = structlog.get_logger(__name__)
+
+
+class UndecidedError(Exception):
+    """The worker came to no result: its time or its memory was used up, or it was ended."""
+
+
+class ImageWorker:
+    """The worker; for one event loop. The caller asks for one image at a time."""
+
+    def __init__(self) -> None:
+        self._process: ChildProcess | None = None
+
+    async def make(
+        self, data: bytes, task: ImageTask, *, memory_bytes: int, seconds: float
+    ) -> FittedImage | None:
+        """Return what a task makes of an image; `None` if it makes nothing of it.
+
+        If the caller is cancelled, the worker is ended.
+
+        Args:
+            data: The whole image.
+            task: What to make of it.
+            memory_bytes: What the worker may take for it, beside what it has.
+            seconds: When the worker is ended, if it has not answered.
+
+        Raises:
+            TooCostlyError: The image was not decoded.
+            UndecidedError: The worker came to no result.
+        """
+        # One that has waited for a task may have been ended meanwhile, which says nothing of it.
+        attempts = 1 if self._process is None else 2
+        for _ in range(attempts):
+            try:
+                with anyio.fail_after(seconds):
+                    answer, made = await self._ask(data, task, memory_bytes, seconds)
+            except TimeoutError as exc:
+                await self._end_because("time", exc)
+                raise UndecidedError from exc
+            except _NO_ANSWER as exc:
+                # Even a crash says nothing: decoders crash where there is no more memory.
+                await self._end_because("no answer", exc)
+            except BaseException:
+                await self.end()
+                raise
+            else:
+                return _result(answer, made, data)
+        raise UndecidedError
+
+    async def end(self) -> int:
+        """End the worker, if there is one; return its status."""
+        process, self._process = self._process, None
+        return 0 if process is None else await process.end()
+
+    async def _end_because(self, reason: str, exc: Exception) -> None:
+        status = await self.end()
+        _log.warning("image worker ended", reason=reason, error=type(exc).__name__, status=status)
+
+    async def _ask(
+        self, data: bytes, task: ImageTask, memory_bytes: int, seconds: float
+    ) -> tuple[Answer, bytes]:
+        if self._process is None:
+            self._process = await start_child(_MODULE)
+        child = self._process
+        line = task.dump(
+            size_bytes=len(data), memory_bytes=memory_bytes, seconds=seconds + GRACE_SECONDS
+        )
+        await child.stdin.send(line)
+        for start in range(0, len(data), _PIECE_BYTES):
+            await child.stdin.send(data[start : start + _PIECE_BYTES])
+        answers = BufferedByteReceiveStream(child.stdout)
+        answer = Answer(**json.loads(await answers.receive_until(b"\n", MOST_LINE_BYTES)))
+        if answer.size_bytes > memory_bytes or answer.mime_type not in {"", *DECODED_TYPES}:
+            raise ValueError("an answer that the worker does not give")
+        return answer, await answers.receive_exactly(answer.size_bytes)
+
+
+def _result(answer: Answer, made: bytes, data: bytes) -> FittedImage | None:
+    match answer.outcome:
+        case "made" | "same":
+            image = data if answer.outcome == "same" else made
+            return FittedImage(image, answer.mime_type, answer.is_first_picture)
+        case "nothing":
+            return None
+        case "too-costly":
+            raise TooCostlyError(answer.reason)
+    raise UndecidedError
