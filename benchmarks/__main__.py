@@ -31,6 +31,7 @@ MODULES = {
     "fan-out": "event_fanout",
     "load": "load",
     "hostile": "hostile",
+    "event-loop": "event_loop",
     "fetching": "fetching",
     "restarts": "restarts",
     "overload": "overload",

@@ -16,10 +16,13 @@ from dataclasses import dataclass, field
 import anyio
 
 _REST_SECONDS = 1.0
+# Between two large requests there may be few objects for a moment only.
+_REST_WHILE_DUE_SECONDS = 0.05
 # Collections of young objects since the last full one. CPython waits for ten as well.
 _ENOUGH = 10
-# Seven million objects more than were freed meanwhile: there never were few.
-_MOST = 1_000
+# Seventy million objects more were made than freed meanwhile, and there never were few: requests
+# whose large values overlap for minutes.
+_MOST = 10_000
 # A collection takes some ten milliseconds then.
 _FEW_BLOCKS = 300_000
 
@@ -28,7 +31,7 @@ _FEW_BLOCKS = 300_000
 class GarbageCollector:
     """Collects garbage that the interpreter leaves.
 
-    What was there when it was made is not looked through, or is of no account.
+    Objects that existed when it was created are not counted.
     """
 
     _blocks_at_start: int = field(init=False, default_factory=sys.getallocatedblocks)
@@ -39,14 +42,20 @@ class GarbageCollector:
         Returns at once in a process whose interpreter does so by itself.
         """
         while gc.get_threshold()[2] > _MOST:
-            self.collect_if_due()
-            await anyio.sleep(_REST_SECONDS)
+            is_due = self.collect_if_due()
+            await anyio.sleep(_REST_WHILE_DUE_SECONDS if is_due else _REST_SECONDS)
 
-    def collect_if_due(self) -> None:
-        """Collect if there may be garbage, and that does not take long or can wait no longer."""
+    def collect_if_due(self) -> bool:
+        """Collect if there may be garbage, and that does not take long or can wait no longer.
+
+        Returns:
+            Whether there may be garbage that was left.
+        """
         *_, young_collections = gc.get_count()
         if young_collections <= _ENOUGH:
-            return
+            return False
         are_few = sys.getallocatedblocks() - self._blocks_at_start <= _FEW_BLOCKS
         if are_few or young_collections > _MOST:
             gc.collect()
+            return False
+        return True

@@ -52,7 +52,7 @@ def test_old_garbage_is_collected_in_the_end_if_there_are_always_many_objects(
 ) -> None:
     collector = GarbageCollector()
     many = [[each] for each in range(400_000)]
-    for _ in range(1_000):
+    for _ in range(10_000):
         gc.collect(1)
     collector.collect_if_due()
     assert old_garbage() is None
