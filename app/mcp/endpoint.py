@@ -23,6 +23,7 @@ from app.http.api_route import QueryNames
 from app.http.authenticate import caller_by_key
 from app.http.bodies import limited_body
 from app.http.problem_responses import problem_response
+from app.mcp.answer_memory import AnswerMemory
 from app.mcp.memory_caller import McpCaller, caller_at
 from app.mcp.message_limits import check_message, parse_message
 from app.mcp.refusals import PATH
@@ -91,14 +92,18 @@ class McpEndpoint:
                 )
             except ServiceError as exc:
                 request_id = str(scope["state"]["request_id"])
-                answer = problem_response(exc, instance=scope["path"], request_id=request_id)
-                await answer(scope, receive, send)
+                refusal = problem_response(exc, instance=scope["path"], request_id=request_id)
+                await refusal(scope, receive, send)
                 return
             if received.is_listen:
                 # It is short, and stays for as long as the client listens.
                 await memory.aclose()
-            scope["state"][_CALLER] = replace(caller, body_bytes=len(received.body))
-            await manager.handle_request(scope, _handed_on(received.body, receive), send)
+            answer = memory.enter_context(AnswerMemory(scope, send))
+            scope["state"][_CALLER] = replace(
+                caller, body_bytes=len(received.body), hold=answer.hold
+            )
+            body = _handed_on(received.body, receive)
+            await manager.handle_request(scope, body, answer.send)
 
     @staticmethod
     async def _admit(request: Request) -> McpCaller:

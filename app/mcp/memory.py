@@ -37,7 +37,7 @@ from app.models.identity import CLIENT_ID, CLIENT_ID_RULE, new_id
 from app.models.json_value import JsonValue, json_bytes
 from app.models.limits import Limits
 from app.models.page import PageFilters, StoredPage, parse_level
-from app.models.rendering import McpRevision, RenderOptions
+from app.models.rendering import McpRevision, RenderOptions, base64_length
 from app.models.resource import Resource
 from app.models.text_windows import LineRange, decode_text, parse_line_range
 from app.rendering.pages.instructions import instructions
@@ -58,6 +58,8 @@ RESOURCES = f"{SCHEME}resources/"
 _LISTED = 50
 _MOST_READ_BYTES = 8 * 1024 * 1024
 _MOST_LINES_BYTES = 1024 * 1024
+# Of an answer, while the SDK makes its JSON. Measured: 3.0 times its length.
+_COPIES = 3
 # Without links an image at a URL becomes text: resource contents have no links.
 _WITHOUT_LINKS: McpRevision = "2025-03-26"
 
@@ -116,6 +118,7 @@ class MemoryServer:
             "arguments": arguments,
             "scope": caller.scope,
             "protocolVersion": nearest_revision(context.protocol_version),
+            "maxBytes": _MOST_READ_BYTES,
             "countTokens": False,
         }
         container = self.container
@@ -128,7 +131,7 @@ class MemoryServer:
             rendered = await container.tool_calls.run_request(
                 caller.project_id, session_id, request
             )
-            answer = (await _read(rendered))["messages"][0]
+            answer = (await _read(rendered, caller))["messages"][0]
         return types.CallToolResult.model_validate(answer)
 
     async def _list_resources(
@@ -164,40 +167,43 @@ class MemoryServer:
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        project_id = self.caller_of(context).project_id
+        caller = self.caller_of(context)
         with _told():
             check_uri(params.uri)
             address, _, asked = params.uri.partition("?")
             query = {name: values[0] for name, values in parse_qs(asked).items()}
             if address.startswith(PAGES):
-                contents = await self._page(project_id, params.uri, address[len(PAGES) :], query)
+                contents = await self._page(caller, params.uri, address[len(PAGES) :], query)
             elif address.startswith(RESOURCES):
                 held = address[len(RESOURCES) :]
-                contents = [await self._resource(project_id, params.uri, held, query)]
+                contents = [await self._resource(caller, params.uri, held, query)]
             else:
                 raise NotFoundError("resource")
         return types.ReadResourceResult(contents=contents)
 
     async def _page(
-        self, project_id: str, uri: str, page_id: str, query: dict[str, str]
+        self, caller: McpCaller, uri: str, page_id: str, query: dict[str, str]
     ) -> list[types.TextResourceContents | types.BlobResourceContents]:
         """Return a page at a level, by default whole: what it says, and its image."""
         level = parse_level(query.get("level", "0"))
         if level is None:
             raise InvalidPayloadError("The level is one of 0 to 3.")
-        options = RenderOptions(count_tokens=False, protocol_version=_WITHOUT_LINKS)
+        options = RenderOptions(
+            count_tokens=False, protocol_version=_WITHOUT_LINKS, max_bytes=_MOST_READ_BYTES
+        )
         wish = RenderQuery("mcp", options)
         rendered = await self.container.renders.page(
-            project_id, unquote(page_id), level, wish, tool_call_id=None
+            caller.project_id, unquote(page_id), level, wish, tool_call_id=None
         )
-        words, *others = (await _read(rendered))["messages"][0]["content"]
+        words, *others = (await _read(rendered, caller))["messages"][0]["content"]
         images = [block for block in others if block["type"] == "image"]
         return [_contents(uri, block) for block in (words, *images)]
 
     async def _resource(
-        self, project_id: str, uri: str, resource_id: str, query: dict[str, str]
+        self, caller: McpCaller, uri: str, resource_id: str, query: dict[str, str]
     ) -> types.TextResourceContents | types.BlobResourceContents:
         """Return a file: text as text, or lines of it, anything else as its bytes."""
+        project_id = caller.project_id
         resource = await self.container.resources.get(project_id, resource_id)
         mime_type = resource.mime_type
         if is_textual(mime_type) and "lines" in query:
@@ -208,6 +214,7 @@ class MemoryServer:
                 f"The resource has {resource.size_bytes} bytes, and {_MOST_READ_BYTES} are sent at "
                 "once. Read a text by `?lines=1-1000`, anything else over HTTP."
             )
+        await caller.hold(_COPIES * base64_length(resource.size_bytes))
         data = await read_whole(self.container.blobs, project_id, resource.digest)
         if is_textual(mime_type):
             text = decode_text(data)
@@ -381,7 +388,8 @@ def _contents(
     return types.BlobResourceContents(uri=uri, mime_type=block["mimeType"], blob=block["data"])
 
 
-async def _read(rendered: RenderedBody) -> Any:  # noqa: ANN401 - JSON of our own
+async def _read(rendered: RenderedBody, caller: McpCaller) -> Any:  # noqa: ANN401 - JSON of our own
+    await caller.hold(_COPIES * rendered.rendering.size_bytes)
     rendered.give()
     async with aclosing(rendered.chunks()) as chunks:
         return json.loads(b"".join([chunk async for chunk in chunks]))

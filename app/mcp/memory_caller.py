@@ -1,5 +1,6 @@
 """The caller of the memory, and the sessions it may use: those of its address or its command."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qs
@@ -13,6 +14,10 @@ DEFAULT_SESSION: Final = "mcp"
 """The session of calls where nothing names one."""
 
 
+async def _hold_nothing(_: int) -> None:
+    """Take no memory from a budget: a host over pipes has the process to itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class McpCaller:
     """A caller, and the sessions that its calls may use."""
@@ -24,6 +29,8 @@ class McpCaller:
     """How far calls reach: to this session, or to all sessions of the project and their handles."""
     body_bytes: int = 0
     """The size of the message; 0 over pipes."""
+    hold: Callable[[int], Awaitable[None]] = _hold_nothing
+    """Takes bytes of the memory budget until the answer is sent, or raises OverloadedError."""
 
     @property
     def project_id(self) -> str:

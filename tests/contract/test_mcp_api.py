@@ -269,6 +269,20 @@ async def test_page_at_an_address_is_told_in_words_and_promises_no_image(
 
 @MODES
 @pytest.mark.engines("embedded")
+async def test_image_of_a_page_is_made_smaller_if_it_has_more_than_eight_mebibytes(
+    service: LiveService, key: str, own: httpx.Client, mode: str
+) -> None:
+    picture = media.image("PNG", 2_000, 1_600, noise=True)
+    assert len(picture) > 8 * 1024 * 1024
+    put_notes(own, f"@{upload(own, picture)['uri']}", "large", "image")
+    async with asking(service, key, mode=mode) as client:
+        words, image = await contents(client, "pagefault://pages/large")
+    assert words.text == "Page large (image, FULL):\n  [image attached below]"
+    assert 1_000 < len(image.blob) <= 8 * 1024 * 1024
+
+
+@MODES
+@pytest.mark.engines("embedded")
 async def test_lines_that_are_asked_for_are_all_there_or_refused(
     service: LiveService, key: str, own: httpx.Client, mode: str
 ) -> None:

@@ -1,5 +1,6 @@
 """What requests hold in memory is bounded for all of them together, and is given back."""
 
+import http.client
 import json
 import re
 import shutil
@@ -14,7 +15,7 @@ import pybase64
 import pytest
 
 from tests.e2e.test_resumable_upload import Process
-from tests.kit.hostile_messages import HEADERS, LISTS
+from tests.kit.hostile_messages import HEADERS, LISTS, message
 from tests.kit.media import noise_bytes
 from tests.kit.process import WAIT_SECONDS
 
@@ -128,6 +129,35 @@ def test_messages_that_make_many_values_take_their_memory_from_the_budget(server
         wait_until_nothing_is_held(client)
     print(f"grew by {grown // MIB} MiB")  # noqa: T201 - the measure
     assert statuses <= {413, 503}
+    assert grown < BUDGET_BYTES
+
+
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "Answers of MCP that nobody reads take their memory from the share of answers",
+    kept_by="app/mcp/answer_memory.py",
+    tried="8 clients ask for 8 MiB each and read nothing, a budget of 64 MiB: at most 64 MiB more",
+)
+def test_answers_of_mcp_that_nobody_reads_take_their_memory_from_the_budget(
+    server: Process,
+) -> None:
+    with server.client("") as client, ExitStack() as stack:
+        stored = client.post("/api/resources", content=noise_bytes(MIB) * 8).json()
+        uri = f"pagefault://resources/{stored['uri'].removeprefix('blob:')}"
+        asked = message("resources/read", uri=uri)
+        headers = {**HEADERS, "content-length": str(len(asked))}
+        client.post("/mcp", content=message("ping"), headers=HEADERS).raise_for_status()
+        before = server.peak_bytes()
+        readers = []
+        for _ in range(8):
+            reader = http.client.HTTPConnection("127.0.0.1", server.port, timeout=WAIT_SECONDS)
+            stack.callback(reader.close)
+            reader.request("POST", "/mcp", body=asked, headers=headers)
+            readers.append(reader)
+        last = json.loads(readers[-1].getresponse().read())
+        grown = server.peak_bytes() - before
+    print(f"grew by {grown // MIB} MiB")  # noqa: T201 - the measure
+    assert last["error"]["code"] == -32603
     assert grown < BUDGET_BYTES
 
 
