@@ -181,6 +181,21 @@ async def test_model_reads_the_result_of_the_tool_if_it_could_not_be_stored(
             assert (name, seen) == (name, alone)
 
 
+async def test_files_of_the_provider_reach_the_model_as_the_tool_names_them(
+    url: str, session: Session, scripted: Callable[..., ScriptedService]
+) -> None:
+    image = ToolOutputImage(file_id="file-123", detail="low")
+    file = {"type": "file", "file_id": "file-124"}
+    async with AsyncPagefault(url) as client:
+        for value in (image, [ToolOutputText(text="A shop."), image], [file]):
+            tool = tool_of(value)
+            alone = await outputs(scripted(response(CALLED), response(SAID)), tool)
+            provider = scripted(response(CALLED), response(SAID))
+            assert await outputs(provider, remember(tool, client.session(session.id))) == alone
+            assert len(session.messages().all()) == 1
+            session.delete()
+
+
 async def test_model_reads_the_result_of_the_tool_if_the_service_dies(
     proxy: CuttingProxy, session: Session, png: bytes, scripted: Callable[..., ScriptedService]
 ) -> None:

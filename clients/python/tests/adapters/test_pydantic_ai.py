@@ -12,6 +12,7 @@ from pydantic_ai import (
     CallDeferred,
     DeferredToolRequests,
     FunctionToolset,
+    ImageUrl,
     ToolReturn,
 )
 from pydantic_ai.messages import (
@@ -95,7 +96,7 @@ async def test_metadata_of_the_tool_is_kept(url: str, session: Session, own: obj
 
 async def parts_read(
     toolset: AbstractToolset[None], *, calls: int = 1, between: Callable[[], None] = lambda: None
-) -> list[object]:
+) -> list[ToolReturnPart | UserPromptPart]:
     """Run an agent that calls `shot`, and return what its model gets of the results."""
     seen: list[ModelMessage] = []
 
@@ -151,6 +152,21 @@ async def test_model_reads_the_result_of_the_tool_if_the_service_dies(
         first, *_, second = await parts_read(toolset, calls=2, between=proxy.close)
     assert "@blob:" in str(first)
     assert (second, len(session.messages().all())) == (alone, 1)
+
+
+async def test_media_that_are_elsewhere_reach_the_model_as_the_tool_names_them(
+    url: str, session: Session
+) -> None:
+    image = ImageUrl(url="https://shop.example/shop.png")
+    async with AsyncPagefault(url) as client:
+        for value in (image, ["A shop.", image], ToolReturn(return_value={"shot": image})):
+            (alone,) = await parts_read(toolset_of(value))
+            toolset = RememberingToolset(toolset_of(value), client.session(session.id))
+            (seen,) = await parts_read(toolset)
+            assert isinstance(seen, ToolReturnPart)
+            assert seen.metadata is not None
+            assert dataclasses.replace(seen, metadata=None) == alone
+            session.delete()
 
 
 @pytest.mark.parametrize("asks", [ApprovalRequired, CallDeferred])

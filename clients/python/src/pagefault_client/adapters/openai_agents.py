@@ -18,7 +18,6 @@ from agents import (
 from agents.tool_context import ToolContext
 
 from pagefault_client import AsyncMemory, AsyncSession
-from pagefault_client.models import RenderedToolResult
 
 ToolOutput: TypeAlias = ToolOutputText | ToolOutputImage | ToolOutputFileContent
 Invoke: TypeAlias = Callable[[ToolContext[Any], str], Awaitable[Any]]
@@ -53,7 +52,7 @@ def _remembering(tool: FunctionTool, memory: AsyncMemory) -> Invoke:
             tool.name,
             context.tool_call_id,
             result,
-            _outputs_of,
+            lambda _, content: result if _has_file_ids(result) else _outputs_of(content),
             target="openai-responses",
             otherwise=result,
         )
@@ -61,7 +60,16 @@ def _remembering(tool: FunctionTool, memory: AsyncMemory) -> Invoke:
     return invoke
 
 
-def _outputs_of(_: RenderedToolResult, content: str | list[object]) -> str | list[ToolOutput]:
+def _has_file_ids(result: object) -> bool:
+    """Return whether a result has files that the provider stores, and that only it can read."""
+    listed = result if isinstance(result, list | tuple) else [result]
+    return any(
+        each.get("file_id") if isinstance(each, dict) else getattr(each, "file_id", None)
+        for each in listed
+    )
+
+
+def _outputs_of(content: str | list[object]) -> str | list[ToolOutput]:
     """Return the output of a rendered call as the SDK has it."""
     return content if isinstance(content, str) else [output_of(block) for block in content]
 

@@ -9,7 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic_ai import ApprovalRequired, BinaryContent, CallDeferred, RunContext, ToolReturn
+from pydantic_ai import (
+    ApprovalRequired,
+    BinaryContent,
+    CallDeferred,
+    FileUrl,
+    RunContext,
+    ToolReturn,
+    UploadedFile,
+)
 from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 
 from pagefault_client import AsyncMemory, AsyncSession
@@ -47,8 +55,11 @@ class RememberingToolset(WrapperToolset[Any]):
             raise
 
         def show(record: RenderedToolResult, content: dict[str, Any]) -> ToolReturn:
+            value = result.return_value if isinstance(result, ToolReturn) else result
+            if not has_links(value):
+                value = [value_of(block) for block in content["content"]]
             return ToolReturn(
-                return_value=[value_of(block) for block in content["content"]],
+                return_value=value,
                 content=result.content if isinstance(result, ToolReturn) else None,
                 metadata=_metadata(result, record["sanitized"]),
             )
@@ -65,8 +76,19 @@ def _metadata(result: object, record: SanitizedToolResult) -> object:
     return {**own, "pagefault": record} if isinstance(own, Mapping) else own
 
 
+def has_links(value: object) -> bool:
+    """Return whether a value names media by an address, of which nothing is stored."""
+    if isinstance(value, dict):
+        return any(map(has_links, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(has_links, value))
+    return isinstance(value, FileUrl | UploadedFile)
+
+
 def raw_of(result: object) -> object:
     """Return a result with the media of Pydantic AI as data URIs, in which their type is said."""
+    if isinstance(result, FileUrl):
+        return result.url
     if isinstance(result, ToolReturn):
         return raw_of(result.return_value)
     if isinstance(result, BinaryContent):
