@@ -15,9 +15,10 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadGroupScheduling
 
 from app.config.settings import Settings
-from tests.kit.documented_answers import ANSWERS
+from tests.kit.documented_answers import all_faults
 from tests.kit.loaded_command import LoadedCommand
 from tests.kit.object_store import ObjectStoreServer
+from tests.kit.recorded_answers import answers
 from tests.kit.servers import (
     ENGINES,
     MEMORY,
@@ -120,9 +121,9 @@ def pytest_runtestloop() -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Fail a test during which a service answered otherwise than the OpenAPI document says."""
-    ANSWERS.begin_file(item.path)
+    answers().begin_file(item.path)
     yield
-    faults = ANSWERS.take_faults()
+    faults = all_faults(answers().take())
     assert not faults, "\n".join(["not as openapi/openapi.json has it:", *faults])
 
 

@@ -3,13 +3,17 @@
 import json
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from tests.kit.documented_answers import MOST_ANSWERS, AnswerLog
+from tests.kit.documented_answers import all_faults
+from tests.kit.process import PagefaultProcess
+from tests.kit.recorded_answers import MOST_ANSWERS, AnswerLog, answers
+from tests.kit.servers import with_a_database
 
 HEALTH = {"status": "ok"}
 JSON = "application/json"
@@ -62,7 +66,7 @@ def faults_of(scope: dict[str, Any], *messages: Message, log: AnswerLog | None =
         pass
 
     anyio.run(log.recording(answer), {"headers": [], **scope}, receive, send)
-    return log.take_faults()
+    return all_faults(log.take())
 
 
 def test_answers_as_documented_have_no_faults() -> None:
@@ -144,3 +148,12 @@ def test_so_many_answers_of_a_route_and_status_are_checked_for_each_file() -> No
     log.begin_file("another")
     assert found == [True] * MOST_ANSWERS + [False]
     assert faults_of(scope, frame("reset", {}), log=log)
+
+
+def test_processes_leave_what_they_answer_to_the_test_that_asks(tmp_path: Path) -> None:
+    with PagefaultProcess(with_a_database(tmp_path / "data")):
+        pass
+    found = [each for each in answers().take() if each.path == "/healthz"]
+    assert [(each.method, each.status, each.body) for each in found] == [
+        ("GET", 200, b'{"status":"ok"}')
+    ]

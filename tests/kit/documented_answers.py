@@ -1,8 +1,8 @@
 """Compares the answers of live services with the OpenAPI document: status, media type, schema.
 
-`LiveService` wraps its application in `AnswerLog.recording`. After each test `tests/conftest.py`
-takes the recorded answers, and fails the test if one differs from the document. Each event of a
-stream and each frame of a WebSocket counts as an answer.
+After each test `tests/conftest.py` takes what `recorded_answers` has recorded, and fails the test
+if an answer differs from the document. Each event of a stream and each frame of a WebSocket counts
+as an answer.
 
 The document lets answers have members that a later version adds. Here they are errors: a shape
 takes only its documented members, unless the document says `additionalProperties: true`.
@@ -11,175 +11,35 @@ takes only its documented members, unless the document says `additionalPropertie
 import copy
 import json
 import re
-from collections import Counter, deque
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 import jsonschema_rs
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.config.values import host_names
-from app.http import tus
 from app.http.openapi_schemas import all_schemas
 from app.wire.problem import PROBLEM_MEDIA_TYPE
 from tests.kit.described_api import api_document
+from tests.kit.recorded_answers import Answer
 
-MOST_ANSWERS = 20
-"""Answers of one route with one status that are checked for each file of tests."""
-
-_MOST_BYTES = 4 << 20
 _SHOWN_CHARS = 300
 _MOST_DIGITS = 4_000
 _DEEPEST = 200
 _JSON = re.compile(r"application/(?:[\w.-]+\+)?json")
 _PAGE = re.compile(r"text/(?:html|markdown)|application/xhtml\+xml")
-_EVENTS = "text/event-stream"
-# Where a stream begins, and its comments: without data, neither is an event.
-_NO_EVENT = re.compile(rb"(?:id: \d+\n)?retry: \d+|: ping")
 _FRAME = {"$ref": "#/components/schemas/StreamEvent"}
 _PROBLEM = {"$ref": "#/components/schemas/Problem"}
 # Of a page id that is no name of a path.
 _FAULT_REFUSAL = {"$ref": "#/components/schemas/PageFaultRefusal"}
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One answer; `body` is None if it was too long to be kept."""
-
-    method: str
-    path: str
-    status: int
-    headers: Mapping[str, str]
-    body: bytes | None
-
-    @property
-    def media_type(self) -> str:
-        """The media type without its parameters; empty if there is none."""
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-class AnswerLog:
-    """Answers that are still to be checked, of every service in this process."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[tuple[object, ...]] = Counter()
-        self._answers: deque[Answer] = deque()
-        self._file: object = None
-
-    def begin_file(self, file: object) -> None:
-        """Count anew for each file of tests, so that a file finds the same alone and among all."""
-        if file != self._file:
-            self._file = file
-            self._counts.clear()
-
-    def take_faults(self) -> list[str]:
-        """Return the faults of the answers since the last call, each once."""
-        faults: dict[str, None] = {}
-        while self._answers:
-            answer = self._answers.popleft()
-            place = f"{answer.method} {_template_of(answer.path) or answer.path} {answer.status}"
-            faults |= {f"{place}: {fault}": None for fault in faults_of(answer)}
-        return list(faults)
-
-    def recording(self, app: ASGIApp, *, content_url: str | None = None) -> ASGIApp:
-        """Return an application that answers as `app` does, and records its answers.
-
-        Args:
-            app: The application.
-            content_url: The URL of the content host, if there is one. That host has only the route
-                of content, which the document cannot express.
-        """
-        hosts = host_names(content_url) if content_url else frozenset[str]()
-
-        async def record(scope: Scope, receive: Receive, send: Send) -> None:
-            if scope["type"] == "lifespan" or _is_elsewhere(scope, hosts):
-                await app(scope, receive, send)
-                return
-            recorded = _Recording(self, scope)
-
-            async def send_recorded(message: Message) -> None:
-                recorded.note(message)
-                await send(message)
-
-            await app(scope, receive, send_recorded)
-
-        return record
-
-    def wants(self, *key: object) -> bool:
-        """Count an answer; tell whether it is one of the first of its kind."""
-        self._counts[key] += 1
-        return self._counts[key] <= MOST_ANSWERS
-
-    def add(self, answer: Answer) -> None:
-        """Keep an answer for the next `take_faults`."""
-        self._answers.append(answer)
-
-
-class _Recording:
-    """The recording of one connection."""
-
-    def __init__(self, log: AnswerLog, scope: Scope) -> None:
-        self._log = log
-        self._path: str = scope["path"]
-        self._method = _method_of(scope)
-        self._status = 0
-        self._headers: dict[str, str] = {}
-        self._body: bytearray | None = None
-        self._is_kept = False
-
-    def note(self, message: Message) -> None:
-        """Record one message of ASGI."""
-        kind = message["type"].removeprefix("websocket.")
-        if kind == "send" and message.get("text") is not None:
-            self._add_frame(message["text"].encode())
-        elif kind == "http.response.start":
-            self._begin(message)
-        elif kind == "http.response.body" and self._is_kept:
-            self._continue(message)
-
-    def _begin(self, message: Message) -> None:
-        self._status = message["status"]
-        self._headers = {
-            bytes(name).decode("latin-1").lower(): bytes(value).decode("latin-1")
-            for name, value in message["headers"]
-        }
-        self._body = bytearray()
-        kind = self._headers.get("content-type", "")
-        route = (self._method, _template_of(self._path) or "", self._status, kind)
-        self._is_kept = kind.startswith(_EVENTS) or self._log.wants(*route)
-
-    def _continue(self, message: Message) -> None:
-        if self._body is not None:
-            self._body += message.get("body", b"")
-            if self._headers.get("content-type", "").startswith(_EVENTS):
-                *events, rest = bytes(self._body).split(b"\n\n")
-                self._body = bytearray(rest)
-                for event in events:
-                    self._add_event(event)
-            elif len(self._body) > _MOST_BYTES:
-                self._body = None
-        if not message.get("more_body"):
-            self._is_kept = False
-            body = None if self._body is None else bytes(self._body)
-            self._log.add(Answer(self._method, self._path, self._status, self._headers, body))
-
-    def _add_event(self, block: bytes) -> None:
-        if _NO_EVENT.fullmatch(block):
-            return
-        fields = dict(line.partition(b": ")[::2] for line in block.split(b"\n"))
-        data, position = fields.get(b"data", b"null"), fields.get(b"id", b"null")
-        name = fields.get(b"event", b"message")
-        self._add_frame(b'{"event":"%s","id":%s,"data":%s}' % (name, position, data))
-
-    def _add_frame(self, frame: bytes) -> None:
-        if self._log.wants("frame", frame[: frame.find(b",")]):
-            self._log.add(Answer("EVENT", self._path, 200, {}, frame))
-
-
-ANSWERS = AnswerLog()
-"""The answers of all services in this process."""
+def all_faults(answers: Iterable[Answer]) -> list[str]:
+    """Return the faults of answers, each once, with its route and status."""
+    faults: dict[str, None] = {}
+    for answer in answers:
+        place = f"{answer.method} {_template_of(answer.path) or answer.path} {answer.status}"
+        faults |= {f"{place}: {fault}": None for fault in faults_of(answer)}
+    return list(faults)
 
 
 def faults_of(answer: Answer) -> Iterator[str]:
@@ -313,19 +173,3 @@ def _template_of(path: str) -> str | None:
 
 def _is_preflight(answer: Answer) -> bool:
     return answer.method == "OPTIONS" and "access-control-allow-methods" in answer.headers
-
-
-def _is_elsewhere(scope: Scope, hosts: frozenset[str]) -> bool:
-    named = {
-        value.decode("latin-1").strip().lower() for n, value in scope["headers"] if n == b"host"
-    }
-    return not named.isdisjoint(hosts) and not scope["path"].endswith("/content")
-
-
-def _method_of(scope: Scope) -> str:
-    method = str(scope.get("method", "GET"))
-    if scope["path"].startswith(tus.PATH):
-        for name, value in scope["headers"]:
-            if name == b"x-http-method-override":
-                return str(value.decode("latin-1").strip().upper())
-    return method

@@ -31,6 +31,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from starlette.types import ASGIApp
+
+from tests.kit.recorded_answers import AnswerFile
+
 _ROOT = Path(__file__).resolve().parents[2]
 _LOADED = b"loaded"
 _FAILED = 70
@@ -38,6 +42,7 @@ _STREAMS = 3
 _LIBC = ctypes.CDLL(None, use_errno=True)
 # A command line and an environment fit; the socket refuses what is longer.
 _MESSAGE_BYTES = 128 * 1024
+_LOADING = (sys.executable, "-m", "tests.kit.preloaded")
 _FORKED = Path(__file__).with_name("forked.py")
 # What a program is called, and where its `main` is. Arguments are what it reads from `sys.argv`.
 _PROGRAMS = {"pagefault": "app.cli.main", "mcp_sdk_server": "tests.kit.mcp_sdk_server"}
@@ -93,16 +98,17 @@ class Preloaded:
 
     Args:
         env: Its environment. Those it starts have their own.
+        answers: The folder for the answers of those that serve; see `recorded_answers`.
     """
 
-    def __init__(self, env: Mapping[str, str]) -> None:
+    def __init__(self, env: Mapping[str, str], answers: Path) -> None:
         self._socket, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._one_at_a_time = threading.Lock()
         self._folder = tempfile.TemporaryDirectory(prefix="pagefault-forks-")
         self._address = f"{self._folder.name}/forks"
         with its:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
-                [sys.executable, "-m", "tests.kit.preloaded", str(its.fileno()), self._address],
+                [*_LOADING, str(its.fileno()), self._address, str(answers)],
                 cwd=_ROOT,
                 env=env,
                 stdin=subprocess.DEVNULL,
@@ -245,10 +251,23 @@ class _Forks:
         return child
 
 
-def _serve(requests: socket.socket, programs: socket.socket) -> None:
+def _record_answers(folder: Path) -> None:
+    """Have those that serve record what they answer: uvicorn finds the application by its name."""
+    server = importlib.import_module("app.server.uvicorn_config")
+    serve = server.served_app
+
+    def recorded_app() -> ASGIApp:
+        url = os.environ.get("PAGEFAULT_CONTENT_URL")
+        return AnswerFile(folder).recording(serve(), content_url=url)
+
+    vars(server)["served_app"] = recorded_app
+
+
+def _serve(requests: socket.socket, programs: socket.socket, answers: Path) -> None:
     # Not above, so that the tests do not load it only to send it arguments.
     for module in (*_LOADED_LATER, *_PROGRAMS.values()):
         importlib.import_module(module)
+    _record_answers(answers)
     # A server of the SDK has its process write a log as soon as it is made.
     logging.basicConfig(level=logging.WARNING, handlers=[], force=True)
     assert os.listdir("/proc/self/task") == [str(os.getpid())], "only one thread can be forked"
@@ -302,4 +321,4 @@ if __name__ == "__main__":
     ):
         programs.bind(sys.argv[2])
         programs.listen()
-        _serve(requests, programs)
+        _serve(requests, programs, Path(sys.argv[3]))

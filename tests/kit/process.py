@@ -20,6 +20,7 @@ import httpx
 
 from tests.kit.plain_http import TRUSTS_NOBODY
 from tests.kit.preloaded import Preloaded, Started
+from tests.kit.recorded_answers import folder as answers_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = Path(sys.executable).with_name("pagefault")
@@ -95,7 +96,7 @@ def program(name: str = "pagefault") -> list[str]:
 
 @functools.cache
 def _preloaded() -> Preloaded:
-    process = Preloaded(environment({"COLUMNS": "200"}))
+    process = Preloaded(environment({"COLUMNS": "200"}), answers_folder())
     atexit.register(process.close)
     return process
 

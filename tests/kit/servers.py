@@ -35,9 +35,9 @@ from app.server.http_protocol import DeadlineProtocol
 from app.server.lingering_close import PartingProtocol
 from app.server.process import accept_deep_json
 from app.wiring import migrate_database, open_access
-from tests.kit.documented_answers import ANSWERS
 from tests.kit.object_store import ObjectStoreServer
 from tests.kit.plain_http import TRUSTS_NOBODY
+from tests.kit.recorded_answers import answers
 
 Engine = Literal["embedded", "server"]
 ENGINES: tuple[Engine, ...] = ("embedded", "server")
@@ -319,7 +319,7 @@ class LiveService:
         self.port: int = self._socket.getsockname()[1]
         self.base_url = f"http://127.0.0.1:{self.port}"
         self.settings = settings.model_copy(update={"port": self.port})
-        app = ANSWERS.recording(create_app(self.settings), content_url=settings.content_url)
+        app = answers().recording(create_app(self.settings), content_url=settings.content_url)
         config = uvicorn.Config(
             app if around is None else around(app),
             http=DeadlineProtocol,
