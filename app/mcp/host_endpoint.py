@@ -28,7 +28,7 @@ from app.mcp.connections import Connect
 from app.mcp.host_sessions import HostSession
 from app.mcp.host_streams import EventStream, Exchange, events_of
 from app.mcp.lines import Line, on_a_line
-from app.mcp.message_limits import parse_message
+from app.mcp.message_limits import LONGEST_ID_CHARS, parse_message
 from app.mcp.message_values import is_id, member, parsed
 from app.mcp.proxy import ProxyOf
 from app.mcp.refusals import PATH
@@ -329,6 +329,10 @@ def _read(body: bytes, *, max_depth: int) -> _Posted:
     ids = [each["id"] for each in messages if "method" in each and "id" in each]
     if not all(is_id(each) and not isinstance(each, float) for each in ids):
         raise RefusedError(400, "the id of a request is a string or a whole number")
+    tokens = [member(each, "params", "_meta", "progressToken") for each in messages]
+    if any(isinstance(each, str) and len(each) > LONGEST_ID_CHARS for each in (*ids, *tokens)):
+        # They are kept for as long as the request is open.
+        raise RefusedError(400, f"an id or a token has at most {LONGEST_ID_CHARS} characters")
     return _Posted(said, on_a_line(body) + b"\n")
 
 

@@ -14,6 +14,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from app.errors import ServiceError
+from app.mcp.message_limits import LONGEST_METHOD_CHARS
 from app.models.json_value import JsonValue, parse_repaired_json
 from app.models.limits import Limits
 
@@ -42,9 +43,10 @@ class Messages:
         """
         while True:
             item: Received = await self.received.receive()
-            if not isinstance(item, ValidationError):
+            if isinstance(item, ValidationError):
+                read = read_again(item, self.limits)
+            elif (read := _refusal_of(item)) is None:
                 return item
-            read = read_again(item, self.limits)
             if isinstance(read, types.JSONRPCError):
                 await self.sent.send(SessionMessage(read))
             elif read is not None:
@@ -73,6 +75,15 @@ class Messages:
         trace: TracebackType | None,
     ) -> None:
         await self.aclose()
+
+
+def _refusal_of(item: Received) -> types.JSONRPCMessage | None:
+    """Return the error for a method that is longer than any, which the SDK would repeat."""
+    message = item.message if isinstance(item, SessionMessage) else None
+    if not isinstance(message, types.JSONRPCRequest) or len(message.method) <= LONGEST_METHOD_CHARS:
+        return None
+    words = f"The method of a message has {LONGEST_METHOD_CHARS} characters at most."
+    return _refusal(types.INVALID_REQUEST, words, message.id)
 
 
 def read_again(error: ValidationError, limits: Limits) -> types.JSONRPCMessage | None:

@@ -18,10 +18,12 @@ LONGEST_URI_CHARS = 2_048
 """A URI of the memory; an id of 128 characters, escaped, has 384."""
 LONGEST_CURSOR_CHARS = 1_024
 """The cursor of a list."""
+LONGEST_METHOD_CHARS = 128
+"""The method of a message."""
+LONGEST_ID_CHARS = 1_024
+"""The id of a request over HTTP, and the token of its progress."""
 
 _MOST_BYTES_BESIDE_A_STRING = 1024 * 1024
-_LONGEST_METHOD_CHARS = 128
-_LONGEST_ID_CHARS = 1_024
 _MOST_DIGITS = 4_000
 
 
@@ -51,7 +53,7 @@ def check_message(message: Mapping[str, Any], body: bytes) -> None:
         InvalidPayloadError: Its method or its id is too long; each would be repeated in the answer.
         PayloadTooLargeError: It has more than 1 MiB beside its longest string.
     """
-    for name, most_chars in (("method", _LONGEST_METHOD_CHARS), ("id", _LONGEST_ID_CHARS)):
+    for name, most_chars in (("method", LONGEST_METHOD_CHARS), ("id", LONGEST_ID_CHARS)):
         value = message.get(name)
         if isinstance(value, str) and len(value) > most_chars:
             raise InvalidPayloadError(

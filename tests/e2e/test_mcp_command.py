@@ -97,6 +97,12 @@ def test_every_line_of_a_host_has_its_answer(tmp_path: Path) -> None:
         no_message = ask(f'\n{notification}\n{{"jsonrpc": "2.0", "id": 2}}')
         refused = {"code": -32600, "message": NO_MESSAGE}
         assert no_message == {"jsonrpc": "2.0", "id": 2, "error": refused}
+        long = ask(json.dumps({"jsonrpc": "2.0", "id": 3, "method": "m" * 100_000}))
+        refused = {
+            "code": -32600,
+            "message": "The method of a message has 128 characters at most.",
+        }
+        assert long == {"jsonrpc": "2.0", "id": 3, "error": refused}
         assert words('{"page_id": "\\ud800"}').startswith('"\ufffd" is no page id.')
         assert words('{"page_id": 1e999}') == (
             "The call was not run: a number in its arguments is too large for JSON, such as 1e999."

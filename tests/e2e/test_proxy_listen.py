@@ -258,6 +258,13 @@ def test_session_ends_with_delete(proxy: Listening) -> None:
         ),
         (b'{"id": 1, "method": "a", "params": %s}' % (b"9" * 5_000), {}, 400, "send `initialize`"),
         (b'{"id": %s, "method": "a"}' % (b"9" * 5_000), {}, 400, "a whole number"),
+        ({"id": "i" * 1_025, "method": "a"}, {}, 400, "an id or a token has at most 1024"),
+        (
+            {"id": 1, "method": "a", "params": {"_meta": {"progressToken": "t" * 1_025}}},
+            {},
+            400,
+            "an id or a token has at most 1024",
+        ),
         (b'{"id": "\\ud800", "method": "a"}', {}, 400, "send `initialize` first"),
         (b"[1, null]", {}, 400, "a JSON object"),
         (b"{", {}, 400, "no JSON"),
