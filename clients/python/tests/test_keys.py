@@ -21,6 +21,12 @@ def printed(value: object, depth: int = 5) -> str:
     return "\n".join([repr(value), *below])
 
 
+@pytest.mark.promise(
+    "security.md#links-and-keys",
+    "The key of the Python client is in no `repr`",
+    kept_by="clients/python/src/pagefault_client/options.py",
+    tried="both clients and all below them",
+)
 def test_a_client_and_its_options_print_no_key() -> None:
     options = options_of("http://127.0.0.1:9", KEY, 60.0, 3)
     assert "base_url='http://127.0.0.1:9'" in repr(options)
@@ -30,6 +36,12 @@ def test_a_client_and_its_options_print_no_key() -> None:
         assert KEY not in printed(value)
 
 
+@pytest.mark.promise(
+    "security.md#links-and-keys",
+    "The key of the Python client is in no error, traceback or log",
+    kept_by="clients/python/src/pagefault_client/options.py",
+    tried="5 failures, local variables and logs at DEBUG included",
+)
 @pytest.mark.parametrize(
     "reply",
     [

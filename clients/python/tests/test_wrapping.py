@@ -82,6 +82,12 @@ def test_an_error_is_stored_and_raised(pf: Pagefault, session: Session) -> None:
     )
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "`wrap` returns the tool's own result if it cannot be stored",
+    kept_by="clients/python/src/pagefault_client/_async/memory.py",
+    tried="12 outages: down, silent, cut, 401, 413, 500, 503, other answers; 4 targets",
+)
 def test_a_result_that_cannot_be_stored_is_returned_untouched(
     outage: str, png: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -247,6 +247,12 @@ def tool_of(value: object) -> BaseTool:
     return shot
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "A tool of LangChain gets the tool's own result if it cannot be stored",
+    kept_by="clients/python/src/pagefault_client/adapters/langchain.py",
+    tried="12 outages: down, silent, cut, 401, 413, 500, 503, other answers",
+)
 @pytest.mark.anyio
 async def test_model_reads_the_result_of_the_tool_if_it_could_not_be_stored(
     outage: str, png: bytes

@@ -106,6 +106,12 @@ async def test_handles_in_arguments_become_files(
     assert told.structured_content == {"bytes": len(png)}
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "A host on the MCP SDK gets the server's own result if it cannot be stored",
+    kept_by="clients/python/src/pagefault_client/adapters/mcp.py",
+    tried="12 outages: down, silent, cut, 401, 413, 500, 503, other answers",
+)
 async def test_host_gets_the_result_of_the_server_if_it_could_not_be_stored(
     outage: str, server: MCPServer
 ) -> None:

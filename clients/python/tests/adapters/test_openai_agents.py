@@ -169,6 +169,12 @@ def tool_of(value: object) -> FunctionTool:
     return function_tool(shot)
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "An agent of the OpenAI Agents SDK gets the tool's own result if it cannot be stored",
+    kept_by="clients/python/src/pagefault_client/adapters/openai_agents.py",
+    tried="12 outages: down, silent, cut, 401, 413, 500, 503, other answers",
+)
 async def test_model_reads_the_result_of_the_tool_if_it_could_not_be_stored(
     outage: str, png: bytes, scripted: Callable[..., ScriptedService]
 ) -> None:

@@ -132,6 +132,12 @@ def values(png: bytes) -> list[object]:
     ]
 
 
+@pytest.mark.promise(
+    "durability.md#the-stores-fail",
+    "An agent of Pydantic AI gets the tool's own result if it cannot be stored",
+    kept_by="clients/python/src/pagefault_client/adapters/pydantic_ai.py",
+    tried="12 outages: down, silent, cut, 401, 413, 500, 503, other answers",
+)
 async def test_model_reads_the_result_of_the_tool_if_it_could_not_be_stored(
     outage: str, png: bytes
 ) -> None:
