@@ -9,6 +9,7 @@ import re
 import resource
 import signal
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
@@ -39,6 +40,10 @@ class ChildProcess:
         with anyio.CancelScope(shield=True):
             if self.process.returncode is None:
                 self.process.kill()
+            # Until its end is read, the pipe stays open.
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                async for _ in self.stdout:
+                    pass
             await self.process.aclose()
         return await self.process.wait()
 
