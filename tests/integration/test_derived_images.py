@@ -13,7 +13,7 @@ from PIL import Image, ImageFile
 from sqlalchemy import text
 
 from app.config.settings import Settings
-from app.errors import BlobSweptError, StoreUnavailableError
+from app.errors import BlobSweptError, MemoryExhaustedError, StoreUnavailableError
 from app.models.conversation import InlineBytes, StoredBytes
 from app.models.identity import utc_now
 from app.models.limits import Limits
@@ -22,6 +22,7 @@ from app.models.message import MESSAGE, ReleasedResource, Session
 from app.models.resource import DerivedImage, ImageRecipe, Resource
 from app.services.images.derived_images import DerivedImages
 from app.services.images.image_work import ImageWork
+from app.services.images.posters import Posters
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.persistence.media_keeper import MediaKeeper
 from app.services.resources.resources import Resources
@@ -31,7 +32,7 @@ from app.stores.records import Records
 from app.stores.records.derived_images import NotedImage
 from tests.integration.sweep_stores import NOW, PROJECT, Stores, opened_stores
 from tests.kit.images import opened, picture, saved, see_through
-from tests.kit.media import noise_bytes
+from tests.kit.media import mp4, noise_bytes
 from tests.kit.units import reading, writing
 
 pytestmark = pytest.mark.anyio
@@ -530,6 +531,20 @@ async def test_deleted_session_waits_for_an_image_before_it_holds_the_source(ben
         over.append("other")
     assert over == ["other", "session"]
     assert await bench.resources() == set()
+
+
+async def test_poster_reserves_memory_for_its_frame(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.services.memory_budget.budget.WAIT_SECONDS", 0.0)
+    video = replace(await bench.store(mp4(), "a.mp4"), mime_type="video/mp4")
+    budget = MemoryBudget(256 * 1024 * 1024)
+    posters = Posters(bench.stores.blobs, bench.images, memory=budget)
+    async with budget.holding(65 * 1024 * 1024):
+        with pytest.raises(MemoryExhaustedError):
+            await posters.get(PROJECT, video)
+    assert (await posters.get(PROJECT, video)).resource.mime_type == "image/jpeg"
+    assert budget.held_bytes == 0
 
 
 async def test_nothing_of_another_project_is_seen_or_removed(bench: Bench) -> None:

@@ -97,7 +97,11 @@ class Posters:
         return noted.image
 
     async def _make(self, project_id: str, video: Resource, video_format: str) -> DerivedImage:
-        status, data = await self._decode(project_id, video, video_format)
+        try:
+            status, data = await self._decode(project_id, video, video_format)
+        except OSError:
+            # There is no room on the disk, or for another process.
+            status, data = 1, b""
         keep = partial(self.derived.keep, project_id, video.digest)
         if status == 0 and 0 < len(data) <= _MOST_POSTER_BYTES:
             noted = await keep(_KEY, FittedImage(data, "image/jpeg", True))
