@@ -268,6 +268,12 @@ def test_history_longer_than_the_limit_is_refused(client: httpx.Client) -> None:
     assert json.loads(answer.text)["title"]
 
 
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "A history of more messages than any model reads is not examined",
+    kept_by="app/services/doctor/doctor.py",
+    tried="30,000 messages and one more",
+)
 def test_history_of_more_messages_than_any_model_reads_is_refused(client: httpx.Client) -> None:
     answers = [client.post(DOCTOR, json=[1] * count) for count in (30_000, 30_001)]
     assert [answer.status_code for answer in answers] == [200, 413]

@@ -29,8 +29,9 @@ from app.models.json_pointer import parse_json_pointer
 from app.models.json_value import json_text, parse_embedded_json, parse_json, parse_repaired_json
 from app.models.media import InMemoryMedia
 from app.models.page import Body, Modality, Page, PageFields
+from app.models.pointer_scanner import ScanLimits, scan_pointer
 from app.models.search import SearchableText, parse_search, search_words
-from app.models.text_windows import parse_line_range
+from app.models.text_windows import parse_line_range, without_lone_surrogates
 from app.rendering.names.file_names import disposition_filename, safe_file_name
 from app.rendering.pages.blocks import page_blocks
 from app.rendering.pages.levels import derive_levels
@@ -87,6 +88,13 @@ def _parse_spelled(text: str) -> None:
 
 def _parse_embedded(text: str) -> None:
     json_text(parse_embedded_json(text, max_depth=400, max_nodes=_MOST_VALUES))
+
+
+def _scan(text: str) -> None:
+    limits = ScanLimits(_DEEPEST, _MOST_VALUES, built_bytes=0, members=200, piece_chars=300)
+    for around in (text, f"[{text}]", f'{{"a":[{text}],"a":[1]}}'):
+        with suppress(ServiceError):
+            scan_pointer(without_lone_surrogates(around), ("a", "0"), limits)
 
 
 def _normalize_blocks(text: str) -> None:
@@ -283,6 +291,7 @@ READERS: dict[str, Reader] = {
     "a body": _parse,
     "a body to be written again": _parse_spelled,
     "JSON in a text": _parse_embedded,
+    "a place in JSON": _scan,
     "a result": normalize_tool_result,
     "blocks of a result": _normalize_blocks,
     "a record": _normalize_record,
