@@ -15,13 +15,14 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { after, test, type TestContext } from "node:test";
 import { gzipSync } from "node:zlib";
 
 import { build } from "esbuild";
 import { chromium } from "playwright-core";
 
 import { Pagefault } from "../client/src/index.ts";
+import { memoryRoute } from "../examples/memoryRoute.ts";
 import { unusedUrl } from "./kit/outages.ts";
 import { CLIENTS, ROOT, startService } from "./kit/service.ts";
 
@@ -276,44 +277,57 @@ function started(
 }
 
 const REACTS = { 18: "-18", 19: "" };
-const pages = new Map<string, string | Uint8Array>();
-for (const [name, version] of Object.entries(REACTS)) {
-  const made = await build({
-    entryPoints: { [name]: join(project, "page.tsx") },
-    bundle: true,
-    write: false,
-    outdir: "/",
-    jsx: "automatic",
-    format: "esm",
-    alias: {
-      react: join(MODULES, `react${version}`),
-      "react-dom": join(MODULES, `react-dom${version}`),
-    },
-    define: { "process.env.NODE_ENV": '"development"' },
-  });
-  for (const { path, contents } of made.outputFiles) pages.set(path, contents);
-  const head = `<link rel="icon" href="data:,"><link rel="stylesheet" href="${name}.css">`;
-  pages.set(`/${name}`, `<!doctype html>${head}<script type="module" src="${name}.js"></script>`);
-}
 const TYPES: Record<string, string> = { js: "text/javascript", css: "text/css" };
-const server = createServer((request, response) => {
-  const { pathname } = new URL(request.url ?? "/", "http://x");
-  response.setHeader("Content-Type", TYPES[pathname.split(".")[1] ?? ""] ?? "text/html");
-  response.end(pages.get(pathname));
-});
-await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-const browser = await chromium.launch({
-  executablePath: "/usr/bin/chromium-headless-shell",
-  args: ARGUMENTS,
-});
-after(async () => {
-  await browser.close();
-  server.closeAllConnections();
-  server.close();
-});
+let bundled: Promise<Map<string, string | Uint8Array>> | undefined;
 
-test("a page of another origin shows media of a service without keys", async () => {
+/** The page with each React: a document, a script and styles. */
+async function bundlePages(): Promise<Map<string, string | Uint8Array>> {
+  const pages = new Map<string, string | Uint8Array>();
+  for (const [name, version] of Object.entries(REACTS)) {
+    const made = await build({
+      entryPoints: { [name]: join(project, "page.tsx") },
+      bundle: true,
+      write: false,
+      outdir: "/",
+      jsx: "automatic",
+      format: "esm",
+      alias: {
+        react: join(MODULES, `react${version}`),
+        "react-dom": join(MODULES, `react-dom${version}`),
+      },
+      define: { "process.env.NODE_ENV": '"development"' },
+    });
+    for (const { path, contents } of made.outputFiles) pages.set(path, contents);
+    const head = `<link rel="icon" href="data:,"><link rel="stylesheet" href="${name}.css">`;
+    pages.set(`/${name}`, `<!doctype html>${head}<script type="module" src="${name}.js"></script>`);
+  }
+  return pages;
+}
+
+/** A browser, and the origin of a server of pages, until the test ends. */
+async function openBrowser(context: TestContext, memory?: ReturnType<typeof memoryRoute>) {
+  const pages = await (bundled ??= bundlePages());
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? "/", "http://x");
+    if (memory && pathname.startsWith("/memory/")) return void memory(request, response);
+    response.setHeader("Content-Type", TYPES[pathname.split(".")[1] ?? ""] ?? "text/html");
+    response.end(pages.get(pathname));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const browser = await chromium.launch({
+    executablePath: "/usr/bin/chromium-headless-shell",
+    args: ARGUMENTS,
+  });
+  context.after(async () => {
+    await browser.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  return { browser, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+test("a page of another origin shows media of a service without keys", async (context) => {
+  const { origin, browser } = await openBrowser(context);
   const service = await startService("none", { PAGEFAULT_CORS_ORIGINS: origin });
   const media = "from tests.kit import media; print(media.b64(media.mp4()), media.b64(media.wav()))";
   const [video, sound] = run(join(ROOT, ".venv", "bin", "python"), ["-c", media], { cwd: ROOT })
@@ -366,7 +380,8 @@ test("every variable of the styles has a fallback", () => {
   );
 });
 
-test("hooks and components work in a browser, at another origin, with each React", async () => {
+test("hooks and components work in a browser, at another origin, with each React", async (context) => {
+  const { origin, browser } = await openBrowser(context);
   const service = await startService("api-key", { PAGEFAULT_CORS_ORIGINS: origin });
   for (const version of Object.keys(REACTS)) {
     const key = service.newKey(`react-${version}`);
@@ -430,4 +445,90 @@ test("hooks and components work in a browser, at another origin, with each React
     );
     await page.close();
   }
+});
+
+test("a page without a key shows a session through a route of its own server", async (context) => {
+  const service = await startService("api-key");
+  const key = service.newKey("app");
+  Object.assign(process.env, { PAGEFAULT_URL: service.url, PAGEFAULT_API_KEY: key });
+  const memory = memoryRoute(
+    ({ headers }, sessionId) => headers.cookie === "user=ada" && sessionId === "shown",
+  );
+  for (const name of ["PAGEFAULT_URL", "PAGEFAULT_API_KEY"]) delete process.env[name];
+  const { origin, browser } = await openBrowser(context, memory);
+  const agent = new Pagefault(service.url, { key });
+  const image = { type: "image", data: PIXELS, mimeType: "image/png" };
+  const source = "<script>document.title = 1</script>";
+  const files = { type: "file", data: btoa(source), mimeType: "text/html", filename: "a.html" };
+  const look = { toolName: "look", toolCallId: "c1" };
+  const shown = await agent.session("shown").toolResult({ ...look, result: [image, files] });
+  const other = await agent.session("other").toolResult({
+    ...look,
+    result: { type: "image", data: btoa("GIF89a" + "x".repeat(2_000)), mimeType: "image/gif" },
+  });
+  const [picture, html] = shown.sanitized.resources.map(({ uri }) => uri.slice("blob:".length));
+  const foreign = other.sanitized.resources[0]!.uri.slice("blob:".length);
+
+  const tab = await browser.newContext();
+  await tab.addCookies([{ name: "user", value: "ada", url: origin }]);
+  const page = await tab.newPage();
+  const sent: string[] = [];
+  page.on("request", (request) => sent.push(JSON.stringify(request.headers()) + request.url()));
+  await page.goto(`${origin}/19?service=/memory/shown&links`);
+  await page.waitForFunction(() => document.querySelector("img")?.naturalWidth === 1);
+  await page.locator("section[data-live=live]").waitFor();
+  await agent.session("shown").append({ role: "user", content: "More." });
+  await page.getByText("said").waitFor();
+  assert.deepEqual(
+    sent.filter((each) => each.includes("pf_")),
+    [],
+  );
+
+  const statuses = (asked: [string, string][]) =>
+    page.evaluate(
+      (all) =>
+        Promise.all(
+          all.map(async ([method, path]) => {
+            const body = method === "POST" ? "{}" : null;
+            const headers = { "Content-Type": "application/json" };
+            return (await fetch(path, { method, body, headers, cache: "no-store" })).status;
+          }),
+        ),
+      asked,
+    );
+  const file = `/memory/shown/api/resources/${picture}`;
+  const allowed: [string, string][] = [
+    ["GET", file],
+    ["GET", `${file}/content`],
+    ["POST", `${file}/signed-url`],
+    ["GET", "/memory/shown/api/sessions/shown/outline?limit=5"],
+  ];
+  assert.deepEqual(await statuses(allowed), [200, 200, 200, 200]);
+  // What is kept as a web page stays a download that runs nothing, at this origin too.
+  const kept = await page.evaluate(async (path) => {
+    const { headers } = await fetch(path);
+    return ["content-disposition", "content-security-policy", "x-content-type-options"].map(
+      (name) => headers.get(name),
+    );
+  }, `/memory/shown/api/resources/${html}/content`);
+  assert.deepEqual(kept, [
+    'attachment; filename="a.html"',
+    "sandbox; default-src 'none'",
+    "nosniff",
+  ]);
+  const refused: [string, string][] = [
+    ["POST", "/memory/shown/api/sessions/shown/messages"],
+    ["DELETE", "/memory/shown/api/sessions/shown"],
+    ["DELETE", file],
+    ["GET", "/memory/shown/api/sessions"],
+    ["GET", "/memory/shown/api/sessions/other/messages"],
+    ["GET", "/memory/shown/api/sessions/shown/..%2Fother/messages"],
+    ["GET", "/memory/other/api/sessions/other/messages"],
+    ["GET", `/memory/shown/api/resources/${foreign}`],
+    ["POST", `/memory/shown/api/resources/${foreign}/signed-url`],
+  ];
+  assert.deepEqual(await statuses(refused), refused.map(() => 404));
+  await tab.clearCookies();
+  assert.deepEqual(await statuses(allowed), [404, 404, 404, 404]);
+  await tab.close();
 });

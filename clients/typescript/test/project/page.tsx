@@ -77,7 +77,7 @@ function Resource() {
 
 createRoot(document.body.appendChild(document.createElement("main"))).render(
   <StrictMode>
-    <PagefaultProvider client={pf}>
+    <PagefaultProvider client={pf} signedLinks={query.has("links") || pf.hasKey}>
       <History />
       <Notes />
       <Resource />
