@@ -163,7 +163,7 @@ migrate: install
 # Packages are installed side by side, while the viewer is built.
 test: $(VENV)/python.stamp chromium nginx
 	@$(MAKE) -s --no-print-directory -j 3 SIDE_BY_SIDE=1 $(VENV)/dev.stamp web
-	$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder tests
+	$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder tests packages
 
 test-all: test
 
@@ -176,7 +176,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 
 types: $(VENV)/dev.stamp
-	$(BIN)/mypy app tests benchmarks peers website release web/check clients/check clients/python
+	$(BIN)/mypy app tests packages benchmarks peers website release web/check clients/check clients/python
 
 imports: $(VENV)/dev.stamp
 	$(BIN)/lint-imports
@@ -211,7 +211,7 @@ torture: $(VENV)/dev.stamp web nginx
 	@TORTURE=long KILL_ROUNDS=long TORTURE_FIGURES=$(CURDIR)/$(VENV)/torture.md \
 	  $(BIN)/python -m pytest -n 2 --dist loadgroup --durations 20 tests/faults tests/security \
 	  tests/e2e/test_kill.py tests/integration/test_sweep_race.py tests/integration/test_migrations.py \
-	  tests/unit/rendering/context; \
+	  packages/dialects/tests/context; \
 	  status=$$?; echo; echo "$$(date -u +%F), commit $$(git rev-parse --short HEAD)"; echo; \
 	  cat $(VENV)/torture.md; exit $$status
 

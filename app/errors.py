@@ -1,8 +1,10 @@
 """What can go wrong, in the words of the domain; nothing here knows HTTP.
 
-    ServiceError
+What reading raises as well is in `pagefault_dialects.errors`: `InvalidJsonError`,
+`InvalidPayloadError` and `PayloadTooLargeError`.
+
+    PagefaultError
      ├─ MalformedRequestError      the request cannot be read at all
-     │   ├─ InvalidJsonError       not JSON, or JSON that no two parsers agree on
      │   ├─ InvalidCursorError     a list position we did not hand out
      │   └─ DigestMismatchError    the bytes are not the ones the caller announced
      ├─ UnauthorizedError          no key, or a key that is unknown or revoked
@@ -15,11 +17,10 @@
      ├─ PreconditionFailedError    the caller's If-Match or If-None-Match does not hold
      │   └─ TusVersionError        a resumable upload in a version of the protocol not spoken here
      ├─ SlowBodyError              the body came slower than the service waits for
-     ├─ PayloadTooLargeError       larger than a limit in settings
      ├─ HeadersTooLargeError       the headers alone are larger than a limit
      ├─ UnsupportedMediaError      a body of a type the route does not take
      ├─ RangeNotSatisfiableError   no asked range lies inside the content
-     ├─ InvalidPayloadError        readable, but not what the route takes
+     ├─ InvalidPayloadError        readable, but not what is taken; of the library
      │   ├─ MissingAttachmentError an attached file that is no resource of the project
      │   └─ InvalidBundleError     a bundle that is damaged, or none of ours
      ├─ ChecksumMismatchError      a piece of an upload is not what its checksum says
@@ -41,61 +42,14 @@ Each class carries a stable `code` and a sentence for the caller; `http/problems
 status. Details never repeat the caller's input: an echoed lone surrogate turns a 422 into a 500.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """One thing that is wrong with a request: a JSON pointer to it and a sentence about it."""
-
-    pointer: str
-    detail: str
-
-
-class ServiceError(Exception):
-    """Base of everything the service says no with.
-
-    Args:
-        detail: One or two sentences for the caller: what, where, and what to do instead. A class
-            that always says the same has a `sentence` for it.
-        faults: The single faults, when there are several.
-        code: A narrower code than the class's own.
-        members: Further members of the answer (RFC 9457 §3.2), for callers that hand it on.
-    """
-
-    code: ClassVar[str] = "service-error"
-    sentence: ClassVar[str] = ""
-    tells_every_fault: ClassVar[bool] = False
-    """Whether the answer has all faults, rather than the first of them."""
-
-    def __init_subclass__(cls, *, code: str | None = None) -> None:
-        """Set the code of a class: `class GoneError(ServiceError, code="gone")`."""
-        super().__init_subclass__()
-        cls.code = code or cls.code
-
-    def __init__(
-        self,
-        detail: str | None = None,
-        *,
-        faults: Sequence[Fault] = (),
-        code: str | None = None,
-        members: Mapping[str, object] | None = None,
-    ) -> None:
-        self.detail = detail or self.sentence
-        super().__init__(self.detail)
-        self.faults = tuple(faults)
-        self.problem_code = code or self.code
-        self.members = members or {}
-
-
-class MalformedRequestError(ServiceError, code="malformed-request"):
+class MalformedRequestError(PagefaultError, code="malformed-request"):
     """The request cannot be read."""
-
-
-class InvalidJsonError(MalformedRequestError, code="invalid-json"):
-    """The body is not JSON text in UTF-8, or holds NaN, Infinity or a number beyond them."""
 
 
 class InvalidCursorError(MalformedRequestError, code="invalid-cursor"):
@@ -116,7 +70,7 @@ class DigestMismatchError(MalformedRequestError, code="digest-mismatch"):
     )
 
 
-class UnauthorizedError(ServiceError, code="unauthorized"):
+class UnauthorizedError(PagefaultError, code="unauthorized"):
     """No key, or one that is unknown, malformed or revoked."""
 
     sentence = (
@@ -125,13 +79,13 @@ class UnauthorizedError(ServiceError, code="unauthorized"):
     )
 
 
-class ForbiddenLinkError(ServiceError, code="invalid-link"):
+class ForbiddenLinkError(PagefaultError, code="invalid-link"):
     """A signed link that is expired, altered, or for another file."""
 
     sentence = "This link has expired or was altered. Ask for a new signed URL."
 
 
-class ForbiddenOriginError(ServiceError, code="forbidden-origin"):
+class ForbiddenOriginError(PagefaultError, code="forbidden-origin"):
     """A web page of another origin sent a write or a WebSocket handshake.
 
     Allow its origin with `PAGEFAULT_CORS_ORIGINS`. If the viewer gets this behind a proxy, set
@@ -145,7 +99,7 @@ class ForbiddenOriginError(ServiceError, code="forbidden-origin"):
     )
 
 
-class MisdirectedRequestError(ServiceError, code="misdirected-request"):
+class MisdirectedRequestError(PagefaultError, code="misdirected-request"):
     """The `Host` of the request is not a name that the service answers to.
 
     Add the name to `PAGEFAULT_ALLOWED_HOSTS`; without a port it matches any port. In the log, the
@@ -159,7 +113,7 @@ class MisdirectedRequestError(ServiceError, code="misdirected-request"):
     )
 
 
-class NotFoundError(ServiceError, code="not-found"):
+class NotFoundError(PagefaultError, code="not-found"):
     """There is no such thing in the caller's project."""
 
     def __init__(
@@ -174,15 +128,15 @@ class NotFoundError(ServiceError, code="not-found"):
         super().__init__(detail, code=code, members=members)
 
 
-class GoneError(ServiceError, code="gone"):
+class GoneError(PagefaultError, code="gone"):
     """It was here, and its time is over. Start anew."""
 
 
-class ConflictError(ServiceError, code="conflict"):
+class ConflictError(PagefaultError, code="conflict"):
     """The request contradicts what is stored."""
 
 
-class PreconditionFailedError(ServiceError, code="precondition-failed"):
+class PreconditionFailedError(PagefaultError, code="precondition-failed"):
     """If-Match, If-Unmodified-Since or If-None-Match does not hold."""
 
     sentence = "The stored version is not the one the request's condition names."
@@ -194,25 +148,21 @@ class TusVersionError(PreconditionFailedError, code="tus-version"):
     sentence = "Uploads in pieces speak tus 1.0.0: send `Tus-Resumable: 1.0.0` with the request."
 
 
-class SlowBodyError(ServiceError, code="slow-body"):
+class SlowBodyError(PagefaultError, code="slow-body"):
     """The body came slower than the service waits for."""
 
     sentence = "The body arrived too slowly and was given up."
 
 
-class PayloadTooLargeError(ServiceError, code="payload-too-large"):
-    """A limit on size is exceeded; nothing was stored."""
-
-
-class HeadersTooLargeError(ServiceError, code="headers-too-large"):
+class HeadersTooLargeError(PagefaultError, code="headers-too-large"):
     """The headers of the request are larger than the service takes."""
 
 
-class UnsupportedMediaError(ServiceError, code="unsupported-media-type"):
+class UnsupportedMediaError(PagefaultError, code="unsupported-media-type"):
     """The route does not take bodies of this type."""
 
 
-class RangeNotSatisfiableError(ServiceError, code="range-not-satisfiable"):
+class RangeNotSatisfiableError(PagefaultError, code="range-not-satisfiable"):
     """No asked range lies inside the content.
 
     Args:
@@ -222,10 +172,6 @@ class RangeNotSatisfiableError(ServiceError, code="range-not-satisfiable"):
     def __init__(self, size_bytes: int) -> None:
         super().__init__(f"No asked range lies inside the content of {size_bytes} bytes.")
         self.size_bytes = size_bytes
-
-
-class InvalidPayloadError(ServiceError, code="invalid-payload"):
-    """Readable, but not what the route takes."""
 
 
 class MissingAttachmentError(InvalidPayloadError, code="missing-attachment"):
@@ -238,7 +184,7 @@ class InvalidBundleError(InvalidPayloadError, code="invalid-bundle"):
     """The bundle is damaged, or was not made by this service. Nothing of it was stored."""
 
 
-class ChecksumMismatchError(ServiceError, code="checksum-mismatch"):
+class ChecksumMismatchError(PagefaultError, code="checksum-mismatch"):
     """The bytes of a piece of an upload do not have the checksum sent with them; none was kept."""
 
     sentence = (
@@ -247,11 +193,11 @@ class ChecksumMismatchError(ServiceError, code="checksum-mismatch"):
     )
 
 
-class FetchBlockedError(ServiceError, code="fetch-blocked"):
+class FetchBlockedError(PagefaultError, code="fetch-blocked"):
     """The service does not fetch this URL: its scheme, its address, its port or its size."""
 
 
-class UpstreamError(ServiceError, code="upstream-error"):
+class UpstreamError(PagefaultError, code="upstream-error"):
     """The server a URL leads to did not answer with a whole file. Nothing was kept."""
 
 
@@ -261,7 +207,7 @@ class UpstreamTimeoutError(UpstreamError, code="upstream-timeout"):
     sentence = "The server the URL leads to took too long. Nothing was kept."
 
 
-class QuotaExceededError(ServiceError, code="quota-exceeded"):
+class QuotaExceededError(PagefaultError, code="quota-exceeded"):
     """The key has used up a quota, which `violated-policies` names; `Retry-After` says how long."""
 
     def __init__(self, quota: str, *, retry_after_seconds: int) -> None:
@@ -273,7 +219,7 @@ class QuotaExceededError(ServiceError, code="quota-exceeded"):
         self.retry_after_seconds = retry_after_seconds
 
 
-class StreamLimitError(ServiceError, code="too-many-streams"):
+class StreamLimitError(PagefaultError, code="too-many-streams"):
     """The key listens with as many streams as it may. End one, or come again when one has ended."""
 
     def __init__(self, streams: int) -> None:
@@ -283,7 +229,7 @@ class StreamLimitError(ServiceError, code="too-many-streams"):
         )
 
 
-class OverloadedError(ServiceError, code="overloaded"):
+class OverloadedError(PagefaultError, code="overloaded"):
     """The service works on as many requests as it can. Send it again in a moment."""
 
     sentence = (
@@ -322,7 +268,7 @@ class StoreCause(NamedTuple):
     sentence: str
 
 
-class StoreUnavailableError(ServiceError, code="store-unavailable"):
+class StoreUnavailableError(PagefaultError, code="store-unavailable"):
     """A store did not answer. After a write, it is unknown whether it happened: send it again.
 
     With the same `Idempotency-Key`, tool call or id it is not stored twice. Where the detail says

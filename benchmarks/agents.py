@@ -20,9 +20,9 @@ from typing import Any
 
 import httpx
 
-from app.rendering.pages.sizes import image_tokens, text_tokens
 from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most, value_at_most
 from benchmarks.live_server import serving
+from pagefault_dialects.pages.sizes import image_tokens, text_tokens
 from tests.kit.media import b64, jpeg
 from tests.kit.process import COMMAND, ROOT, environment
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import httpx
 
-from app.rendering.targets.table import TARGETS
-from app.rendering.targets.tokens import count_tokens
 from benchmarks.figures import Figure, Scale, ratio_at_most, value_at_most
 from benchmarks.live_server import serving
+from pagefault_dialects.targets.table import TARGETS
+from pagefault_dialects.targets.tokens import count_tokens
 from tests.kit.media import b64, jpeg
 from tests.kit.process import ROOT
 

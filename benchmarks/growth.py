@@ -26,7 +26,6 @@ import anyio.to_thread
 
 from app.config.settings import Settings
 from app.models.identity import encode_cursor, new_id, utc_now
-from app.models.page import PageFilters
 from app.stores.records import UnitOfWork
 from app.wiring import Container, open_container
 from benchmarks import large_store
@@ -34,6 +33,7 @@ from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most
 from benchmarks.large_store import LONG, PROJECT, body, page_id, resource_id, tool_result_id
 from benchmarks.page_cache import held_in_memory
 from benchmarks.postgres import durable_postgres
+from pagefault_dialects.model.page import PageFilters
 from tests.kit.servers import SIGNING_KEY, Postgres
 
 GROUP = "growth"

@@ -26,7 +26,6 @@ import anyio
 import anyio.to_thread
 
 from app.config.settings import Settings
-from app.models.page import MODALITIES, Modality, PageFields, PageFilters, PageVersion
 from app.models.search import SearchableText, parse_search
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.lists import PageLists, page_place
@@ -35,6 +34,7 @@ from app.stores.records.finding import find
 from app.stores.records.word_index import IndexedPage
 from app.wiring import migrate_database, open_database
 from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_least, value_at_most
+from pagefault_dialects.model.page import MODALITIES, Modality, PageFields, PageFilters, PageVersion
 from tests.kit.servers import Postgres
 
 GROUP = "search"

@@ -23,13 +23,13 @@ from pathlib import Path
 import anyio
 
 from app.config.settings import Settings
-from app.models.json_value import json_text
 from app.models.message import StoredMessage
-from app.models.rendering import RenderOptions
-from app.rendering.targets.table import TARGETS
 from app.services.renders.queries import RenderQuery
 from app.wiring import Container, open_container
 from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.targets.table import TARGETS
 from tests.kit.media import jpeg
 
 GROUP = "rendering"

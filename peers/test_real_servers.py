@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import httpx
 import pytest
 
-from app.rendering.targets.table import TARGETS
+from pagefault_dialects.targets.table import TARGETS
 from peers.conversations import printed_lines, results_of
 from peers.servers import FOLDER, servers
 from tests.kit.node import NODE, installed

@@ -32,6 +32,13 @@ ROOT: Final = Path(__file__).parent.parent
 RUNTIME_LOCK: Final = ROOT / "requirements" / "runtime.lock"
 
 
+_USE_OF_LIBRARY: Final = """
+from pagefault_dialects import heal, normalize
+assert normalize({"content": [{"type": "text", "text": "words"}]}).parts
+assert heal([{"role": "user", "content": "words"}], "anthropic").messages
+"""
+
+
 class ReleaseError(Exception):
     """A check that failed, in a sentence that says what to do."""
 
@@ -74,8 +81,9 @@ def check_versions(_: Path) -> str:
 
 
 def build_packages(into: Path) -> str:
-    """Build source distribution and wheel of the service, and the packages of the clients."""
-    sources = [ROOT, *(path.parent for path in ROOT.glob("clients/*/pyproject.toml"))]
+    """Build source distribution and wheel of the service, of its libraries, and of the clients."""
+    manifests = (*ROOT.glob("packages/*/pyproject.toml"), *ROOT.glob("clients/*/pyproject.toml"))
+    sources = [ROOT, *(path.parent for path in manifests)]
     for source in sources:
         run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(into), str(source))
     packages = sorted(ROOT.glob("clients/typescript/*/package.json"))
@@ -87,12 +95,18 @@ def build_packages(into: Path) -> str:
 
 
 def check_installed(into: Path) -> str:
-    """Install the wheel with its locked dependencies in an environment of its own, and run it."""
+    """Install the wheels with the locked dependencies in an environment of their own; run both.
+
+    The library comes first and goes again, since the service's wheel carries it.
+    """
     folder = environment_of(into)
     venv.create(folder, clear=True, with_pip=True)
     python = str(folder / "bin" / "python")
     install = (python, "-m", "pip", "install", "--quiet", "--no-input", "--no-deps")
     run(*install, "--disable-pip-version-check", "--require-hashes", "-r", str(RUNTIME_LOCK))
+    run(*install, "--disable-pip-version-check", str(library_wheel_of(into)))
+    run(python, "-c", _USE_OF_LIBRARY, cwd=into)
+    run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "pagefault-dialects")
     run(*install, "--disable-pip-version-check", str(wheel_of(into)))
     run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "pip", "setuptools")
     data = into / ".data"
@@ -157,6 +171,11 @@ def environment_of(into: Path) -> Path:
 def wheel_of(into: Path) -> Path:
     """Return the wheel of the service."""
     return into / f"pagefault-{VERSION}-py3-none-any.whl"
+
+
+def library_wheel_of(into: Path) -> Path:
+    """Return the wheel of the library of dialects."""
+    return into / f"pagefault_dialects-{VERSION}-py3-none-any.whl"
 
 
 def run(*command: str, cwd: Path = ROOT) -> str:

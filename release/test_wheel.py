@@ -25,6 +25,7 @@ from app.version import VERSION
 from tests.kit.process import ROOT, WAIT_SECONDS, PagefaultProcess, environment, run_command
 
 EXAMPLE = ROOT / "examples" / "mcp-result-with-image-and-video.json"
+LIBRARY = ROOT / "packages" / "dialects"
 BUILD_SECONDS = 240.0
 
 
@@ -93,9 +94,25 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Packages:
 @pytest.fixture(scope="session")
 def installed(packages: Packages, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     root = tmp_path_factory.mktemp("elsewhere")
+    python = install_wheel(packages.wheel, root)
+    (root / "work").mkdir()
+    return Installed(python, root / "work")
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Python in an environment that has the library's wheel and nothing of the service."""
+    folder = tmp_path_factory.mktemp("library")
+    done = build(LIBRARY, folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return install_wheel(folder / f"pagefault_dialects-{VERSION}-py3-none-any.whl", folder)
+
+
+def install_wheel(wheel: Path, root: Path) -> Path:
+    """Install a wheel into an environment of its own; return the Python there."""
     python = root / "venv" / "bin" / "python"
     venv.create(root / "venv", symlinks=True)
-    install = ("install", "--no-deps", "--no-index", "--no-input", "--quiet", str(packages.wheel))
+    install = ("install", "--no-deps", "--no-index", "--no-input", "--quiet", str(wheel))
     subprocess.run(
         [sys.executable, "-m", "pip", "--python", python, *install],
         env=environment(),
@@ -107,8 +124,7 @@ def installed(packages: Packages, tmp_path_factory: pytest.TempPathFactory) -> I
     # A path that is added by such a file has its own files of that kind left unread, so the
     # checkout, which is installed there, stays out.
     (site_packages / "dependencies.pth").write_text("\n".join(sorted(dependencies)))
-    (root / "work").mkdir()
-    return Installed(python, root / "work")
+    return python
 
 
 @pytest.fixture
@@ -129,12 +145,14 @@ def test_wheel_holds_the_code_the_migrations_and_the_built_viewer(packages: Pack
     with zipfile.ZipFile(packages.wheel) as wheel:
         packed = {name: wheel.read(name) for name in wheel.namelist() if ".dist-info/" not in name}
     expected = {f"app/{name}": body for name, body in contents(ROOT / "app").items()}
+    library = contents(LIBRARY / "src").items()
+    expected |= {name: body for name, body in library if name.startswith("pagefault_dialects/")}
     for name, folder in (("migrations", MIGRATIONS), ("web/dist", BUILT_VIEWER)):
         shipped = contents(folder)
         expected |= {f"app/shipped/{name}/{path}": body for path, body in shipped.items()}
     assert packed.keys() == expected.keys()
     assert [name for name, body in packed.items() if body != expected[name]] == []
-    assert "app/py.typed" in packed
+    assert {"app/py.typed", "pagefault_dialects/py.typed"} <= packed.keys()
 
 
 def test_source_distribution_needs_no_node_to_become_a_wheel(packages: Packages) -> None:
@@ -197,7 +215,7 @@ def test_installed_wheel_serves_what_it_ingested_and_its_viewer(served: Pagefaul
 def test_no_package_is_made_without_the_viewer(tmp_path: Path) -> None:
     source, folder = tmp_path / "source", tmp_path / "packages"
     folder.mkdir()
-    for name in ("app", "migrations"):
+    for name in ("app", "migrations", "packages"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "package_build.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
@@ -206,3 +224,26 @@ def test_no_package_is_made_without_the_viewer(tmp_path: Path) -> None:
     said = "The viewer is not built: there is no web/dist/index.html. Run `make web`"
     assert said in done.stdout + done.stderr
     assert list(folder.iterdir()) == []
+
+
+def test_library_is_used_without_the_service(library: Path, tmp_path: Path) -> None:
+    program = """
+from importlib.util import find_spec
+from pagefault_dialects import heal, normalize, read_messages, render
+assert find_spec("app") is None
+history = [{"role": "user", "content": "words"}]
+print(len(normalize({"content": [{"type": "text", "text": "words"}]}).parts))
+print(render(read_messages(history).turns, "openai-chat").messages == history)
+print(heal(history, "anthropic").messages)
+"""
+    done = subprocess.run(
+        [library, "-c", program],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=True,
+    )
+    said = "[{'role': 'user', 'content': [{'type': 'text', 'text': 'words'}]}]"
+    assert done.stdout.splitlines() == ["1", "True", said]

@@ -21,7 +21,10 @@ def disagreeing_versions(root: Path, version: str) -> list[str]:
         package = json.loads(manifest.read_text())
         if not package.get("private"):
             named[manifest.relative_to(root).as_posix()] = package["version"]
-    for manifest in root.glob("clients/*/pyproject.toml"):
+    for manifest in (
+        *root.glob("clients/*/pyproject.toml"),
+        *root.glob("packages/*/pyproject.toml"),
+    ):
         given = tomllib.loads(manifest.read_text())["project"].get("version")
         if given is not None:
             named[manifest.relative_to(root).as_posix()] = given

@@ -34,7 +34,7 @@ _RULES = "design, Rules of the stages"
 _STORAGE = "design, Storage"
 
 _CONFORMANCE = "tests/contract/test_conformance.py::test_case_passes_its_check"
-_NORMALIZATION = "tests/unit/services/normalization/"
+_NORMALIZATION = "packages/dialects/tests/results/"
 _SURFACE = "tests/contract/"
 _PAGE_CASES = _SURFACE + "test_page_conformance.py::"
 _LEVELS = _SURFACE + "test_page_levels_api.py::"
@@ -387,7 +387,7 @@ _INTERACTIONS = {
         (
             _ASKED_MODELS + "test_model_cannot_be_changed",
             _ASKED_MODELS + "test_what_a_model_holds_cannot_be_changed",
-            "tests/unit/models/test_frozen_json.py::"
+            "packages/dialects/tests/model/test_frozen_json.py::"
             "test_frozen_value_holds_nothing_that_can_be_changed",
             _ASKED_CASES + "test_invalid_case_is_refused_at_its_place",
         ),
@@ -570,9 +570,9 @@ _DESIGN = {
         _RULES,
         "File names are base names, printable, at most 255 bytes, extension kept.",
         (
-            "tests/unit/rendering/names/test_file_names.py::"
+            "packages/dialects/tests/media/test_file_names.py::"
             "test_every_name_comes_out_short_printable_and_free_of_paths",
-            "tests/unit/rendering/names/test_file_names.py::test_the_extension_survives",
+            "packages/dialects/tests/media/test_file_names.py::test_the_extension_survives",
             _CONFORMANCE,
         ),
     ),

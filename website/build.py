@@ -34,6 +34,7 @@ PAGES: Final = (
     "tests/kit/README.md",
     "web/README.md",
     "clients/*/README.md",
+    "packages/*/README.md",
 )
 SHOWN: Final = {".md", ".png", ".txt", ".json", ".py", ".mjs", ".js", ".ts", ".yml", ""}
 _MERMAID: Final = (

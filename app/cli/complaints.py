@@ -10,8 +10,8 @@ from contextlib import suppress
 
 import typer
 
-from app.models.identity import CLIENT_ID, CLIENT_ID_RULE
 from app.models.project import PROJECT_NAME
+from pagefault_dialects.model.client_ids import CLIENT_ID, CLIENT_ID_RULE
 
 CANNOT = 2
 """The status of a command that could not do what it is there for."""

@@ -19,11 +19,11 @@ from rich.table import Table
 from app.cli.complaints import CANNOT, complain
 from app.cli.terminal import ERR, OUT, CommandError, expected_sentence, one_line, say
 from app.config.settings import Settings
-from app.errors import ServiceError
-from app.rendering.targets.table import TARGETS
 from app.services.doctor.doctor import DoctorQuery
-from app.services.doctor.histories import Dialect
 from app.wiring import open_container
+from pagefault_dialects.errors import PagefaultError
+from pagefault_dialects.messages.histories import Dialect
+from pagefault_dialects.targets.table import TARGETS
 
 _CHUNK_BYTES = 1 << 20
 _SYSTEM_OF = {"gemini": "systemInstruction", "openai-responses": "instructions"}
@@ -59,7 +59,7 @@ def examine_file(
     )
     try:
         diagnosis = anyio.run(_examine, _read(file), query)
-    except (HistoryFileError, ServiceError) as exc:
+    except (HistoryFileError, PagefaultError) as exc:
         # A status of its own: 1 says that something is wrong with the history.
         sentence = expected_sentence(exc) or str(exc)
         complain(sentence.replace("The body", str(file)))

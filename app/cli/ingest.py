@@ -16,11 +16,11 @@ from rich.table import Table
 
 from app.cli.terminal import ERR, CommandError, counted, printable, shortened, told_faults
 from app.config.settings import Settings
-from app.errors import InvalidJsonError, InvalidPayloadError
-from app.models.json_value import JsonValue, json_bytes, parse_json
 from app.services.requests.identity import SCHEME, json_digest
 from app.services.tool_results.tool_results import Ingested
 from app.wiring.ingest import open_tool_results
+from pagefault_dialects.errors import InvalidJsonError, InvalidPayloadError
+from pagefault_dialects.json.values import JsonValue, json_bytes, parse_json
 
 _CHUNK_BYTES = 1024 * 1024
 _REQUEST_KEYS = {"toolName", "toolCallId", "success", "sessionId", "callMessage", "result"}
@@ -51,7 +51,7 @@ def ingest_file(
 
     Raises:
         CommandError: The file cannot be read, or is not JSON.
-        ServiceError: The service refuses it.
+        PagefaultError: The service refuses it.
     """
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     with Progress(*columns, console=ERR, transient=True, disable=not ERR.is_terminal) as progress:

@@ -15,8 +15,8 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 
 from app.cli.terminal import ERR, CommandError, say
 from app.config.settings import Settings
-from app.models.page import LEVEL_NAMES, Level, parse_level
 from app.wiring.page_reading import open_page_reading
+from pagefault_dialects.model.page import LEVEL_NAMES, Level, parse_level
 
 if TYPE_CHECKING:
     from app.services.pages.downloads import PageFile
@@ -41,7 +41,7 @@ def download_page(
 
     Raises:
         CommandError: The file cannot be written.
-        ServiceError: There is no such page, or it is not to be had at this level.
+        PagefaultError: There is no such page, or it is not to be had at this level.
     """
     wanted = Level.FULL if level is None else parse_level(level)
     if wanted is None:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.mcp.handed_files import HandedFiles
-from app.models.rendering import RenderOptions
-from app.models.tool import ToolDefinition
-from app.services.agents.definitions import definitions
+from pagefault_dialects.model.memory_tools import definitions
+from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.tool import ToolDefinition
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from rich.markup import escape
 from app.cli.complaints import CANNOT, check_project, complain
 from app.config.env_file import EnvFileError, add_env_file
 from app.config.settings import Settings
-from app.errors import Fault, ServiceError, StoreUnavailableError
+from app.errors import StoreUnavailableError
 from app.telemetry.logs import configure_logging, configure_process_logging
 from app.wiring.startup_errors import (
     DataDirectoryError,
@@ -20,6 +20,7 @@ from app.wiring.startup_errors import (
     OutdatedDatabaseError,
     SettingError,
 )
+from pagefault_dialects.errors import Fault, PagefaultError
 
 
 class _Aside(Console):
@@ -118,7 +119,7 @@ class CommandError(Exception):
 
 
 _EXPECTED = (
-    ServiceError,
+    PagefaultError,
     DataDirectoryError,
     OutdatedDatabaseError,
     MissingSigningKeysError,
@@ -133,7 +134,7 @@ def expected_sentence(error: Exception) -> str | None:
         return None
     cause = error.cause if isinstance(error, StoreUnavailableError) else None
     sentence = cause.sentence if cause else str(error)
-    if isinstance(error, ServiceError) and error.faults:
+    if isinstance(error, PagefaultError) and error.faults:
         sentence = f"{sentence} ({told_faults(error.faults)})"
     return sentence
 

@@ -23,11 +23,11 @@ from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.errors import Fault, InvalidPayloadError
 from app.http.authenticate import KeyScheme, authenticate
 from app.http.parameters import Parameters
 from app.http.response_memory import counted
-from app.models.json_pointer import child_pointer
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.json.pointers import child_pointer
 
 _Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 

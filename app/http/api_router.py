@@ -12,11 +12,8 @@ from pydantic import BaseModel
 
 from app.errors import (
     InvalidCursorError,
-    InvalidPayloadError,
     MalformedRequestError,
     NotFoundError,
-    PayloadTooLargeError,
-    ServiceError,
     SlowBodyError,
     UnsupportedMediaError,
 )
@@ -34,6 +31,7 @@ from app.http.openapi import (
 from app.http.parameters import Parameters
 from app.http.problem_types import problem_responses
 from app.http.record_responses import read_responses
+from pagefault_dialects.errors import InvalidPayloadError, PagefaultError, PayloadTooLargeError
 
 WRITE_FAULTS = (
     MalformedRequestError,
@@ -47,7 +45,7 @@ RECORD_ERRORS = (NotFoundError, PayloadTooLargeError, InvalidPayloadError)
 """How a read of a record fails that is made for the caller, in memory."""
 
 _Endpoint = TypeVar("_Endpoint", bound=Callable[..., Any])
-_Error = type[ServiceError]
+_Error = type[PagefaultError]
 
 
 class ApiRouter(APIRouter):

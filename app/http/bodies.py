@@ -14,18 +14,12 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
-from app.errors import (
-    Fault,
-    InvalidPayloadError,
-    MalformedRequestError,
-    PayloadTooLargeError,
-    SlowBodyError,
-    UnsupportedMediaError,
-)
+from app.errors import MalformedRequestError, SlowBodyError, UnsupportedMediaError
 from app.http.conditions import whole_number
-from app.models.json_value import JsonValue, parse_repaired_json
 from app.models.limits import Limits
-from app.rendering.names.file_names import disposition_filename
+from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
+from pagefault_dialects.json.values import JsonValue, parse_repaired_json
+from pagefault_dialects.media.file_names import disposition_filename
 
 if TYPE_CHECKING:
     # It knows the records of keys, which a proxy does not load.

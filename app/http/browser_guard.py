@@ -24,8 +24,9 @@ from functools import lru_cache
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.errors import ForbiddenOriginError, MisdirectedRequestError, ServiceError
+from app.errors import ForbiddenOriginError, MisdirectedRequestError
 from app.http.problem_responses import problem_response
+from pagefault_dialects.errors import PagefaultError
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _HTTP_SCHEMES = {"http": b"http", "ws": b"http", "https": b"https", "wss": b"https"}
@@ -78,7 +79,7 @@ class BrowserGuard:
         else:
             await _refuse(error, scope, receive, send)
 
-    def _refusal(self, scope: Scope) -> ServiceError | None:
+    def _refusal(self, scope: Scope) -> PagefaultError | None:
         is_reading = scope["type"] == "http" and scope["method"] in _READING
         if is_reading and not self._judges_hosts:
             return None
@@ -158,7 +159,7 @@ def _own_origin(scheme: bytes, host: bytes) -> bytes:
     return scheme + b"://" + host.removesuffix(_DEFAULT_PORTS.get(scheme, b":"))
 
 
-async def _refuse(error: ServiceError, scope: Scope, receive: Receive, send: Send) -> None:
+async def _refuse(error: PagefaultError, scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "websocket" and "websocket.http.response" not in scope.get(
         "extensions", {}
     ):

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import http_sf
 
 from app.errors import MalformedRequestError
-from app.rendering.names.file_names import safe_file_name
+from pagefault_dialects.media.file_names import safe_file_name
 
 Disposition = Literal["inline", "attachment"]
 ResourcePolicy = Literal["same-origin", "same-site", "cross-origin"]

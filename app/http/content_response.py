@@ -39,8 +39,8 @@ from app.http.content_headers import (
     wants_repr_digest,
 )
 from app.http.content_stream import BodyPart, ContentPiece, ContentStream, OpenRange, RawHeaders
-from app.models.media import CHUNK_BYTES
 from app.services.resources.content_sources import ContentSource, Sender, StoreLink
+from pagefault_dialects.model.media import CHUNK_BYTES
 
 # What a request may say besides which content it wants, and what the answer depends on.
 _DECIDING = frozenset(

@@ -20,9 +20,9 @@ from starlette.types import Receive, Scope, Send
 from app.errors import StoreUnavailableError
 from app.http.conditions import ByteRange
 from app.http.response_memory import body_message, start_message
-from app.models.media import CHUNK_BYTES
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 from app.wiring import Container
+from pagefault_dialects.model.media import CHUNK_BYTES
 
 OpenRange = Callable[[int, int], Awaitable[AsyncIterator[bytes]]]
 """Opens the bytes from the first number up to and without the second. It raises if the bytes are

@@ -9,7 +9,6 @@ from pydantic import BaseModel
 
 from app.errors import (
     ForbiddenOriginError,
-    InvalidPayloadError,
     MisdirectedRequestError,
     QuotaExceededError,
     StoredBytesQuotaError,
@@ -23,6 +22,7 @@ from app.http.tus import PATH as TUS_PATH
 from app.http.tus import TusVersion
 from app.wire.event_frames import StreamEvent
 from app.wire.problem import problem_components
+from pagefault_dialects.errors import InvalidPayloadError
 
 _read_by_hand: dict[str, type[BaseModel]] = {}
 """The models of bodies that routes read as a stream, by name; FastAPI knows none of them."""

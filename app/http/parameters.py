@@ -12,28 +12,7 @@ from fastapi import Depends, Header, Path, Query, Request, params
 from fastapi.exceptions import RequestValidationError
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
-from app.errors import Fault, InvalidPayloadError
 from app.http.authenticate import BEARER
-from app.models.base import ClientId, Count
-from app.models.identity import CLIENT_ID_PATTERN
-from app.models.page import (
-    LEVEL_NAMES,
-    Level,
-    LevelName,
-    Modality,
-    PageFilters,
-    PageForm,
-    PageType,
-    parse_level,
-)
-from app.models.rendering import (
-    Audience,
-    ImageDetail,
-    McpRevision,
-    MediaWish,
-    MemoryPart,
-    RenderOptions,
-)
 from app.services.pages.reading import BlocksOptions, MediaForm
 from app.services.renders.queries import RenderQuery
 from app.wire.renders import (
@@ -48,6 +27,27 @@ from app.wire.renders import (
     MaxText,
     Target,
     check_ranges,
+)
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.model.base import ClientId, Count
+from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN
+from pagefault_dialects.model.page import (
+    LEVEL_NAMES,
+    Level,
+    LevelName,
+    Modality,
+    PageFilters,
+    PageForm,
+    PageType,
+    parse_level,
+)
+from pagefault_dialects.model.rendering import (
+    Audience,
+    ImageDetail,
+    McpRevision,
+    MediaWish,
+    MemoryPart,
+    RenderOptions,
 )
 
 
@@ -389,6 +389,6 @@ async def get_page_render_wish(
     return RenderQuery(target, options)
 
 
-RenderWishDep = Annotated[RenderQuery, Depends(get_render_wish)]
-SessionRenderWishDep = Annotated[RenderQuery, Depends(get_session_render_wish)]
-PageRenderWishDep = Annotated[RenderQuery, Depends(get_page_render_wish)]
+RenderQueryDep = Annotated[RenderQuery, Depends(get_render_wish)]
+SessionRenderQueryDep = Annotated[RenderQuery, Depends(get_session_render_wish)]
+PageRenderQueryDep = Annotated[RenderQuery, Depends(get_page_render_wish)]

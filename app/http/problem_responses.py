@@ -9,16 +9,17 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from app.errors import QuotaExceededError, RangeNotSatisfiableError, ServiceError
+from app.errors import QuotaExceededError, RangeNotSatisfiableError
 from app.http.problem_types import ProblemType, problem_type
-from app.models.text_windows import without_lone_surrogates
 from app.wire.problem import PROBLEM_MEDIA_TYPE, Problem, problem_faults
+from pagefault_dialects.errors import PagefaultError
+from pagefault_dialects.text_windows import without_lone_surrogates
 
 _MAX_INSTANCE_LENGTH = 512
 
 
 def problem_response(
-    error: ServiceError,
+    error: PagefaultError,
     *,
     instance: str,
     request_id: str,

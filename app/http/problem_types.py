@@ -13,6 +13,12 @@ from typing import Any
 
 from app import errors
 from app.wire.problem import PROBLEM_MEDIA_TYPE, PROBLEM_REFERENCE
+from pagefault_dialects.errors import (
+    InvalidJsonError,
+    InvalidPayloadError,
+    PagefaultError,
+    PayloadTooLargeError,
+)
 
 PROBLEMS_PATH = "/docs/errors"
 
@@ -107,12 +113,12 @@ class ProblemType:
 
 def _row(
     status: int,
-    error_class: type[errors.ServiceError],
+    error_class: type[PagefaultError],
     title: str,
     headers: Mapping[str, str] = MappingProxyType({}),
     *,
     retry_after: int | None = None,
-) -> tuple[type[errors.ServiceError], ProblemType]:
+) -> tuple[type[PagefaultError], ProblemType]:
     described = (inspect.getdoc(error_class) or "").partition("\n\nArgs:")[0]
     meaning = " ".join(described.split())
     if retry_after is not None:
@@ -120,10 +126,10 @@ def _row(
     return error_class, ProblemType(status, error_class.code, title, meaning, headers)
 
 
-KINDS: dict[type[errors.ServiceError], ProblemType] = dict(
+KINDS: dict[type[PagefaultError], ProblemType] = dict(
     [
         _row(400, errors.MalformedRequestError, "The request cannot be read"),
-        _row(400, errors.InvalidJsonError, "The body is not JSON"),
+        _row(400, InvalidJsonError, "The body is not JSON"),
         _row(400, errors.InvalidCursorError, "The cursor is not valid"),
         _row(400, errors.DigestMismatchError, "The digest does not match"),
         _row(401, errors.UnauthorizedError, "An API key is needed", {"WWW-Authenticate": "Bearer"}),
@@ -140,11 +146,11 @@ KINDS: dict[type[errors.ServiceError], ProblemType] = dict(
         _row(410, errors.GoneError, "It is no longer kept"),
         _row(412, errors.PreconditionFailedError, "A condition of the request does not hold"),
         _row(412, errors.TusVersionError, "The upload speaks another protocol"),
-        _row(413, errors.PayloadTooLargeError, "Too large"),
+        _row(413, PayloadTooLargeError, "Too large"),
         _row(415, errors.UnsupportedMediaError, "The route does not take this type"),
         _row(416, errors.RangeNotSatisfiableError, "The range lies outside the content"),
         _row(421, errors.MisdirectedRequestError, "The host name is not one of the service"),
-        _row(422, errors.InvalidPayloadError, "The request is not what the route takes"),
+        _row(422, InvalidPayloadError, "The request is not what the route takes"),
         _row(422, errors.MissingAttachmentError, "An attached file is missing"),
         _row(422, errors.InvalidBundleError, "The bundle is damaged"),
         _row(422, errors.FetchBlockedError, "The URL is not fetched"),
@@ -184,15 +190,15 @@ FRAMEWORK_KINDS = {
         "The route does not take this method",
         "The path exists, but not for this method; `Allow` lists those it takes.",
     ),
-    413: KINDS[errors.PayloadTooLargeError],
+    413: KINDS[PayloadTooLargeError],
     415: KINDS[errors.UnsupportedMediaError],
-    422: KINDS[errors.InvalidPayloadError],
+    422: KINDS[InvalidPayloadError],
     431: KINDS[errors.HeadersTooLargeError],
     500: INTERNAL,
 }
 
 
-def problem_type(error_class: type[errors.ServiceError]) -> ProblemType:
+def problem_type(error_class: type[PagefaultError]) -> ProblemType:
     """Return the row of a class or of its nearest parent; the internal error's if there is none."""
     for ancestor in error_class.__mro__:
         if ancestor in KINDS:
@@ -209,7 +215,9 @@ _RETRY_AFTER = {
 }
 
 
-def problem_responses(*error_classes: type[errors.ServiceError]) -> dict[int | str, dict[str, Any]]:
+def problem_responses(
+    *error_classes: type[PagefaultError],
+) -> dict[int | str, dict[str, Any]]:
     """Return what `responses=` of a route needs to say that it may answer with these errors.
 
     Classes that share a status share an entry, and its description names all of them. The schema

@@ -20,12 +20,7 @@ from starlette.responses import Response
 from starlette.routing import compile_path
 from starlette.websockets import WebSocket, WebSocketState
 
-from app.errors import (
-    InvalidPayloadError,
-    MalformedRequestError,
-    MemoryExhaustedError,
-    ServiceError,
-)
+from app.errors import MalformedRequestError, MemoryExhaustedError
 from app.http.docs_page import is_for_a_browser, lost_page, problems_page
 from app.http.problem_responses import problem_response
 from app.http.problem_types import (
@@ -35,8 +30,9 @@ from app.http.problem_types import (
     ProblemType,
     problem_type,
 )
-from app.models.base import fault_of
 from app.wire.problem import MAX_FAULTS
+from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
+from pagefault_dialects.model.base import fault_of
 
 # RFC 6455, IANA's registry of close codes: the server cannot go on for now.
 _TRY_AGAIN_LATER = 1013
@@ -49,7 +45,7 @@ _INTERNAL_DETAIL = "The service failed on this request. It was logged under the 
 def install_problem_handlers(app: FastAPI) -> None:
     """Make every error of `app` a problem document, and serve the page their `type` leads to."""
     for exception_class in (
-        ServiceError,
+        PagefaultError,
         HTTPException,
         RequestValidationError,
         WebSocketRequestValidationError,
@@ -88,9 +84,9 @@ def _problem(request: HTTPConnection, exc: Exception) -> Response:
             allowed := _allowed_methods(request)
         ):
             headers["Allow"] = allowed
-        return respond(ServiceError(f"{kind.title}.", code=kind.code), kind=kind, headers=headers)
+        return respond(PagefaultError(f"{kind.title}.", code=kind.code), kind=kind, headers=headers)
     _log.error("request_failed", request_id=request_id, exc_info=exc)
-    return respond(ServiceError(_INTERNAL_DETAIL, code=INTERNAL.code))
+    return respond(PagefaultError(_INTERNAL_DETAIL, code=INTERNAL.code))
 
 
 def _allowed_methods(request: HTTPConnection) -> str:
@@ -108,9 +104,9 @@ def _allowed_methods(request: HTTPConnection) -> str:
     return ", ".join(sorted(method.upper() for method in operations))
 
 
-def _domain_error(exc: Exception) -> ServiceError | None:
+def _domain_error(exc: Exception) -> PagefaultError | None:
     """Return the error of the domain an exception is or stands for, if it has a row."""
-    if isinstance(exc, ServiceError):
+    if isinstance(exc, PagefaultError):
         return None if problem_type(type(exc)) is INTERNAL else exc
     if isinstance(exc, RequestValidationError | WebSocketRequestValidationError):
         errors = exc.errors()

@@ -15,7 +15,7 @@ from fastapi import Request, Response
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from app.errors import PreconditionFailedError, ServiceError
+from app.errors import PreconditionFailedError
 from app.http.conditions import evaluate_conditions, joined_fields, prefers, strong_etag
 from app.http.content_headers import REVALIDATE
 from app.http.content_response import not_modified, raw_headers
@@ -23,12 +23,13 @@ from app.http.problem_types import problem_responses
 from app.http.response_memory import FREE_BYTES, answers_of, body_message, sending, start_message
 from app.services.inline_media.json_with_media import RenderedBody
 from app.wire.lists import list_page
+from pagefault_dialects.errors import PagefaultError
 
 STREAM_BYTES = 1536 * 1024
 """What one answer with media holds while it is sent: a piece of a file, and what is made of it."""
 
 
-def read_responses(*error_classes: type[ServiceError]) -> dict[int | str, dict[str, Any]]:
+def read_responses(*error_classes: type[PagefaultError]) -> dict[int | str, dict[str, Any]]:
     """Return what a route that reads records may answer besides 200: 304, 412, and these errors."""
     return {
         304: {"description": "The caller's copy is the stored one."},

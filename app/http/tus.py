@@ -16,18 +16,13 @@ from pydantic import Field
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from typing_extensions import TypeAliasType
 
-from app.errors import (
-    Fault,
-    InvalidPayloadError,
-    MalformedRequestError,
-    TusVersionError,
-    UnsupportedMediaError,
-)
+from app.errors import MalformedRequestError, TusVersionError, UnsupportedMediaError
 from app.http.authenticate import ProjectDep
 from app.http.conditions import whole_number
 from app.http.problem_types import KINDS
 from app.models.upload import Checksum, ChecksumAlgorithm, ResumableUpload
 from app.services.uploads.uploads import Piece, UploadDraft
+from pagefault_dialects.errors import Fault, InvalidPayloadError
 
 PATH: Final = "/api/uploads"
 VERSION: Final = "1.0.0"

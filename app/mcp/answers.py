@@ -9,7 +9,7 @@ from app.mcp.lines import Excerpt, Line, Message, named_members, scanned
 from app.mcp.members import Span
 from app.mcp.message_values import member, parsed
 from app.mcp.sessionless import INTERNAL_ERROR
-from app.models.json_value import JsonValue, json_bytes
+from pagefault_dialects.json.values import JsonValue, json_bytes
 
 Piece: TypeAlias = bytes | Span | Excerpt
 """Of a message that is sent: bytes, a piece of the line that came, or a piece of another."""

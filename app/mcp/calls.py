@@ -25,8 +25,8 @@ from app.mcp.message_values import (
 )
 from app.mcp.tasks import GET_TASK, TASK_CHANGED, TASK_RESULT, Deferral, TaskEnd, task_end
 from app.models.identity import new_id
-from app.models.json_value import JsonValue, json_text
-from app.models.rendering import McpRevision
+from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.model.rendering import McpRevision
 
 _MOST_TASKS = 1_000
 _MOST_CANCELLED = 50

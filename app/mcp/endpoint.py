@@ -18,7 +18,7 @@ from fastapi.dependencies.utils import get_dependant
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
-from app.errors import PayloadTooLargeError, QuotaExceededError, ServiceError
+from app.errors import QuotaExceededError
 from app.http.api_route import QueryNames
 from app.http.authenticate import caller_by_key
 from app.http.bodies import limited_body
@@ -30,6 +30,7 @@ from app.mcp.refusals import PATH
 from app.models.limits import Limits
 from app.services.memory_budget.request_bodies import FREE_BYTES
 from app.wiring import Container
+from pagefault_dialects.errors import PagefaultError, PayloadTooLargeError
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -90,7 +91,7 @@ class McpEndpoint:
                 received = await memory.enter_async_context(
                     bodies.read(_chunks(request, limits), read)
                 )
-            except ServiceError as exc:
+            except PagefaultError as exc:
                 request_id = str(scope["state"]["request_id"])
                 refusal = problem_response(exc, instance=scope["path"], request_id=request_id)
                 await refusal(scope, receive, send)

@@ -13,7 +13,7 @@ import httpx
 from app.mcp.lines import Excerpt, Line, read_lines
 from app.mcp.members import Span
 from app.mcp.message_values import answered_ids, is_id
-from app.models.json_value import JsonValue
+from pagefault_dialects.json.values import JsonValue
 
 _LONGEST_FIELD_BYTES = 8192
 _DATA = b"data:"

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import BinaryIO
 
-from app.rendering.names.file_names import extension_for, safe_file_name
+from pagefault_dialects.media.file_names import extension_for, safe_file_name
 
 MOST_HANDED_BYTES = 64 * 1024 * 1024
 """The largest file that a tool is given in the place of a handle."""

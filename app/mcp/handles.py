@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Literal, TypeAlias
 from urllib.parse import unquote
 
-from app.models.json_value import JsonValue
+from pagefault_dialects.json.values import JsonValue
 
 Form = Literal["base64", "data-uri", "path"]
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import httpx
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.errors import ServiceError, StoreUnavailableError, UnauthorizedError
+from app.errors import StoreUnavailableError, UnauthorizedError
 from app.http.problem_responses import problem_response
 from app.mcp.service_exchange import NoAnswerError
 from app.mcp.service_store import ServiceStore
+from pagefault_dialects.errors import PagefaultError
 
 KEY_PATH = "/host-key"
 """Where the service that proxies share answers 204 to a key of its project, 401 to any other."""
@@ -28,7 +29,7 @@ class KeyGuard:
         if scope["type"] == "http":
             try:
                 await self._check(scope)
-            except ServiceError as exc:
+            except PagefaultError as exc:
                 answer = problem_response(exc, instance=scope["path"], request_id="-")
                 await answer(scope, receive, send)
                 return

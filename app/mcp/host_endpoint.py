@@ -20,7 +20,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from app.errors import ServiceError
 from app.http.bodies import limited_body
 from app.http.problem_responses import problem_response
 from app.mcp.calls import REVISION
@@ -42,11 +41,12 @@ from app.mcp.sessionless import (
     refusal_of,
 )
 from app.models.limits import Limits
-from app.models.rendering import McpRevision
 from app.services.concurrency.large_work import LargeWork
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import BodyBudget
 from app.services.requests.streamed_bodies import RequestBodies
+from pagefault_dialects.errors import PagefaultError
+from pagefault_dialects.model.rendering import McpRevision
 
 SESSION = "mcp-session-id"
 LAST_EVENT = "last-event-id"
@@ -123,7 +123,7 @@ class HostEndpoint:
             response = await self._answered(request)
         except RefusedError as exc:
             response = _refusal(exc)
-        except ServiceError as exc:
+        except PagefaultError as exc:
             response = problem_response(exc, instance=PATH, request_id="-")
         except ClientDisconnect:
             return
@@ -178,7 +178,7 @@ class HostEndpoint:
         """Pass on what a host posts; its memory is given back then.
 
         Raises:
-            ServiceError: The body is too large, or comes too slowly, or there is no memory for it.
+            PagefaultError: The body is too large or too slow, or there is no memory for it.
         """
         limits = self.limits.model_copy(update={"body_bytes": self._most_bytes(request)})
         read = partial(_read, max_depth=limits.json_depth)
@@ -318,7 +318,7 @@ def _read(body: bytes, *, max_depth: int) -> _Posted:
 
     Raises:
         RefusedError: It is no message, and no batch of them.
-        ServiceError: As `parse_message`.
+        PagefaultError: As `parse_message`.
     """
     said = parse_message(body, max_depth=max_depth)
     messages = said if isinstance(said, list) else [said]

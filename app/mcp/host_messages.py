@@ -13,10 +13,10 @@ import mcp_types as types
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from app.errors import ServiceError
 from app.mcp.message_limits import LONGEST_METHOD_CHARS
-from app.models.json_value import JsonValue, parse_repaired_json
 from app.models.limits import Limits
+from pagefault_dialects.errors import PagefaultError
+from pagefault_dialects.json.values import JsonValue, parse_repaired_json
 
 _NO_MESSAGE = "This is no message of JSON-RPC: one object with jsonrpc, id, method and params."
 
@@ -106,7 +106,7 @@ def read_again(error: ValidationError, limits: Limits) -> types.JSONRPCMessage |
         value: JsonValue = parse_repaired_json(
             line.encode(), max_depth=limits.json_depth, max_nodes=limits.json_nodes
         )
-    except ServiceError as exc:
+    except PagefaultError as exc:
         return _refusal(types.PARSE_ERROR, exc.detail.replace("body", "message"), None)
     try:
         return types.jsonrpc_message_adapter.validate_python(value, by_name=False)

@@ -20,29 +20,13 @@ from mcp import MCPError
 from mcp.server import Server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from app.errors import (
-    InvalidCursorError,
-    InvalidPayloadError,
-    MalformedRequestError,
-    NotFoundError,
-    PayloadTooLargeError,
-    ServiceError,
-)
+from app.errors import InvalidCursorError, MalformedRequestError, NotFoundError
 from app.mcp.calls import nearest_revision
 from app.mcp.memory_caller import McpCaller
 from app.mcp.message_limits import LONGEST_CURSOR_CHARS, check_uri
 from app.mcp.page_changes import PAGES, SCHEME, Context, HostSubscriptions, listen, page_uri
-from app.media.types import is_textual
-from app.models.identity import CLIENT_ID, CLIENT_ID_RULE, new_id
-from app.models.json_value import JsonValue, json_bytes
+from app.models.identity import new_id
 from app.models.limits import Limits
-from app.models.page import PageFilters, StoredPage, parse_level
-from app.models.rendering import McpRevision, RenderOptions, base64_length
-from app.models.resource import Resource
-from app.models.text_windows import LineRange, decode_text, parse_line_range
-from app.rendering.pages.instructions import instructions
-from app.rendering.targets.tools import write_tools
-from app.services.agents.definitions import definitions
 from app.services.agents.tool_calls import read_tool_call
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.versions import read_descriptor, read_fields
@@ -53,6 +37,22 @@ from app.version import VERSION
 from app.wire.resource_texts import text_record
 from app.wire.tools import ToolCallRequest
 from app.wiring import Container
+from pagefault_dialects.errors import (
+    InvalidJsonError,
+    InvalidPayloadError,
+    PagefaultError,
+    PayloadTooLargeError,
+)
+from pagefault_dialects.json.values import JsonValue, json_bytes
+from pagefault_dialects.media.types import is_textual
+from pagefault_dialects.model.client_ids import CLIENT_ID, CLIENT_ID_RULE
+from pagefault_dialects.model.memory_tools import definitions
+from pagefault_dialects.model.page import PageFilters, StoredPage, parse_level
+from pagefault_dialects.model.rendering import McpRevision, RenderOptions, base64_length
+from pagefault_dialects.model.resource import Resource
+from pagefault_dialects.pages.instructions import instructions
+from pagefault_dialects.targets.tools import write_tools
+from pagefault_dialects.text_windows import LineRange, decode_text, parse_line_range
 
 RESOURCES = f"{SCHEME}resources/"
 _LISTED = 50
@@ -269,7 +269,8 @@ class MemoryServer:
         return await self._list_resources(context, params)
 
 
-_OF_WHO_ASKS = (NotFoundError, MalformedRequestError, InvalidPayloadError, PayloadTooLargeError)
+_OF_READING = (InvalidJsonError, InvalidPayloadError, PayloadTooLargeError)
+_OF_WHO_ASKS = (NotFoundError, MalformedRequestError, *_OF_READING)
 
 
 @contextmanager
@@ -279,7 +280,7 @@ def _told() -> Iterator[None]:
         yield
     except _OF_WHO_ASKS as exc:
         raise MCPError(types.INVALID_PARAMS, exc.detail) from exc
-    except ServiceError as exc:
+    except PagefaultError as exc:
         raise MCPError(types.INTERNAL_ERROR, exc.detail) from exc
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qs
 
-from app.errors import Fault, InvalidPayloadError
-from app.models.identity import CLIENT_ID, CLIENT_ID_RULE
 from app.services.access.callers import Caller
 from app.services.agents.memory_tools import Scope
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.model.client_ids import CLIENT_ID, CLIENT_ID_RULE
 
 DEFAULT_SESSION: Final = "mcp"
 """The session of calls where nothing names one."""

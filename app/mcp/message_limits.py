@@ -9,8 +9,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from app.errors import Fault, InvalidJsonError, InvalidPayloadError, PayloadTooLargeError
-from app.models.json_value import check_shape, longest_string
+from pagefault_dialects.errors import (
+    Fault,
+    InvalidJsonError,
+    InvalidPayloadError,
+    PayloadTooLargeError,
+)
+from pagefault_dialects.json.values import check_shape, longest_string
 
 MOST_VALUES = 20_000
 """Values in one message."""

@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeGuard
 
 from app.mcp.lines import Message, named_members
 from app.mcp.members import Span
-from app.models.json_value import JsonValue
+from pagefault_dialects.json.values import JsonValue
 
 MOST_PARSED_BYTES = 8 * 1024 * 1024
 """The longest value that is parsed."""

@@ -33,12 +33,12 @@ from mcp.shared.subscriptions import (
     event_to_notification,
 )
 
-from app.errors import ServiceError
 from app.mcp.message_limits import check_uri
 from app.services.access.callers import Caller
 from app.services.concurrency.background import run_beside
 from app.services.events.subscriptions import EventItem
 from app.wiring import Container
+from pagefault_dialects.errors import PagefaultError
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 
@@ -63,7 +63,7 @@ async def listen(
     """Tell of changes until the client goes, or its key is revoked, or it takes nothing.
 
     Raises:
-        ServiceError: There are too many streams, or the log cannot be read.
+        PagefaultError: There are too many streams, or the log cannot be read.
     """
     uris = frozenset(asked.resource_subscriptions or ())
     is_list = bool(asked.resources_list_changed)
@@ -124,7 +124,7 @@ class ListedFiles:
             began = monotonic()
             try:
                 extent = await _extent(self.container, self.project_id)
-            except ServiceError:
+            except PagefaultError:
                 # The next look finds what has changed meanwhile.
                 continue
             took = monotonic() - began
@@ -157,7 +157,7 @@ class HostSubscriptions:
         """Tell of what changes of a page from now on."""
         try:
             check_uri(asked.uri)
-        except ServiceError as exc:
+        except PagefaultError as exc:
             raise MCPError(types.INVALID_PARAMS, exc.detail) from exc
         if not asked.uri.startswith(SCHEME):
             raise MCPError(types.INVALID_PARAMS, f"URIs of this server begin with {SCHEME}")
@@ -200,7 +200,7 @@ class HostSubscriptions:
                     async with aclosing(stream.batches()) as batches:
                         async for batch in batches:
                             await self._tell(context, _changes(batch, self._uris, is_list=True))
-            except ServiceError:
+            except PagefaultError:
                 if not has_begun:
                     raise
             await anyio.sleep(_AGAIN_SECONDS)

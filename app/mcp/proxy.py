@@ -22,7 +22,6 @@ from typing import TypeAlias
 import anyio
 import anyio.abc
 
-from app.errors import PayloadTooLargeError
 from app.mcp.answers import (
     Piece,
     is_handles_alone,
@@ -47,9 +46,10 @@ from app.mcp.reasons import reason_of
 from app.mcp.service_exchange import NoAnswerError, RefusedError
 from app.mcp.service_store import Kept, ServiceStore
 from app.mcp.tasks import deferral
-from app.models.json_value import JsonValue, json_bytes
-from app.models.tool import ToolDefinition
-from app.rendering.targets.tools import write_tools
+from pagefault_dialects.errors import PayloadTooLargeError
+from pagefault_dialects.json.values import JsonValue, json_bytes
+from pagefault_dialects.model.tool import ToolDefinition
+from pagefault_dialects.targets.tools import write_tools
 
 # Answers that are being stored; the server is not read from while there are more.
 _MOST_ANSWERS = 64

@@ -9,9 +9,9 @@ import json
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.errors import InvalidJsonError
 from app.mcp.sessionless import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR
 from app.wire.problem import PROBLEM_MEDIA_TYPE
+from pagefault_dialects.errors import InvalidJsonError
 
 PATH = "/mcp"
 

@@ -12,9 +12,9 @@ from app.mcp.calls import ToolCall
 from app.mcp.lines import Excerpt, Line, Looked, Message, look_into, read_text, scanned
 from app.mcp.members import Span
 from app.mcp.message_values import parsed
-from app.models.json_value import JsonValue, json_bytes
-from app.models.rendering import McpRevision, RenderOptions
-from app.models.text_windows import PREVIEW_LIMIT_CHARS
+from pagefault_dialects.json.values import JsonValue, json_bytes
+from pagefault_dialects.model.rendering import McpRevision, RenderOptions
+from pagefault_dialects.text_windows import PREVIEW_LIMIT_CHARS
 
 _SERVER = "pagefault/server"
 """Under which name a call and its result say in `_meta` which server they went to."""

@@ -7,7 +7,7 @@ Whoever asks "what is the capital of France?" looks for pages about a capital, a
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from app.models.page import Modality
+from pagefault_dialects.model.page import Modality
 
 COMMON_WORDS = frozenset(
     """

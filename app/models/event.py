@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from app.models.interaction import StoredInteraction
-from app.models.json_value import JsonValue
+from pagefault_dialects.json.values import JsonValue
 
 EventType: TypeAlias = Literal[
     "llmservice:toolResult",

@@ -16,13 +16,6 @@ from app.errors import InvalidCursorError
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 
-CLIENT_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"
-"""Session ids and page ids, which clients choose."""
-CLIENT_ID = re.compile(CLIENT_ID_PATTERN.replace("$", r"\Z"))
-"""The same, to be matched."""
-CLIENT_ID_RULE = "starts with a letter or digit and has up to 128 of A-Z a-z 0-9 . _ : -"
-"""The same, in words."""
-
 
 def new_id() -> str:
     """Return a new UUIDv7: ids made later sort later."""
@@ -37,13 +30,6 @@ def is_id(text: str) -> bool:
 def utc_now() -> datetime:
     """Return the present moment, in UTC, to the microsecond."""
     return datetime.now(UTC)
-
-
-def rfc3339(moment: datetime) -> str:
-    """Return a moment in UTC as RFC 3339 text with `Z`, always to the microsecond."""
-    # Moments from the tables are in UTC already, and to say so once more takes half of the time.
-    in_utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
-    return in_utc.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 ListName = Literal[

@@ -18,9 +18,9 @@ from pydantic import (
 from pydantic_core import CoreSchema
 from typing_extensions import TypeAliasType
 
-from app.models.base import FrozenModel, frozen
 from app.models.identity import utc_now
-from app.models.resource import Resource, parse_resource_id
+from pagefault_dialects.model.base import FrozenModel, frozen
+from pagefault_dialects.model.resource import Resource, parse_resource_id
 
 Role = TypeAliasType("Role", Literal["system", "user", "assistant", "tool"])
 InputKind = TypeAliasType("InputKind", Literal["multimodal", "text", "dict"])

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from typing_extensions import TypeAliasType
 
 from app.models.interaction import StoredAnswer, StoredInteraction
-from app.models.json_value import JsonObject
+from pagefault_dialects.json.values import JsonObject
 
 
 @dataclass(frozen=True, slots=True)

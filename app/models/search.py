@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import regex
 
-from app.errors import InvalidPayloadError
 from app.models.common_words import COMMON_WORDS, MODALITY_WORDS
-from app.models.identity import CLIENT_ID
-from app.models.page import Modality
 from app.models.stems import stem
+from pagefault_dialects.errors import InvalidPayloadError
+from pagefault_dialects.model.client_ids import CLIENT_ID
+from pagefault_dialects.model.page import Modality
 
 CONTINUOUS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc"
 """The characters, in a regular expression's class, of scripts that write no blanks."""

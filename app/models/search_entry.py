@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from app.models.page import Modality
+from pagefault_dialects.model.page import Modality
 
 IndexedKind: TypeAlias = Literal["tool_result", "message", "interaction", "file"]
 """What is found by its words and is no page."""

@@ -11,10 +11,11 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from app.models.base import WireModel
-from app.models.json_value import JsonObject
-from app.models.normalized import Warning
-from app.models.resource import MediaKind, Resource, ResourceDescriptor
+from app.models.resource import MediaKind, ResourceDescriptor
+from pagefault_dialects.json.values import JsonObject
+from pagefault_dialects.model.base import WireModel
+from pagefault_dialects.model.normalized import Warning
+from pagefault_dialects.model.resource import Resource
 
 _BESIDE = ("annotations", "uri", "name", "_meta")
 

@@ -1,1 +1,1 @@
-"""Pure functions of stored things: names, texts, levels, and records in other dialects."""
+"""The texts that stored things are found by, and snippets of them; pure."""

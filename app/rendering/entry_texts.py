@@ -12,11 +12,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from app.errors import InvalidJsonError
-from app.models.json_value import JsonValue, parse_stored_json
 from app.models.search import SearchableText
 from app.models.search_entry import MOST_INDEXED_CHARS, EntrySource
-from app.rendering.pages.words import readable_texts
+from pagefault_dialects.errors import InvalidJsonError
+from pagefault_dialects.json.values import JsonValue, parse_stored_json
+from pagefault_dialects.pages.words import readable_texts
 
 # Members that say what something is, and never what it says.
 _ABOUT = frozenset(

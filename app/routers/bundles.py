@@ -6,10 +6,8 @@ from fastapi.responses import StreamingResponse
 from app.errors import (
     ConflictError,
     InvalidBundleError,
-    InvalidPayloadError,
     MalformedRequestError,
     NotFoundError,
-    PayloadTooLargeError,
     SlowBodyError,
     UnsupportedMediaError,
 )
@@ -23,6 +21,7 @@ from app.http.record_responses import answer_written
 from app.http.response_memory import CountedResponse
 from app.services.bundles.exporting import EXPORT_BYTES
 from app.wire.sessions import SessionRecord, session_record
+from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
 
 router = ApiRouter("/api/sessions", "sessions")
 

@@ -10,9 +10,9 @@ from app.http.calls import CallDep
 from app.http.parameters import MaxTokensQuery
 from app.http.record_responses import rendered_response
 from app.services.doctor.doctor import DoctorQuery
-from app.services.doctor.histories import Dialect
 from app.wire.doctor import Diagnosis, Examination
 from app.wire.renders import Target
+from pagefault_dialects.messages.histories import Dialect
 
 router = ApiRouter("/api", "doctor")
 

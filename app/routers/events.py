@@ -18,7 +18,7 @@ from fastapi import Depends, Path, Request, Response, WebSocket, WebSocketDiscon
 from fastapi.sse import format_sse_event
 from msgspec import Meta, MsgspecError, Struct
 
-from app.errors import InvalidPayloadError, NotFoundError, OverloadedError, StreamLimitError
+from app.errors import NotFoundError, OverloadedError, StreamLimitError
 from app.http.api_route import QueryNames, judge
 from app.http.api_router import ApiRouter
 from app.http.authenticate import BearerDep, caller_by_key
@@ -33,14 +33,16 @@ from app.http.event_streams import (
     authorised_caller,
 )
 from app.http.problem_types import problem_responses
-from app.models.identity import CLIENT_ID, utc_now
-from app.models.json_value import json_text
+from app.models.identity import utc_now
 from app.services.access.callers import Caller
 from app.services.concurrency.background import run_beside
 from app.services.events.stream import EventStream
 from app.services.events.streams import EventStreams
 from app.services.events.subscriptions import EventItem
 from app.wire.events import EventTicket
+from pagefault_dialects.errors import InvalidPayloadError
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.model.client_ids import CLIENT_ID
 
 router = ApiRouter("/api", "events")
 

@@ -4,13 +4,7 @@ from typing import Annotated, Literal
 
 from fastapi import Query, Response
 
-from app.errors import (
-    ConflictError,
-    InvalidPayloadError,
-    MissingAttachmentError,
-    NotFoundError,
-    PreconditionFailedError,
-)
+from app.errors import ConflictError, MissingAttachmentError, NotFoundError, PreconditionFailedError
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.parameters import (
@@ -25,6 +19,7 @@ from app.models.interaction import ChatMessage, InputKind
 from app.services.sessions.interaction_requests import InteractionDraft
 from app.services.sessions.interactions import ShownInteraction
 from app.wire.history import InteractionPage, InteractionRecord, interaction_record
+from pagefault_dialects.errors import InvalidPayloadError
 
 router = ApiRouter("/api/sessions/{session_id}/interactions", "interactions")
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import Path, Request, Response
 
-from app.errors import ConflictError, NotFoundError, PayloadTooLargeError
+from app.errors import ConflictError, NotFoundError
 from app.http.api_router import RECORD_ERRORS, ApiRouter
 from app.http.calls import CallDep, call_of
 from app.http.conditions import strong_etag
@@ -29,6 +29,7 @@ from app.http.record_responses import (
 from app.http.response_memory import held_answer
 from app.services.sessions.messages import HistoryMessageDraft
 from app.wire.history import HistoryEntry, HistoryMessage, MessagePage, history_entry
+from pagefault_dialects.errors import PayloadTooLargeError
 
 router = ApiRouter("/api/sessions/{session_id}/messages", "sessions")
 

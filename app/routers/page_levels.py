@@ -9,11 +9,9 @@ from app.errors import (
     ConflictError,
     FetchBlockedError,
     FetchesBusyError,
-    InvalidPayloadError,
     NotFoundError,
     PreconditionFailedError,
     RangeNotSatisfiableError,
-    ServiceError,
     UpstreamError,
     UpstreamTimeoutError,
 )
@@ -38,17 +36,18 @@ from app.http.parameters import (
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_record, answer_written, rendered_response, sent_json
 from app.http.response_memory import CountedResponse
-from app.models.page import Level, PageContent
 from app.services.pages.faults import FaultRequest, read_fault_request
 from app.services.pages.requests import RepresentationDraft
 from app.wire.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage
 from app.wire.problem import PROBLEM_MEDIA_TYPE, PageFaultProblem, PageFaultRefusal, Problem
+from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
+from pagefault_dialects.model.page import Level, PageContent
 
 router = ApiRouter("/api/pages", "pages")
 
 
 def _with_message(
-    error_class: type[ServiceError], status: int, shape: type[Problem]
+    error_class: type[PagefaultError], status: int, shape: type[Problem]
 ) -> dict[str, Any]:
     """Return the documentation of an error that has a tool message for the model."""
     content = {PROBLEM_MEDIA_TYPE: {"schema": reference(shape)}}

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import Query, Request, Response
 
-from app.errors import ConflictError, InvalidPayloadError, NotFoundError, PreconditionFailedError
+from app.errors import ConflictError, NotFoundError, PreconditionFailedError
 from app.http.api_router import RECORD_ERRORS, ApiRouter
 from app.http.calls import CallDep, call_of
 from app.http.conditions import strong_etag
@@ -43,6 +43,7 @@ from app.wire.pages import (
     page_summary,
     search_hit,
 )
+from pagefault_dialects.errors import InvalidPayloadError
 
 _BY_ACCEPT = {"Vary": "Accept"}
 

@@ -10,16 +10,16 @@ from app.http.calls import CallDep
 from app.http.parameters import (
     LevelQuery,
     PageIdPath,
-    PageRenderWishDep,
-    RenderWishDep,
+    PageRenderQueryDep,
+    RenderQueryDep,
     SessionIdPath,
-    SessionRenderWishDep,
+    SessionRenderQueryDep,
 )
 from app.http.record_responses import answer_record, rendered_response
-from app.models.base import Count
 from app.services.renders.queries import RenderQuery
 from app.wire.renders import SINCE, RenderedRecord, RenderRequest, SessionRenderRequest
 from app.wire.working_sets import WorkingSet
+from pagefault_dialects.model.base import Count
 
 router = ApiRouter("/api", "renderings")
 
@@ -43,7 +43,7 @@ SinceQuery = Annotated[Count, Query(description=SINCE)]
 
 
 @router.reads("/tool-results/{tool_result_id}/render", RenderedRecord, *RECORD_ERRORS)
-async def render_tool_result(call: CallDep, tool_result_id: str, wish: RenderWishDep) -> Response:
+async def render_tool_result(call: CallDep, tool_result_id: str, wish: RenderQueryDep) -> Response:
     """Render a tool result for a model, as the answer to its call.
 
     What the target cannot take is made smaller, or described in words; `loss` says what and why.
@@ -58,7 +58,7 @@ async def render_page(
     call: CallDep,
     page_id: PageIdPath,
     level: LevelQuery,
-    wish: PageRenderWishDep,
+    wish: PageRenderQueryDep,
     tool_call_id: ToolCallIdQuery = None,
 ) -> Response:
     """Render a page at a level for a model, as the answer to the call that faults it in."""
@@ -72,7 +72,7 @@ async def render_page(
 async def render_session(
     call: CallDep,
     session_id: SessionIdPath,
-    wish: SessionRenderWishDep,
+    wish: SessionRenderQueryDep,
     since: SinceQuery = 0,
     up_to: UpToQuery = None,
 ) -> Response:
@@ -89,7 +89,7 @@ async def render_session(
 
 @router.reads("/sessions/{session_id}/working-set", WorkingSet, *RECORD_ERRORS)
 async def get_working_set(
-    call: CallDep, session_id: SessionIdPath, wish: SessionRenderWishDep
+    call: CallDep, session_id: SessionIdPath, wish: SessionRenderQueryDep
 ) -> Response:
     """Read what of a session a model has in context with the same options of a rendering.
 

@@ -8,13 +8,10 @@ from fastapi.routing import APIRoute
 
 from app.errors import (
     ConflictError,
-    Fault,
     ForbiddenLinkError,
-    InvalidPayloadError,
     MalformedRequestError,
     NotFoundError,
     OverloadedError,
-    PayloadTooLargeError,
     RangeNotSatisfiableError,
     StoreUnavailableError,
     UnsupportedMediaError,
@@ -57,11 +54,6 @@ from app.http.record_responses import (
     wants_text,
 )
 from app.models.identity import utc_now
-from app.models.json_pointer import parse_json_pointer
-from app.models.resource import Resource, parse_resource_id
-from app.models.text_windows import LineRange, parse_line_range
-from app.rendering.names.file_names import disposition_filename
-from app.rendering.texts.excerpts import text_alone
 from app.services.access.callers import LinkGrant, link_expiry
 from app.services.resources.resources import Upload
 from app.services.resources.texts import TextQuery
@@ -73,6 +65,12 @@ from app.wire.resources import (
     SignedUrlRequest,
     resource_record,
 )
+from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
+from pagefault_dialects.json.pointers import parse_json_pointer
+from pagefault_dialects.media.file_names import disposition_filename
+from pagefault_dialects.model.resource import Resource, parse_resource_id
+from pagefault_dialects.text_windows import LineRange, parse_line_range
+from pagefault_dialects.texts.excerpts import text_alone
 
 router = ApiRouter("/api/resources", "resources")
 

@@ -8,10 +8,10 @@ from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.parameters import CursorQuery, LimitQuery, SearchTextQuery
 from app.http.record_responses import answer_listed
-from app.models.base import ClientId
 from app.models.search_entry import SearchKind
 from app.services.search.search import SearchRequest
 from app.wire.search import SearchResults, search_results
+from pagefault_dialects.model.base import ClientId
 
 _KINDS = "|".join(get_args(SearchKind))
 

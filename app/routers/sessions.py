@@ -4,12 +4,7 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
-from app.errors import (
-    InvalidCursorError,
-    InvalidPayloadError,
-    NotFoundError,
-    PreconditionFailedError,
-)
+from app.errors import InvalidCursorError, NotFoundError, PreconditionFailedError
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.parameters import (
@@ -42,6 +37,7 @@ from app.wire.sessions import (
     deletion_receipt,
     session_record,
 )
+from pagefault_dialects.errors import InvalidPayloadError
 
 router = ApiRouter("/api/sessions", "sessions")
 

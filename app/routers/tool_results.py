@@ -19,8 +19,6 @@ from app.http.parameters import (
     Parameters,
 )
 from app.http.record_responses import answer_page, answer_record, answer_written, sent_json
-from app.models.base import ClientId
-from app.models.rendering import RenderOptions
 from app.services.renders.queries import RenderQuery
 from app.services.tool_results.requests import ToolResultRequest
 from app.wire.renders import Target
@@ -30,6 +28,8 @@ from app.wire.tool_results import (
     ToolResultRecord,
     tool_result_record,
 )
+from pagefault_dialects.model.base import ClientId
+from pagefault_dialects.model.rendering import RenderOptions
 
 router = ApiRouter("/api/tool-results", "tool results")
 

@@ -4,19 +4,20 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
-from app.errors import ConflictError, Fault, InvalidPayloadError
+from app.errors import ConflictError
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.openapi import PLAIN_TEXT
 from app.http.parameters import SessionIdPath, TargetQuery
 from app.http.record_responses import answer_record, answer_text, read_responses, rendered_response
-from app.models.json_value import json_text
-from app.rendering.pages.instructions import InstructionStyle, instructions
-from app.rendering.targets.tools import write_tools
-from app.services.agents.definitions import definitions
 from app.services.agents.toolbox import TOOLS
 from app.wire.renders import RenderedRecord
 from app.wire.tools import ToolCallRequest, ToolDefinitions
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.model.memory_tools import definitions
+from pagefault_dialects.pages.instructions import InstructionStyle, instructions
+from pagefault_dialects.targets.tools import write_tools
 
 router = ApiRouter("/api", "tools")
 

@@ -8,10 +8,8 @@ from app.errors import (
     ChecksumMismatchError,
     ConflictError,
     GoneError,
-    InvalidPayloadError,
     MalformedRequestError,
     NotFoundError,
-    PayloadTooLargeError,
     SlowBodyError,
     TusVersionError,
     UnsupportedMediaError,
@@ -35,6 +33,7 @@ from app.http.tus import (
     state_headers,
 )
 from app.wire.resources import UploadRecord, upload_record
+from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
 
 router = APIRouter(prefix=PATH, tags=["uploads"], generate_unique_id_function=operation_id)
 

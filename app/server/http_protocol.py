@@ -17,9 +17,10 @@ import httptools
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from app.errors import HeadersTooLargeError, MalformedRequestError, OverloadedError, ServiceError
+from app.errors import HeadersTooLargeError, MalformedRequestError, OverloadedError
 from app.server.lingering_close import LINGER_BYTES, LINGER_SECONDS, LingeringProtocol, disconnect
 from app.server.request_target import resolve_target
+from pagefault_dialects.errors import PagefaultError
 
 if TYPE_CHECKING:
     from app.wiring import Container
@@ -59,7 +60,7 @@ class DeadlineProtocol(LingeringProtocol):
     One too many is answered without being asked, and what it says is not read.
     """
 
-    _refusal: ServiceError | None = None
+    _refusal: PagefaultError | None = None
     # Of the request that arrives:
     _offers_another_protocol = False
     _is_resuming = False
@@ -317,11 +318,11 @@ class DeadlineProtocol(LingeringProtocol):
             f"counts {_HEADER_OVERHEAD_BYTES} more."
         )
 
-    def _fail(self, error: ServiceError) -> NoReturn:
+    def _fail(self, error: PagefaultError) -> NoReturn:
         self._refusal = error
         raise _RefusedError
 
-    def _refuse(self, error: ServiceError) -> None:
+    def _refuse(self, error: PagefaultError) -> None:
         """Answer what cannot be taken, in its turn, and end the connection."""
         self._is_deaf = True
         self._drop_deadline("headers")
@@ -331,7 +332,7 @@ class DeadlineProtocol(LingeringProtocol):
             self._write_refusal(error)
             self._end()
 
-    def _refuse_body(self, error: ServiceError) -> None:
+    def _refuse_body(self, error: PagefaultError) -> None:
         """Refuse a request whose body cannot be read, whether or not it is being answered."""
         self._is_in_body = False
         cycle = self.cycle

@@ -15,10 +15,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 
-from app.errors import ServiceError
 from app.http.problem_responses import problem_response
 from app.models.identity import new_id
 from app.models.limits import Limits
+from pagefault_dialects.errors import PagefaultError
 
 if TYPE_CHECKING:
     from uvicorn._types import (
@@ -192,7 +192,7 @@ class LingeringProtocol(HttpToolsProtocol):
         if self._droppable_bytes < 0:
             self.flow.pause_reading()
 
-    def _write_refusal(self, error: ServiceError) -> None:
+    def _write_refusal(self, error: PagefaultError) -> None:
         answer = problem_response(error, instance="", request_id=new_id())
         headers = [*answer.raw_headers, (b"connection", b"close")]
         lines = [b"HTTP/1.1 %d \r\n" % answer.status_code]

@@ -6,10 +6,10 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
-from app.models.base import ClientId, WireModel
-from app.models.json_value import JsonObject
-from app.models.loss import LossEntry
 from app.wire.renders import Target
+from pagefault_dialects.json.values import JsonObject
+from pagefault_dialects.model.base import ClientId, WireModel
+from pagefault_dialects.model.loss import LossEntry
 
 _EXAMPLE_REQUEST: JsonDict = {
     "messages": [

@@ -11,15 +11,15 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.models.base import WireModel
 from app.models.event import CONTENT_OF, Event, LoggedEvent
 from app.models.interaction import ChatMessage, InputKind, Interaction, StoredInteraction
-from app.models.json_value import JsonObject
-from app.models.page import LevelName, Modality, PageType
 from app.models.tool_result import SanitizedToolResult
 from app.wire.history import interaction
 from app.wire.sessions import EntryCounts, ImportedEntries
 from app.wire.shape import Moment, Shape, moment
+from pagefault_dialects.json.values import JsonObject
+from pagefault_dialects.model.base import WireModel
+from pagefault_dialects.model.page import LevelName, Modality, PageType
 
 
 class _Event(Shape, kw_only=True):

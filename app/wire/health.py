@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from app.models.base import WireModel
 from app.version import VERSION
+from pagefault_dialects.model.base import WireModel
 
 
 class Health(WireModel):

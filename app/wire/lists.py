@@ -6,9 +6,9 @@ An item is therefore written by its own shape, and what is around the items by `
 from collections.abc import Iterable, Sequence
 from typing import Generic, TypeVar
 
-from app.models.base import WireModel
-from app.models.json_value import json_text
-from app.models.rendering import JsonPiece, joined_pieces
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.model.base import WireModel
+from pagefault_dialects.model.rendering import JsonPiece, joined_pieces
 
 _Item = TypeVar("_Item")
 

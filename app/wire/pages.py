@@ -18,10 +18,12 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
-from app.models.base import FrozenModel
-from app.models.identity import rfc3339
-from app.models.json_value import AnyJson, JsonObject, JsonValue, json_text
-from app.models.page import (
+from app.wire.lists import ListPage
+from app.wire.shape import Shape, ShownAs, raw_json
+from pagefault_dialects.json.values import AnyJson, JsonObject, JsonValue, json_text
+from pagefault_dialects.model.base import FrozenModel
+from pagefault_dialects.model.moments import rfc3339
+from pagefault_dialects.model.page import (
     Level,
     LevelName,
     Modality,
@@ -33,13 +35,11 @@ from app.models.page import (
     Scene,
     StoredPage,
 )
-from app.models.page_vectors import Embedding, Timestamps
-from app.models.rendering import ImageDetail, JsonPiece, joined_pieces
-from app.rendering.pages.blocks import PageBlocks
-from app.rendering.pages.detail import ManifestEntry, manifest_line
-from app.rendering.pages.sizes import body_size_bytes, estimate_tokens
-from app.wire.lists import ListPage
-from app.wire.shape import Shape, ShownAs, raw_json
+from pagefault_dialects.model.page_vectors import Embedding, Timestamps
+from pagefault_dialects.model.rendering import ImageDetail, JsonPiece, joined_pieces
+from pagefault_dialects.pages.detail import ManifestEntry, manifest_line
+from pagefault_dialects.pages.page_blocks import PageBlocks
+from pagefault_dialects.pages.sizes import body_size_bytes, estimate_tokens
 
 _EXAMPLE_SUMMARY: JsonDict = {
     "page_id": "img_001",

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from app.errors import Fault
-from app.models.base import WireModel
-from app.models.json_value import json_text
-from app.models.text_windows import without_lone_surrogates
+from pagefault_dialects.errors import Fault
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.model.base import WireModel
+from pagefault_dialects.text_windows import without_lone_surrogates
 
 MAX_FAULTS = 20
 MAX_FAULTS_BYTES = 6 * 1024

@@ -18,22 +18,22 @@ from pydantic import (
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
-from app.media.types import is_media_range
-from app.models.base import ClientId, Count, WireModel
-from app.models.frontier import Frontier
-from app.models.json_value import JsonObject
-from app.models.loss import LossEntry
-from app.models.page import LEVEL_NAMES, LevelInput
-from app.models.rendering import (
+from app.models.named_record import NamedRecord
+from pagefault_dialects.json.values import JsonObject
+from pagefault_dialects.media.types import is_media_range
+from pagefault_dialects.model.base import ClientId, Count, WireModel
+from pagefault_dialects.model.frontier import Frontier
+from pagefault_dialects.model.loss import LossEntry
+from pagefault_dialects.model.page import LEVEL_NAMES, LevelInput
+from pagefault_dialects.model.rendering import (
     Audience,
     ImageDetail,
     McpRevision,
     MediaWish,
     MemoryPart,
-    NamedRecord,
     RenderOptions,
 )
-from app.rendering.targets.table import TARGETS
+from pagefault_dialects.targets.table import TARGETS
 
 MaxText: TypeAlias = Annotated[int, Field(ge=500, le=1_000_000)]
 MaxImagePixels: TypeAlias = Annotated[int, Field(ge=16, le=65_535)]

@@ -1,6 +1,6 @@
 """Shapes of pieces of long text, as they are read back.
 
-The shape of a value that is too large is made by `app/rendering/texts`, which counts what each of
+The shape of a value that is too large is made by `texts/` of the library, which counts what each of
 its members takes; here it is only described.
 """
 
@@ -12,10 +12,11 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
-from app.models.json_value import AnyJson
-from app.models.resource import Resource
-from app.rendering.texts.excerpts import JsonExcerpt, LineExcerpt, Match, Matches
 from app.wire.shape import Shape, ShownAs, raw_json
+from pagefault_dialects.json.values import AnyJson
+from pagefault_dialects.model.resource import Resource
+from pagefault_dialects.texts.excerpts import LineExcerpt, Match, Matches
+from pagefault_dialects.texts.json_excerpts import JsonExcerpt
 
 _URI = "blob:9a0e04717cce2431260284cf548150ee"
 _NEXT = Field(description="Where to go on, with `lines={nextLine}-`; null at the end.")

@@ -12,12 +12,13 @@ from msgspec import Raw, Struct
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from app.models.base import WireModel
-from app.models.json_value import AnyJson
-from app.models.resource import Alias, Resource, ResourceDescriptor, descriptor_fields
+from app.models.resource import Alias, ResourceDescriptor, descriptor_fields
 from app.models.upload import ResumableUpload
 from app.wire.lists import ListPage
 from app.wire.shape import Moment, Shape, ShownAs, encoded_as, moment, raw_json
+from pagefault_dialects.json.values import AnyJson
+from pagefault_dialects.model.base import WireModel
+from pagefault_dialects.model.resource import Resource
 
 Descriptor = Annotated[Struct, ShownAs(ResourceDescriptor)]
 """A descriptor inside another shape, to be made by `descriptor`."""

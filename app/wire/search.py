@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pydantic import ConfigDict
 from pydantic.config import JsonDict
 
-from app.models.page import Modality
 from app.models.search_entry import SearchKind, SearchMatch
 from app.wire.lists import ListPage, list_page
 from app.wire.shape import Moment, Shape, moment
+from pagefault_dialects.model.page import Modality
 
 _EXAMPLE: JsonDict = {
     "kind": "tool_result",

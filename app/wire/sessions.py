@@ -6,9 +6,9 @@ from pydantic import ConfigDict
 from pydantic.config import JsonDict
 
 from app.models import message
-from app.models.base import FrozenModel
 from app.wire.lists import ListPage
 from app.wire.shape import Moment, Shape, moment
+from pagefault_dialects.model.base import FrozenModel
 
 _EXAMPLE: JsonDict = {
     "id": "demo",

@@ -27,9 +27,9 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
-from app.models.base import described_by_docstrings
-from app.models.identity import rfc3339
-from app.models.json_value import JsonValue, json_text
+from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.model.base import described_by_docstrings
+from pagefault_dialects.model.moments import rfc3339
 
 
 @dataclass(frozen=True, slots=True)

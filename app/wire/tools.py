@@ -6,9 +6,9 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
-from app.models.base import WireModel
-from app.models.json_value import JsonObject
 from app.wire.renders import HandlesMember, RenderWish, Target
+from pagefault_dialects.json.values import JsonObject
+from pagefault_dialects.model.base import WireModel
 
 _EXAMPLE: JsonDict = {
     "target": "anthropic",

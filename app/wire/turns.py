@@ -5,11 +5,11 @@ from typing import Annotated
 from pydantic import ConfigDict, FailFast, Field
 from pydantic.config import JsonDict
 
-from app.models.base import Count, WireModel
-from app.models.json_value import JsonObject
 from app.wire.renders import HandlesMember, RenderedRecord, RenderWish, SinceMember
 from app.wire.shape import Shape, ShownAs
 from app.wire.tools import ToolCall
+from pagefault_dialects.json.values import JsonObject
+from pagefault_dialects.model.base import Count, WireModel
 
 MOST_ENTRIES = 100
 

@@ -6,10 +6,10 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
-from app.models.frontier import Frontier
-from app.models.page import LevelName
 from app.wire.renders import Target
 from app.wire.shape import Shape, ShownAs
+from pagefault_dialects.model.frontier import Frontier
+from pagefault_dialects.model.page import LevelName
 
 _EXAMPLE: JsonDict = {
     "sessionId": "demo",

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from app.models.json_pointer import child_pointer
+from pagefault_dialects.json.pointers import child_pointer
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = "openapi/openapi.json"

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from app.models.json_value import JsonValue
+from pagefault_dialects.json.values import JsonValue
 
 CASES: dict[str, dict[str, Any]] = {
     case["name"]: case

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from app.rendering.targets.table import TARGETS
+from pagefault_dialects.targets.table import TARGETS
 from tests.kit import media
 from tests.kit.media import b64
 from tests.providers import CHECKS

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from app.models.json_value import JsonValue
+from pagefault_dialects.json.values import JsonValue
 
 SESSION = "/api/sessions/s"
 MESSAGES = f"{SESSION}/messages"

@@ -1,4 +1,4 @@
-"""`docs/architecture.md` lists the folders of `app/` in their own words, and draws their layers."""
+"""`docs/architecture.md` lists all folders of code in their own words, and draws their layers."""
 
 import ast
 import re
@@ -13,7 +13,10 @@ from tests.kit.process import ROOT
 DOCUMENT = ROOT / "docs" / "architecture.md"
 _ROOMS = re.compile(r"(?<=<!-- rooms -->\n).*?(?=<!-- end of rooms -->)", re.DOTALL)
 _APP = ROOT / "app"
-_MODULES = [path for path in _APP.rglob("*.py") if "shipped" not in path.parts]
+_LIBRARY = ROOT / "packages" / "dialects" / "src" / "pagefault_dialects"
+_MODULES = [
+    path for room in (_LIBRARY, _APP) for path in room.rglob("*.py") if "shipped" not in path.parts
+]
 # Modules that no layer of the drawing needs: what they are, the table says.
 _NOT_DRAWN = {"allocator", "crash_points", "failpoints", "shipped_files", "version"}
 
@@ -25,11 +28,18 @@ def first_line(module: Path) -> str:
 
 
 def rooms() -> str:
-    """The table of the modules that are in no folder, and of all folders."""
-    loose = sorted(path for path in _APP.glob("*.py") if path.name != "__init__.py")
-    rows = [(f"`app/{path.name}`", path) for path in loose]
-    folders = sorted({path.parent for path in _MODULES} - {_APP})
-    rows += [(f"`{folder.relative_to(ROOT)}/`", folder / "__init__.py") for folder in folders]
+    """The tables of the library and of the service: loose modules first, then folders."""
+    return f"{table(_LIBRARY)}\n{table(_APP)}"
+
+
+def table(house: Path) -> str:
+    """The table of the modules of a package that are in no folder, and of all its folders."""
+    loose = sorted(path for path in house.glob("*.py") if path.name != "__init__.py")
+    rows = [(f"`{house.name}/{path.name}`", path) for path in loose]
+    folders = sorted({path.parent for path in _MODULES if house in path.parent.parents})
+    rows += [
+        (f"`{folder.relative_to(house.parent)}/`", folder / "__init__.py") for folder in folders
+    ]
     lines = "".join(f"| {room} | {first_line(module)} |\n" for room, module in rows)
     return f"| where | what is in it |\n|---|---|\n{lines}"
 
@@ -64,5 +74,9 @@ def test_the_drawing_has_the_layers_that_imports_are_held_to() -> None:
         if (named := [name for name in layer if name not in _NOT_DRAWN])
     ]
     arrows = [f"{' & '.join(above)} --> {' & '.join(below)}" for above, below in pairwise(drawn)]
-    listed = [" | ".join(layer) for layer in layers("app.services")]
+    listed = [
+        " | ".join(layer)
+        for container in ("app.services", "pagefault_dialects")
+        for layer in layers(container)
+    ]
     assert [line for line in (*arrows, *listed) if f"    {line}\n" not in document] == []

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from app.models.interaction import AttachedFile, ContentPart, Interaction, MultiModalInput
-from app.models.json_value import json_text
+from pagefault_dialects.json.values import json_text
 from tests.contract.alias_requests import ROUTE, attached, name, named_by, with_most_aliases
 from tests.contract.bundled_sessions import export, members_of, take_in
 from tests.contract.page_requests import outcome, pointers

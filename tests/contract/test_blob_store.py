@@ -14,8 +14,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from app.errors import DigestMismatchError, PayloadTooLargeError, StoreUnavailableError
-from app.models.media import InMemoryMedia, MediaSource
+from app.errors import DigestMismatchError, StoreUnavailableError
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.store import (
     BlobMissingError,
@@ -27,6 +26,8 @@ from app.stores.blobs.store import (
     quarantine_path,
 )
 from app.stores.blobs.writing import DraftMedia
+from pagefault_dialects.errors import PayloadTooLargeError
+from pagefault_dialects.model.media import InMemoryMedia, MediaSource
 from tests.contract.blob_stores import (
     FilesystemUnderTest,
     S3UnderTest,

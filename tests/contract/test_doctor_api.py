@@ -6,7 +6,7 @@ from typing import cast
 import httpx
 import pytest
 
-from app.rendering.rules import RULES
+from pagefault_dialects.targets.rules import RULES
 from tests.contract.broken_histories import BROKEN, PNG, Broken, Json, data_uri
 from tests.contract.render_requests import SESSION_RENDER, rendering
 from tests.contract.session_requests import append

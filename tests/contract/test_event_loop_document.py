@@ -4,8 +4,8 @@ import ast
 import re
 from pathlib import Path
 
-from app.models.large_json import PIECE_CHARS, PIECE_NODES
 from app.services.concurrency.large_work import is_quick
+from pagefault_dialects.json.large_json import PIECE_CHARS, PIECE_NODES
 from tests.kit.process import ROOT
 
 DOCUMENT = ROOT / "docs" / "event-loop.md"

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from app.errors import StoreFullError, StoreUnavailableError
-from app.models.media import InMemoryMedia, MediaSource
 from app.stores.blobs import DraftMedia, file_reader
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.store import StoredBlob, blob_path, project_path, quarantine_path
+from pagefault_dialects.model.media import InMemoryMedia, MediaSource
 
 pytestmark = pytest.mark.anyio
 
@@ -361,7 +361,7 @@ _KILLED_WRITES = """
 import os, signal, sys
 from pathlib import Path
 import anyio
-from app.models.media import InMemoryMedia
+from pagefault_dialects.model.media import InMemoryMedia
 from app.stores.blobs.filesystem import FilesystemBlobStore
 
 BODY = b"the same body every time" * 1000

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from app.config.settings import Settings
-from app.rendering.targets.table import TARGETS
+from pagefault_dialects.targets.table import TARGETS
 from tests.contract import render_cases
 from tests.contract.broken_histories import BROKEN
 from tests.contract.dialects import DIALECTS

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.models.json_value import JsonValue, json_text
+from pagefault_dialects.json.values import JsonValue, json_text
 from tests.contract.page_requests import outcome
 
 pytestmark = pytest.mark.engines("embedded")

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.models.json_value import json_text
+from pagefault_dialects.json.values import json_text
 from tests.contract.page_requests import data_uri, outcome, pointers
 from tests.contract.session_requests import (
     ANSWER,

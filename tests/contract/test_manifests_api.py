@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from app.rendering.targets.tokens import count_tokens
+from pagefault_dialects.targets.tokens import count_tokens
 from tests.contract.render_requests import Json, rendering
 from tests.contract.session_requests import append
 

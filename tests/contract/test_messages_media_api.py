@@ -10,8 +10,8 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
+from pagefault_dialects.json.values import JsonValue, json_text
 from tests.contract.page_requests import data_uri, outcome, put, resources, stored_bytes
 from tests.contract.session_requests import JSON, MESSAGES, append, call_tool, entries, upload
 from tests.kit.media import b64, flac, jpeg, mp3, pdf, png, wav

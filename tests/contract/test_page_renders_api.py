@@ -6,7 +6,7 @@ from types import MappingProxyType
 import httpx
 import pytest
 
-from app.rendering.targets.table import TARGETS
+from pagefault_dialects.targets.table import TARGETS
 from tests.contract.page_requests import data_uri, level_of, pointers, put, read, supply
 from tests.contract.render_requests import (
     Json,

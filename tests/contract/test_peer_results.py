@@ -18,7 +18,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from app.models.json_value import JsonValue
+from pagefault_dialects.json.values import JsonValue
 from tests.contract.render_requests import strings
 from tests.providers import CHECKS as PROVIDERS
 

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from app.config.settings import Settings
-from app.rendering.targets.table import TARGETS
+from pagefault_dialects.targets.table import TARGETS
 from tests.contract.dialects import DIALECTS
 from tests.contract.render_cases import CASES
 from tests.contract.render_requests import SESSION_RENDER, Json

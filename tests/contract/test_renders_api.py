@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from app.config.settings import Settings
-from app.rendering.targets.table import TARGETS
+from pagefault_dialects.targets.table import TARGETS
 from tests.contract.page_requests import outcome, pointers
 from tests.contract.page_requests import put as put_page
 from tests.contract.render_cases import audio_block, file_block, image_block

@@ -10,7 +10,7 @@ import pytest
 
 from app.config.settings import Settings
 from app.models.limits import Limits
-from app.rendering.targets.table import TARGETS
+from pagefault_dialects.targets.table import TARGETS
 from tests.contract.page_requests import outcome
 from tests.contract.render_cases import file_block, image_block
 from tests.contract.render_requests import (

@@ -244,7 +244,7 @@ def test_announced_digest_is_verified(client: httpx.Client, digest: str, status:
 @pytest.mark.promise(
     "security.md#decoders",
     "The bytes decide the type",
-    kept_by="app/media/types.py",
+    kept_by="packages/dialects/src/pagefault_dialects/media/types.py",
     tried="11 claims",
 )
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_bytes_decide_the_type(
 @pytest.mark.promise(
     "security.md#the-origin-in-a-browser",
     "Markup is never promoted by sniffing",
-    kept_by="app/media/types.py",
+    kept_by="packages/dialects/src/pagefault_dialects/media/types.py",
     tried="3 files",
 )
 @pytest.mark.parametrize("content", [HTML, SVG, b"<?xml version='1.0'?><a/>"])
@@ -411,7 +411,7 @@ def test_hostile_name_is_made_harmless_or_refused(client: httpx.Client, name: st
         "A program or a web page that is declared as an image, a sound or a video becomes a "
         "file, whichever route takes it"
     ),
-    kept_by="app/media/settling.py",
+    kept_by="packages/dialects/src/pagefault_dialects/media/settling.py",
     tried="HTML and ELF by 7 ways",
 )
 @pytest.mark.parametrize("data", [LONG_HTML, ELF], ids=["HTML", "ELF"])

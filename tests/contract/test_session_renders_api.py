@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import httpx
 import pytest
 
-from app.rendering.targets.table import TARGETS
-from app.rendering.turns.pairing import NO_RESULT
+from pagefault_dialects.targets.table import TARGETS
+from pagefault_dialects.turns.pairing import NO_RESULT
 from tests.contract.dialects import DIALECTS, IMAGE
 from tests.contract.page_requests import data_uri, put
 from tests.contract.render_cases import file_block, image_block

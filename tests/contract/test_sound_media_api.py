@@ -64,7 +64,7 @@ def path_of(record: Json) -> str:
 @pytest.mark.promise(
     "security.md#decoders",
     "A truncated medium is sent to no model",
-    kept_by="app/media/soundness/judging.py",
+    kept_by="packages/dialects/src/pagefault_dialects/media/soundness/checks.py",
     tried="11 types and targets",
 )
 @pytest.mark.parametrize(("target", "mime_type", "data"), TARGETS_OF_TYPES)

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.rendering.targets.table import TARGETS
+from pagefault_dialects.targets.table import TARGETS
 from tests.contract.render_cases import matrix
 
 pytestmark = pytest.mark.engines("embedded")

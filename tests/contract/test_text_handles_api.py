@@ -5,7 +5,7 @@ import re
 import httpx
 import pytest
 
-from app.rendering.targets.table import TARGETS
+from pagefault_dialects.targets.table import TARGETS
 from tests.contract.page_requests import put
 from tests.contract.render_requests import Json, all_words, read_rendering, rendering, strings
 from tests.contract.session_requests import append, call_tool, upload

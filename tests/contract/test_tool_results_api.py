@@ -195,7 +195,7 @@ def test_only_plain_json_is_taken(
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "JSON that is too deep or has too many values is refused",
-    kept_by="app/models/json_value.py",
+    kept_by="packages/dialects/src/pagefault_dialects/json/values.py",
     tried="3 that are too deep, 1 too large: 413",
 )
 @pytest.mark.parametrize(

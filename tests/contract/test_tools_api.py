@@ -17,9 +17,9 @@ from openai.types.chat import ChatCompletionToolParam
 from openai.types.responses import FunctionToolParam
 from pydantic import TypeAdapter
 
-from app.rendering.pages.sizes import text_tokens
-from app.rendering.targets.table import TARGETS
-from app.rendering.targets.tokens import count_tokens
+from pagefault_dialects.pages.sizes import text_tokens
+from pagefault_dialects.targets.table import TARGETS
+from pagefault_dialects.targets.tokens import count_tokens
 from tests.contract.render_requests import Json, all_words, read_rendering, rendering, shows
 from tests.contract.session_requests import append, call_tool, listed, upload
 from tests.kit import media

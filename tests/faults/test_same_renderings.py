@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from app.config.settings import Settings
-from app.rendering.targets.table import TARGETS
+from pagefault_dialects.targets.table import TARGETS
 from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
 from tests.kit import media
 from tests.kit.media import b64

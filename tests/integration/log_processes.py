@@ -10,13 +10,13 @@ from sqlalchemy import text
 
 from app.config.settings import Settings
 from app.models.event import EventType, NewEvent
-from app.models.json_value import JsonValue
 from app.services.access.callers import Caller
 from app.services.events.stream import EventStream
 from app.services.events.subscriptions import EventItem
 from app.stores.records import UnitOfWork
 from app.stores.records.engine import Engines
 from app.wiring import Container, migrate_database, open_container, open_database
+from pagefault_dialects.json.values import JsonValue
 
 PROJECT = "default"
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)

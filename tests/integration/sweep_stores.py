@@ -14,8 +14,7 @@ from pydantic import SecretStr
 from sqlalchemy import text
 
 from app.config.settings import Settings
-from app.models.media import InMemoryMedia
-from app.models.resource import MediaHints, Resource, derive_resource_id
+from app.models.resource import derive_resource_id
 from app.services.maintenance.sweep import Sweep
 from app.stores.blobs import BlobStore
 from app.stores.blobs.store import blob_path, quarantine_path
@@ -23,6 +22,8 @@ from app.stores.records import Records
 from app.stores.records.engine import Engines
 from app.stores.records.swept_blobs import BlobClaim
 from app.wiring import migrate_database, open_blob_store, open_database
+from pagefault_dialects.model.media import InMemoryMedia
+from pagefault_dialects.model.resource import MediaHints, Resource
 from tests.kit.servers import SIGNING_KEY
 from tests.kit.units import projects_of, reading
 

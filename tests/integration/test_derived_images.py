@@ -14,12 +14,9 @@ from sqlalchemy import text
 
 from app.config.settings import Settings
 from app.errors import BlobSweptError, MemoryExhaustedError, StoreUnavailableError
-from app.models.conversation import InlineBytes, StoredBytes
 from app.models.identity import utc_now
 from app.models.limits import Limits
-from app.models.media import InMemoryMedia
 from app.models.message import MESSAGE, ReleasedResource, Session
-from app.models.resource import DerivedImage, ImageRecipe, Resource
 from app.services.images.derived_images import DerivedImages
 from app.services.images.image_work import ImageWork
 from app.services.images.posters import Posters
@@ -30,6 +27,9 @@ from app.stores.blobs import BlobStore
 from app.stores.blobs.store import BlobMissingError
 from app.stores.records import Records
 from app.stores.records.derived_images import NotedImage
+from pagefault_dialects.model.conversation import InlineBytes, StoredBytes
+from pagefault_dialects.model.media import InMemoryMedia
+from pagefault_dialects.model.resource import DerivedImage, ImageRecipe, Resource
 from tests.integration.sweep_stores import NOW, PROJECT, Stores, opened_stores
 from tests.kit.images import opened, picture, saved, see_through
 from tests.kit.media import mp4, noise_bytes

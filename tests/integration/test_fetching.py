@@ -14,11 +14,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from app.errors import FetchBlockedError, ServiceError, UpstreamError, UpstreamTimeoutError
+from app.errors import FetchBlockedError, UpstreamError, UpstreamTimeoutError
 from app.models.limits import FetchPolicy
 from app.services.fetching import Fetcher
 from app.services.fetching.fetcher import OpenTransport
 from app.services.fetching.targets import IPAddress
+from pagefault_dialects.errors import PagefaultError
 from tests.kit.hostile_origin import BOMB, PNG, SLOW, HostileOrigin, redirect
 
 HOST = "files.test"
@@ -304,12 +305,12 @@ async def test_closed_port_is_an_upstream_error() -> None:
 )
 @pytest.mark.anyio
 async def test_name_that_does_not_resolve_is_an_upstream_fault(
-    fault: OSError, expected: type[ServiceError]
+    fault: OSError, expected: type[PagefaultError]
 ) -> None:
     async def failing(project_id: str, host: str, port: int) -> Sequence[IPAddress]:
         raise fault
 
-    with pytest.raises(ServiceError) as failed:
+    with pytest.raises(PagefaultError) as failed:
         await fetched(Fetcher(PATIENT, resolve=failing), "http://a.test/")
     assert type(failed.value) is expected
 

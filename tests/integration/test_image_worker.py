@@ -9,9 +9,10 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from app.models.resource import FittedImage, ImageRecipe
+from app.models.resource import FittedImage
 from app.services.images.image_tasks import ImageTask
 from app.services.images.image_worker import ImageWorker, UndecidedError
+from pagefault_dialects.model.resource import ImageRecipe
 from tests.kit.bombs import jpeg_of_scans
 from tests.kit.child_processes import ChildProcess, children_of
 from tests.kit.images import opened, picture, saved

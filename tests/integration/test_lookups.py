@@ -18,7 +18,6 @@ from app.errors import UnauthorizedError
 from app.models.identity import new_id
 from app.models.message import MESSAGE, TOOL_RESULT, Session, StoredHistoryMessage
 from app.models.project import new_api_key
-from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
 from app.services.access.callers import Access
 from app.stores import records
@@ -28,6 +27,7 @@ from app.stores.records.engine import Engines
 from app.stores.records.prepared_statements import Lookup
 from app.stores.records.projects import _FIND_SECRET
 from app.wiring import migrate_database, open_database
+from pagefault_dialects.model.resource import MediaHints, Resource
 from tests.kit.servers import Engine
 from tests.kit.units import snapshot_of, writing
 

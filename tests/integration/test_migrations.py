@@ -27,7 +27,6 @@ from sqlalchemy.engine.interfaces import ReflectedIndex
 from app.config.settings import Settings
 from app.errors import StoreMisconfiguredError, StoreUnavailableError
 from app.models.message import EntryCounts, Session, StoredMessage
-from app.models.page import PageFilters
 from app.services.search.indexing import SearchIndexing
 from app.stores.records import Records
 from app.stores.records.columns import is_shared_schema, metadata
@@ -48,6 +47,7 @@ from app.wiring import (
     open_database,
 )
 from app.wiring.stores import migrate_apart
+from pagefault_dialects.model.page import PageFilters
 from tests.faults.lengths import LONG, TIMEOUT_SECONDS, tell, times
 from tests.integration.sweep_stores import environment_of
 from tests.kit.process import ROOT, environment, workspace

@@ -8,7 +8,8 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from app.models.page import (
+from app.stores.records import Records
+from pagefault_dialects.model.page import (
     Level,
     PageFields,
     PageFilters,
@@ -16,8 +17,7 @@ from app.models.page import (
     StoredPage,
     StoredRepresentation,
 )
-from app.models.resource import MediaHints, Resource
-from app.stores.records import Records
+from pagefault_dialects.model.resource import MediaHints, Resource
 from tests.kit.units import OpenUnit, reading, writing
 
 pytestmark = pytest.mark.anyio

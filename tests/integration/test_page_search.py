@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.errors import InvalidPayloadError
-from app.models.page import Modality, PageFields, PageVersion
 from app.models.search import SearchableText, SearchWords, parse_search, search_words
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.finding import IN_PAGES, Match, SearchPlace, find
 from app.stores.records.word_index import IndexedPage
+from pagefault_dialects.errors import InvalidPayloadError
+from pagefault_dialects.model.page import Modality, PageFields, PageVersion
 from tests.kit.units import OpenUnit, reading, writing
 
 pytestmark = pytest.mark.anyio

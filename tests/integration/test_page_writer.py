@@ -13,7 +13,6 @@ from app.config.settings import Settings
 from app.errors import ConflictError
 from app.models.identity import utc_now
 from app.models.limits import Limits
-from app.models.page import Body, Page, PageFields, StoredPage
 from app.services.concurrency.large_work import LargeWork
 from app.services.images.image_work import ImageWork
 from app.services.memory_budget.budget import MemoryBudget
@@ -28,6 +27,7 @@ from app.services.requests.streamed_requests import StreamedRequests
 from app.stores.blobs import FilesystemBlobStore
 from app.stores.records import Records
 from app.wiring import migrate_database, open_database
+from pagefault_dialects.model.page import Body, Page, PageFields, StoredPage
 from tests.kit.units import projects_of, reading
 
 pytestmark = pytest.mark.anyio

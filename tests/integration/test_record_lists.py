@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import event
 
 from app.config.settings import Settings
-from app.models.resource import MediaHints, Resource
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.engine import Engines
 from app.wiring import migrate_database, open_database
+from pagefault_dialects.model.resource import MediaHints, Resource
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"

@@ -22,7 +22,6 @@ from app.config.settings import Settings
 from app.errors import StoreFullError, StoreUnavailableError
 from app.models.identity import new_id
 from app.models.message import TOOL_RESULT
-from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
 from app.services.requests.idempotency import (
     CALL_ROUTE,
@@ -42,6 +41,7 @@ from app.stores.records.resources import NamedResource
 from app.stores.records.scope import ProjectScope
 from app.stores.records.tables import resource_links
 from app.wiring import migrate_database, open_database
+from pagefault_dialects.model.resource import MediaHints, Resource
 from tests.kit.servers import Backends
 from tests.kit.units import OpenUnit, reading, writing
 

@@ -25,10 +25,10 @@ from app.models.message import (
     StoredHistoryMessage,
     StoredMessage,
 )
-from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
 from app.stores.records import Records
 from app.stores.records.resources import NamedResource
+from pagefault_dialects.model.resource import MediaHints, Resource
 from tests.kit.units import OpenUnit, reading, writing
 
 pytestmark = pytest.mark.anyio

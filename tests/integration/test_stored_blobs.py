@@ -10,12 +10,12 @@ import pytest
 from app.config.settings import Settings
 from app.errors import BlobSweptError, StoredBytesQuotaError
 from app.models.identity import utc_now
-from app.models.media import InMemoryMedia, MediaSource
 from app.services.maintenance.sweep import Sweep, SweepReport
 from app.services.quotas.quota_blob_store import QuotaBlobStore
 from app.services.quotas.stored_bytes import BLOCK_BYTES, StoredBytes
 from app.stores.blobs import DraftMedia, StoredBlob
 from app.stores.records.stored_blobs import StoredTotal
+from pagefault_dialects.model.media import InMemoryMedia, MediaSource
 from tests.integration.sweep_stores import (
     PROJECT,
     BehindTheStore,

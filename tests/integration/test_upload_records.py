@@ -7,9 +7,9 @@ import anyio
 import pytest
 
 from app.errors import BlobSweptError
-from app.models.resource import MediaHints, Resource
 from app.models.upload import ResumableUpload, Segment
 from app.stores.records import Records
+from pagefault_dialects.model.resource import MediaHints, Resource
 from tests.kit.units import reading, writing
 
 pytestmark = pytest.mark.anyio

@@ -12,12 +12,12 @@ import pytest
 from app.config.settings import Settings
 from app.errors import ChecksumMismatchError, ConflictError, NotFoundError
 from app.models.identity import utc_now
-from app.models.media import InMemoryMedia
 from app.models.upload import Checksum, ResumableUpload, Segment
 from app.services.uploads.segments import SEGMENT_BYTES
 from app.services.uploads.uploads import Piece, UploadDraft, Uploads
 from app.stores.blobs import read_whole
 from app.wiring import Container, open_container
+from pagefault_dialects.model.media import InMemoryMedia
 from tests.kit.units import writing
 
 pytestmark = pytest.mark.anyio

@@ -4,7 +4,7 @@ import re
 
 import pybase64
 
-from app.media.types import canonical_mime_type, settle_mime_type
+from pagefault_dialects.media.types import canonical_mime_type, settle_mime_type
 
 _REFERENCE = re.compile(r"@blob:[0-9a-f]{32}")
 

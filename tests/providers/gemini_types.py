@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from google.genai.types import Content
 
-from app.models.json_value import json_text
+from pagefault_dialects.json.values import json_text
 from tests.providers.encoded import check_encoded
 from tests.providers.pairs import check_pairs
 

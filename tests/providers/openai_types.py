@@ -15,7 +15,7 @@ from openai.types.chat import (
 from openai.types.responses import ResponseInputItemParam
 from pydantic import TypeAdapter
 
-from app.media.types import sniff
+from pagefault_dialects.media.types import sniff
 from tests.providers.answers import Does, Step, check_answers
 
 Json: TypeAlias = dict[str, Any]

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from app.models.json_value import json_text
+from pagefault_dialects.json.values import json_text
 from tests.kit.node import NODE, installed
 from tests.kit.process import environment
 from tests.providers.encoded import check_encoded

@@ -5,8 +5,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.errors import ServiceError
-from app.models.resource import Resource
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
 from app.services.persistence.media_keeper import MediaKeeper
@@ -17,6 +15,8 @@ from app.services.tool_results.requests import (
     read_tool_result_request,
 )
 from app.stores.blobs import BlobDraft, DraftMedia, FilesystemBlobStore
+from pagefault_dialects.errors import PagefaultError
+from pagefault_dialects.model.resource import Resource
 from tests.unit.services.requests.received import LIMITS, NOW, PROJECT
 
 
@@ -110,7 +110,7 @@ class Reader:
         async with self._scanned(body, piecing) as (stream, scan):
             try:
                 found = normalize_streamed(stream, read, lambda _: None)
-            except ServiceError as exc:
+            except PagefaultError as exc:
                 refusal = Refusal(type(exc).__name__, exc.problem_code, exc.detail, exc.faults)
                 return Reading(scan, refusal, 0, len(parsed) - 1)
             keeper = MediaKeeper(self.blobs, PROJECT, limit_bytes=LIMITS.medium_bytes, now=NOW)

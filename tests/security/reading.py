@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from app.errors import PreconditionFailedError, ServiceError
+from app.errors import PreconditionFailedError
 from app.http.conditions import evaluate_conditions, parse_range
 from app.http.content_headers import (
     content_disposition,
@@ -21,35 +21,41 @@ from app.http.content_headers import (
     wants_repr_digest,
 )
 from app.http.tus import parse_checksum, parse_metadata
-from app.media.base64_text import decode_base64, decode_percent_encoded_base64
-from app.media.data_uris import bare_base64, split_data_uri
-from app.media.soundness import damage_of
-from app.media.types import canonical_mime_type, is_textual, mime_type_for_filename
-from app.models.json_pointer import parse_json_pointer
-from app.models.json_value import json_text, parse_embedded_json, parse_json, parse_repaired_json
-from app.models.media import InMemoryMedia
-from app.models.page import Body, Modality, Page, PageFields
-from app.models.pointer_scanner import ScanLimits, scan_pointer
 from app.models.search import SearchableText, parse_search, search_words
-from app.models.text_windows import parse_line_range, without_lone_surrogates
-from app.rendering.names.file_names import disposition_filename, safe_file_name
-from app.rendering.pages.blocks import page_blocks
-from app.rendering.pages.levels import derive_levels
-from app.rendering.pages.lines import one_line, quoted, quoted_short, without_base64
-from app.rendering.pages.sizes import page_tokens
-from app.rendering.pages.typed_content import page_json
-from app.rendering.pages.words import page_texts
-from app.rendering.targets.leaves import json_pieces
-from app.rendering.texts.blocks import LineBlocks, LineIndexer
-from app.rendering.texts.cuts import excerpt, head_and_tail, needs_preview, preview, sentences
-from app.rendering.texts.excerpts import LineCollector, MatchCollector
-from app.rendering.texts.json_strings import TextWriter
-from app.rendering.texts.snippets import Passages
+from app.rendering.snippets import Passages
 from app.services.inline_media.stored_media import media_in_message
 from app.services.normalization import normalize_tool_result
-from app.services.renders.message_calls import as_call
-from app.services.renders.message_content import ContentReading
 from app.services.requests.data_uris import movable_media
+from pagefault_dialects.errors import PagefaultError
+from pagefault_dialects.json.pointer_scanner import ScanLimits, scan_pointer
+from pagefault_dialects.json.pointers import parse_json_pointer
+from pagefault_dialects.json.values import (
+    json_text,
+    parse_embedded_json,
+    parse_json,
+    parse_repaired_json,
+)
+from pagefault_dialects.media.base64_text import decode_base64, decode_percent_encoded_base64
+from pagefault_dialects.media.data_uris import bare_base64, split_data_uri
+from pagefault_dialects.media.file_names import disposition_filename, safe_file_name
+from pagefault_dialects.media.soundness import damage_of
+from pagefault_dialects.media.types import canonical_mime_type, is_textual, mime_type_for_filename
+from pagefault_dialects.messages.message_calls import as_call
+from pagefault_dialects.messages.message_content import ContentReading
+from pagefault_dialects.model.media import InMemoryMedia
+from pagefault_dialects.model.page import Body, Modality, Page, PageFields
+from pagefault_dialects.pages.levels import derive_levels
+from pagefault_dialects.pages.lines import one_line, quoted, quoted_short, without_base64
+from pagefault_dialects.pages.page_blocks import page_blocks
+from pagefault_dialects.pages.sizes import page_tokens
+from pagefault_dialects.pages.typed_content import page_json
+from pagefault_dialects.pages.words import page_texts
+from pagefault_dialects.targets.leaves import json_pieces
+from pagefault_dialects.text_windows import parse_line_range, without_lone_surrogates
+from pagefault_dialects.texts.cuts import excerpt, head_and_tail, needs_preview, preview, sentences
+from pagefault_dialects.texts.excerpts import LineCollector, MatchCollector
+from pagefault_dialects.texts.json_strings import TextWriter
+from pagefault_dialects.texts.line_blocks import LineBlocks, LineIndexer
 
 Reader = Callable[[str], object]
 
@@ -93,7 +99,7 @@ def _parse_embedded(text: str) -> None:
 def _scan(text: str) -> None:
     limits = ScanLimits(_DEEPEST, _MOST_VALUES, built_bytes=0, members=200, piece_chars=300)
     for around in (text, f"[{text}]", f'{{"a":[{text}],"a":[1]}}'):
-        with suppress(ServiceError):
+        with suppress(PagefaultError):
             scan_pointer(without_lone_surrogates(around), ("a", "0"), limits)
 
 
@@ -360,5 +366,5 @@ def held_ms(reader: Reader, text: str) -> float:
 def _read(reader: Reader, text: str) -> None:
     try:
         reader(text)
-    except (ServiceError, ValueError, RecursionError):
+    except (PagefaultError, ValueError, RecursionError):
         return

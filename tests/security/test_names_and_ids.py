@@ -156,7 +156,7 @@ def named(client: httpx.Client, plain: str, name: str) -> list[httpx.Response]:
 @pytest.mark.promise(
     "security.md#headers-and-the-disk",
     "A file name cannot become a path or a header",
-    kept_by="app/rendering/names/file_names.py",
+    kept_by="packages/dialects/src/pagefault_dialects/media/file_names.py",
     tried="24 names in 6 places: no 5xx, 0 strange files",
 )
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))

@@ -62,7 +62,7 @@ def test_shapes_and_readers_are_many() -> None:
         "Reading takes time proportional to the text, whatever its shape: 36 readers (bodies,"
         " normalization, pages, targets, search, grep, headers) on 173 shapes"
     ),
-    kept_by="app/models/json_value.py",
+    kept_by="packages/dialects/src/pagefault_dialects/json/values.py",
     tried="ten times the text: at most 12 times the processor time",
 )
 @pytest.mark.parametrize("name", READERS)
@@ -81,7 +81,7 @@ def test_ten_times_the_text_takes_ten_times_as_long(name: str) -> None:
         "A megabyte of hostile text keeps no other thread waiting for long, since it is "
         "searched in windows"
     ),
-    kept_by="app/models/text_windows.py",
+    kept_by="packages/dialects/src/pagefault_dialects/text_windows.py",
     tried="250 ms of processor time, of 1 MB; `TORTURE=long` tries every reader on every shape",
 )
 @pytest.mark.parametrize("name", READERS)

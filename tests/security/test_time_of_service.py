@@ -42,7 +42,7 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PagefaultProce
         "`/healthz` is answered while routes read hostile text (results, messages, pages, "
         "renderings, files, search)"
     ),
-    kept_by="app/models/text_windows.py",
+    kept_by="packages/dialects/src/pagefault_dialects/text_windows.py",
     tried=(
         "250 ms of processor time between question and answer, of 1 MB: 4 shapes; "
         "`TORTURE=long`: 173"

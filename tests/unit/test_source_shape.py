@@ -19,8 +19,9 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def sources() -> Iterator[tuple[str, str]]:
-    """Yield the modules of the service, by their paths from the root."""
-    for path in sorted(Path(ROOT, "app").rglob("*.py")):
+    """Yield the modules of the service and its libraries, by their paths from the root."""
+    modules = (*Path(ROOT, "app").rglob("*.py"), *ROOT.glob("packages/*/src/**/*.py"))
+    for path in sorted(modules):
         yield path.relative_to(ROOT).as_posix(), path.read_text()
 
 

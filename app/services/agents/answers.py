@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from app.models.resource import Resource
-from app.rendering.pages.lines import duration_words, one_line, quoted_short
-from app.rendering.targets.tokens import count_tokens
-from app.rendering.texts.cuts import boundary_at_or_before
-from app.rendering.texts.excerpts import JsonExcerpt, LineExcerpt, Matches
-from app.services.agents.definitions import MOST_TEXT_CHARS
 from app.services.pages.lists import Hit
 from app.services.pages.versions import read_descriptor, read_fields
+from pagefault_dialects.model.memory_tools import MOST_TEXT_CHARS
+from pagefault_dialects.model.resource import Resource
+from pagefault_dialects.pages.lines import duration_words, one_line, quoted_short
+from pagefault_dialects.targets.tokens import count_tokens
+from pagefault_dialects.texts.cuts import boundary_at_or_before
+from pagefault_dialects.texts.excerpts import LineExcerpt, Matches
+from pagefault_dialects.texts.json_excerpts import JsonExcerpt
 
 _HIT_CHARS = 200
 # Five hits, and a line above them, take at most 300.

@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from app.models.identity import CLIENT_ID_PATTERN, CLIENT_ID_RULE
-from app.rendering.pages.lines import quoted_short
-from app.services.agents.definitions import definitions
+from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN, CLIENT_ID_RULE
+from pagefault_dialects.model.memory_tools import definitions
+from pagefault_dialects.pages.lines import quoted_short
 
 _SHOWN_FAULTS = 3
 _LONGEST_NAME_CHARS = 64

@@ -16,19 +16,8 @@ from typing import Any, Literal
 
 import anyio.to_thread
 
-from app.errors import InvalidPayloadError, NotFoundError, ServiceError
-from app.media.types import is_textual
-from app.models.json_pointer import parse_json_pointer
-from app.models.json_value import JsonValue, json_bytes
-from app.models.page import Level, PageFilters
-from app.models.resource import Resource, resource_kind
-from app.models.text_windows import LineRange, parse_line_range, text_decoder, text_encoding
-from app.rendering.context.eviction import entry_text
-from app.rendering.context.recalls import ENTRY_NAMED, MEDIUM_NAMED
-from app.rendering.pages.lines import quoted, quoted_short
-from app.rendering.texts.cuts import boundary_at_or_before
+from app.errors import NotFoundError
 from app.services.agents.answers import hit_lines, medium_line, text_answer
-from app.services.agents.definitions import MOST_TEXT_CHARS
 from app.services.agents.toolbox import (
     ListMediaArguments,
     PageFaultArguments,
@@ -47,6 +36,18 @@ from app.services.requests.idempotency import key_in_session
 from app.services.resources.texts import ResourceTexts, TextQuery, find_in_text
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
+from pagefault_dialects.context.eviction import entry_text
+from pagefault_dialects.context.recalls import ENTRY_NAMED, MEDIUM_NAMED
+from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
+from pagefault_dialects.json.pointers import parse_json_pointer
+from pagefault_dialects.json.values import JsonValue, json_bytes
+from pagefault_dialects.media.types import is_textual
+from pagefault_dialects.model.memory_tools import MOST_TEXT_CHARS
+from pagefault_dialects.model.page import Level, PageFilters
+from pagefault_dialects.model.resource import Resource, resource_kind
+from pagefault_dialects.pages.lines import quoted, quoted_short
+from pagefault_dialects.text_windows import LineRange, parse_line_range, text_decoder, text_encoding
+from pagefault_dialects.texts.cuts import boundary_at_or_before
 
 Scope = Literal["session", "project"]
 
@@ -106,7 +107,7 @@ class MemoryTools:
 
         Raises:
             WrongArgumentsError: It leads nowhere; the words are for the model.
-            ServiceError: It cannot be run.
+            PagefaultError: It cannot be run.
         """
         runs: dict[type[ToolArguments], Callable[[ToolPlace, Any], Any]] = {
             PageFaultArguments: self._page_fault,
@@ -337,7 +338,7 @@ def _stretch(what: str, taken: str, known_chars: int, asked: ReadTextArguments) 
     return f"[{what}, characters {asked.offset} to {end}{next_step}]\n{shown}"
 
 
-def words_of(error: ServiceError) -> str:
+def words_of(error: PagefaultError) -> str:
     """Return what a model is told of an error that its arguments are not the cause of."""
     return _WORDS.get(error.problem_code) or f"The call failed. {error.detail}"
 

@@ -11,16 +11,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from app.errors import (
-    ConflictError,
-    InvalidPayloadError,
-    OverloadedError,
-    ServiceError,
-    StoreFullError,
-    StoreUnavailableError,
-)
+from app.errors import ConflictError, OverloadedError, StoreFullError, StoreUnavailableError
 from app.models.identity import utc_now
-from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage, StoredMessage
 from app.services.agents.memory_tools import (
@@ -34,9 +26,9 @@ from app.services.agents.memory_tools import (
 from app.services.agents.toolbox import WrongArgumentsError, read_arguments, read_call
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.faults import PreparedFault
-from app.services.renders.messages import message_turns
 from app.services.renders.queries import RenderQuery
 from app.services.renders.renders import Renders
+from app.services.renders.stored_message_turns import stored_message_turns
 from app.services.requests.idempotency import (
     CALL_ROUTE,
     Idempotency,
@@ -50,6 +42,8 @@ from app.services.sessions.messages import PreparedMessage, SessionMessages
 from app.services.tool_results.tool_results import AnsweredError, PreparedResult, ToolResults
 from app.stores.records import Records, UnitOfWork
 from app.wire.tools import ToolCall, ToolCallRequest
+from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
+from pagefault_dialects.json.values import JsonValue, json_text
 
 # A host appends what its model said just before the calls in it are run.
 _LOOKED_BACK = 20
@@ -182,7 +176,7 @@ class ToolCalls:
             answer = told(str(exc), is_error=True)
         except (StoreUnavailableError, OverloadedError):
             raise
-        except ServiceError as exc:
+        except PagefaultError as exc:
             answer = told(words_of(exc), is_error=True)
         calling = await self.messages.prepare(project_id, session_id, body_of(_calling(asked)))
         known_as = _known_as(project_id, session_id, asked)
@@ -267,7 +261,7 @@ def _is_called(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
 
 def _makes(entry: StoredHistoryMessage, call_id: str) -> bool:
     """Tell whether a message makes a call: its id may be no more than what somebody says."""
-    turns = message_turns(entry, {}, audience="everyone", origin="")
+    turns = stored_message_turns(entry, {}, audience="everyone", origin="")
     return any(call.call_id == call_id for turn in turns for call in turn.calls)
 
 

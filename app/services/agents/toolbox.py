@@ -21,13 +21,13 @@ from pydantic import (
     model_validator,
 )
 
-from app.errors import InvalidJsonError, PayloadTooLargeError
-from app.models.base import ClientId, Count
-from app.models.json_value import JsonValue, parse_repaired_json
-from app.models.page import Level, LevelInput, Modality, PageType
-from app.models.resource import ResourceKind
 from app.services.agents.argument_words import wrong_arguments
-from app.services.agents.definitions import MOST_TEXT_CHARS
+from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
+from pagefault_dialects.json.values import JsonValue, parse_repaired_json
+from pagefault_dialects.model.base import ClientId, Count
+from pagefault_dialects.model.memory_tools import MOST_TEXT_CHARS
+from pagefault_dialects.model.page import Level, LevelInput, Modality, PageType
+from pagefault_dialects.model.resource import ResourceKind
 
 _MOST_HITS = 20
 _DEEPEST, _MOST_VALUES = 64, 10_000

@@ -14,11 +14,9 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Raw
 
-from app.errors import ConflictError, Fault, InvalidPayloadError, NotFoundError, ServiceError
+from app.errors import ConflictError, NotFoundError
 from app.models.identity import utc_now
-from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
-from app.models.rendering import Rendering, joined_pieces
 from app.services.agents.tool_calls import (
     AnsweredCallError,
     PreparedCall,
@@ -40,6 +38,9 @@ from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
 from app.wire.shape import GAP
 from app.wire.tools import ToolCall
 from app.wire.turns import TurnReceipt, TurnRender, TurnRequest
+from pagefault_dialects.errors import Fault, InvalidPayloadError, PagefaultError
+from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.model.rendering import Rendering, joined_pieces
 
 TURN_ROUTE = "POST /api/sessions/{session_id}/turns"
 
@@ -207,7 +208,7 @@ class Turns:
                 rendered = await self.renders.session(
                     project_id, session_id, _wish(render), since=render.since, moves=True
                 )
-            except ServiceError as exc:
+            except PagefaultError as exc:
                 problem = exc.detail
         head, tail = TurnReceipt(seqs=tuple(seqs), rendering=GAP, problem=problem).around_gap()
         pieces = joined_pieces([head, *rendered.rendering.pieces, tail])

@@ -33,8 +33,8 @@ from operator import attrgetter
 from typing import IO, Any
 
 from app.errors import StoreFullError
-from app.models.media import CHUNK_BYTES
 from app.services.bundles.format_errors import REPACK, BundleFormatError, require
+from pagefault_dialects.model.media import CHUNK_BYTES
 
 HISTORY = "history.jsonl"
 INTERACTIONS = "interactions.jsonl"

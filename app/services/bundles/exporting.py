@@ -12,11 +12,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from app.models.frontier import StoredFrontier
-from app.models.identity import rfc3339
-from app.models.media import CHUNK_BYTES
 from app.models.message import Session
-from app.models.resource import Resource
 from app.services.bundles import rows
 from app.services.bundles.archive import (
     BLOBS,
@@ -37,6 +33,10 @@ from app.services.pages.accesses import AccessCounts
 from app.services.requests.validation import require_found
 from app.stores.blobs import BlobMissingError, BlobStore
 from app.stores.records import Records, UnitOfWork
+from pagefault_dialects.model.frontier import StoredFrontier
+from pagefault_dialects.model.media import CHUNK_BYTES
+from pagefault_dialects.model.moments import rfc3339
+from pagefault_dialects.model.resource import Resource
 
 _IN_MEMORY_BYTES = 1024 * 1024
 # Larger than any content.

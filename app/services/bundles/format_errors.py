@@ -5,7 +5,8 @@ from contextlib import contextmanager
 
 import msgspec
 
-from app.errors import Fault, InvalidBundleError, ServiceError
+from app.errors import InvalidBundleError
+from pagefault_dialects.errors import Fault, PagefaultError
 
 SEND_AGAIN = "Send the file again as it was exported."
 REPACK = (
@@ -16,7 +17,7 @@ REPACK = (
 # What our own readers raise on a value that no service of this kind has written.
 _UNREADABLE = (
     msgspec.MsgspecError,
-    ServiceError,
+    PagefaultError,
     ValueError,
     KeyError,
     IndexError,

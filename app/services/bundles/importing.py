@@ -19,7 +19,6 @@ from app.models.event import NewEvent
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.message import Session, SessionUse
-from app.models.page import Page
 from app.models.resource import MOST_ALIASES
 from app.models.search import SearchWords, search_words
 from app.services.bundles import archive, rows
@@ -43,6 +42,7 @@ from app.stores.records import Records, UnitOfWork
 from app.stores.records.bundles import Entry
 from app.stores.records.word_index import IndexedPage
 from app.wire.sessions import imported_entries
+from pagefault_dialects.model.page import Page
 
 _BUNDLES_AT_ONCE = 2
 _BLOBS_AT_ONCE = 8

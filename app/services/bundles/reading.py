@@ -22,7 +22,6 @@ import msgspec
 
 from app.models import message
 from app.models.limits import Limits
-from app.models.resource import Resource
 from app.services.bundles import record_checks, rows
 from app.services.bundles.archive import (
     BLOBS,
@@ -41,6 +40,7 @@ from app.services.bundles.stored import named_resources, stored_resource
 from app.services.pages.writing import PAGE
 from app.stores.records.bundles import Link
 from app.stores.records.resources import NamedResource
+from pagefault_dialects.model.resource import Resource
 
 MOST_MEMBERS = 100_000
 """Members of one bundle: the files of lines, the manifest, and one for each distinct blob."""

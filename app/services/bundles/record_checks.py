@@ -9,9 +9,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.media.data_uris import split_data_uri
-from app.media.types import canonical_mime_type, is_textual
-from app.models.base import moment_text
 from app.models.interaction import (
     Bindings,
     Interaction,
@@ -19,21 +16,9 @@ from app.models.interaction import (
     attachment_key,
     bound_resource_id,
 )
-from app.models.json_pointer import unescape
-from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
-from app.models.page import Body, BodyKind, Modality, Page, PageMedia, PageVersion
-from app.models.resource import (
-    MOST_ALIASES,
-    Resource,
-    derive_resource_id,
-    describe,
-    is_alias,
-    parse_resource_id,
-    resource_kind,
-)
+from app.models.resource import MOST_ALIASES, derive_resource_id, describe, is_alias
 from app.models.tool_result import FilePart, ImagePart, SanitizedToolResult
-from app.rendering.names.file_names import safe_file_name
 from app.services.bundles import rows
 from app.services.bundles.format_errors import require
 from app.services.bundles.stored import (
@@ -51,6 +36,14 @@ from app.services.pages.requests import RESERVED_IDS
 from app.services.requests.data_uris import InlineForm, dump_forms, load_forms, put_member
 from app.services.sessions.interaction_requests import plain_input
 from app.services.sessions.messages import OURS, HistoryMessageDraft
+from pagefault_dialects.json.pointers import unescape
+from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.media.data_uris import split_data_uri
+from pagefault_dialects.media.file_names import safe_file_name
+from pagefault_dialects.media.types import canonical_mime_type, is_textual
+from pagefault_dialects.model.moments import moment_text
+from pagefault_dialects.model.page import Body, BodyKind, Modality, Page, PageMedia, PageVersion
+from pagefault_dialects.model.resource import Resource, parse_resource_id, resource_kind
 
 ResourcesById = Mapping[str, Resource]
 """The resources of a bundle, by id."""

@@ -10,9 +10,10 @@ from typing import Annotated, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from app.models.identity import CLIENT_ID_PATTERN, rfc3339
 from app.services.bundles.format_errors import require
 from app.services.requests.identity import SCHEME
+from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN
+from pagefault_dialects.model.moments import rfc3339
 
 FORMAT: Literal["pagefault-session"] = "pagefault-session"
 VERSION: Literal[2] = 2

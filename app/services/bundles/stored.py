@@ -11,19 +11,19 @@ from typing import TypeVar
 
 from msgspec import Raw, Struct
 
-from app.models.frontier import Frontier, StoredFrontier
-from app.models.identity import rfc3339
 from app.models.interaction import StoredInteraction
-from app.models.json_value import JsonValue, json_text, parse_json
 from app.models.limits import Limits
 from app.models.message import INTERACTION, PAGE_FAULT, StoredHistoryMessage
-from app.models.page import Level, StoredPage, StoredRepresentation
-from app.models.resource import MediaHints, Resource
 from app.models.tool_result import StoredToolResult
 from app.services.bundles import rows
 from app.services.bundles.format_errors import require
 from app.stores.records.bundles import Entry, Recorded, RecordedResult
 from app.stores.records.resources import NamedResource
+from pagefault_dialects.json.values import JsonValue, json_text, parse_json
+from pagefault_dialects.model.frontier import Frontier, StoredFrontier
+from pagefault_dialects.model.moments import rfc3339
+from pagefault_dialects.model.page import Level, StoredPage, StoredRepresentation
+from pagefault_dialects.model.resource import MediaHints, Resource
 
 # A record repeats parts of what it was made of, and puts a few levels around it.
 _MORE_DEPTH = 64

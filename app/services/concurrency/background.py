@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import anyio
 import structlog
 
-from app.errors import ServiceError
+from pagefault_dialects.errors import PagefaultError
 
 _T = TypeVar("_T")
 _log = structlog.get_logger(__name__)
@@ -71,7 +71,7 @@ class log_failures:  # noqa: N801 - read as the verb that it is in `with log_fai
         trace: TracebackType | None,
     ) -> bool:
         """Log what the block raised. Cancellation, and what ends the process, are handed on."""
-        if isinstance(error, ServiceError):
+        if isinstance(error, PagefaultError):
             self.log.warning(self.event, code=error.problem_code)
         elif isinstance(error, self.expected):
             self.log.warning(self.event, error=type(error).__name__)

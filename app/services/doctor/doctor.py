@@ -6,48 +6,42 @@ it is stored, and nothing is fetched.
 Source: `context`, "Healing".
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 
-from app.errors import Fault, InvalidPayloadError, PayloadTooLargeError
-from app.models.conversation import ComposedTurn, Invented, TextItem
-from app.models.frontier import NOTHING_EVICTED
-from app.models.identity import CLIENT_ID
-from app.models.json_value import JsonValue, json_text, parse_repaired_json
 from app.models.limits import Limits
-from app.models.loss import LossEntry
-from app.models.message import StoredHistoryMessage
-from app.models.rendering import Rendering, RenderOptions
-from app.rendering.rules import coded
-from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
-from app.rendering.targets.profile import Profile
-from app.rendering.targets.table import TARGETS
-from app.rendering.turns.pairing import paired
-from app.services.doctor.findings import (
-    found,
-    main_dialect,
-    of_loss,
-    of_messages,
-    of_turns,
-)
-from app.services.doctor.histories import Dialect, ForeignMessage, foreign_messages
+from app.services.doctor.findings import found, of_loss, of_messages, of_turns
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.renders.documents import document_of
 from app.services.renders.loading import MOST_TEXT_BYTES, load_session
-from app.services.renders.messages import message_turns
 from app.services.renders.settling import Settling
 from app.services.requests.streamed_bodies import RequestBodies
 from app.stores.blobs import BlobStore
 from app.stores.records import Records
 from app.wire.doctor import Finding
+from pagefault_dialects.documents import document_of
+from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
+from pagefault_dialects.json.values import JsonValue, parse_repaired_json
+from pagefault_dialects.messages.histories import (
+    Dialect,
+    ForeignMessage,
+    foreign_messages,
+    main_dialect,
+)
+from pagefault_dialects.messages.reading import history_turns, locate_loss
+from pagefault_dialects.model.client_ids import CLIENT_ID
+from pagefault_dialects.model.conversation import ComposedTurn, TextItem
+from pagefault_dialects.model.frontier import NOTHING_EVICTED
+from pagefault_dialects.model.loss import LossEntry
+from pagefault_dialects.model.rendering import Rendering, RenderOptions
+from pagefault_dialects.targets.leaves import JsonLeaf, Node, json_pieces
+from pagefault_dialects.targets.profile import Profile
+from pagefault_dialects.targets.table import TARGETS
+from pagefault_dialects.turns.pairing import paired
 
 MOST_MESSAGES = 30_000
 """The longest foreign history. Of each message there may be findings and losses: to free the
 objects of 60,000 messages alone keeps everybody waiting for a tenth of a second."""
-
-_NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +135,7 @@ class Doctor:
             findings = _findings(patient, profile, settled.loss, main)
             loss = settled.loss
             if patient.messages:
-                loss = tuple(_of_foreign(loss, patient.messages))
+                loss = tuple(locate_loss(loss, patient.messages))
             healed = document_of(replace(settled, loss=loss), profile, options)
             document: dict[str, Node] = {
                 "target": healed["target"],
@@ -179,7 +173,7 @@ def _read(value: JsonValue) -> _Patient:
             "which is more than any model reads. Send its last part.",
             faults=[Fault("/messages", "has too many messages")],
         )
-    turns = _joined(messages, _turns(messages))
+    turns = history_turns(messages)
     texts = (item.text for turn in turns for item in turn.items if isinstance(item, TextItem))
     if sum(map(len, texts)) > MOST_TEXT_BYTES:
         raise PayloadTooLargeError(
@@ -187,54 +181,6 @@ def _read(value: JsonValue) -> _Patient:
             "more than any model reads."
         )
     return _Patient(messages, turns, paired(turns))
-
-
-def _turns(messages: Sequence[ForeignMessage]) -> Iterator[ComposedTurn]:
-    for index, foreign in enumerate(messages):
-        if foreign.message is None:
-            continue
-        entry = StoredHistoryMessage(
-            seq=index + 1,
-            message_id="",
-            created_at=_NO_TIME,
-            tool_call_id=None,
-            request_digest="",
-            message=json_text(foreign.message).encode(),
-        )
-        read = message_turns(
-            entry, {}, audience="assistant", origin=foreign.pointer, finds_media=True
-        )
-        for turn in read:
-            if len(read) > 1 and turn.role == "assistant" and not turn.items and not turn.calls:
-                # Nothing is said behind the answers.
-                continue
-            items = tuple(
-                item
-                if isinstance(item, Invented)
-                else replace(item, pointer=foreign.place(item.pointer))
-                for item in turn.items
-            )
-            yield replace(turn, items=items)
-
-
-def _joined(
-    messages: Sequence[ForeignMessage], turns: Iterable[ComposedTurn]
-) -> list[ComposedTurn]:
-    """Return the turns; one message is made of those whose calls are answered together."""
-    joined: list[ComposedTurn] = []
-    for turn in turns:
-        last = joined[-1] if joined else None
-        said_to_join = messages[(turn.seq or 1) - 1].joins
-        if (
-            last is not None
-            and last.role == "assistant" == turn.role
-            and (said_to_join or (last.calls and turn.calls))
-        ):
-            items, calls = (*last.items, *turn.items), (*last.calls, *turn.calls)
-            joined[-1] = replace(last, items=items, calls=calls)
-        else:
-            joined.append(turn)
-    return joined
 
 
 def _findings(
@@ -280,25 +226,3 @@ def _order(finding: Finding, order: dict[str, int]) -> int:
     while pointer and pointer not in order:
         pointer = pointer.rpartition("/")[0]
     return order.get(pointer, -1)
-
-
-def _of_foreign(
-    loss: Sequence[LossEntry], messages: Sequence[ForeignMessage]
-) -> Iterator[LossEntry]:
-    """Yield the account of a loss by pointers into what was sent, where all of it still is."""
-    for foreign in messages:
-        if foreign.message is None:
-            code, reason = coded("not-a-message")
-            yield LossEntry(
-                pointer=foreign.pointer,
-                from_="entry",
-                to="nothing",
-                code=code,
-                reason=reason,
-                restore=foreign.pointer,
-            )
-    for entry in loss:
-        whole = messages[(entry.seq or 1) - 1].pointer
-        pointer = entry.pointer or whole
-        restore = pointer if entry.restore.startswith("GET /") else entry.restore
-        yield entry.model_copy(update={"seq": None, "pointer": pointer, "restore": restore})

@@ -5,18 +5,17 @@ without losing anything, and is looked for here.
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from app.models.conversation import Address, ComposedTurn, Medium, TextItem
-from app.models.loss import LossEntry
-from app.models.rendering import base64_length
-from app.rendering.rules import RULES, Rule
-from app.rendering.targets.profile import IdRule, Profile, media_class
-from app.services.doctor.histories import Dialect, ForeignMessage
-from app.services.renders.message_calls import listed
 from app.wire.doctor import Finding
+from pagefault_dialects.messages.histories import Dialect, ForeignMessage
+from pagefault_dialects.messages.message_calls import listed
+from pagefault_dialects.model.conversation import Address, ComposedTurn, Medium, TextItem
+from pagefault_dialects.model.loss import LossEntry
+from pagefault_dialects.model.rendering import base64_length
+from pagefault_dialects.targets.profile import IdRule, Profile, media_class
+from pagefault_dialects.targets.rules import RULES, Rule
 
 _LONGEST_QUOTE = 80
 
@@ -142,14 +141,6 @@ def _is_object(text: str) -> bool:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
-
-
-def main_dialect(messages: Sequence[ForeignMessage]) -> Dialect | None:
-    """Return the dialect of most messages; the first of several; `None` for words alone."""
-    counts = Counter(each.dialect for each in messages if each.dialect is not None)
-    if counts.keys() == {"anthropic", "mcp"}:
-        return "mcp"
-    return counts.most_common(1)[0][0] if counts else None
 
 
 def of_turns(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[Finding]:

@@ -17,11 +17,11 @@ import anyio.lowlevel
 import structlog
 
 from app.models.event import Event, LoggedEvent
-from app.models.json_value import JsonValue, json_text
 from app.services.concurrency.background import log_failures
 from app.services.events.subscriptions import EventBatch, QueueRoom, Subscription, event_batch_of
 from app.stores.records import Records, UnitOfWork
 from app.wire.events import event_of, with_raw_result
+from pagefault_dialects.json.values import JsonValue, json_text
 
 _log = structlog.get_logger(__name__)
 _LARGEST_RAW_BYTES = 1024 * 1024

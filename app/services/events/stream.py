@@ -12,13 +12,13 @@ from time import monotonic
 import anyio
 import structlog
 
-from app.errors import ServiceError
 from app.models.event import EndReason, LoggedEvent
 from app.services.access.callers import Caller
 from app.services.events.feeds import ProjectFeed
 from app.services.events.subscriptions import EventItem, Subscription, event_item_of
 from app.stores.records import Records, UnitOfWork
 from app.wire.events import ResetEvent, event_of
+from pagefault_dialects.errors import PagefaultError
 
 _log = structlog.get_logger(__name__)
 _AT_ONCE = 100
@@ -155,7 +155,7 @@ class EventStream:
                     self._handed_at = None
                     if self.subscription.is_cut:
                         return
-        except ServiceError as exc:
+        except PagefaultError as exc:
             _log.warning("event stream ended", code=exc.problem_code)
             self.cut("failed")
 

@@ -25,9 +25,7 @@ import anyio
 import httpx
 
 from app.errors import FetchBlockedError, UpstreamError, UpstreamTimeoutError
-from app.media.types import canonical_mime_type
 from app.models.limits import FetchPolicy
-from app.rendering.names.file_names import disposition_filename, safe_file_name
 from app.services.fetching.resolving import FetchSlots, HostResolver, Resolve
 from app.services.fetching.targets import (
     FetchRules,
@@ -36,6 +34,8 @@ from app.services.fetching.targets import (
     parse_target,
     redirect_target,
 )
+from pagefault_dialects.media.file_names import disposition_filename, safe_file_name
+from pagefault_dialects.media.types import canonical_mime_type
 
 OpenTransport: TypeAlias = Callable[[], httpx.AsyncBaseTransport]
 """Makes the connector of one request; it has to dial the URL's host as it is."""

@@ -12,18 +12,9 @@ from functools import partial
 import anyio.to_thread
 
 from app.errors import BlobSweptError
-from app.models.conversation import InlineBytes, StoredBytes
 from app.models.identity import utc_now
 from app.models.limits import Limits
-from app.models.media import InMemoryMedia
-from app.models.resource import (
-    DerivedImage,
-    FittedImage,
-    ImageRecipe,
-    Resource,
-    derive_resource_id,
-    resource_kind,
-)
+from app.models.resource import FittedImage, derive_resource_id
 from app.services.concurrency.background import run_to_completion
 from app.services.images.image_work import Decode, ImageWork
 from app.services.images.image_worker import UndecidedError
@@ -32,6 +23,9 @@ from app.services.persistence.media_keeper import MediaKeeper
 from app.stores.blobs import BlobStore, read_whole
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.derived_images import NotedImage
+from pagefault_dialects.model.conversation import InlineBytes, StoredBytes
+from pagefault_dialects.model.media import InMemoryMedia
+from pagefault_dialects.model.resource import DerivedImage, ImageRecipe, Resource, resource_kind
 
 # What is made of bytes in a record is held in memory, many at a time: a kilobyte can be a picture
 # that takes megabytes in every other type.

@@ -8,7 +8,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias
 
-from app.models.resource import ImageRecipe
+from pagefault_dialects.model.resource import ImageRecipe
 
 MOST_LINE_BYTES = 4_096
 Outcome: TypeAlias = Literal["made", "same", "nothing", "too-costly", "out-of-memory"]

@@ -16,14 +16,15 @@ from typing import TypeAlias, TypeVar
 import anyio.to_thread
 import structlog
 
-from app.media.decoding_cost import DecodingCost, decoding_cost
 from app.models.limits import Limits
-from app.models.resource import FittedImage, ImageRecipe
+from app.models.resource import FittedImage
 from app.services.concurrency.departures import until_departure
 from app.services.concurrency.large_work import LARGE_BYTES, ProjectTurns
 from app.services.images.image_tasks import ImageTask, TooCostlyError
 from app.services.images.image_worker import ImageWorker, UndecidedError
 from app.services.memory_budget.budget import MemoryBudget
+from pagefault_dialects.media.decoding_cost import DecodingCost, decoding_cost
+from pagefault_dialects.model.resource import ImageRecipe
 
 _QUICK_WORK = 1_000_000
 _QUICK_AT_ONCE = 2

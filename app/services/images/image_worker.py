@@ -12,9 +12,10 @@ import anyio
 import structlog
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from app.models.resource import DECODED_TYPES, FittedImage
+from app.models.resource import FittedImage
 from app.services.images.child_process import GRACE_SECONDS, ChildProcess, start_child
 from app.services.images.image_tasks import MOST_LINE_BYTES, Answer, ImageTask, TooCostlyError
+from pagefault_dialects.model.resource import DECODED_TYPES
 
 _MODULE = "app.services.images.image_process"
 _PIECE_BYTES = 256 * 1024

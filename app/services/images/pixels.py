@@ -13,12 +13,13 @@ from math import ceil, log
 import PIL
 from PIL import Image, ImageFile, ImageOps
 
-from app.media.decoding_cost import count_passes, is_read_in_rows
-from app.media.headers import open_image
-from app.media.soundness import without_damaged_chunks
-from app.media.types import sniff
-from app.models.resource import FittedImage, ImageRecipe
+from app.models.resource import FittedImage
 from app.services.images.image_tasks import ImageTask, TooCostlyError
+from pagefault_dialects.media.decoding_cost import count_passes, is_read_in_rows
+from pagefault_dialects.media.headers import open_image
+from pagefault_dialects.media.soundness import without_damaged_chunks
+from pagefault_dialects.media.types import sniff
+from pagefault_dialects.model.resource import ImageRecipe
 
 CODEC_VERSION = PIL.__version__
 """Of what decodes and encodes; another one may make other bytes, or any at all."""

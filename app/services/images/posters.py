@@ -14,7 +14,7 @@ import anyio
 import structlog
 
 from app.errors import NotFoundError, OverloadedError
-from app.models.resource import DerivedImage, FittedImage, Resource
+from app.models.resource import FittedImage
 from app.services.concurrency.departures import until_departure
 from app.services.concurrency.large_work import ProjectTurns
 from app.services.images.child_process import GRACE_SECONDS, start_child
@@ -22,6 +22,7 @@ from app.services.images.derived_images import DerivedImages
 from app.services.images.poster_process import NO_PICTURE, TOO_LARGE
 from app.services.memory_budget.budget import MemoryBudget
 from app.stores.blobs import BlobStore
+from pagefault_dialects.model.resource import DerivedImage, Resource
 
 _MODULE = "app.services.images.poster_process"
 _FORMATS = {

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Self
 
 from app.errors import StoreUnavailableError
-from app.models.rendering import MediaPiece, Rendering, TextPiece
-from app.rendering.texts.json_strings import Base64Writer, StringWriter, TextWriter
 from app.services.memory_budget.responses import ResponseMemory
 from app.stores.blobs import BlobMissingError, BlobReader, BlobStore
+from pagefault_dialects.model.rendering import MediaPiece, Rendering, TextPiece
+from pagefault_dialects.texts.json_strings import Base64Writer, StringWriter, TextWriter
 
 _STORE = "blob store"
 

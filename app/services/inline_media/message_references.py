@@ -7,8 +7,8 @@ reference: with one call, a model would open to itself the file of another sessi
 
 from typing import Any, NamedTuple
 
-from app.models.json_value import JsonValue
-from app.models.resource import parse_resource_id
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.model.resource import parse_resource_id
 
 _LONGEST_REFERENCE_CHARS = 40
 _PEOPLE = frozenset({"user", "system", "developer"})

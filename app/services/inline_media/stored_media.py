@@ -15,21 +15,8 @@ from dataclasses import dataclass, field
 
 import anyio.to_thread
 
-from app.errors import PayloadTooLargeError
-from app.media import block_table
-from app.media.base64_runs import decode_undeclared, find_runs, has_long_run
-from app.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
-from app.media.block_table import AUDIO_FORMATS, BASE64_NAMES, MEDIA_ONLY_NAMES, MEDIUM_NAMES
-from app.media.data_uris import DataUriSpan, DataUriText
-from app.media.settling import HEAD_BYTES, settle_type
-from app.media.types import canonical_mime_type, is_textual, sniff
 from app.models.identity import utc_now
-from app.models.json_value import JsonValue, json_text, parse_stored_json
-from app.models.media import InMemoryMedia, MediaSource
-from app.models.rendering import JsonPiece, MediaPiece, TextPiece
-from app.models.resource import Resource, derive_resource_id, parse_resource_id, resource_kind
-from app.rendering.names.file_names import safe_file_name
-from app.rendering.texts.json_strings import MediaPlaces, TextWriter
+from app.models.resource import derive_resource_id
 from app.services.persistence.media_checks import probe_stored_media
 from app.services.persistence.media_keeper import INLINE_LIMIT_BYTES, MediaKeeper
 from app.services.requests.data_uris import (
@@ -48,6 +35,25 @@ from app.services.requests.streamed_requests import StreamedMedia
 from app.services.requests.validation import require_found
 from app.stores.blobs import BlobStore, DraftMedia, StoredBlob, read_whole
 from app.stores.records import Records
+from pagefault_dialects.errors import PayloadTooLargeError
+from pagefault_dialects.json.values import JsonValue, json_text, parse_stored_json
+from pagefault_dialects.media import block_table
+from pagefault_dialects.media.base64_runs import decode_undeclared, find_runs, has_long_run
+from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
+from pagefault_dialects.media.block_table import (
+    AUDIO_FORMATS,
+    BASE64_NAMES,
+    MEDIA_ONLY_NAMES,
+    MEDIUM_NAMES,
+)
+from pagefault_dialects.media.data_uris import DataUriSpan, DataUriText
+from pagefault_dialects.media.file_names import safe_file_name
+from pagefault_dialects.media.settling import HEAD_BYTES, settle_type
+from pagefault_dialects.media.types import canonical_mime_type, is_textual, sniff
+from pagefault_dialects.model.media import InMemoryMedia, MediaSource
+from pagefault_dialects.model.rendering import JsonPiece, MediaPiece, TextPiece
+from pagefault_dialects.model.resource import Resource, parse_resource_id, resource_kind
+from pagefault_dialects.texts.json_strings import MediaPlaces, TextWriter
 
 _LONGEST_REFERENCE_CHARS = 40
 

@@ -14,10 +14,10 @@ import anyio
 import structlog
 
 from app.crash_points import CrashPoint, reached
-from app.errors import ServiceError
 from app.stores.blobs import BlobStore, ListedBlob
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.swept_blobs import CLAIM_SECONDS, DIGESTS_AT_ONCE, BlobClaim
+from pagefault_dialects.errors import PagefaultError
 
 _REMOVED_AT_ONCE = 8
 _CLAIM_ATTEMPTS = 3
@@ -135,7 +135,7 @@ class BlobRemoval:
             return await asyncio.shield(claiming)
         except asyncio.CancelledError:
             # It is made all the same, and would turn writers away until it runs out.
-            with anyio.CancelScope(shield=True), suppress(ServiceError):
+            with anyio.CancelScope(shield=True), suppress(PagefaultError):
                 claim = await claiming
                 if claim is not None:
                     await self._note_over(project_id, claim, claim.digests)

@@ -13,8 +13,9 @@ from contextlib import asynccontextmanager
 
 import anyio.from_thread
 
-from app.errors import OverloadedError, PayloadTooLargeError
+from app.errors import OverloadedError
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
+from pagefault_dialects.errors import PayloadTooLargeError
 
 FREE_BYTES = 16 * 1024
 """A body of no more takes nothing of the budget: most requests are small, and many at once."""

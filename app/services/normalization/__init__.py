@@ -1,18 +1,17 @@
-"""Stage one: any JSON value becomes typed parts and the media found in them; pure.
+"""Stage one: any JSON value becomes typed parts and the media found in them; pure."""
 
-Pure code: it reads no clock and no file, and raises on no JSON value.
+from pagefault_dialects import NormalizedToolResult, normalize
 
-    result      the whole value, and strings, blocks and lists of them, in order
-      envelopes   what stands around it: MCP's CallToolResult, a message
-        blocks, resource_blocks     one block
-          side_information            what a block carries besides
-          parts                       one string, one payload
-            structures                  media lifted out of records and texts
-              collector                   what is gathered on the way
 
-Where media lie in blocks and in strings is known by `app.media`.
-"""
+def normalize_tool_result(result: object) -> NormalizedToolResult:
+    """Return a tool result as typed parts and the media found in them.
 
-from app.services.normalization.result import normalize_tool_result
+    The library does the work; this is its place in the service, before persistence and packaging.
 
-__all__ = ["normalize_tool_result"]
+    Args:
+        result: Any JSON value; any string in it may be a `MediaSource` already, which then stands
+            for the medium.
+
+    Source: spec 002, "Sanitization Pipeline", step 1.
+    """
+    return normalize(result)

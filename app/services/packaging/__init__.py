@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from app.models.json_value import json_text
 from app.models.resource import describe
 from app.models.tool_result import (
     FilePart,
@@ -13,6 +12,7 @@ from app.models.tool_result import (
     ToolResultMeta,
     ToolResultWarning,
 )
+from pagefault_dialects.json.values import json_text
 
 
 def build_sanitized_tool_result(

@@ -14,10 +14,10 @@ from typing import TypeAlias
 import anyio
 import structlog
 
-from app.errors import ServiceError
-from app.models.page import StoredPage
 from app.services.concurrency.background import log_failures, run_beside, run_to_completion
 from app.stores.records import Records
+from pagefault_dialects.errors import PagefaultError
+from pagefault_dialects.model.page import StoredPage
 
 _log = structlog.get_logger(__name__)
 _FLUSH_SECONDS = 2.0
@@ -83,7 +83,7 @@ class AccessCounts:
     async def _write(self, project_id: str, pages: dict[str, Accesses]) -> None:
         try:
             await self._records.write(project_id, lambda unit: unit.page_accesses.add(pages))
-        except ServiceError as exc:
+        except PagefaultError as exc:
             newer = self._pending[project_id]
             for page_id, (count, last_accessed) in pages.items():
                 newer_count, newer_access = newer.get(page_id, (0, last_accessed))

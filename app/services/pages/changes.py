@@ -11,13 +11,9 @@ from functools import partial
 
 import anyio.to_thread
 
-from app.errors import InvalidPayloadError, NotFoundError
+from app.errors import NotFoundError
 from app.models.identity import utc_now
-from app.models.json_value import JsonValue
 from app.models.limits import Limits
-from app.models.page import Body, Level, Page, PageFields, Representation, StoredPage
-from app.models.resource import Resource
-from app.rendering.pages.levels import check_supplied
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.contents import SettledContent, check_words
@@ -35,6 +31,11 @@ from app.services.requests.streamed_requests import StreamedRequests
 from app.services.requests.validation import WriteCondition, read_value
 from app.stores.records import Records
 from app.wire.pages import level_record
+from pagefault_dialects.errors import InvalidPayloadError
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.model.page import Body, Level, Page, PageFields, Representation, StoredPage
+from pagefault_dialects.model.resource import Resource
+from pagefault_dialects.pages.levels import check_supplied
 
 
 @dataclass(frozen=True, slots=True)

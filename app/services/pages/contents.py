@@ -10,16 +10,7 @@ from dataclasses import asdict, dataclass, field
 
 import anyio.to_thread
 
-from app.errors import Fault, InvalidJsonError, InvalidPayloadError, PayloadTooLargeError
-from app.media.data_uris import DataUriText, bare_base64, find_data_uris, split_data_uri
-from app.media.settling import HEAD_BYTES, settle_type
-from app.media.types import OCTET_STREAM, is_textual
-from app.models.json_value import JsonValue, json_text, parse_json
 from app.models.limits import Limits
-from app.models.media import InMemoryMedia, MediaSource
-from app.models.page import Body, Modality, PageFields, PageMedia
-from app.models.resource import Resource, resource_kind
-from app.rendering.names.file_names import safe_file_name
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.stored_media import MediaMover, StoredMedia
 from app.services.persistence.media_checks import probe_media
@@ -33,6 +24,25 @@ from app.services.requests.data_uris import (
     pointer_to,
     strings_in,
 )
+from pagefault_dialects.errors import (
+    Fault,
+    InvalidJsonError,
+    InvalidPayloadError,
+    PayloadTooLargeError,
+)
+from pagefault_dialects.json.values import JsonValue, json_text, parse_json
+from pagefault_dialects.media.data_uris import (
+    DataUriText,
+    bare_base64,
+    find_data_uris,
+    split_data_uri,
+)
+from pagefault_dialects.media.file_names import safe_file_name
+from pagefault_dialects.media.settling import HEAD_BYTES, settle_type
+from pagefault_dialects.media.types import OCTET_STREAM, is_textual
+from pagefault_dialects.model.media import InMemoryMedia, MediaSource
+from pagefault_dialects.model.page import Body, Modality, PageFields, PageMedia
+from pagefault_dialects.model.resource import Resource, resource_kind
 
 _REFERENCE_MARK = "@blob:"
 _LONGEST_BROKEN_CHARS = 2_000

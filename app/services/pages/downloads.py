@@ -13,17 +13,8 @@ from datetime import datetime
 
 import anyio.to_thread
 
-from app.errors import ConflictError, Fault, InvalidPayloadError, NotFoundError, UpstreamError
-from app.media.data_uris import DataUriText, split_data_uri
-from app.media.settling import HEAD_BYTES, settle_type
-from app.media.types import is_textual
-from app.models.json_value import json_text
+from app.errors import ConflictError, NotFoundError, UpstreamError
 from app.models.limits import Limits
-from app.models.media import CHUNK_BYTES
-from app.models.page import Body, Level, Page, StoredPage
-from app.models.rendering import Rendering
-from app.models.resource import Resource, resource_kind
-from app.rendering.names.file_names import download_name, safe_file_name
 from app.services.fetching import FetchedResponse, Fetcher
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.inline_media.stored_media import describe_stored
@@ -34,6 +25,16 @@ from app.services.pages.versions import find_page, updated_at
 from app.services.pages.writing import PAGE
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.media.data_uris import DataUriText, split_data_uri
+from pagefault_dialects.media.file_names import download_name, safe_file_name
+from pagefault_dialects.media.settling import HEAD_BYTES, settle_type
+from pagefault_dialects.media.types import is_textual
+from pagefault_dialects.model.media import CHUNK_BYTES
+from pagefault_dialects.model.page import Body, Level, Page, StoredPage
+from pagefault_dialects.model.rendering import Rendering
+from pagefault_dialects.model.resource import Resource, resource_kind
 
 # What a connection takes at once.
 _FREE_BYTES = 64 * 1024

@@ -16,22 +16,24 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from app.errors import ConflictError, Fault, InvalidPayloadError, NotFoundError
-from app.models.base import ClientId, Count, FrozenModel, faults_of
+from app.errors import ConflictError, NotFoundError
 from app.models.event import NewEvent
-from app.models.identity import CLIENT_ID, new_id, utc_now
-from app.models.json_value import JsonValue, json_text
+from app.models.identity import new_id, utc_now
 from app.models.message import PAGE_FAULT, StoredHistoryMessage
-from app.models.page import Level, LevelInput, PageForm
-from app.models.rendering import ImageDetail, Rendering
-from app.rendering.pages.lines import quoted, quoted_short
-from app.rendering.pages.typed_content import failure_json
-from app.rendering.texts.cuts import cut_short
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.media import image_ids, with_images
 from app.services.pages.reading import BlocksOptions, PageReading
 from app.stores.records import Records, UnitOfWork
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.model.base import ClientId, Count, FrozenModel, faults_of
+from pagefault_dialects.model.client_ids import CLIENT_ID
+from pagefault_dialects.model.page import Level, LevelInput, PageForm
+from pagefault_dialects.model.rendering import ImageDetail, Rendering
+from pagefault_dialects.pages.lines import quoted, quoted_short
+from pagefault_dialects.pages.typed_content import failure_json
+from pagefault_dialects.texts.cuts import cut_short
 
 _LONGEST_CALL_ID = 512
 _LOOKED_AT_CHARS = 1_000

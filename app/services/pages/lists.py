@@ -8,15 +8,15 @@ import anyio.to_thread
 
 from app.errors import InvalidCursorError
 from app.models.identity import ListName, decode_cursor, encode_cursor
-from app.models.json_value import json_text
-from app.models.page import Modality, PageFilters, StoredPage
 from app.models.ranking import is_complete
 from app.models.search import SearchQuery, ids_in, parse_search
-from app.rendering.texts.snippets import Passages
+from app.rendering.snippets import Passages
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.versions import stored_texts
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.finding import IN_PAGES, Found, Match, SearchPlace, find
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.model.page import Modality, PageFilters, StoredPage
 
 # Beyond this a hit is shown by what is said about the page, not by its text.
 _SNIPPED_BYTES = 64 * 1024

@@ -7,13 +7,13 @@ import anyio.to_thread
 
 from app.errors import InvalidCursorError
 from app.models.identity import decode_cursor, encode_cursor
-from app.models.page import Level, ManifestPlace, StoredPage
-from app.rendering.pages.detail import ManifestEntry, manifest_lines, manifest_text
-from app.rendering.targets.tokens import count_tokens
 from app.services.pages.lists import bounded_pages
 from app.services.pages.versions import read_descriptor, read_fields
 from app.services.requests.validation import require_found
 from app.stores.records import Records, UnitOfWork
+from pagefault_dialects.model.page import Level, ManifestPlace, StoredPage
+from pagefault_dialects.pages.detail import ManifestEntry, manifest_lines, manifest_text
+from pagefault_dialects.targets.tokens import count_tokens
 
 _PAGES_AT_ONCE = 200
 

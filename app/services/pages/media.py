@@ -12,20 +12,20 @@ import anyio.to_thread
 import pybase64
 
 from app.errors import NotFoundError, StoreUnavailableError
-from app.media.data_uris import split_data_uri
-from app.media.soundness import without_damaged_chunks
-from app.media.types import OCTET_STREAM
-from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
-from app.models.page import Body, Level, Page, StoredPage
-from app.models.rendering import JsonPiece, MediaPiece
-from app.models.resource import Damage, Resource, parse_resource_id
-from app.rendering.pages.blocks import image_damaged
-from app.rendering.pages.effective_level import attached_image
-from app.rendering.texts.json_strings import MediaPlaces
 from app.services.inline_media.stored_media import StoredMedia, check_fits
 from app.services.persistence.media_checks import MediaChecks
 from app.services.requests.data_uris import InlineForm, load_forms
+from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.media.data_uris import split_data_uri
+from pagefault_dialects.media.soundness import without_damaged_chunks
+from pagefault_dialects.media.types import OCTET_STREAM
+from pagefault_dialects.model.page import Body, Level, Page, StoredPage
+from pagefault_dialects.model.rendering import JsonPiece, MediaPiece
+from pagefault_dialects.model.resource import Damage, Resource, parse_resource_id
+from pagefault_dialects.pages.effective_level import attached_image
+from pagefault_dialects.pages.page_blocks import image_damaged
+from pagefault_dialects.texts.json_strings import MediaPlaces
 
 _ROOT = ""
 _REFERENCE_MARK = "@blob:"

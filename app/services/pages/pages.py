@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from app.errors import ConflictError, Fault, InvalidPayloadError, StoreUnavailableError
+from app.errors import ConflictError, StoreUnavailableError
 from app.models.identity import new_id, utc_now
 from app.models.limits import Limits
-from app.models.page import StoredPage
 from app.services.concurrency.large_work import is_quick, run_in_loop_if
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.preparing import (
@@ -36,6 +35,8 @@ from app.services.requests.idempotency import PAGE_ROUTE, Idempotency, Idempoten
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
 from app.services.requests.validation import WriteCondition
 from app.stores.records import Records, UnitOfWork
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.model.page import StoredPage
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,25 +14,8 @@ from typing import Any
 
 import anyio.to_thread
 
-from app.errors import InvalidPayloadError, PayloadTooLargeError
-from app.media.data_uris import split_data_uri
-from app.models.json_value import json_text
 from app.models.limits import Limits
-from app.models.media import InMemoryMedia, MediaSource
-from app.models.page import (
-    Body,
-    Level,
-    Page,
-    PageFields,
-    PageVersion,
-    Representation,
-    StoredPage,
-    StoredRepresentation,
-)
-from app.models.resource import Resource
 from app.models.search import SearchWords, search_words
-from app.rendering.pages.descriptors import scenes_of
-from app.rendering.pages.levels import derive_levels
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.images.image_tasks import TooCostlyError
 from app.services.images.image_work import Decode, ImageWork
@@ -56,6 +39,23 @@ from app.services.requests.data_uris import InlineForm, dump_forms
 from app.services.requests.streamed_requests import StreamedRequest
 from app.stores.blobs import BlobStore, read_whole
 from app.stores.records import Records
+from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.media.data_uris import split_data_uri
+from pagefault_dialects.model.media import InMemoryMedia, MediaSource
+from pagefault_dialects.model.page import (
+    Body,
+    Level,
+    Page,
+    PageFields,
+    PageVersion,
+    Representation,
+    StoredPage,
+    StoredRepresentation,
+)
+from pagefault_dialects.model.resource import Resource
+from pagefault_dialects.pages.descriptors import scenes_of
+from pagefault_dialects.pages.levels import derive_levels
 
 _HEAD_BYTES = 1024 * 1024
 

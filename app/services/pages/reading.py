@@ -14,13 +14,6 @@ from typing_extensions import TypeAliasType
 from app.errors import NotFoundError
 from app.models.identity import utc_now
 from app.models.limits import Limits
-from app.models.page import Body, Level, Page, Representation, StoredPage
-from app.models.rendering import ImageDetail, Rendering, rendering_of
-from app.rendering.pages.blocks import PageBlocks, page_blocks
-from app.rendering.pages.detail import page_detail
-from app.rendering.pages.effective_level import shown_level
-from app.rendering.pages.typed_content import page_json, typed_content
-from app.rendering.texts.json_strings import MediaPlaces
 from app.services.concurrency.large_work import is_quick, run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.inline_media.stored_media import StoredMedia
@@ -32,6 +25,13 @@ from app.services.persistence.media_checks import MediaChecks
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
 from app.wire.pages import blocks_record, content_record, level_record, page_record_pieces
+from pagefault_dialects.model.page import Body, Level, Page, Representation, StoredPage
+from pagefault_dialects.model.rendering import ImageDetail, Rendering, rendering_of
+from pagefault_dialects.pages.detail import page_detail
+from pagefault_dialects.pages.effective_level import shown_level
+from pagefault_dialects.pages.page_blocks import PageBlocks, page_blocks
+from pagefault_dialects.pages.typed_content import page_json, typed_content
+from pagefault_dialects.texts.json_strings import MediaPlaces
 
 MediaForm = TypeAliasType("MediaForm", Literal["inline", "reference"])
 

@@ -6,15 +6,15 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, ConfigDict, FailFast, Field
 from pydantic.config import JsonDict
 
-from app.errors import Fault, InvalidPayloadError
-from app.media.data_uris import DataUriText, bare_base64, split_data_uri
-from app.models.base import ClientId, FrozenModel
-from app.models.json_value import JsonValue
 from app.models.limits import Limits
-from app.models.page import MOST_PARENTS, SELDOM_SAID, PageFields
-from app.models.page_vectors import as_float32
 from app.services.requests.data_uris import is_to_be_moved, movable_media
 from app.services.requests.validation import as_object, read_value, validated
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.media.data_uris import DataUriText, bare_base64, split_data_uri
+from pagefault_dialects.model.base import ClientId, FrozenModel
+from pagefault_dialects.model.page import MOST_PARENTS, SELDOM_SAID, PageFields
+from pagefault_dialects.model.page_vectors import as_float32
 
 LARGEST_BATCH = 1_000
 RESERVED_IDS = frozenset({"search"})

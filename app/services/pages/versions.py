@@ -11,9 +11,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from app.models.identity import rfc3339
-from app.models.json_value import JsonValue, json_text, parse_json, parse_stored_json
-from app.models.page import (
+from app.models.search import SearchableText
+from app.services.requests.data_uris import load_forms
+from app.services.requests.validation import require_found
+from app.stores.records import UnitOfWork
+from pagefault_dialects.json.values import JsonValue, json_text, parse_json, parse_stored_json
+from pagefault_dialects.model.moments import rfc3339
+from pagefault_dialects.model.page import (
     SELDOM_SAID,
     Body,
     BodyKind,
@@ -26,13 +30,9 @@ from app.models.page import (
     StoredPage,
     StoredRepresentation,
 )
-from app.models.resource import parse_resource_id
-from app.models.search import SearchableText
-from app.rendering.pages.sizes import body_size_bytes, page_tokens
-from app.rendering.pages.words import page_texts
-from app.services.requests.data_uris import load_forms
-from app.services.requests.validation import require_found
-from app.stores.records import UnitOfWork
+from pagefault_dialects.model.resource import parse_resource_id
+from pagefault_dialects.pages.sizes import body_size_bytes, page_tokens
+from pagefault_dialects.pages.words import page_texts
 
 # What we have written ourselves is within the limits it was held to when it came in.
 _OWN_DEPTH = 10_000

@@ -21,15 +21,16 @@ from weakref import WeakValueDictionary
 import anyio
 import anyio.to_thread
 
-from app.errors import ConflictError, ServiceError
+from app.errors import ConflictError
 from app.models.event import NewEvent
 from app.models.identity import utc_now
-from app.models.page import PageFields, StoredPage
-from app.models.resource import Resource
 from app.services.pages.preparing import PageChange
 from app.services.pages.versions import read_descriptor, read_fields
 from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
 from app.stores.records.word_index import IndexedPage
+from pagefault_dialects.errors import PagefaultError
+from pagefault_dialects.model.page import PageFields, StoredPage
+from pagefault_dialects.model.resource import Resource
 
 PAGE = "page"
 # Writers of one process take turns, so whoever loses has lost to another process.
@@ -79,7 +80,7 @@ class PageWriter:
         page_id: str,
         attempt: Callable[[], Awaitable[_Result]],
         *,
-        lost: Callable[[], ServiceError] = contended,
+        lost: Callable[[], PagefaultError] = contended,
     ) -> _Result:
         """Return what an attempt to write a page returns, made again while it is overtaken.
 

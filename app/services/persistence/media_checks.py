@@ -6,7 +6,7 @@ parsers of hostile bytes.
 
 Damage is judged wherever the bytes are, and what was found is remembered. It is a function of the
 bytes, so nothing of it is stored: media that were kept before anybody judged them are judged like
-all others, and better readers judge all of them anew. What is known of the last media saves reading
+all others, and better readers check all of them anew. What is known of the last media saves reading
 them again for every turn of a conversation.
 """
 
@@ -18,13 +18,13 @@ import anyio.from_thread
 import anyio.to_thread
 
 from app.errors import StoreUnavailableError
-from app.media import headers
-from app.media.soundness.judging import damage_of, judge
-from app.media.soundness.looking import Looking
-from app.models.conversation import InlineBytes, Medium, StoredBytes
-from app.models.media import InMemoryMedia, MediaSource
-from app.models.resource import Damage, MediaHints
 from app.stores.blobs import BlobStore, DraftMedia, StoredBlob, read_whole
+from pagefault_dialects.media import headers
+from pagefault_dialects.media.soundness.bounded_reader import BoundedReader
+from pagefault_dialects.media.soundness.checks import check, damage_of
+from pagefault_dialects.model.conversation import InlineBytes, Medium, StoredBytes
+from pagefault_dialects.model.media import InMemoryMedia, MediaSource
+from pagefault_dialects.model.resource import Damage, MediaHints
 
 _IMAGE_HEAD_BYTES = 1024 * 1024
 _WINDOW_BYTES = 8 * 1024 * 1024
@@ -148,10 +148,14 @@ class MediaChecks:
 
         def read_at(start: int, size: int) -> bytes:
             read = partial(read_whole, start=start, end=start + size)
-            return anyio.from_thread.run(read, self._blobs, project_id, digest)
+            data = anyio.from_thread.run(read, self._blobs, project_id, digest)
+            if len(data) != size:
+                # A store that has lost a part says nothing of how sound the file was.
+                raise StoreUnavailableError("blob store")
+            return data
 
-        looking = Looking(read_at, size_bytes)
-        damage = await anyio.to_thread.run_sync(judge, looking, mime_type, limiter=self._threads)
+        file = BoundedReader(read_at, size_bytes)
+        damage = await anyio.to_thread.run_sync(check, file, mime_type, limiter=self._threads)
         self.remember(digest, mime_type, damage)
         return damage
 

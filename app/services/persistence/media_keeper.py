@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 
-from app.media.settling import HEAD_BYTES, settle_type
-from app.media.soundness import damage_of
-from app.models.media import MediaSource
-from app.models.normalized import NormalizedMedia
-from app.models.resource import Damage, MediaHints, Resource, derive_resource_id, resource_kind
-from app.rendering.names.file_names import safe_file_name
+from app.models.resource import derive_resource_id
 from app.services.persistence.media_checks import MediaChecks, probe_media
 from app.stores.blobs import BlobStore
+from pagefault_dialects.media.file_names import safe_file_name
+from pagefault_dialects.media.settling import HEAD_BYTES, settle_type
+from pagefault_dialects.media.soundness import damage_of
+from pagefault_dialects.model.media import MediaSource
+from pagefault_dialects.model.normalized import NormalizedMedia
+from pagefault_dialects.model.resource import Damage, MediaHints, Resource, resource_kind
 
 INLINE_LIMIT_BYTES = 1_024
 _SMALL_BYTES = 64 * 1_024

@@ -7,26 +7,8 @@ from typing import Any
 import anyio.lowlevel
 import anyio.to_thread
 
-from app.errors import PayloadTooLargeError
-from app.media.types import canonical_mime_type
-from app.models.json_value import JsonValue, json_text
 from app.models.limits import Limits
-from app.models.media import InMemoryMedia
-from app.models.normalized import (
-    MediaSlot,
-    NormalizedLink,
-    NormalizedMedia,
-    NormalizedMediaPart,
-    NormalizedPart,
-    NormalizedReference,
-    NormalizedText,
-    NormalizedToolResult,
-    Provenance,
-    TextTemplate,
-    Warning,
-    more_warnings,
-)
-from app.models.resource import Resource, ResourceKind, media_kind, resource_kind
+from app.models.resource import media_kind
 from app.models.tool_result import (
     FilePart,
     ImagePart,
@@ -35,10 +17,27 @@ from app.models.tool_result import (
     PersistedToolResult,
     TextPart,
 )
-from app.rendering.names.file_names import safe_file_name
-from app.rendering.texts.cuts import needs_preview, preview
+from app.services.persistence.duplicate_media import may_hold_twice, with_one_of_each
 from app.services.persistence.media_keeper import KeptMedium, MediaKeeper
-from app.services.persistence.mirrors import may_hold_twice, with_one_of_each
+from pagefault_dialects.errors import PayloadTooLargeError
+from pagefault_dialects.json.values import JsonValue, MediaSlot, TextTemplate, json_text
+from pagefault_dialects.media.file_names import safe_file_name
+from pagefault_dialects.media.types import canonical_mime_type
+from pagefault_dialects.model.media import InMemoryMedia
+from pagefault_dialects.model.normalized import (
+    NormalizedLink,
+    NormalizedMedia,
+    NormalizedMediaPart,
+    NormalizedPart,
+    NormalizedReference,
+    NormalizedText,
+    NormalizedToolResult,
+    Provenance,
+    Warning,
+    more_warnings,
+)
+from pagefault_dialects.model.resource import Resource, ResourceKind, resource_kind
+from pagefault_dialects.texts.cuts import needs_preview, preview
 
 META_LIMIT_CHARS = 65_536
 _PARTS_IN_A_ROW = 500

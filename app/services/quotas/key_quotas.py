@@ -12,8 +12,9 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from typing import Final
 
-from app.errors import PayloadTooLargeError, QuotaExceededError
+from app.errors import QuotaExceededError
 from app.services.access.callers import Caller
+from pagefault_dialects.errors import PayloadTooLargeError
 
 REQUESTS: Final = "requests"
 BYTES: Final = "bytes"

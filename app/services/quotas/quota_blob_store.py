@@ -15,11 +15,11 @@ import anyio.from_thread
 import anyio.to_thread
 
 from app.errors import StoredBytesQuotaError
-from app.models.media import CHUNK_BYTES, MediaSource
 from app.services.concurrency.background import run_to_completion
 from app.services.quotas.stored_bytes import ByteReservation, StoredBytes
 from app.stores.blobs import BlobDraft, BlobStore, BlobWriter, DraftMedia, StoredBlob
 from app.stores.blobs.writing import digest_of
+from pagefault_dialects.model.media import CHUNK_BYTES, MediaSource
 
 # Every store's writer holds as much in memory.
 _SMALL_BYTES = CHUNK_BYTES

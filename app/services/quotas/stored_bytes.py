@@ -16,13 +16,14 @@ from functools import partial
 import anyio
 import structlog
 
-from app.errors import ServiceError, StoredBytesQuotaError
+from app.errors import StoredBytesQuotaError
 from app.models.identity import new_id, utc_now
 from app.services.concurrency.background import log_failures, run_beside, run_to_completion
 from app.stores.blobs import BlobStore, StoredBlob
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.stored_blobs import StoredTotal
 from app.stores.records.swept_blobs import DIGESTS_AT_ONCE
+from pagefault_dialects.errors import PagefaultError
 
 BLOCK_BYTES = 8 * 1024 * 1024
 """How much is reserved at once of a body whose length nobody knows."""
@@ -246,7 +247,7 @@ class ByteReservation:
                 await self._records.write(
                     self._project_id, partial(_release, self._id), is_durable=False
                 )
-            except ServiceError as exc:
+            except PagefaultError as exc:
                 _log.warning("reserved bytes given back later", code=exc.problem_code)
                 self._left.add(self._project_id, self._id)
         self._is_open = False

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TypeAlias
 
-from app.models.conversation import ComposedTurn
-from app.models.json_value import parse_stored_json
 from app.models.message import StoredHistoryMessage, StoredMessage
-from app.models.rendering import Audience
-from app.models.resource import Resource
 from app.services.inline_media.stored_media import references_in
-from app.services.renders.messages import moved_out_of
+from app.services.renders.stored_message_turns import moved_out_of
+from pagefault_dialects.json.values import parse_stored_json
+from pagefault_dialects.model.conversation import ComposedTurn
+from pagefault_dialects.model.rendering import Audience
+from pagefault_dialects.model.resource import Resource
 
 KnownEntry: TypeAlias = StoredMessage | StoredHistoryMessage
 

@@ -12,10 +12,23 @@ from functools import partial
 
 import anyio.to_thread
 
-from app.errors import InvalidJsonError, NotFoundError, PayloadTooLargeError
-from app.media.data_uris import split_data_uri
-from app.media.types import OCTET_STREAM, canonical_mime_type
-from app.models.conversation import (
+from app.errors import NotFoundError
+from app.models.interaction import StoredAnswer, StoredInteraction
+from app.models.message import HistoryEntry, StoredHistoryMessage, StoredMessage
+from app.services.pages.contents import fits
+from app.services.pages.reading import PageView
+from app.services.renders.interaction_turns import answer_turn, attached_ids, interaction_turns
+from app.services.renders.known_turns import KnownTurns
+from app.services.renders.stored_message_turns import stored_message_turns
+from app.services.requests.validation import require_found
+from app.stores.blobs import BlobMissingError, BlobStore, read_whole
+from app.stores.records import Records, UnitOfWork
+from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
+from pagefault_dialects.json.values import JsonValue, parse_json
+from pagefault_dialects.media.data_uris import split_data_uri
+from pagefault_dialects.media.types import OCTET_STREAM, canonical_mime_type
+from pagefault_dialects.messages.message_content import ContentReading
+from pagefault_dialects.model.conversation import (
     Address,
     ComposedTurn,
     InlineBytes,
@@ -24,27 +37,15 @@ from app.models.conversation import (
     StoredBytes,
     TextItem,
 )
-from app.models.interaction import StoredAnswer, StoredInteraction
-from app.models.json_value import JsonValue, parse_json
-from app.models.message import HistoryEntry, StoredHistoryMessage, StoredMessage
-from app.models.page import Body, Level
-from app.models.rendering import Audience
-from app.models.resource import MediaHints, Resource, parse_resource_id, resource_kind
-from app.models.text_windows import PREVIEW_LIMIT_CHARS
-from app.rendering.pages.descriptors import body_mime_type
-from app.rendering.texts.cuts import preview, whole_length, whole_text_uri
-from app.rendering.turns.interactions import answer_turn, attached_ids, interaction_turns
-from app.rendering.turns.pairing import paired
-from app.rendering.turns.text_limits import limited_answers
-from app.rendering.turns.tool_results import kept_apart, tool_result_turn
-from app.services.pages.contents import fits
-from app.services.pages.reading import PageView
-from app.services.renders.known_turns import KnownTurns
-from app.services.renders.message_content import ContentReading
-from app.services.renders.messages import message_turns
-from app.services.requests.validation import require_found
-from app.stores.blobs import BlobMissingError, BlobStore, read_whole
-from app.stores.records import Records, UnitOfWork
+from pagefault_dialects.model.page import Body, Level
+from pagefault_dialects.model.rendering import Audience
+from pagefault_dialects.model.resource import MediaHints, Resource, parse_resource_id, resource_kind
+from pagefault_dialects.pages.descriptors import body_mime_type
+from pagefault_dialects.text_windows import PREVIEW_LIMIT_CHARS
+from pagefault_dialects.texts.cuts import preview, whole_length, whole_text_uri
+from pagefault_dialects.turns.pairing import paired
+from pagefault_dialects.turns.record_turns import kept_apart, tool_result_turn
+from pagefault_dialects.turns.text_limits import limited_answers
 
 _ENTRIES_AT_ONCE = 200
 MOST_TEXT_BYTES = 16 * 1024 * 1024
@@ -108,7 +109,9 @@ class LoadedSession:
                 return self.known.turns(entry, {}, read, origin=origin, audience=audience)
             case StoredHistoryMessage():
                 resources = self.resources
-                said = partial(message_turns, entry, resources, audience=audience, origin=origin)
+                said = partial(
+                    stored_message_turns, entry, resources, audience=audience, origin=origin
+                )
                 return self.known.turns(entry, resources, said, origin=origin, audience=audience)
             case StoredInteraction():
                 return interaction_turns(entry, self.resources, origin=origin, read=raw)

@@ -12,20 +12,28 @@ from functools import partial
 import anyio
 import anyio.to_thread
 
-from app.errors import ServiceError, StoreUnavailableError
-from app.media.expired_links import expiry_of
-from app.models.conversation import Address, ComposedTurn, InlineBytes, Item, Medium, StoredBytes
-from app.models.identity import rfc3339, utc_now
-from app.models.media import InMemoryMedia
-from app.models.rendering import RenderOptions
-from app.models.resource import Damage, DerivedImage, ImageRecipe
-from app.models.text_windows import decode_text
-from app.rendering.targets.fitting import Fitting, LoadedMedia, MediaPlan, MediumRef, places_of
-from app.rendering.targets.profile import MediaClass, Profile
+from app.errors import StoreUnavailableError
+from app.models.identity import utc_now
 from app.services.images.derived_images import DerivedImages
 from app.services.images.image_tasks import TooCostlyError
 from app.services.persistence.media_checks import MediaChecks, probe_media
 from app.stores.blobs import BlobStore, read_whole
+from pagefault_dialects.errors import PagefaultError
+from pagefault_dialects.media.expired_links import damage_of_link
+from pagefault_dialects.model.conversation import (
+    Address,
+    ComposedTurn,
+    InlineBytes,
+    Item,
+    Medium,
+    StoredBytes,
+)
+from pagefault_dialects.model.media import InMemoryMedia
+from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.resource import Damage, DerivedImage, ImageRecipe
+from pagefault_dialects.targets.fitting import Fitting, LoadedMedia, MediaPlan, MediumRef, places_of
+from pagefault_dialects.targets.profile import MediaClass, Profile
+from pagefault_dialects.text_windows import decode_text
 
 _CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
 _AT_ONCE = 4
@@ -161,12 +169,8 @@ async def judged(
 
 def _measured(medium: Medium) -> Medium:
     if isinstance(medium.source, Address):
-        ended_at = expiry_of(medium.source.url)
-        if ended_at is None or ended_at > utc_now():
-            return medium
-        return replace(
-            medium, damage=Damage("expired-link", f"The link ended at {rfc3339(ended_at)}.")
-        )
+        damage = damage_of_link(medium.source.url, utc_now())
+        return medium if damage is None else replace(medium, damage=damage)
     if not isinstance(medium.source, InlineBytes):
         return medium
     data = medium.source.data
@@ -187,7 +191,7 @@ def _with_media(
 async def _together(works: Sequence[Callable[[], Awaitable[None]]]) -> None:
     """Do some of the works at a time, all of them in the end, or none after one has failed."""
     limiter = anyio.CapacityLimiter(_AT_ONCE)
-    failures: list[ServiceError] = []
+    failures: list[PagefaultError] = []
 
     async def do(work: Callable[[], Awaitable[None]]) -> None:
         async with limiter:
@@ -195,7 +199,7 @@ async def _together(works: Sequence[Callable[[], Awaitable[None]]]) -> None:
                 return
             try:
                 await work()
-            except ServiceError as exc:
+            except PagefaultError as exc:
                 # Raised from here it would come out of the group as one of many.
                 failures.append(exc)
 

@@ -13,22 +13,8 @@ from functools import partial
 
 import anyio.to_thread
 
-from app.models.conversation import (
-    Address,
-    ComposedTurn,
-    DataItem,
-    InlineBytes,
-    Invented,
-    Item,
-    LeftOut,
-    Medium,
-    MediumSource,
-    StoredBytes,
-    TextItem,
-)
 from app.models.identity import ListName, encode_cursor
 from app.models.interaction import StoredAnswer, StoredInteraction
-from app.models.json_value import json_text
 from app.models.message import (
     ANSWER,
     INTERACTION,
@@ -41,7 +27,6 @@ from app.models.message import (
     StoredMessage,
 )
 from app.rendering.entry_texts import first_line
-from app.rendering.pages.sizes import image_tokens, text_tokens
 from app.services.memory_budget.responses import ResponseBudget
 from app.services.renders.known_turns import KnownTurns
 from app.services.renders.loading import LoadedSession, entry_size_bytes, referred
@@ -51,6 +36,21 @@ from app.stores.records import Records, UnitOfWork
 from app.wire.lists import list_page
 from app.wire.outlines import OutlinedCall, OutlineEntry
 from app.wire.shape import moment
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.model.conversation import (
+    Address,
+    ComposedTurn,
+    DataItem,
+    InlineBytes,
+    Invented,
+    Item,
+    LeftOut,
+    Medium,
+    MediumSource,
+    StoredBytes,
+    TextItem,
+)
+from pagefault_dialects.pages.sizes import image_tokens, text_tokens
 
 _CURSOR: ListName = "outline"
 _MOST_READ_BYTES = 4 * 1024 * 1024
@@ -60,7 +60,7 @@ _COPIES = 4
 """How often entries are in memory: the rows, their values, the turns made of them."""
 _HEX_DIGITS = 32
 """Of a fingerprint."""
-# What the message of a page fault says first; see `app.rendering.turns.pages`.
+# What the message of a page fault says first; see `pagefault_dialects.turns.page_turns`.
 _FAULTED = re.compile(r"Page (\S+) \((\w+), ")
 
 

@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-from app.errors import Fault, InvalidPayloadError
-from app.models.rendering import RenderOptions
-from app.rendering.targets.mcp import of_revision
-from app.rendering.targets.profile import Profile, narrowed
-from app.rendering.targets.table import TARGETS
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.targets.profile import Profile
+from pagefault_dialects.targets.table import find_profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +21,11 @@ class RenderQuery:
         Raises:
             InvalidPayloadError: There is no such target, or signed URLs would lead nowhere.
         """
-        profile = TARGETS.get(self.target)
-        if profile is None:
-            raise InvalidPayloadError(
-                "There is no such target.",
-                faults=[Fault("/target", f"must be one of {', '.join(TARGETS)}")],
-            )
+        profile = find_profile(self.target, self.options)
         if self.options.media == "signed-url" and not can_sign:
             raise InvalidPayloadError(
                 "Signed URLs would lead nowhere: nobody has said by which URL providers reach this "
                 "service. Set PAGEFAULT_PUBLIC_URL, or ask for `media=inline`.",
                 faults=[Fault("/media", "needs PAGEFAULT_PUBLIC_URL")],
             )
-        if self.target == "mcp":
-            profile = of_revision(profile, self.options.protocol_version)
-        return narrowed(profile, self.options)
+        return profile

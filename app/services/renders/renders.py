@@ -11,29 +11,12 @@ from functools import partial
 
 import anyio
 
-from app.errors import ConflictError, Fault, InvalidPayloadError, ServiceError
-from app.models.conversation import ComposedTurn, TextItem, Turn
-from app.models.frontier import NOTHING_EVICTED, Frontier, StoredFrontier
+from app.errors import ConflictError
 from app.models.identity import is_id, utc_now
-from app.models.page import Level
-from app.models.rendering import NamedRecord, Rendering, RenderOptions, joined_pieces
-from app.rendering.pages.effective_level import shown_level
-from app.rendering.pages.instructions import instructions
-from app.rendering.targets.ladder import Settled
-from app.rendering.targets.leaves import JsonLeaf, Node, json_pieces
-from app.rendering.targets.profile import Profile
-from app.rendering.turns.pages import page_turn
-from app.rendering.turns.pairing import orphans_in
-from app.rendering.turns.tool_results import tool_result_turn
+from app.models.named_record import NamedRecord
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.manifests import PageManifests
 from app.services.pages.reading import PageReading
-from app.services.renders.documents import (
-    document_of,
-    equal_hashes,
-    mark,
-    session_document,
-)
 from app.services.renders.known_turns import KnownTurns
 from app.services.renders.loading import (
     LoadedSession,
@@ -47,6 +30,20 @@ from app.services.renders.settling import Settling
 from app.services.requests.validation import require_found
 from app.stores.blobs import BlobStore
 from app.stores.records import Records, UnitOfWork
+from pagefault_dialects.documents import document_of, equal_hashes, mark, session_document
+from pagefault_dialects.errors import Fault, InvalidPayloadError, PagefaultError
+from pagefault_dialects.model.conversation import ComposedTurn, TextItem, Turn
+from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier, StoredFrontier
+from pagefault_dialects.model.page import Level
+from pagefault_dialects.model.rendering import Rendering, RenderOptions, joined_pieces
+from pagefault_dialects.pages.effective_level import shown_level
+from pagefault_dialects.pages.instructions import instructions
+from pagefault_dialects.targets.ladder import Settled
+from pagefault_dialects.targets.leaves import JsonLeaf, Node, json_pieces
+from pagefault_dialects.targets.profile import Profile
+from pagefault_dialects.turns.page_turns import page_turn
+from pagefault_dialects.turns.pairing import orphans_in
+from pagefault_dialects.turns.record_turns import tool_result_turn
 
 # Each holds a whole history, and its turns.
 _SESSIONS_AT_ONCE = 8
@@ -124,7 +121,7 @@ class Renders:
         """
         try:
             rendered = await self.tool_result(project_id, tool_result_id, wish)
-        except ServiceError:
+        except PagefaultError:
             rendered = RenderedBody(self.blobs, project_id, Rendering([b"null"]))
         head = record[:-1] + b',"rendering":'
         pieces = joined_pieces([head, *rendered.rendering.pieces, b"}"])

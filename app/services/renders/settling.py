@@ -11,24 +11,24 @@ from typing import TypeVar
 
 import anyio.to_thread
 
-from app.models.conversation import ComposedTurn
-from app.models.frontier import Frontier
 from app.models.identity import utc_now
 from app.models.limits import Limits
-from app.models.rendering import RenderOptions, base64_length
-from app.rendering.context.budget import next_frontier
-from app.rendering.context.eviction import History, faulted_pages, history_of
-from app.rendering.targets.fitting import plan_media
-from app.rendering.targets.ladder import Ladder, Settled, Sign
-from app.rendering.targets.opening import with_lines
-from app.rendering.targets.profile import Profile
-from app.rendering.targets.tokens import request_text_bytes
-from app.rendering.turns.handles import with_handles
-from app.rendering.turns.text_limits import with_texts_within
 from app.services.access.callers import LinkGrant, LinkSigner
 from app.services.renders.loading import read_whole_texts
 from app.services.renders.media_loader import MediaLoader, judged, measured
 from app.stores.records import Records
+from pagefault_dialects.context.budget import next_frontier
+from pagefault_dialects.context.eviction import History, faulted_pages, history_of
+from pagefault_dialects.model.conversation import ComposedTurn
+from pagefault_dialects.model.frontier import Frontier
+from pagefault_dialects.model.rendering import RenderOptions, base64_length
+from pagefault_dialects.targets.fitting import plan_media
+from pagefault_dialects.targets.ladder import Ladder, Settled, Sign
+from pagefault_dialects.targets.opening import with_lines
+from pagefault_dialects.targets.profile import Profile
+from pagefault_dialects.targets.tokens import request_text_bytes
+from pagefault_dialects.turns.handles import with_handles
+from pagefault_dialects.turns.text_limits import with_texts_within
 
 _URL_HOURS = 2
 # What renders is Python, of which one thread runs at a time; more would only slow others down.

@@ -7,7 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.models.conversation import (
+from app.services.renders.queries import RenderQuery
+from app.services.renders.renders import Renders
+from app.wire.working_sets import Priority, WorkingSet, WorkingSetEntry, WorkingSetPage
+from pagefault_dialects.context.eviction import History
+from pagefault_dialects.context.recalls import Recalled
+from pagefault_dialects.model.conversation import (
     Attachment,
     ComposedTurn,
     LeftOut,
@@ -15,15 +20,10 @@ from app.models.conversation import (
     SettledTurn,
     StoredBytes,
 )
-from app.models.frontier import Frontier
-from app.models.page import Level
-from app.rendering.context.eviction import History
-from app.rendering.context.recalls import Recalled
-from app.rendering.targets.opening import opened
-from app.rendering.targets.profile import Profile
-from app.services.renders.queries import RenderQuery
-from app.services.renders.renders import Renders
-from app.wire.working_sets import Priority, WorkingSet, WorkingSetEntry, WorkingSetPage
+from pagefault_dialects.model.frontier import Frontier
+from pagefault_dialects.model.page import Level
+from pagefault_dialects.targets.opening import opened
+from pagefault_dialects.targets.profile import Profile
 
 _Key = tuple[int | None, str, str]
 

@@ -13,18 +13,18 @@ from typing import Literal, NamedTuple
 import pybase64
 from pydantic import TypeAdapter
 
-from app.media.data_uris import (
+from app.services.persistence.media_keeper import INLINE_LIMIT_BYTES
+from pagefault_dialects.json.pointers import json_pointer, unescape
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.media.data_uris import (
     DataUriSpan,
     DataUriText,
     find_data_uris,
     is_plain_head,
     split_data_uri,
 )
-from app.models.base import FrozenModel
-from app.models.json_pointer import json_pointer, unescape
-from app.models.json_value import JsonValue
-from app.models.resource import ResourceKind, resource_kind
-from app.services.persistence.media_keeper import INLINE_LIMIT_BYTES
+from pagefault_dialects.model.base import FrozenModel
+from pagefault_dialects.model.resource import ResourceKind, resource_kind
 
 SOUND: frozenset[ResourceKind] = frozenset({"audio", "video"})
 """What is stored whatever its size."""

@@ -17,13 +17,14 @@ from datetime import datetime, timedelta
 
 import anyio
 
-from app.errors import ConflictError, InvalidPayloadError, ServiceError
+from app.errors import ConflictError
 from app.models.identity import new_id
-from app.models.json_value import json_text
 from app.services.concurrency.background import run_to_completion
 from app.services.requests.identity import RequestIdentity, how_compared
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.idempotency import KEPT, Claim
+from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
+from pagefault_dialects.json.values import json_text
 
 # A claim without an answer belongs to a request in flight, or to a process that was killed.
 ABANDONED_AFTER = timedelta(minutes=15)
@@ -125,7 +126,7 @@ class Idempotency:
     async def _abandon(self, call: IdempotentCall) -> None:
         # If the database is what failed, the claim is over by itself after a while. The block may
         # have been cancelled just after its commit: then there is an answer, and it stays.
-        with anyio.CancelScope(shield=True), suppress(ServiceError):
+        with anyio.CancelScope(shield=True), suppress(PagefaultError):
             await self.records.write(
                 call.project_id,
                 lambda unit: unit.idempotency.abandon(call.route, call.key, claim_id=call.claim_id),

@@ -27,9 +27,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from json.encoder import encode_basestring
 
-from app.media.base64_text import Base64Lines, NotStrictBase64Error
-from app.media.data_uris import base64_head_end
-from app.models.json_value import JsonValue, number_value
+from pagefault_dialects.json.values import JsonValue, number_value
+from pagefault_dialects.media.base64_text import Base64Lines, NotStrictBase64Error
+from pagefault_dialects.media.data_uris import base64_head_end
 
 SCHEME = "json:"
 """What a digest of JSON begins with where it is kept."""

@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
 
-from app.media.base64_text import NotStrictBase64Error
 from app.services.concurrency.large_work import QUICK_BYTES, is_quick
 from app.services.requests.long_strings import LongString, raw_head_end, without_open_escape
 from app.stores.blobs import BlobDraft
+from pagefault_dialects.media.base64_text import NotStrictBase64Error
 
 LONG_CHARS = 65_536
 """Strings of at least so many characters, escapes counted as they are written, are long."""

@@ -21,10 +21,10 @@ from itertools import islice
 
 import pybase64
 
-from app.media.base64_text import Base64Lines, NotStrictBase64Error
-from app.media.data_uris import base64_head_end
 from app.services.requests.identity import NAMED_CHARS, name_of_base64, name_of_text
 from app.stores.blobs import BlobDraft
+from pagefault_dialects.media.base64_text import Base64Lines, NotStrictBase64Error
+from pagefault_dialects.media.data_uris import base64_head_end
 
 _OPTIONAL_ESCAPES = (
     (b"/", b"\\/"),

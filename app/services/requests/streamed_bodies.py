@@ -15,7 +15,6 @@ from typing import TypeVar
 
 import anyio
 
-from app.models.media import InMemoryMedia
 from app.services.concurrency.large_work import LARGE_BYTES, QUICK_BYTES, LargeWork, is_quick
 from app.services.memory_budget.request_bodies import (
     FREE_BYTES,
@@ -25,6 +24,7 @@ from app.services.memory_budget.request_bodies import (
 )
 from app.services.requests.json_stream import LONG_CHARS, JsonStream
 from app.stores.blobs import BlobDraft, BlobStore, StoredBlob
+from pagefault_dialects.model.media import InMemoryMedia
 
 _COPIES = 2
 # Quotation marks of a body that the event loop weighs.

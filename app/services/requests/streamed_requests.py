@@ -13,14 +13,14 @@ from functools import cache, partial
 from json import JSONDecodeError
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
-from app.errors import InvalidJsonError, InvalidPayloadError
-from app.media.data_uris import DataUriText
-from app.models.json_value import JsonValue
-from app.models.media import InMemoryMedia
 from app.services.requests.identity import RequestIdentity, json_digest
 from app.services.requests.json_stream import JsonStream
 from app.services.requests.long_strings import LongString, Marks, Placeholder
 from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
+from pagefault_dialects.errors import InvalidJsonError, InvalidPayloadError
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.media.data_uris import DataUriText
+from pagefault_dialects.model.media import InMemoryMedia
 
 _T = TypeVar("_T")
 _Read = TypeVar("_Read")

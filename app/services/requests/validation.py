@@ -5,10 +5,11 @@ from typing import TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from app.errors import Fault, InvalidPayloadError, NotFoundError
-from app.models.base import faults_of
-from app.models.json_value import JsonValue, parse_repaired_json
+from app.errors import NotFoundError
 from app.models.limits import Limits
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.json.values import JsonValue, parse_repaired_json
+from pagefault_dialects.model.base import faults_of
 
 _MOST_MEMBERS = 10_000
 _Item = TypeVar("_Item")

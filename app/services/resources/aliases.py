@@ -4,19 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from app.errors import ConflictError, Fault, InvalidPayloadError, NotFoundError
+from app.errors import ConflictError, NotFoundError
 from app.models.identity import decode_moment_cursor, encode_moment_cursor, utc_now
-from app.models.resource import (
-    MOST_ALIASES,
-    Alias,
-    Resource,
-    check_alias,
-    is_alias,
-    parse_resource_id,
-)
+from app.models.resource import MOST_ALIASES, Alias, check_alias, is_alias
 from app.services.requests.validation import WriteCondition, require_found
 from app.stores.records import Records, UnitOfWork
 from app.wire.resources import alias_record
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.model.resource import Resource, parse_resource_id
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,17 +20,8 @@ from pydantic.alias_generators import to_camel
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
-from app.errors import Fault, PayloadTooLargeError
-from app.media.types import is_textual
-from app.models.base import ClientId
 from app.models.identity import utc_now
-from app.models.json_value import JsonValue, json_template
 from app.models.limits import Limits
-from app.models.normalized import MediaSlot, TextTemplate
-from app.models.rendering import JsonPiece, MediaPiece, Rendering, TextPiece, joined_pieces
-from app.models.resource import Resource, parse_resource_id
-from app.rendering.texts.json_strings import TextWriter
-from app.rendering.turns.handles import is_handle_line
 from app.services.access.callers import LinkGrant, LinkSigner, link_expiry
 from app.services.concurrency.large_work import LargeWork
 from app.services.inline_media.json_with_media import RenderedBody
@@ -43,6 +34,20 @@ from app.stores.records import Records, UnitOfWork
 from app.wire.resources import ResolvedArguments, ResolvedReference, UnresolvedReference
 from app.wire.shape import GAP
 from app.wire.tools import ToolScope
+from pagefault_dialects.errors import Fault, PayloadTooLargeError
+from pagefault_dialects.json.values import JsonValue, MediaSlot, TextTemplate, json_template
+from pagefault_dialects.media.types import is_textual
+from pagefault_dialects.model.base import ClientId
+from pagefault_dialects.model.rendering import (
+    JsonPiece,
+    MediaPiece,
+    Rendering,
+    TextPiece,
+    joined_pieces,
+)
+from pagefault_dialects.model.resource import Resource, parse_resource_id
+from pagefault_dialects.texts.json_strings import TextWriter
+from pagefault_dialects.turns.handles import is_handle_line
 
 LINK_SECONDS = 300
 """How long the links of `signed-url` live."""

@@ -4,14 +4,15 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from app.errors import ConflictError, NotFoundError
-from app.media.settling import HEAD_BYTES, settle_type
 from app.models.identity import decode_moment_cursor, encode_moment_cursor
-from app.models.resource import Resource, check_alias
-from app.rendering.names.file_names import safe_file_name
+from app.models.resource import check_alias
 from app.services.inline_media.stored_media import StoredMedia, describe_stored
 from app.services.resources.aliases import name_resource
 from app.stores.blobs import BlobStore, StoredBlob
 from app.stores.records import Records, UnitOfWork
+from pagefault_dialects.media.file_names import safe_file_name
+from pagefault_dialects.media.settling import HEAD_BYTES, settle_type
+from pagefault_dialects.model.resource import Resource
 
 _NAMED_OWNERS = 10
 

@@ -13,35 +13,27 @@ from functools import partial
 
 import anyio.from_thread
 
-from app.errors import (
-    InvalidJsonError,
-    InvalidPayloadError,
-    NotFoundError,
-    PayloadTooLargeError,
-    UnsupportedMediaError,
-)
-from app.media.types import is_textual
-from app.models.json_pointer import parse_json_pointer
+from app.errors import NotFoundError, UnsupportedMediaError
 from app.models.limits import Limits
-from app.models.pointer_scanner import ScanLimits, scan_pointer
-from app.models.resource import Resource
-from app.models.text_windows import UTF_8, LineRange, decode_text, text_decoder
-from app.rendering.texts.blocks import LineBlocks, LineIndex, LineIndexer
-from app.rendering.texts.excerpts import (
-    ANSWER_BYTES,
-    SHOWN_KEYS,
-    JsonExcerpt,
-    LineCollector,
-    LineExcerpt,
-    MatchCollector,
-    Matches,
-    json_excerpt,
-)
 from app.services.concurrency.large_work import LARGE_BYTES, LargeWork, ProjectTurns
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 from app.services.memory_budget.request_bodies import FREE_BYTES, TextWeight, grow_within
 from app.services.resources.resources import Resources
 from app.stores.blobs import BlobStore, read_whole
+from pagefault_dialects.errors import InvalidJsonError, InvalidPayloadError, PayloadTooLargeError
+from pagefault_dialects.json.pointer_scanner import ScanLimits, scan_pointer
+from pagefault_dialects.json.pointers import parse_json_pointer
+from pagefault_dialects.media.types import is_textual
+from pagefault_dialects.model.resource import Resource
+from pagefault_dialects.text_windows import UTF_8, LineRange, decode_text, text_decoder
+from pagefault_dialects.texts.excerpts import LineCollector, LineExcerpt, MatchCollector, Matches
+from pagefault_dialects.texts.json_excerpts import (
+    ANSWER_BYTES,
+    SHOWN_KEYS,
+    JsonExcerpt,
+    json_excerpt,
+)
+from pagefault_dialects.texts.line_blocks import LineBlocks, LineIndex, LineIndexer
 
 _INDEXES_KEPT = 256
 # Parsed, a value takes up to 500 bytes.

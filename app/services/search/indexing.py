@@ -22,9 +22,6 @@ import anyio.lowlevel
 import anyio.to_thread
 import structlog
 
-from app.errors import ServiceError
-from app.models.page import MODALITIES
-from app.models.resource import resource_kind
 from app.models.search import search_words
 from app.models.search_entry import EntrySource, WaitingEntry
 from app.rendering.entry_texts import entry_texts
@@ -32,6 +29,9 @@ from app.services.concurrency.background import log_failures, run_beside, run_to
 from app.services.concurrency.large_work import is_quick
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.word_index import IndexedPage
+from pagefault_dialects.errors import PagefaultError
+from pagefault_dialects.model.page import MODALITIES
+from pagefault_dialects.model.resource import resource_kind
 
 _log = structlog.get_logger(__name__)
 _AT_ONCE = 32
@@ -69,7 +69,7 @@ class SearchIndexing:
             for _ in range(_MOST_BEFORE_A_SEARCH // _AT_ONCE):
                 if not await self._step(project_id, newest_first=True):
                     break
-        except ServiceError as exc:
+        except PagefaultError as exc:
             _log.warning("search index not brought up to date", code=exc.problem_code)
         return await self.records.read(project_id, lambda unit: unit.search_entries.count_waiting())
 

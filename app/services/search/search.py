@@ -6,8 +6,6 @@ from functools import partial
 
 import anyio.to_thread
 
-from app.models.page import MODALITIES, Modality, PageFilters, StoredPage
-from app.models.resource import parse_resource_id, resource_kind
 from app.models.search import SearchQuery, ids_in, parse_search
 from app.models.search_entry import (
     EntrySource,
@@ -17,13 +15,15 @@ from app.models.search_entry import (
     WaitingEntry,
 )
 from app.rendering.entry_texts import entry_texts
-from app.rendering.texts.cuts import cut_short
-from app.rendering.texts.snippets import Passages
+from app.rendering.snippets import Passages
 from app.services.pages.lists import SearchList, named_pages, page_place
 from app.services.pages.versions import read_descriptor, stored_texts
 from app.services.search.indexing import SearchIndexing
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.finding import IN_ENTRIES, IN_PAGES, Found, Match, SearchPlace, find
+from pagefault_dialects.model.page import MODALITIES, Modality, PageFilters, StoredPage
+from pagefault_dialects.model.resource import parse_resource_id, resource_kind
+from pagefault_dialects.texts.cuts import cut_short
 
 _ENTRY_KINDS: frozenset[IndexedKind] = frozenset({"tool_result", "message", "interaction", "file"})
 _RECORDINGS: tuple[Modality, ...] = ("audio", "video")

@@ -13,11 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from app.errors import Fault, InvalidPayloadError, NotFoundError
+from app.errors import NotFoundError
 from app.models.identity import ListName, decode_cursor, encode_cursor
 from app.models.limits import Limits
 from app.models.message import HistoryEntry, StoredHistoryMessage
-from app.models.rendering import JsonPiece, Rendering, rendering_of
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.memory_budget.responses import ResponseBudget, ResponseMemory
@@ -29,6 +28,8 @@ from app.stores.records import Records, UnitOfWork
 from app.stores.records.history import HistoryHead
 from app.wire.history import history_entry, history_message_pieces
 from app.wire.lists import list_page, list_page_pieces
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.model.rendering import JsonPiece, Rendering, rendering_of
 
 _INLINE_LIST_BYTES = 64 * 1024 * 1024
 """With media in their places, a list of a history ends with the entry that passes this."""

@@ -11,8 +11,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from app.errors import Fault, InvalidPayloadError, MissingAttachmentError, PayloadTooLargeError
-from app.models.base import thawed
+from app.errors import MissingAttachmentError
 from app.models.interaction import (
     AttachedResource,
     Bindings,
@@ -24,13 +23,16 @@ from app.models.interaction import (
     attachment_key,
     bound_resource_id,
 )
-from app.models.json_value import JsonValue, json_text, parse_stored_json
 from app.models.limits import Limits
-from app.models.resource import is_alias, parse_resource_id
+from app.models.resource import is_alias
 from app.services.inline_media.stored_media import references_in
 from app.services.requests.identity import RequestIdentity, identity_of_body
 from app.services.requests.validation import read_object, validated
 from app.stores.records import UnitOfWork
+from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
+from pagefault_dialects.json.values import JsonValue, json_text, parse_stored_json
+from pagefault_dialects.model.base import thawed
+from pagefault_dialects.model.resource import parse_resource_id
 
 _NOT_ONE = "The body is not an interaction; `errors` says where."
 _EXAMPLE: JsonDict = {

@@ -6,8 +6,7 @@ from datetime import datetime
 from functools import partial
 from hashlib import sha256
 
-from app.errors import ConflictError, Fault
-from app.models.base import moment_text
+from app.errors import ConflictError
 from app.models.event import EventType, NewEvent
 from app.models.identity import decode_cursor, encode_cursor, is_id, new_id, utc_now
 from app.models.interaction import (
@@ -16,8 +15,6 @@ from app.models.interaction import (
     InputKind,
     StoredInteraction,
 )
-from app.models.json_pointer import first_difference
-from app.models.json_value import json_text, parse_stored_json
 from app.models.limits import Limits
 from app.models.message import ANSWER, INTERACTION
 from app.services.inline_media.stored_media import references_in
@@ -34,6 +31,10 @@ from app.services.sessions.interaction_requests import (
 )
 from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
 from app.wire.history import interaction_record
+from pagefault_dialects.errors import Fault
+from pagefault_dialects.json.pointers import first_difference
+from pagefault_dialects.json.values import json_text, parse_stored_json
+from pagefault_dialects.model.moments import moment_text
 
 CREATE_ROUTE = "POST /api/sessions/{session_id}/interactions"
 

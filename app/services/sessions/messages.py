@@ -13,19 +13,11 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, FailFast, Field, TypeAdapter, WrapValidator
 from pydantic.config import JsonDict
 
-from app.errors import (
-    ConflictError,
-    Fault,
-    InvalidPayloadError,
-    PayloadTooLargeError,
-)
+from app.errors import ConflictError
 from app.models.event import NewEvent
 from app.models.identity import new_id, utc_now
-from app.models.json_pointer import first_difference
-from app.models.json_value import JsonObject, JsonValue, json_text, parse_stored_json
 from app.models.limits import Limits
 from app.models.message import MESSAGE, MessageContent, MessageRole, StoredHistoryMessage
-from app.models.resource import Resource
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.message_references import referred_by_message
 from app.services.inline_media.stored_media import MediaMover, media_in_message
@@ -37,6 +29,10 @@ from app.services.requests.streamed_requests import StreamedRequest, StreamedReq
 from app.services.requests.validation import as_object, read_value, require_found, validated
 from app.stores.blobs import BlobStore
 from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
+from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
+from pagefault_dialects.json.pointers import first_difference
+from pagefault_dialects.json.values import JsonObject, JsonValue, json_text, parse_stored_json
+from pagefault_dialects.model.resource import Resource
 
 APPEND_ROUTE = "POST /api/sessions/{session_id}/messages"
 

@@ -15,12 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic.config import JsonDict
 
-from app.errors import ConflictError, Fault, InvalidPayloadError
-from app.models.base import ClientId
-from app.models.json_value import JsonObject, JsonValue, parse_json, values_in
-from app.models.media import InMemoryMedia
-from app.models.normalized import NormalizedToolResult
-from app.models.text_windows import without_lone_surrogates
+from app.errors import ConflictError
 from app.models.tool_result import StoredToolResult
 from app.services.normalization import normalize_tool_result
 from app.services.requests.identity import RequestIdentity, how_compared
@@ -34,6 +29,12 @@ from app.services.requests.streamed_requests import (
 from app.services.requests.validation import validated
 from app.stores.blobs import DraftMedia
 from app.stores.records import UnitOfWork
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.json.values import JsonObject, JsonValue, parse_json, values_in
+from pagefault_dialects.model.base import ClientId
+from pagefault_dialects.model.media import InMemoryMedia
+from pagefault_dialects.model.normalized import NormalizedToolResult
+from pagefault_dialects.text_windows import without_lone_surrogates
 
 _EXAMPLE: JsonDict = {
     "toolName": "browser.screenshot",

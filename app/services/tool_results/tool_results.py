@@ -10,14 +10,10 @@ from datetime import datetime
 from types import MappingProxyType
 
 from app.crash_points import CrashPoint, reached
-from app.errors import Fault, InvalidPayloadError
 from app.models.event import NewEvent
 from app.models.identity import decode_cursor, encode_cursor, is_id, new_id, utc_now
-from app.models.json_value import json_bytes
 from app.models.limits import Limits
 from app.models.message import TOOL_RESULT
-from app.models.normalized import NormalizedReference
-from app.models.resource import Resource
 from app.models.tool_result import PersistedToolResult, StoredToolResult
 from app.services.concurrency.large_work import LargeWork, run_in_loop_if
 from app.services.events.feeds import RawResults
@@ -40,6 +36,10 @@ from app.services.tool_results.requests import (
 )
 from app.stores.records import Records, UnitOfWork
 from app.telemetry.ingest_clock import IngestClock
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.json.values import json_bytes
+from pagefault_dialects.model.normalized import NormalizedReference
+from pagefault_dialects.model.resource import Resource
 
 IDEMPOTENT_ROUTE = "POST /api/tool-results"
 _NOTHING_SHOWN: Mapping[str, Resource] = MappingProxyType({})

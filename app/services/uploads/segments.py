@@ -20,13 +20,7 @@ from datetime import timedelta
 import anyio
 import structlog
 
-from app.errors import (
-    ChecksumMismatchError,
-    ConflictError,
-    NotFoundError,
-    PayloadTooLargeError,
-    ServiceError,
-)
+from app.errors import ChecksumMismatchError, ConflictError, NotFoundError
 from app.models.identity import utc_now
 from app.models.upload import Checksum, ResumableUpload, Segment
 from app.services.concurrency.background import run_to_completion
@@ -34,6 +28,7 @@ from app.services.maintenance.blob_removal import BlobRemoval
 from app.stores.blobs import BlobStore, BlobWriter
 from app.stores.records import Records, UnitOfWork
 from app.stores.records.scope import in_batches
+from pagefault_dialects.errors import PagefaultError, PayloadTooLargeError
 
 SEGMENT_BYTES = 64 * 1024 * 1024
 # What has come may take some time to be made durable; the question is answered all the same.
@@ -203,7 +198,7 @@ class SegmentIntake:
             try:
                 for digests in in_batches({segment.digest for segment in segments}):
                     await removal.remove(project_id, digests)
-            except ServiceError as exc:
+            except PagefaultError as exc:
                 _log.warning("pieces left for the next sweep", code=exc.problem_code)
 
     async def _count(self, project_id: str, upload_id: str, segments: Sequence[Segment]) -> None:

@@ -22,13 +22,11 @@ from app.errors import (
     ConflictError,
     GoneError,
     NotFoundError,
-    PayloadTooLargeError,
     StoreUnavailableError,
 )
-from app.media.settling import HEAD_BYTES
 from app.models.identity import is_id, new_id, utc_now
 from app.models.limits import Limits
-from app.models.resource import Resource, check_alias
+from app.models.resource import check_alias
 from app.models.upload import Checksum, ResumableUpload, Segment
 from app.services.quotas.stored_bytes import StoredBytes
 from app.services.requests.validation import require_found
@@ -44,6 +42,9 @@ from app.services.uploads.segments import (
 )
 from app.stores.blobs import BlobMissingError, BlobStore, StoredBlob, read_whole
 from app.stores.records import Records, UnitOfWork
+from pagefault_dialects.errors import PayloadTooLargeError
+from pagefault_dialects.media.settling import HEAD_BYTES
+from pagefault_dialects.model.resource import Resource
 
 _KEPT_YET_FAILED = (
     "The bytes of this piece were kept, and what was to follow has failed: a store did not answer, "

@@ -26,9 +26,9 @@ import anyio
 import anyio.to_thread
 
 from app.errors import StoreUnavailableError
-from app.models.media import CHUNK_BYTES
 from app.stores.blobs.store import BlobMissingError, ListedBlob, is_blob_name
 from app.stores.blobs.temporary_file import STORE, failures_translated
+from pagefault_dialects.model.media import CHUNK_BYTES
 
 _ENTRIES_AT_ONCE = 1_000
 MOST_BYTES = 64 * 1024

@@ -36,7 +36,6 @@ import anyio
 import anyio.to_thread
 
 from app.errors import DigestMismatchError
-from app.models.media import CHUNK_BYTES, InMemoryMedia, MediaSource
 from app.stores.blobs.file_reader import (
     CachedFiles,
     FileReader,
@@ -63,6 +62,7 @@ from app.stores.blobs.temporary_file import (
     swept_files,
 )
 from app.stores.blobs.writing import DraftMedia, FileDraft, GatheringWriter
+from pagefault_dialects.model.media import CHUNK_BYTES, InMemoryMedia, MediaSource
 
 # Each of them has a file open.
 _SYNCED_AT_ONCE = 32

@@ -42,7 +42,6 @@ from obstore.store import S3Store
 
 from app.crash_points import CrashPoint, reached
 from app.errors import DigestMismatchError, StoreUnavailableError
-from app.models.media import CHUNK_BYTES, MediaSource
 from app.stores.blobs.s3_errors import STORE
 from app.stores.blobs.s3_objects import (
     StoreProbe,
@@ -67,6 +66,7 @@ from app.stores.blobs.store import (
 )
 from app.stores.blobs.temporary_file import DurableDirectories, TemporaryFile, swept_files
 from app.stores.blobs.writing import DraftMedia, FileDraft, GatheringWriter
+from pagefault_dialects.model.media import CHUNK_BYTES, MediaSource
 
 if TYPE_CHECKING:
     from obstore import AsyncWritableFile

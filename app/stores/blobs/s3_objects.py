@@ -22,9 +22,9 @@ from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
 from app.errors import StoreUnavailableError
-from app.models.media import CHUNK_BYTES
 from app.stores.blobs.s3_errors import STORE, is_missing_object, is_unsatisfiable_range, store_error
 from app.stores.blobs.store import BlobMissingError, ListedBlob, is_blob_name
+from pagefault_dialects.model.media import CHUNK_BYTES
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta, PutResult

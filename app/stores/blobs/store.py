@@ -17,8 +17,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from app.errors import PayloadTooLargeError, StoreUnavailableError
-from app.models.media import MediaSource
+from app.errors import StoreUnavailableError
+from pagefault_dialects.errors import PayloadTooLargeError
+from pagefault_dialects.model.media import MediaSource
 
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 

@@ -23,8 +23,8 @@ from threading import Lock
 
 from app.crash_points import CrashPoint, reached
 from app.errors import StoreFullError, StoreUnavailableError
-from app.models.media import CHUNK_BYTES
 from app.stores.blobs.store import StoredBlob
+from pagefault_dialects.model.media import CHUNK_BYTES
 
 STORE = "blob store"
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})

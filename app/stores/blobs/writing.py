@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import anyio.to_thread
 
-from app.models.media import CHUNK_BYTES, MediaSource
 from app.stores.blobs.store import BlobDraft, StoredBlob, too_large
 from app.stores.blobs.temporary_file import TemporaryFile, failures_translated
+from pagefault_dialects.model.media import CHUNK_BYTES, MediaSource
 
 _HEAD_BYTES = 4_096
 

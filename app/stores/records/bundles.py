@@ -19,7 +19,6 @@ from app.models.message import (
     EntryKind,
     StoredHistoryMessage,
 )
-from app.models.page import StoredRepresentation
 from app.models.tool_result import StoredToolResult
 from app.stores.records.history import (
     InteractionRecords,
@@ -41,6 +40,7 @@ from app.stores.records.tables import (
     resource_links,
     tool_results,
 )
+from pagefault_dialects.model.page import StoredRepresentation
 
 _BATCH_BYTES = 4 * 1024 * 1024
 _ROWS_AT_ONCE = 500

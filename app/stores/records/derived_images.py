@@ -15,10 +15,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.models.resource import DerivedImage, Resource
 from app.stores.records.resources import ResourceRecords, stored_resource
 from app.stores.records.scope import ProjectScope, in_batches
 from app.stores.records.tables import derived_images, resource_links, resources
+from pagefault_dialects.model.resource import DerivedImage, Resource
 
 _LOCK = 7_224_014
 

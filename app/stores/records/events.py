@@ -31,7 +31,6 @@ from sqlalchemy import (
 
 from app.models.event import CONTENT_OF, EventType, LogBounds, LoggedEvent, NewEvent
 from app.models.interaction import StoredInteraction
-from app.models.json_value import json_text
 from app.stores.records.columns import microseconds
 from app.stores.records.history import MOST_BYTES, as_many_as_fit, stored_interaction
 from app.stores.records.scope import (
@@ -43,6 +42,7 @@ from app.stores.records.scope import (
     with_inserts,
 )
 from app.stores.records.tables import events, interactions, messages, projects, tool_results
+from pagefault_dialects.json.values import json_text
 
 CHANNEL = "pagefault_events"
 """Where PostgreSQL tells other processes `<number> <project>` of a project's newest event."""

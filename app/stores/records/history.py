@@ -13,7 +13,6 @@ from typing import Any
 from sqlalchemy import Column, Integer, LargeBinary, Row, Select, bindparam, func, or_
 
 from app.models.interaction import InputKind, StoredAnswer, StoredInteraction
-from app.models.json_value import json_text, parse_stored_json
 from app.models.message import (
     ANSWER,
     INTERACTION,
@@ -42,6 +41,7 @@ from app.stores.records.tables import (
     sessions,
     tool_results,
 )
+from pagefault_dialects.json.values import json_text, parse_stored_json
 
 MOST_BYTES = 16 * 1024 * 1024
 """What is read of a history at once, and of its events."""

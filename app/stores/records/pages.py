@@ -19,14 +19,6 @@ from sqlalchemy import (
     tuple_,
 )
 
-from app.models.page import (
-    Level,
-    ManifestPlace,
-    PageFilters,
-    PageVersion,
-    StoredPage,
-    StoredRepresentation,
-)
 from app.stores.records.prepared_statements import IsAmong, Lookup, Offered
 from app.stores.records.scope import (
     Repository,
@@ -36,6 +28,14 @@ from app.stores.records.scope import (
     values_of,
 )
 from app.stores.records.tables import page_accesses, page_levels, page_numbers, pages
+from pagefault_dialects.model.page import (
+    Level,
+    ManifestPlace,
+    PageFilters,
+    PageVersion,
+    StoredPage,
+    StoredRepresentation,
+)
 
 _LISTED = (
     *(pages.c[name] for name in ("page_number", "page_id", "version", "descriptor", "body")),

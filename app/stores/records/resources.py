@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, Update, case, func
 
-from app.models.resource import Alias, MediaHints, Resource
+from app.models.resource import Alias
 from app.stores.records.columns import newest_first
 from app.stores.records.prepared_statements import Lookup, Offered, touch
 from app.stores.records.scope import (
@@ -19,6 +19,7 @@ from app.stores.records.scope import (
 )
 from app.stores.records.swept_blobs import SweptBlobRecords
 from app.stores.records.tables import aliases, resource_links, resources
+from pagefault_dialects.model.resource import MediaHints, Resource
 
 _FIND = Lookup(scoped_select(resources, by=["resource_id"]))
 

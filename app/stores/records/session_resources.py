@@ -12,7 +12,6 @@ from app.models.message import (
     ResourceUser,
     SessionUse,
 )
-from app.models.resource import Resource, ResourceKind
 from app.models.search_entry import EntrySource, IndexedKind
 from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.prepared_statements import IsAmong
@@ -33,6 +32,7 @@ from app.stores.records.tables import (
     sessions,
     tool_results,
 )
+from pagefault_dialects.model.resource import Resource, ResourceKind
 
 # A title is looked for in so many of the first messages: those before may be the system's.
 _OPENINGS = 3

@@ -14,7 +14,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.dml import ReturningUpdate
 
-from app.models.frontier import Frontier, StoredFrontier
 from app.models.identity import new_id
 from app.models.message import (
     ANSWER,
@@ -46,6 +45,7 @@ from app.stores.records.tables import (
     sessions,
     tool_results,
 )
+from pagefault_dialects.model.frontier import Frontier, StoredFrontier
 
 _NUMBER = (
     scoped_update(sessions)

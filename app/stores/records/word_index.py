@@ -18,7 +18,6 @@ from typing import TypeAlias
 
 from sqlalchemy import ColumnElement, Text, bindparam, func
 
-from app.models.page import Modality
 from app.models.ranking import MOST_COUNTED
 from app.models.search import (
     STEM_MARK,
@@ -33,6 +32,7 @@ from app.models.stems import stem
 from app.stores.records.prepared_statements import Lookup
 from app.stores.records.scope import AnyTable, ProjectScope, Repository, in_batches, scoped_select
 from app.stores.records.search_tables import IndexTables
+from pagefault_dialects.model.page import Modality
 
 MOST_FOUND = 1_000
 """So many of the newest that have all of a query are found."""

@@ -164,7 +164,7 @@ def test_a_wish_to_show_in_place_is_said() -> None:
 @pytest.mark.promise(
     "security.md#headers-and-the-disk",
     "No file name breaks out of its header",
-    kept_by="app/rendering/names/file_names.py",
+    kept_by="packages/dialects/src/pagefault_dialects/media/file_names.py",
     tried="any text",
 )
 @given(st.sampled_from(["inline", "attachment"]), st.text(st.characters()))

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.errors import InvalidPayloadError, MalformedRequestError
+from app.errors import MalformedRequestError
 from app.http.bodies import form_file
-from app.rendering.names.file_names import disposition_filename
+from pagefault_dialects.errors import InvalidPayloadError
+from pagefault_dialects.media.file_names import disposition_filename
 
 CONTENT_TYPE = "multipart/form-data; boundary=cut"
 

@@ -15,18 +15,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.testing import capture_logs
 
 import app
+import pagefault_dialects
 from app.errors import (
     ConflictError,
     DigestMismatchError,
-    Fault,
     InvalidCursorError,
-    InvalidPayloadError,
     MalformedRequestError,
     MemoryExhaustedError,
     NotFoundError,
-    PayloadTooLargeError,
     RangeNotSatisfiableError,
-    ServiceError,
     StoreFullError,
     StoreUnavailableError,
     UnauthorizedError,
@@ -43,8 +40,14 @@ from app.http.problem_types import (
 from app.http.problems import install_problem_handlers
 from app.telemetry.metrics import Metrics
 from app.wire.problem import PROBLEM_REFERENCE, problem_components
+from pagefault_dialects.errors import (
+    Fault,
+    InvalidPayloadError,
+    PagefaultError,
+    PayloadTooLargeError,
+)
 
-APP = Path(app.__file__).parent
+APP, LIBRARY = Path(app.__file__).parent, Path(pagefault_dialects.__file__).parent
 BUNDLED = ("session", "page", "tool-result", "message", "interaction")
 """What an import finds to be there already: their codes are put together."""
 
@@ -55,7 +58,7 @@ class BlobLostError(StoreUnavailableError):
     code = "blob-lost"
 
 
-class UnlistedError(ServiceError):
+class UnlistedError(PagefaultError):
     """An error whose parents have no row either."""
 
 
@@ -348,19 +351,21 @@ async def test_a_pointer_that_is_too_long_is_cut_back_to_an_ancestor() -> None:
     assert [error["pointer"] for error in response.json()["errors"]] == [""]
 
 
-def domain_errors(error_class: type[ServiceError] = ServiceError) -> list[type[ServiceError]]:
+def domain_errors(error_class: type[PagefaultError] = PagefaultError) -> list[type[PagefaultError]]:
     below = [each for child in error_class.__subclasses__() for each in domain_errors(child)]
     return [*error_class.__subclasses__(), *below]
 
 
 def test_every_error_of_the_domain_has_a_row_of_its_own() -> None:
-    domain = [each for each in domain_errors() if each.__module__ == "app.errors"]
-    assert domain
+    homes = {"app.errors", "pagefault_dialects.errors"}
+    domain = [each for each in domain_errors() if each.__module__ in homes]
+    assert {each.__module__ for each in domain} == homes
     assert [each for each in domain if problem_type(each).code != each.code] == []
 
 
 def test_every_error_of_an_adapter_has_a_row_above_it() -> None:
-    adapters = [each for each in domain_errors() if each.__module__.startswith("app.")]
+    packages = ("app.", "pagefault_dialects.")
+    adapters = [each for each in domain_errors() if each.__module__.startswith(packages)]
     assert [each for each in adapters if problem_type(each).code == "internal-error"] == []
 
 
@@ -441,7 +446,8 @@ def test_every_narrower_code_is_explained_below_its_kind() -> None:
 
 def raised_codes() -> set[str]:
     """The codes that an error is given somewhere in the service: by its class, or where it is."""
-    trees = [ast.parse(path.read_text()) for path in sorted(APP.rglob("*.py"))]
+    files = (path for folder in (APP, LIBRARY) for path in sorted(folder.rglob("*.py")))
+    trees = [ast.parse(path.read_text()) for path in files]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     named = [node for node in nodes if isinstance(node, ast.Call | ast.ClassDef)]
     given = [each.value for node in named for each in node.keywords if each.arg == "code"]

@@ -6,8 +6,8 @@ import pytest
 from fastapi import APIRouter, Depends, Query
 from fastapi.routing import APIRoute
 
-from app.errors import Fault, InvalidPayloadError
 from app.http.api_route import QueryNames
+from pagefault_dialects.errors import Fault, InvalidPayloadError
 
 router = APIRouter()
 

@@ -3,7 +3,7 @@
 import pytest
 
 from app.mcp.handles import Place, mentions_in, places_of
-from app.models.json_value import JsonValue
+from pagefault_dialects.json.values import JsonValue
 
 BASE64 = {"type": "string", "contentEncoding": "base64"}
 IMAGE = {"type": "object", "properties": {"data": BASE64, "note": {"type": "string"}}}

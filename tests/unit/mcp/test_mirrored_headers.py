@@ -4,7 +4,7 @@ import pytest
 from mcp.shared import inbound
 
 from app.mcp import sessionless
-from app.models.json_value import JsonValue
+from pagefault_dialects.json.values import JsonValue
 
 
 @pytest.mark.parametrize(

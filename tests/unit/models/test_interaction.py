@@ -11,7 +11,6 @@ import pytest
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from app.models.base import FrozenModel, thawed
 from app.models.interaction import (
     AttachedFile,
     ChatMessage,
@@ -19,7 +18,8 @@ from app.models.interaction import (
     Interaction,
     MultiModalInput,
 )
-from app.models.json_value import json_text
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.model.base import FrozenModel, thawed
 
 CASES: list[dict[str, Any]] = [
     json.loads(line)

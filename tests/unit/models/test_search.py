@@ -4,7 +4,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.errors import InvalidPayloadError
 from app.models.search import (
     LONGEST_WORD_CHARS,
     MOST_QUERY_WORDS,
@@ -20,6 +19,7 @@ from app.models.search import (
     split_words,
 )
 from app.models.stems import stem
+from pagefault_dialects.errors import InvalidPayloadError
 
 
 @pytest.mark.parametrize(

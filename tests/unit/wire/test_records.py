@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 import pytest
 
 from app.models.message import StoredHistoryMessage, StoredMessage
-from app.models.resource import MediaHints, Resource, ResourceKind, describe
+from app.models.resource import describe
 from app.models.tool_result import StoredToolResult
 from app.wire.history import history_entry
 from app.wire.resources import resource_record
 from app.wire.tool_results import tool_result_record
+from pagefault_dialects.model.resource import MediaHints, Resource, ResourceKind
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 TOLD = "2026-01-02T03:04:05.000000Z"

@@ -8,10 +8,10 @@ import pytest
 from msgspec import Raw
 from pydantic import Field, TypeAdapter
 
-from app.models.identity import rfc3339
-from app.models.json_value import json_text, parse_embedded_json
 from app.models.resource import ResourceDescriptor
 from app.wire.shape import GAP, Moment, Shape, ShownAs, encoded_as, moment, raw_json
+from pagefault_dialects.json.values import json_text, parse_embedded_json
+from pagefault_dialects.model.moments import rfc3339
 
 # No JSON of ours would be spelled like this: whoever parsed it would not get it back.
 ODD = b'{"b" :1.10,"a":[123456789012345678901234567890 , "\\u00e9\xc3\xa9\xe2\x80\xa8"] }'

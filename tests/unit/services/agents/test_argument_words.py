@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.models.json_value import JsonValue
-from app.models.page import Level
 from app.services.agents.toolbox import PageFaultArguments, WrongArgumentsError, read_call
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.model.page import Level
 
 TAKEN = {
     "page_fault": "page_fault takes page_id, target_level.",

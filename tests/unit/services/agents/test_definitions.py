@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.services.agents.definitions import definitions
 from app.services.agents.toolbox import TOOLS
+from pagefault_dialects.model.memory_tools import definitions
 
 Json = dict[str, Any]
 

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 from PIL import Image, ImageFile
 
-from app.media.types import sniff
-from app.models.resource import FittedImage, ImageRecipe
+from app.models.resource import FittedImage
 from app.services.images.image_tasks import ImageTask
 from app.services.images.pixels import fit_image, reduce_image
+from pagefault_dialects.media.types import sniff
+from pagefault_dialects.model.resource import ImageRecipe
 from tests.kit import media
 from tests.kit.images import difference, jpeg_in_three_scans, opened, picture, saved, see_through
 

@@ -7,14 +7,14 @@ import anyio
 import pytest
 
 from app.errors import MalformedRequestError, OverloadedError
-from app.media.decoding_cost import DecodingCost
 from app.models.limits import Limits
-from app.models.resource import ImageRecipe
 from app.services.concurrency.departures import wait_for_departure
 from app.services.images.image_tasks import TooCostlyError
 from app.services.images.image_work import Decode, ImageWork
 from app.services.images.image_worker import UndecidedError
 from app.services.memory_budget.budget import MemoryBudget
+from pagefault_dialects.media.decoding_cost import DecodingCost
+from pagefault_dialects.model.resource import ImageRecipe
 from tests.kit.bombs import jpeg_of_scans
 from tests.kit.images import opened, picture, saved
 
@@ -130,7 +130,7 @@ def _note_start(started: list[str]) -> Callable[..., Awaitable[object]]:
 @pytest.mark.promise(
     "security.md#decoders",
     "A JPEG of very many scans is not decoded, and an honest progressive one is",
-    kept_by="app/media/decoding_cost.py",
+    kept_by="packages/dialects/src/pagefault_dialects/media/decoding_cost.py",
     tried="2,000 scans, and 10, of 2500x2500",
 )
 async def test_jpeg_of_very_many_scans_is_not_decoded() -> None:

@@ -7,12 +7,12 @@ import pybase64
 import pytest
 
 from app.errors import StoreUnavailableError
-from app.models.conversation import Attachment, Medium, StoredBytes
-from app.models.media import InMemoryMedia
-from app.models.resource import MediaHints
-from app.rendering.targets.leaves import Base64Leaf, json_pieces
 from app.services.inline_media.json_with_media import RenderedBody
 from app.stores.blobs import FilesystemBlobStore
+from pagefault_dialects.model.conversation import Attachment, Medium, StoredBytes
+from pagefault_dialects.model.media import InMemoryMedia
+from pagefault_dialects.model.resource import MediaHints
+from pagefault_dialects.targets.leaves import Base64Leaf, json_pieces
 from tests.kit.media import noise_bytes
 
 pytestmark = pytest.mark.anyio

@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.errors import OverloadedError, PayloadTooLargeError, ServiceError
+from app.errors import OverloadedError
 from app.models.limits import Limits
 from app.services.concurrency.large_work import LargeWork
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import FREE_BYTES, BodyBudget, BodyMemory, TextWeight
 from app.services.requests.streamed_bodies import RequestBodies, StreamedBodies
 from app.stores.blobs import FilesystemBlobStore
+from pagefault_dialects.errors import PagefaultError, PayloadTooLargeError
 
 LIMITS = Limits()
 MIB = 1024 * 1024
@@ -303,7 +304,7 @@ def test_nothing_is_held_after_any_mix_of_requests(bodies: list[tuple[int, bool,
             try:
                 async with reading.read(chunks(), work):
                     await asyncio.sleep(0)
-            except ServiceError:
+            except PagefaultError:
                 pass
 
     async def all_at_once() -> None:

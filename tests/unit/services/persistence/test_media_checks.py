@@ -5,14 +5,20 @@ from pathlib import Path
 import pytest
 
 from app.errors import StoreUnavailableError
-from app.models.conversation import Address, InlineBytes, Medium, MediumSource, StoredBytes
 from app.models.identity import utc_now
-from app.models.media import InMemoryMedia
-from app.models.normalized import NormalizedMedia
-from app.models.resource import Damage
 from app.services.persistence.media_checks import MediaChecks
 from app.services.persistence.media_keeper import MediaKeeper
 from app.stores.blobs import FilesystemBlobStore, StoredBlob
+from pagefault_dialects.model.conversation import (
+    Address,
+    InlineBytes,
+    Medium,
+    MediumSource,
+    StoredBytes,
+)
+from pagefault_dialects.model.media import InMemoryMedia
+from pagefault_dialects.model.normalized import NormalizedMedia
+from pagefault_dialects.model.resource import Damage
 from tests.kit import media
 
 PNG = media.png(400, 300, noise=True)

@@ -8,11 +8,12 @@ import anyio.to_thread
 import pytest
 
 from app.models.identity import utc_now
-from app.models.media import InMemoryMedia
-from app.models.normalized import NormalizedMedia
-from app.models.resource import Damage, MediaHints, Resource, derive_resource_id
+from app.models.resource import derive_resource_id
 from app.services.persistence.media_keeper import KeptMedium, MediaKeeper
 from app.stores.blobs import DraftMedia, FilesystemBlobStore
+from pagefault_dialects.model.media import InMemoryMedia
+from pagefault_dialects.model.normalized import NormalizedMedia
+from pagefault_dialects.model.resource import Damage, MediaHints, Resource
 from tests.kit.media import noise_bytes, png
 
 pytestmark = pytest.mark.anyio

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.models.media import CHUNK_BYTES, InMemoryMedia
-from app.models.resource import MediaHints
 from app.services.persistence.media_checks import probe_media, probe_stored_media
 from app.stores.blobs import FilesystemBlobStore, StoredBlob
+from pagefault_dialects.model.media import CHUNK_BYTES, InMemoryMedia
+from pagefault_dialects.model.resource import MediaHints
 from tests.kit import media
 
 NO_HINTS = MediaHints()

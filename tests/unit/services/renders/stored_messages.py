@@ -6,7 +6,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from app.models.conversation import (
+from app.models.message import StoredHistoryMessage
+from app.models.resource import derive_resource_id
+from app.services.inline_media.stored_media import MediaMover, media_in_message
+from app.services.persistence.media_keeper import MediaKeeper
+from app.services.renders.stored_message_turns import stored_message_turns
+from app.stores.blobs import FilesystemBlobStore
+from pagefault_dialects.json.values import json_text, parse_json
+from pagefault_dialects.model.conversation import (
     Call,
     ComposedTurn,
     InlineBytes,
@@ -18,19 +25,8 @@ from app.models.conversation import (
     Turn,
     TurnRole,
 )
-from app.models.json_value import json_text, parse_json
-from app.models.message import StoredHistoryMessage
-from app.models.rendering import Audience
-from app.models.resource import (
-    MediaHints,
-    Resource,
-    derive_resource_id,
-    resource_kind,
-)
-from app.services.inline_media.stored_media import MediaMover, media_in_message
-from app.services.persistence.media_keeper import MediaKeeper
-from app.services.renders.messages import message_turns
-from app.stores.blobs import FilesystemBlobStore
+from pagefault_dialects.model.rendering import Audience
+from pagefault_dialects.model.resource import MediaHints, Resource, resource_kind
 from tests.kit.media import b64, noise_bytes, png, wav
 
 PROJECT = "p"
@@ -76,7 +72,7 @@ def read(
     entry = StoredHistoryMessage(
         SEQ, "m", NOW, None, "", json_text(message).encode(), is_page_fault=is_page_fault
     )
-    return message_turns(entry, resources or {}, audience=audience, origin=ORIGIN)
+    return stored_message_turns(entry, resources or {}, audience=audience, origin=ORIGIN)
 
 
 def stored(pointer: str, data: bytes, mime_type: str, filename: str | None = None) -> Medium:

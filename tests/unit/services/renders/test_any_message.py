@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models.conversation import (
+from pagefault_dialects.json.pointers import follow, parse_json_pointer
+from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.model.conversation import (
     Address,
     ComposedTurn,
     DataItem,
@@ -18,9 +20,7 @@ from app.models.conversation import (
     TextItem,
     Words,
 )
-from app.models.json_pointer import follow, parse_json_pointer
-from app.models.json_value import JsonValue, json_text
-from app.models.resource import MediaHints, Resource
+from pagefault_dialects.model.resource import MediaHints, Resource
 from tests.kit.media import b64
 from tests.unit.services.renders.stored_messages import (
     NOW,

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.models.conversation import ComposedTurn, TextItem, Turn
 from app.models.message import StoredHistoryMessage, StoredMessage
-from app.models.rendering import Audience
-from app.models.resource import MediaHints, Resource
 from app.services.renders.known_turns import KnownEntry, KnownTurns
+from pagefault_dialects.model.conversation import ComposedTurn, TextItem, Turn
+from pagefault_dialects.model.rendering import Audience
+from pagefault_dialects.model.resource import MediaHints, Resource
 
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
 ID = "0c8e6cc1ab1f4d34b4a5a0e21f7d6c15"

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from app.models.conversation import Address, InlineBytes, Item, Medium, TextItem
-from app.models.rendering import RenderOptions
-from app.models.resource import Damage, MediaHints
-from app.rendering.targets.profile import Profile
 from app.services.persistence.media_checks import MediaChecks
 from app.services.renders.media_loader import judged
 from app.stores.blobs import FilesystemBlobStore
+from packages.dialects.tests.targets.composed import medium, profile, rule, turn
+from pagefault_dialects.model.conversation import Address, InlineBytes, Item, Medium, TextItem
+from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.resource import Damage, MediaHints
+from pagefault_dialects.targets.profile import Profile
 from tests.kit import media
-from tests.unit.rendering.targets.composed import medium, profile, rule, turn
 
 PNG = media.png()
 SOUND, CUT = InlineBytes(PNG), InlineBytes(PNG[:60])

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.models.conversation import Call
-from app.services.renders.message_calls import (
+from pagefault_dialects.messages.message_calls import (
     Answer,
     as_answer,
     as_call,
@@ -15,6 +14,7 @@ from app.services.renders.message_calls import (
     left_of_listed,
     listed,
 )
+from pagefault_dialects.model.conversation import Call
 from tests.unit.services.renders.stored_messages import homeless, thought
 
 

@@ -19,7 +19,7 @@ from openai.types.chat import (
     ChatCompletionUserMessageParam,
 )
 
-from app.models.conversation import Address, Call, ComposedTurn, DataItem, Medium
+from pagefault_dialects.model.conversation import Address, Call, ComposedTurn, DataItem, Medium
 from tests.kit.media import b64
 from tests.unit.services.renders.stored_messages import (
     DOT,

@@ -9,9 +9,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from app.errors import ServiceError
 from app.models.limits import Limits
-from app.models.resource import Resource
 from app.services.concurrency.large_work import LargeWork
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import BodyBudget
@@ -25,6 +23,8 @@ from app.services.tool_results.requests import (
     read_tool_result_request,
 )
 from app.stores.blobs import FilesystemBlobStore
+from pagefault_dialects.errors import PagefaultError
+from pagefault_dialects.model.resource import Resource
 
 PROJECT = "default"
 NOW = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
@@ -48,7 +48,7 @@ def outcome_of(
     with tempfile.TemporaryDirectory() as folder:
         try:
             return anyio.run(_outcome, list(pieces), Path(folder), long_chars, piece_bytes, limits)
-        except ServiceError as exc:
+        except PagefaultError as exc:
             assert files_in(Path(folder)) == frozenset()
             return type(exc).__name__
 

@@ -13,8 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.models.json_pointer import first_difference
-from app.models.json_value import JsonValue, parse_json
 from app.services.requests.identity import (
     NAMED_CHARS,
     RequestIdentity,
@@ -29,6 +27,8 @@ from app.services.tool_results.requests import (
     read_tool_result_request,
 )
 from app.stores.blobs import FilesystemBlobStore
+from pagefault_dialects.json.pointers import first_difference
+from pagefault_dialects.json.values import JsonValue, parse_json
 from tests.unit.services.requests.received import Outcome, outcome_of
 
 MIB = 1024 * 1024

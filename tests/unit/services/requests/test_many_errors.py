@@ -3,13 +3,13 @@
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from app.errors import Fault, InvalidPayloadError
-from app.models.base import MOST_ERRORS, FrozenModel, faults_of
 from app.models.interaction import ContentPart, Interaction, MultiModalInput
 from app.services.pages.requests import PageBatch
 from app.services.requests.validation import validated
 from app.services.sessions.messages import HistoryMessageDraft
 from app.wire.turns import TurnRequest
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.model.base import MOST_ERRORS, FrozenModel, faults_of
 
 WRONG = [1] * 100
 

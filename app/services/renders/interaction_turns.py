@@ -1,0 +1,118 @@
+"""Interactions as turns: what a user asked, with files, and what was answered (spec 001)."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias, cast
+
+from app.models.interaction import (
+    Bindings,
+    StoredAnswer,
+    StoredInteraction,
+    bound_resource_id,
+)
+from pagefault_dialects.json.values import JsonValue, parse_stored_json
+from pagefault_dialects.model.conversation import (
+    ComposedTurn,
+    Item,
+    LeftOut,
+    TextItem,
+    Turn,
+    TurnRole,
+    stored_medium,
+)
+from pagefault_dialects.model.resource import Resource
+
+ReadRaw: TypeAlias = Callable[[JsonValue, str], Iterable[Item]]
+"""What a value that is stored as it came shows, at a pointer."""
+
+
+def interaction_turns(
+    entry: StoredInteraction,
+    resources: Mapping[str, Resource],
+    *,
+    origin: str,
+    read: ReadRaw,
+) -> list[ComposedTurn]:
+    """Return the turn of the user, and the answer that came along with it, if one did.
+
+    Args:
+        entry: The interaction.
+        resources: What is attached, by id; what is missing is told as a line.
+        origin: The path of the entry.
+        read: Reads texts and legacy objects, which may hold media.
+    """
+    value = parse_stored_json(entry.input)
+    asked: ComposedTurn = Turn(
+        role="user",
+        items=tuple(_input(value, entry, resources, read)),
+        origin=origin,
+        seq=entry.seq,
+    )
+    if entry.first_output is None:
+        return [asked]
+    answer = _said(entry.first_output, "/interaction/output", read)
+    return [asked, replace(answer, origin=origin, seq=entry.seq)]
+
+
+def answer_turn(entry: StoredAnswer, *, origin: str, read: ReadRaw) -> ComposedTurn:
+    """Return the answer that was set later; see `interaction_turns`."""
+    return replace(_said(entry.output, "/output", read), origin=origin, seq=entry.seq)
+
+
+def attached_ids(entry: StoredInteraction) -> set[str]:
+    """Return the ids of the resources that an interaction has attached."""
+    if entry.input_kind != "multimodal":
+        return set()
+    attached = (
+        bound_resource_id(each["id"], entry.bindings)
+        for part in parse_stored_json(entry.input)["parts"]
+        for each in part.get("attachments", ())
+    )
+    return {resource_id for resource_id in attached if resource_id}
+
+
+def _said(output: bytes, pointer: str, read: ReadRaw) -> ComposedTurn:
+    message = parse_stored_json(output)
+    role = cast("TurnRole", message["role"])
+    items = list(read(message["content"], f"{pointer}/content"))
+    if role != "tool" and message.get("name"):
+        reason = "Hardly any dialect has a place for the name of who speaks."
+        items.append(LeftOut(f"{pointer}/name", "name", "no-place", reason))
+    return Turn(
+        role=role,
+        items=tuple(items),
+        call_id=message.get("tool_call_id") or "",
+        tool_name=message.get("name") or "",
+    )
+
+
+def _input(
+    value: Any,  # noqa: ANN401 - what a client stored
+    entry: StoredInteraction,
+    resources: Mapping[str, Resource],
+    read: ReadRaw,
+) -> Iterator[Item]:
+    if entry.input_kind != "multimodal":
+        yield from read(value, "/interaction/input")
+        return
+    for index, part in enumerate(value["parts"]):
+        pointer = f"/interaction/input/parts/{index}"
+        if part.get("text") is not None:
+            yield from read(part["text"], f"{pointer}/text")
+        yield from _attached(part, pointer, entry.bindings, resources)
+
+
+def _attached(
+    part: dict[str, Any], pointer: str, bindings: Bindings, resources: Mapping[str, Resource]
+) -> Iterator[Item]:
+    for index, attached in enumerate(part.get("attachments", ())):
+        here = f"{pointer}/attachments/{index}"
+        resource_id = bound_resource_id(attached["id"], bindings)
+        if resource_id is None:
+            yield TextItem(here, f"[File: {attached['id']}, which is not stored here]")
+            reason = "Nobody knew the id of this file when the interaction was written."
+            yield LeftOut(here, "attachment", "not-stored", reason)
+        elif resource_id not in resources:
+            yield TextItem(here, f"[File: {attached['id']}, which is no longer there]")
+        else:
+            yield stored_medium(resources[resource_id], here)

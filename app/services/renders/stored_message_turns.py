@@ -1,0 +1,43 @@
+"""Messages as they are stored, as turns of a conversation."""
+
+from collections.abc import Mapping
+
+from app.models.message import StoredHistoryMessage
+from app.services.requests.data_uris import load_forms
+from pagefault_dialects.json.values import parse_stored_json
+from pagefault_dialects.messages.message_turns import MessageEntry, message_turns
+from pagefault_dialects.model.conversation import ComposedTurn
+from pagefault_dialects.model.rendering import Audience
+from pagefault_dialects.model.resource import Resource
+
+
+def stored_message_turns(
+    entry: StoredHistoryMessage,
+    resources: Mapping[str, Resource],
+    *,
+    audience: Audience,
+    origin: str,
+) -> list[ComposedTurn]:
+    """Return a stored message as turns; see `message_turns`.
+
+    Args:
+        entry: The message.
+        resources: What it refers to, by id.
+        audience: For whom the turns are.
+        origin: The path the message is read from.
+    """
+    read = MessageEntry(
+        parse_stored_json(entry.message),
+        entry.seq,
+        origin,
+        is_page_fault=entry.is_page_fault,
+        moved_out=moved_out_of(entry),
+    )
+    return message_turns(read, resources, audience=audience)
+
+
+def moved_out_of(entry: StoredHistoryMessage) -> frozenset[str]:
+    """Return the ids of what was moved out of a message's texts when it was stored."""
+    forms = load_forms(entry.inline_form).values()
+    kept = {form.text_resource_id for form in forms}
+    return frozenset(each for form in forms for each in form.resource_ids if each not in kept)

@@ -1,0 +1,184 @@
+"""The answer of a rendering: messages, the account of the loss, and what stands for the prefix."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from itertools import chain, compress, repeat
+from operator import not_
+from typing import NamedTuple
+
+from pagefault_dialects.model.conversation import SettledTurn
+from pagefault_dialects.model.loss import LossEntry
+from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.targets.ladder import Settled
+from pagefault_dialects.targets.leaves import JsonLeaf, Node, node_digest
+from pagefault_dialects.targets.opening import opened
+from pagefault_dialects.targets.profile import Profile
+from pagefault_dialects.turns.pairing import places
+
+_HASH_BYTES = 8
+# What has the blocks that a side says, in the targets that have such.
+_BLOCKS = ("content", "parts")
+
+
+def document_of(settled: Settled, profile: Profile, options: RenderOptions) -> dict[str, Node]:
+    """Return the answer: `{target, profile, messages, system?, loss, tokensEst?}`.
+
+    Args:
+        settled: What is rendered.
+        profile: The target.
+        options: How it is rendered.
+    """
+    system, turns = opened(settled.turns, profile)
+    messages = _written(turns, profile, options)
+    answer = _answer(messages, system, settled.loss, profile)
+    if options.count_tokens:
+        answer["tokensEst"] = profile.tokens.turns(turns, system)
+    return answer
+
+
+class SessionDocument(NamedTuple):
+    """The answer of a session's rendering.
+
+    `hashes` are the prefix hashes of all messages of the session, where these are remembered: with
+    `since`, `answer` has only some.
+    """
+
+    answer: dict[str, Node]
+    hashes: Sequence[bytes]
+
+
+def session_document(
+    settled: Settled, profile: Profile, options: RenderOptions, *, last_seq: int, since: int
+) -> SessionDocument:
+    """Return a whole session, or what of it is new, as the answer, with prefix hashes.
+
+    Args:
+        settled: The whole conversation.
+        profile: The target.
+        options: How it is rendered.
+        last_seq: How far the session has come.
+        since: Up to which `seq` the caller has it, 0 for nothing of it.
+    """
+    system, turns = opened(settled.turns, profile)
+    are_new = [not since or place > since for place in places(settled.turns)]
+    leading = len(settled.turns) - len(turns)
+    new = list(compress(turns, are_new[leading:]))
+    kept = _written(list(compress(turns, map(not_, are_new[leading:]))), profile, options)
+    messages = _written(new, profile, options)
+    prefix = _Prefix(profile, system)
+    prefix.through(kept)
+    prior, hashes = prefix.hash, prefix.through(messages)
+    # For each entry of the loss, whether the turn it is of is new.
+    told = chain.from_iterable(map(repeat, are_new, settled.loss_of_turns))
+    loss = compress(settled.loss, told)
+    # What the system says of its memory is made anew each time.
+    said = system if options.memory or any(are_new[:leading]) else ""
+    answer = _answer(messages, said, loss, profile)
+    if options.count_tokens:
+        answer["tokensEst"] = profile.tokens.turns(new, said)
+    answer |= {"prefixHash": [each.hex() for each in hashes], "lastSeq": last_seq}
+    if since:
+        is_open = bool(new) and new[0].role == "tool"
+        if is_open or options.frontier is not None:
+            whole = _written(turns, profile, options)
+            of_whole = _Prefix(profile, system)
+            hashes = of_whole.through(whole)
+            is_between = is_open and len(whole) != len(kept) + len(messages)
+            if is_between or of_whole.hash != prefix.hash:
+                # Answers have their place before or in a message that the caller has.
+                prior = hashlib.sha256(prior).digest()[:_HASH_BYTES]
+        answer["sinceHash"] = prior.hex()
+    return SessionDocument(answer, hashes)
+
+
+class _Prefix:
+    """What a hash stands for so far: target and system, and the messages that were added.
+
+    It goes on from block to block, so that what one side says is the same in one message as in two
+    that follow each other: where a target has each side speak once, what is new to a session stands
+    in its last message, and for who has that message already in one of its own.
+    """
+
+    def __init__(self, profile: Profile, system: str) -> None:
+        head: list[Node] = [f"{profile.target}/{profile.version}", system or None]
+        self._digest = hashlib.sha256(node_digest(head)).digest()
+        self._role: Node = None
+
+    @property
+    def hash(self) -> bytes:
+        """The hash of all that was added."""
+        return self._digest[:_HASH_BYTES]
+
+    def through(self, messages: Iterable[Node]) -> Sequence[bytes]:
+        """Add messages; return the hash after each of them."""
+        return [self._after(message) for message in messages]
+
+    def _after(self, message: Node) -> bytes:
+        role, blocks = _side(message)
+        for node in blocks if role is not None and role == self._role else [role, *blocks]:
+            self._digest = hashlib.sha256(self._digest + node_digest(node)).digest()
+        self._role = role
+        return self.hash
+
+
+def _side(message: Node) -> tuple[Node, Sequence[Node]]:
+    """Return who says a message, and its blocks; nobody, and itself, where it is more than that."""
+    if isinstance(message, dict) and len(message) == 2:
+        for name in _BLOCKS:
+            if isinstance(blocks := message.get(name), list):
+                return message.get("role"), blocks
+    return None, [message]
+
+
+def _written(
+    turns: Sequence[SettledTurn], profile: Profile, options: RenderOptions
+) -> Sequence[Node]:
+    return profile.write(turns, profile, options.detail or profile.default_detail)
+
+
+def _answer(
+    messages: Sequence[Node],
+    system: str,
+    loss: Iterable[LossEntry],
+    profile: Profile,
+) -> dict[str, Node]:
+    answer: dict[str, Node] = {
+        "target": profile.target,
+        "profile": f"{profile.target}/{profile.version}",
+        "messages": [*messages],
+    }
+    if system:
+        answer["system"] = system
+    answer["loss"] = [JsonLeaf(entry.wire()) for entry in loss]
+    return answer
+
+
+def mark(
+    document: dict[str, Node], profile: Profile, options: RenderOptions, *, stable: int = 0
+) -> None:
+    """Write marks for a provider's cache, if they are asked for and the target takes them.
+
+    At the last message, so that the next request finds all of this one; and at the last of those
+    that were sent before, since a provider looks back from a mark over a few blocks only.
+
+    Args:
+        document: The answer; its messages are replaced.
+        profile: The target.
+        options: Whether marks are asked for.
+        stable: How many messages were sent before.
+    """
+    messages = document["messages"]
+    if not options.cache_markers or profile.mark_cached is None or not isinstance(messages, list):
+        return
+    places = {each - 1 for each in (stable, len(messages)) if each > 0}
+    document["messages"] = [
+        profile.mark_cached(message) if index in places else message
+        for index, message in enumerate(messages)
+    ]
+
+
+def equal_hashes(sent: bytes, hashes: Sequence[bytes]) -> int:
+    """Return how many messages are the same as those that were sent last."""
+    before = [sent[at : at + _HASH_BYTES] for at in range(0, len(sent), _HASH_BYTES)]
+    # A hash stands for all before it, so that what is equal is a stretch from the beginning.
+    return sum(old == new for old, new in zip(before, hashes, strict=False))

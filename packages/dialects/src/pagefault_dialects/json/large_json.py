@@ -1,0 +1,259 @@
+r"""JSON of many values in pieces: parsed, and looked through without being built.
+
+The interpreter lets other threads have their turn between two steps of Python, and never inside the
+library's parser or an expression. So one call of these gets some ten thousand values at
+most: a container of up to `PIECE_CHARS` characters, or some members of a larger one.
+
+Where large containers begin and end, and at which commas they are cut, is found first, by brackets
+and commas outside strings. The library parses each piece. If it refuses one, it parses the whole
+text instead, so that values and errors are always its own.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from pagefault_dialects.text_windows import WINDOW_CHARS, match_end
+
+PIECE_NODES = 30_000
+"""JSON of more values is parsed in pieces."""
+PIECE_CHARS = 2 * PIECE_NODES
+"""Containers of more characters are cut: a value and its comma have two."""
+
+Hooks: TypeAlias = Mapping[str, Any]
+"""Arguments of `json.JSONDecoder`."""
+
+# Every quantifier is possessive: a string that is never closed fails at its end at once, instead of
+# being tried again from each of its escapes.
+_TO_STRING_END = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+STRING = rf'"{_TO_STRING_END.pattern}"'
+"""The expression of a string, to be compiled with `re.DOTALL`."""
+_FLAT = rf'(?:[^"\[\]{{}}]++|{STRING})*+'
+# Nothing is nested in it: it is passed over as a string is.
+_LEAF = rf"\[{_FLAT}\]|\{{{_FLAT}\}}"
+_TO_BRACKET = re.compile(rf'(?:[^"\[\]{{}}]++|{STRING}|{_LEAF})*+', re.DOTALL)
+_TO_LAST_COMMA = re.compile(rf'(?:(?:[^,"\[\]{{}}]++|{STRING}|{_LEAF})*+,)*+', re.DOTALL)
+_BRACKETS = ("[", "]", "{", "}")
+_BLANKS = re.compile(r"[ \t\n\r]*+")
+# Replaces a large container in the text around it; the parser has a hook for it.
+_STAND_IN = "NaN"
+
+
+class NotInPiecesError(Exception):
+    """The text is no JSON, or has no large containers."""
+
+
+@dataclass(slots=True)
+class Container:
+    """A large object or array of a text: its place, the commas it is cut at, its large members.
+
+    `cuts` and `children` are in order, and behind each child there is a cut, or the end.
+    """
+
+    start: int
+    end: int = 0
+    cuts: list[int] = field(default_factory=list)
+    children: list["Container"] = field(default_factory=list)
+    _piece_start: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin the first piece."""
+        self._piece_start = self.start + 1
+
+    def cut_behind(self, text: str, at: int, step_chars: int) -> None:
+        """Cut at the comma behind a member that ends here, if the piece is long enough."""
+        if at - self._piece_start > step_chars:
+            at = match_end(_BLANKS, text, at, len(text))
+            if text.startswith(",", at):
+                self._cut(at)
+
+    def cut_within(self, text: str, start: int, end: int) -> None:
+        """Cut at the last comma of a stretch of text without brackets."""
+        comma = match_end(_TO_LAST_COMMA, text, start, end) - 1
+        # It may be where the piece before was cut.
+        if comma >= max(start, self._piece_start):
+            self._cut(comma)
+
+    def _cut(self, comma: int) -> None:
+        self.cuts.append(comma)
+        self._piece_start = comma + 1
+
+
+def string_end(text: str, start: int) -> int:
+    """Return the end, behind its quotation mark, of the string that begins at `start`."""
+    while start < len(text):
+        end = match_end(_TO_STRING_END, text, start, start + WINDOW_CHARS)
+        if text.startswith('"', end):
+            return end + 1
+        # Nothing is left but a backslash at the end of the text.
+        if end == start:
+            break
+        start = end
+    return len(text)
+
+
+def large_containers(text: str, piece_chars: int = PIECE_CHARS) -> list[Container]:
+    """Return the objects and arrays above so many characters, each behind all that are in it.
+
+    One that is not closed ends with the text. The search ends at a bracket that closes nothing.
+    """
+    search = _Search(text, piece_chars)
+    at = 0
+    while at < len(text):
+        at = search.step(at)
+    return search.finish()
+
+
+class _Search:
+    """Looks for large containers, from bracket to bracket."""
+
+    def __init__(self, text: str, piece_chars: int) -> None:
+        self._text = text
+        self._piece_chars = piece_chars
+        # From so many characters on a piece is cut, behind a member of twice as many at most.
+        self._step_chars = piece_chars // 3
+        self._opened: list[Container] = []
+        self._large: list[Container] = []
+
+    def step(self, start: int) -> int:
+        """Look at the text up to the next bracket, or a stretch of it; return where to go on."""
+        text = self._text
+        at = match_end(_TO_BRACKET, text, start, start + self._step_chars)
+        mark = text[at : at + 1]
+        if mark in _BRACKETS:
+            return self._bracket(mark, at)
+        if self._opened:
+            self._opened[-1].cut_within(text, start, at)
+        # A string may end behind the stretch.
+        return string_end(text, at + 1) if mark == '"' else at
+
+    def _bracket(self, mark: str, at: int) -> int:
+        if mark in "[{":
+            self._opened.append(Container(at))
+            return at + 1
+        if not self._opened:
+            return len(self._text)
+        self._close(at + 1)
+        return at + 1
+
+    def _close(self, end: int) -> None:
+        container = self._opened.pop()
+        container.end = end
+        outer = self._opened[-1] if self._opened else None
+        if end - container.start > self._piece_chars:
+            self._large.append(container)
+            if outer is not None:
+                outer.children.append(container)
+        if outer is not None:
+            outer.cut_behind(self._text, end, self._step_chars)
+
+    def finish(self) -> list[Container]:
+        """Return what was found."""
+        while self._opened:
+            self._close(len(self._text))
+        return self._large
+
+
+class Pieces:
+    """Parses large containers of a text piece by piece.
+
+    Args:
+        text: The text.
+        hooks: What `json.JSONDecoder` is given.
+    """
+
+    def __init__(self, text: str, hooks: Hooks) -> None:
+        self._text = text
+        self._decoder = json.JSONDecoder(**hooks)
+        self._children: list[Any] = []
+        constant: dict[str, Any] = {"parse_constant": lambda _: self._children.pop()}
+        self._with_child = json.JSONDecoder(**{**hooks, **constant})
+
+    def of(self, container: Container, child_of: Callable[[Container], Any]) -> Iterator[Any]:
+        """Yield the members of a container, some at a time: as an array or an object each.
+
+        Args:
+            container: A large one.
+            child_of: Returns what stands in the place of a large one that is in it.
+
+        Raises:
+            NotInPiecesError, json.JSONDecodeError: It is no JSON.
+        """
+        text, start = self._text, container.start + 1
+        children = iter(container.children)
+        child = next(children, None)
+        for end in (*container.cuts, container.end - 1):
+            if child is not None and child.start < end:
+                members = f"{text[start : child.start]}{_STAND_IN}{text[child.end : end]}"
+                self._children = [child_of(child)]
+                child = next(children, None)
+                piece = self._parsed(self._with_child, container, members)
+            else:
+                piece = self._parsed(self._decoder, container, text[start:end])
+            if container.cuts and not piece:
+                # A comma without a member.
+                raise NotInPiecesError
+            yield piece
+            start = end + 1
+
+    def _parsed(self, decoder: json.JSONDecoder, container: Container, members: str) -> Any:  # noqa: ANN401
+        text = self._text
+        try:
+            return decoder.decode(f"{text[container.start]}{members}{text[container.end - 1]}")
+        except IndexError as exc:
+            # There is a constant, which is no JSON, beside the one that was put in.
+            raise NotInPiecesError from exc
+
+
+def decode_in_pieces(text: str, hooks: Hooks, *, piece_chars: int = PIECE_CHARS) -> Any:  # noqa: ANN401
+    """Return what `json.JSONDecoder(**hooks).decode(text)` returns, or raise what it raises."""
+    large = large_containers(text, piece_chars)
+    try:
+        return _built(text, large, hooks)
+    except (NotInPiecesError, json.JSONDecodeError):
+        # Its errors name places in the whole text.
+        return json.JSONDecoder(**hooks).decode(text)
+
+
+def _built(text: str, large: list[Container], hooks: Hooks) -> Any:  # noqa: ANN401 - any JSON
+    """Build the value of a text from its large containers, the innermost first."""
+    check_root(text, large)
+    pieces = Pieces(text, hooks)
+    values: dict[int, Any] = {}
+    for container in large:
+        found = pieces.of(container, lambda child: values.pop(child.start))
+        values[container.start] = _joined(found, hooks.get("object_pairs_hook"))
+    return values[large[-1].start]
+
+
+def check_root(text: str, large: list[Container]) -> None:
+    """Raise unless all of a text but blanks is in its last large container.
+
+    Raises:
+        NotInPiecesError: It is not.
+    """
+    size = len(text)
+    if (
+        not large
+        or match_end(_BLANKS, text, 0, size) != large[-1].start
+        or match_end(_BLANKS, text, large[-1].end, size) != size
+    ):
+        raise NotInPiecesError
+
+
+def _joined(pieces: Iterator[Any], make_object: Callable[[Any], Any] | None) -> Any:  # noqa: ANN401
+    whole = next(pieces)
+    if isinstance(whole, list):
+        for piece in pieces:
+            whole += piece
+    elif make_object is None:
+        for piece in pieces:
+            whole |= piece
+    else:
+        pairs = [*whole.items()]
+        for piece in pieces:
+            pairs += piece.items()
+        whole = make_object(pairs)
+    return whole

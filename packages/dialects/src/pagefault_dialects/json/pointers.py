@@ -1,0 +1,119 @@
+"""JSON pointers (RFC 6901): written, read, followed, and to where two values differ first."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pagefault_dialects.json.values import JsonValue, number_value
+
+_ESCAPES = re.compile(r"(?:[^~]|~[01])*", re.DOTALL)
+INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
+"""The name of an array's item in a pointer."""
+_NO_NUMBER = (str, bool, type(None), dict, list)
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """Where a pointer has led: the value, and how many of its names led somewhere."""
+
+    value: JsonValue
+    steps: int
+
+
+def parse_json_pointer(text: str) -> tuple[str, ...] | None:
+    """Return the names in a pointer, unescaped; `None` if it is no pointer."""
+    if (text and not text.startswith("/")) or not _ESCAPES.fullmatch(text):
+        return None
+    return tuple(unescape(token) for token in text.split("/")[1:])
+
+
+def json_pointer(keys: Iterable[str | int]) -> str:
+    """Return the pointer that leads through members of these names, from the outermost in."""
+    return "".join(child_pointer("", key) for key in keys)
+
+
+def child_pointer(pointer: str, key: str | int) -> str:
+    """Return the pointer to a member of what a pointer leads to."""
+    return f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"
+
+
+def unescape(token: str) -> str:
+    """Return the name that one token of a pointer stands for."""
+    # In this order: `~01` is a tilde and a one, and no slash.
+    return token.replace("~1", "/").replace("~0", "~")
+
+
+def follow(value: JsonValue, names: tuple[str, ...]) -> Followed:
+    """Return the value that names lead to, or the last one before they lead to nothing."""
+    for step, name in enumerate(names):
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+        elif isinstance(value, list) and INDEX.fullmatch(name) and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            return Followed(value, step)
+    return Followed(value, len(names))
+
+
+class _Pair(NamedTuple):
+    """Two values at one place. `key` is what they have in the pair they are members of."""
+
+    one: JsonValue
+    other: JsonValue
+    key: str | int = ""
+    parent: "_Pair | None" = None
+
+
+def first_difference(
+    one: JsonValue,
+    other: JsonValue,
+    *,
+    passed_over: Callable[[JsonValue, JsonValue], bool] = lambda _, __: False,
+) -> str | None:
+    """Return the JSON pointer to the first place where two values differ; `None` if they do not.
+
+    The order of members and the spelling of numbers are no difference. What one of two objects
+    lacks is a difference at the place of it.
+
+    Args:
+        one: A value, as any parser here returns it.
+        other: Another; its order is that in which differences come.
+        passed_over: Says of two different strings whether they are to count as equal.
+    """
+    stack = [_Pair(one, other)]
+    while stack:
+        pair = stack.pop()
+        if isinstance(pair.one, dict) and isinstance(pair.other, dict):
+            for key in (*pair.other, *pair.one):
+                if key not in pair.one or key not in pair.other:
+                    return _pointer(_Pair(0, 0, key, pair))
+            members = [_Pair(pair.one[key], pair.other[key], key, pair) for key in pair.other]
+            stack += reversed(members)
+        elif isinstance(pair.one, list) and isinstance(pair.other, list):
+            length = min(len(pair.one), len(pair.other))
+            if len(pair.one) != len(pair.other):
+                # Said behind the items that both have.
+                stack.append(_Pair(0, "", length, pair))
+            stack += [
+                _Pair(pair.one[index], pair.other[index], index, pair)
+                for index in range(length - 1, -1, -1)
+            ]
+        elif not _is_same(pair.one, pair.other) and not passed_over(pair.one, pair.other):
+            return _pointer(pair)
+    return None
+
+
+def _is_same(one: JsonValue, other: JsonValue) -> bool:
+    # True is one to Python, and no number is a text.
+    if any(isinstance(each, _NO_NUMBER) for each in (one, other)):
+        return type(one) is type(other) and bool(one == other)
+    return bool(number_value(one) == number_value(other))
+
+
+def _pointer(pair: _Pair) -> str:
+    keys: list[str | int] = []
+    while pair.parent is not None:
+        keys.append(pair.key)
+        pair = pair.parent
+    return json_pointer(reversed(keys))

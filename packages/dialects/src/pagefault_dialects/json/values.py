@@ -1,0 +1,396 @@
+"""JSON values in and out, exactly: every integer, every character, a thousand levels deep.
+
+The standard library's parser is the only common one that accepts the lone surrogates our callers
+send, and it accepts NaN, Infinity and unbounded nesting with them; those are refused here. Writing
+is compact and deterministic, does not depend on the recursion limit, and knows the open places
+(`MediaSlot`) that normalization leaves in a value.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from itertools import groupby
+from json.encoder import encode_basestring
+from typing import Any, Self, TypeAlias
+
+from typing_extensions import TypeAliasType
+
+from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
+from pagefault_dialects.json.large_json import (
+    PIECE_CHARS,
+    PIECE_NODES,
+    STRING,
+    decode_in_pieces,
+    string_end,
+)
+from pagefault_dialects.text_windows import WINDOW_CHARS, match_end, without_lone_surrogates
+
+
+@dataclass(frozen=True, slots=True)
+class MediaSlot:
+    """Stands where the reference of `media[index]` will stand."""
+
+    index: int
+
+
+TextTemplate = tuple[str | MediaSlot, ...]
+"""Text with open places; joined, the strings and the references are the text."""
+
+
+JsonValue: TypeAlias = Any
+"""Any JSON value as `parse_json` returns it; raw input is the one place where types end."""
+AnyJson = TypeAliasType("AnyJson", Any)
+"""The same for the document."""
+JsonObject = TypeAliasType("JsonObject", dict[str, Any])
+"""A JSON object with any members; under one name, since generators make a type of each."""
+
+_STRING = re.compile(STRING, re.DOTALL)
+_WHOLE_STRINGS = re.compile(rf'(?:[^"]*+{_STRING.pattern})*+', re.DOTALL)
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+_BRACKET = re.compile(r"[\[\]{}]")
+_LARGEST_INT_DIGITS = 4_000
+_COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def parse_json(body: bytes, *, max_depth: int, max_nodes: int, spelled: bool = False) -> JsonValue:
+    """Parse a request body.
+
+    Integers of any size survive (beyond 4,000 digits as `Decimal`), lone surrogates come through
+    for the caller to repair, and of a repeated key the last value wins.
+
+    Args:
+        body: JSON text in UTF-8.
+        max_depth: How many levels of arrays and objects are accepted.
+        max_nodes: How many values are accepted in all.
+        spelled: Let numbers such as `1.10` keep their spelling, for a value to be written back as
+            it stood.
+
+    Raises:
+        InvalidJsonError: Not UTF-8, not JSON, or a number that is not finite.
+        PayloadTooLargeError: Nested deeper or holding more values than accepted.
+    """
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as exc:
+        raise InvalidJsonError(f"The body is not UTF-8 text (byte {exc.start}).") from exc
+    check_shape(text, max_depth, max_nodes)
+    try:
+        return _decode(text, **(_SPELLED if spelled else {}))
+    except json.JSONDecodeError as exc:
+        raise InvalidJsonError(
+            f"The body is not JSON (line {exc.lineno}, column {exc.colno})."
+        ) from exc
+    except RecursionError as exc:
+        # Only where the interpreter's limit on recursion is lower than `max_depth`.
+        raise _too_deep(max_depth) from exc
+
+
+def parse_repaired_json(
+    body: bytes, *, max_depth: int, max_nodes: int, spelled: bool = False
+) -> JsonValue:
+    """Parse like `parse_json`, with U+FFFD for every lone surrogate, which no UTF-8 text can hold.
+
+    Raises:
+        InvalidJsonError, PayloadTooLargeError: As `parse_json`; or two keys of an object differ in
+            lone surrogates only.
+    """
+    value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, spelled=spelled)
+    return repaired(value, spelled=spelled) if _SURROGATE_ESCAPE.search(body) else value
+
+
+def repaired(value: JsonValue, *, spelled: bool = False) -> JsonValue:
+    """Return a value with U+FFFD for every lone surrogate; see `parse_repaired_json`."""
+    # Written without escapes, a whole pair is one character and only lone ones are replaced.
+    text = without_lone_surrogates(json_text(value))
+    return _decode(text, object_pairs_hook=_whole_object, **(_SPELLED if spelled else {}))
+
+
+def parse_stored_json(text: bytes) -> JsonValue:
+    """Return the value of a JSON text that was stored here, to be written back as it stands.
+
+    What it may hold was judged when it was stored.
+    """
+    return _decode(text.decode(), **_SPELLED)
+
+
+def parse_embedded_json(text: str, *, max_depth: int, max_nodes: int) -> JsonValue:
+    """Parse JSON that stands inside a string, to be written back as it stood.
+
+    Arguments and result as `parse_json`, but for numbers such as `1.10`, which keep their spelling.
+
+    Raises:
+        InvalidJsonError: It is not JSON, holds a number that is not finite, or repeats a key, so
+            that no value has all of its members.
+        PayloadTooLargeError: Nested deeper or holding more values than accepted.
+    """
+    check_shape(text, max_depth, max_nodes)
+    try:
+        return _decode(text, parse_float=_spelled_number, object_pairs_hook=_whole_object)
+    except json.JSONDecodeError as exc:
+        raise InvalidJsonError("The text is not JSON.") from exc
+
+
+def json_text(value: JsonValue) -> str:
+    """Return a JSON value without open places as compact text."""
+    template = json_template(value)
+    return "".join(piece for piece in template if isinstance(piece, str))
+
+
+def json_bytes(value: JsonValue) -> bytes:
+    """Return what `json_text` returns, as UTF-8; a lone surrogate is the escape it was."""
+    return json_text(value).encode("utf-8", "backslashreplace")
+
+
+def json_template(value: JsonValue) -> TextTemplate:
+    """Return a JSON value as compact text, with its `MediaSlot` leaves left open.
+
+    A slot, and a template of text and slots, stand where a string would; they are written inside
+    quotation marks. Members keep their order.
+    """
+    try:
+        return (_COMPACT.encode(value),)
+    except (TypeError, RecursionError):
+        # Slots, integers kept as Decimal, or nesting past the interpreter's recursion limit.
+        return _write(value)
+
+
+def number_value(node: int | float | Decimal) -> int | float | Decimal:
+    """Return the value of a number that one of the parsers here returned, however it was spelled.
+
+    Whole numbers are integers, as a `Decimal` where they are too long to be read as `int`; all
+    others are the doubles next to what was written.
+    """
+    number = float(node.literal) if isinstance(node, _SpelledNumber) else node
+    if isinstance(number, float):
+        return int(number) if number.is_integer() else number
+    return number
+
+
+def values_in(value: JsonValue) -> Iterator[tuple[JsonValue, int]]:
+    """Yield a value and all that is in it, each with its depth; that of the value is 1."""
+    open_values: list[Iterator[JsonValue]] = [iter((value,))]
+    while open_values:
+        for node in open_values[-1]:
+            yield node, len(open_values)
+            if isinstance(node, dict | list):
+                open_values.append(iter(node.values() if isinstance(node, dict) else node))
+                break
+        else:
+            open_values.pop()
+
+
+def check_shape(text: str, max_depth: int, max_nodes: int) -> None:
+    """Check a JSON text before it is parsed, without making values of it.
+
+    Raises:
+        PayloadTooLargeError: Nested deeper or holding more values than accepted.
+    """
+    opened = _opened(text)
+    if opened <= max_depth and opened + text.count(",") <= max_nodes:
+        # It is within the bounds even if all in its strings were outside of them. So it is with
+        # nearly all texts, and their strings need not be looked for.
+        return
+    nodes = depth = 0
+    for bare in _outside_strings(text):
+        nodes += bare.count(",") + bare.count("[") + bare.count("{")
+        if nodes > max_nodes:
+            raise PayloadTooLargeError(
+                f"The JSON holds more than {max_nodes} values. Send large data as a file or as "
+                "text.",
+                code="json-too-large",
+            )
+        for bracket in _BRACKET.findall(bare):
+            depth += 1 if bracket in "[{" else -1
+            if depth > max_depth:
+                raise _too_deep(max_depth)
+            if depth < 0:
+                # No JSON: whoever decodes it gets no further than this.
+                return
+
+
+def _outside_strings(text: str) -> Iterator[str]:
+    """Yield a JSON text without its strings, in pieces; one that is not closed ends with the text.
+
+    No character is looked at more than a few times, whatever the text is.
+    """
+    start = 0
+    while start < len(text):
+        limit = start + WINDOW_CHARS
+        end = match_end(_WHOLE_STRINGS, text, start, limit)
+        if end > start:
+            yield _STRING.sub("", text[start:end])
+        quote = text.find('"', end, limit)
+        yield text[end : limit if quote < 0 else quote]
+        start = limit if quote < 0 else string_end(text, quote + 1)
+
+
+def longest_string(text: str) -> str:
+    """Return the longest string of a JSON text as it is written, with its quotation marks."""
+    longest = slice(0, 0)
+    end = 0
+    while (start := text.find('"', end)) >= 0:
+        end = string_end(text, start + 1)
+        if end - start > longest.stop - longest.start:
+            longest = slice(start, end)
+    return text[longest]
+
+
+def _too_deep(max_depth: int) -> PayloadTooLargeError:
+    return PayloadTooLargeError(
+        f"The JSON is nested deeper than {max_depth} levels. Flatten it, or send it as a string.",
+        code="json-too-deep",
+    )
+
+
+def _decode(text: str, **others: Callable[[Any], object]) -> JsonValue:
+    hooks: dict[str, Any] = {"parse_constant": _refuse_constant, "parse_float": _finite_float}
+    hooks |= others
+    try:
+        return _decoded(text, hooks)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        # The interpreter refuses to build integers of more than 4,300 digits.
+        return _decoded(text, {**hooks, "parse_int": _exact_integer})
+
+
+def _decoded(text: str, hooks: dict[str, Any]) -> JsonValue:
+    if len(text) > PIECE_CHARS and text.count(",") + _opened(text) > PIECE_NODES:
+        return decode_in_pieces(text, hooks)
+    return _decoder(**hooks).decode(text)
+
+
+def _opened(text: str) -> int:
+    """Return how many brackets open in a text, with those in its strings."""
+    return text.count("[") + text.count("{")
+
+
+@cache
+def _decoder(**hooks: Any) -> json.JSONDecoder:  # noqa: ANN401 - as the library has them
+    """Return a decoder: to make one takes as long as to read a short message."""
+    return json.JSONDecoder(**hooks)
+
+
+def _refuse_constant(name: str) -> None:
+    raise InvalidJsonError(f"{name} is not a JSON value. Send null or a string instead.")
+
+
+def _finite_float(literal: str) -> float:
+    number = float(literal)
+    if math.isinf(number):
+        raise InvalidJsonError("A number is too large for any JSON reader. Send it as a string.")
+    return number
+
+
+class _SpelledNumber(Decimal):
+    """A number that remembers how it was written."""
+
+    literal: str
+
+    def __new__(cls, literal: str) -> Self:
+        number = super().__new__(cls, literal)
+        number.literal = literal
+        return number
+
+
+def _spelled_number(literal: str) -> float | Decimal:
+    number = _finite_float(literal)
+    return number if repr(number) == literal else _SpelledNumber(literal)
+
+
+def _spelled_integer(literal: str) -> int | Decimal:
+    return _SpelledNumber(literal) if literal == "-0" else int(literal)
+
+
+_SPELLED: dict[str, Callable[[Any], object]] = {
+    "parse_float": _spelled_number,
+    "parse_int": _spelled_integer,
+}
+
+
+def _whole_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise InvalidJsonError("A key of an object is repeated.")
+    return members
+
+
+def _exact_integer(literal: str) -> int | Decimal:
+    return _spelled_integer(literal) if len(literal) < _LARGEST_INT_DIGITS else Decimal(literal)
+
+
+EXACT_HOOKS: dict[str, Any] = {
+    "parse_constant": _refuse_constant,
+    "parse_float": _spelled_number,
+    "parse_int": _exact_integer,
+}
+"""What a decoder is given to read any number, however long, and keep its spelling."""
+
+
+class _Raw(str):
+    """Text to be written as it is, on the stack beside values to be encoded."""
+
+    __slots__ = ()
+
+
+_OBJECT, _ARRAY = (_Raw("{"), _Raw("}")), (_Raw("["), _Raw("]"))
+_COMMA = _Raw(",")
+
+
+def _write(value: JsonValue) -> TextTemplate:
+    pieces: list[str | MediaSlot] = []
+    stack: list[Any] = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _Raw):
+            pieces.append(node)
+        elif isinstance(node, dict | list):
+            stack.extend(reversed(_tokens(node)))
+        else:
+            pieces.extend(_leaf(node))
+    return join_template(pieces)
+
+
+def _tokens(node: dict[str, Any] | list[Any]) -> list[Any]:
+    """Return what an object or array is made of: pieces of its text, and values to be encoded."""
+    opening, closing = _OBJECT if isinstance(node, dict) else _ARRAY
+    tokens: list[Any] = [opening]
+    if isinstance(node, dict):
+        for key, member in node.items():
+            tokens += (_Raw(f"{encode_basestring(key)}:"), member, _COMMA)
+    else:
+        for item in node:
+            tokens += (item, _COMMA)
+    # The end stands in the place of the last comma, where there is one.
+    tokens[-1 if node else 1 :] = (closing,)
+    return tokens
+
+
+def _leaf(node: JsonValue) -> list[str | MediaSlot]:
+    if isinstance(node, MediaSlot):
+        return ['"', node, '"']
+    if isinstance(node, tuple):
+        inner = [
+            piece if isinstance(piece, MediaSlot) else encode_basestring(piece)[1:-1]
+            for piece in node
+        ]
+        return ['"', *inner, '"']
+    if isinstance(node, _SpelledNumber):
+        return [node.literal]
+    if isinstance(node, Decimal):
+        return [format(node, "f")]
+    return [json.dumps(node, ensure_ascii=False, allow_nan=False)]
+
+
+def join_template(pieces: list[str | MediaSlot]) -> TextTemplate:
+    """Return the same template with neighbouring strings joined and empty ones left out."""
+    joined: list[str | MediaSlot] = []
+    for is_text, group in groupby(pieces, lambda piece: isinstance(piece, str)):
+        run = list(group)
+        text = "".join(piece for piece in run if isinstance(piece, str))
+        joined += run if not is_text else [text] if text else []
+    return tuple(joined)

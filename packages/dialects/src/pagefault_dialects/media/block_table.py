@@ -1,0 +1,207 @@
+"""How providers write media into content blocks: one entry for each shape, and the names they use.
+
+A path is a tuple of keys. The MIME type, the file name and the format that belong to a payload are
+looked for beside it and then outwards, which is how MCP, OpenAI, Anthropic, Gemini, Bedrock,
+LangChain and the Vercel AI SDK all arrange them, so that an entry names payloads only, and members
+for the type or the name that nobody else has. Normalization, messages and renderings read blocks by
+this table.
+"""
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeVar
+
+from pagefault_dialects.model.normalized import ClaimedKind
+
+Path = tuple[str, ...]
+_Member = TypeVar("_Member")
+
+TYPE_NAMES = ("mimeType", "mime_type", "mediaType", "media_type")
+CONTENT_TYPE_NAMES = ("contentType", "content_type")
+OTHER_TYPE_NAMES = ("mime", "mimetype", "type")
+FORMAT_NAMES = ("format", "output_format")
+FILE_NAMES = ("filename", "file_name", "fileName", "displayName", "display_name")
+NAMES = ("name", "title")
+URL_NAMES = ("url", "uri", "href", "src")
+TEXT_TYPES = ("text", "input_text", "output_text")
+
+MEDIA_ONLY_NAMES = frozenset({"blob", "file_data", "fileData", "b64_json"})
+"""Members that hold base64 whatever stands around them."""
+BASE64_NAMES = MEDIA_ONLY_NAMES | {"data", "base64", "bytes"}
+"""Members that hold base64 where a type stands beside them, or in an object that is a medium."""
+MEDIUM_NAMES = frozenset({"audio", "input_audio", "image", "video", "source", "inline_data"})
+"""Members whose object is a medium, whatever it says of its type."""
+AUDIO_FORMATS = {
+    "wav": "audio/wav",
+    "mp3": "audio/mpeg",
+    "flac": "audio/flac",
+    "opus": "audio/ogg",
+    "ogg": "audio/ogg",
+    "aac": "audio/aac",
+    "pcm16": "audio/pcm",
+}
+"""What a `format` beside the base64 of a message says of a recording."""
+
+# By their keys, what plain objects hold: the kind the key itself claims, and whether a short
+# string of letters under it is more likely base64 than a word or a path.
+PLAIN: dict[str, tuple[ClaimedKind | None, bool]] = {
+    **dict.fromkeys(("data", "blob", "base64", "bytes", "b64", "buffer", "binary"), (None, True)),
+    **dict.fromkeys(("base64Data", "base64_data", "file_data", "fileData"), (None, True)),
+    **dict.fromkeys(("file", "content", "contents", "body", "payload", "text"), (None, False)),
+    **dict.fromkeys(("raw", "value"), (None, False)),
+    **dict.fromkeys(("image", "image_data", "imageData", "b64_json"), ("image", True)),
+    **dict.fromkeys(("screenshot", "thumbnail"), ("image", True)),
+    **dict.fromkeys(("audio", "audio_data", "audioData"), ("audio", True)),
+    **dict.fromkeys(("video", "video_data", "videoData"), ("video", True)),
+}
+
+_LANGCHAIN_ID = "lc_"
+
+# Members that only frame a payload: how it is written, how closely a model should look, what to
+# cache. With these values they say nothing once the payload is a medium, and are left out.
+FRAMING: dict[str, frozenset[str]] = {
+    "type": frozenset(("base64", "url", "data", "text", "file", "Buffer")),
+    "source_type": frozenset(("base64", "url", "text")),
+    "detail": frozenset(("auto", "low", "high")),
+    "encoding": frozenset(("base64",)),
+    "kind": frozenset(("binary",)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BlockShape:
+    """How a medium stands in a block."""
+
+    provider: str
+    """Whose blocks these are."""
+    block_type: str | None
+    """The value of `type`. Without one the block is known by its only member, the first key of each
+    payload."""
+    kind: ClaimedKind | None
+    """What it claims to be."""
+    payloads: tuple[Path, ...]
+    """Where the base64, the data URI or the URL stands, the first choice first."""
+    type_name: str | None = None
+    """The member that says the MIME type, if nobody else has it."""
+    file_name: str | None = None
+    """The same for the name of the file."""
+    may_have_others: bool = False
+    """Whether other members may stand in a block without a type."""
+
+
+def paths(*dotted: str) -> tuple[Path, ...]:
+    """Return the paths that are written with dots."""
+    return tuple(tuple(path.split(".")) for path in dotted)
+
+
+_INLINE = paths(
+    *("data", "base64", "blob", "bytes", "source.data", "source.base64", "source.bytes"),
+    *("source.url", "data.data", "data.url", "data.text", "url"),
+)
+# Each provider has some of them, and none means anything else by the others.
+_ALL = "mcp, anthropic, langchain, vercel, pydantic-ai"
+
+SHAPES: tuple[BlockShape, ...] = (
+    BlockShape(_ALL, "image", "image", _INLINE),
+    BlockShape("vercel", "image", "image", paths("image")),
+    BlockShape("openai", "image", "image", paths("image_url.url", "image_url")),
+    BlockShape(_ALL, "audio", "audio", _INLINE),
+    BlockShape("openai", "audio", "audio", paths("audio", "audio.data", "input_audio.data")),
+    BlockShape(_ALL, "video", "video", _INLINE),
+    BlockShape("openrouter", "video", "video", paths("video", "video_url.url", "video_url")),
+    BlockShape(_ALL, "file", None, _INLINE),
+    BlockShape("openai", "file", None, paths("file.file_data", "file.file_url")),
+    BlockShape("openai", "file", None, paths("file_data", "file_url")),
+    BlockShape("anthropic", "document", None, _INLINE),
+    BlockShape("langchain", "media", None, _INLINE),
+    BlockShape("langchain", "text-plain", None, _INLINE),
+    BlockShape("node", "Buffer", None, paths("data")),
+    BlockShape("openai", "image_url", "image", paths("image_url.url", "image_url", "url")),
+    BlockShape("openrouter", "audio_url", "audio", paths("audio_url.url", "audio_url", "url")),
+    BlockShape("openrouter", "video_url", "video", paths("video_url.url", "video_url", "url")),
+    BlockShape("openai", "input_image", "image", paths("image_url", "image_url.url")),
+    BlockShape("openai", "input_audio", "audio", paths("input_audio.data", "data")),
+    BlockShape("openai", "input_video", "video", paths("video_url", "video_url.url", "data")),
+    BlockShape("openai", "input_file", None, paths("file_data", "file_url")),
+    BlockShape("openai", "computer_screenshot", "image", paths("image_url")),
+    BlockShape("openai", "image_generation_call", "image", paths("result")),
+    BlockShape("vercel", "image-data", "image", paths("data")),
+    BlockShape("vercel", "image-url", "image", paths("url")),
+    BlockShape("vercel", "file-data", None, paths("data")),
+    BlockShape("vercel", "file-url", None, paths("url")),
+    BlockShape("gemini", None, None, paths("inlineData.data"), may_have_others=True),
+    BlockShape("gemini", None, None, paths("inline_data.data"), may_have_others=True),
+    BlockShape("gemini", None, None, paths("fileData.fileUri"), may_have_others=True),
+    BlockShape("gemini", None, None, paths("file_data.file_uri"), may_have_others=True),
+    BlockShape("bedrock", None, None, paths("document.source.bytes")),
+    BlockShape("openai", None, None, paths("file.file_data")),
+    BlockShape("bedrock", None, "image", paths("image.source.bytes")),
+    BlockShape("openai", None, "image", paths("b64_json", "image_url.url", "image_url")),
+    BlockShape("bedrock", None, "audio", paths("audio.source.bytes")),
+    BlockShape("openai", None, "audio", paths("audio.data", "input_audio.data")),
+    BlockShape("bedrock", None, "video", paths("video.source.bytes")),
+    BlockShape("openrouter", None, "video", paths("video_url.url")),
+)
+
+
+def is_url_path(path: Path) -> bool:
+    """Return whether a URL stands there, if not base64 in a data URI."""
+    return path[-1].endswith(("url", "Uri", "uri"))
+
+
+class BlockTable:
+    """The shapes, by what blocks are known by.
+
+    Args:
+        shapes: In the order in which they are tried.
+    """
+
+    def __init__(self, shapes: tuple[BlockShape, ...]) -> None:
+        untyped = tuple(shape for shape in shapes if shape.block_type is None)
+        typed = sorted((s for s in shapes if s.block_type), key=lambda s: s.block_type or "")
+        by_type = groupby(typed, key=lambda shape: shape.block_type)
+        self.typed = {block_type: tuple(alike) for block_type, alike in by_type}
+        self.untyped = untyped
+        self.untyped_keys = frozenset(path[0] for shape in untyped for path in shape.payloads)
+        self.keys_among_others = tuple(
+            path[0] for shape in untyped if shape.may_have_others for path in shape.payloads
+        )
+        every = (path for shape in shapes for path in shape.payloads if not is_url_path(path))
+        types = (shape.type_name for shape in shapes if shape.type_name)
+        self.declaring = (*types, *TYPE_NAMES, *CONTENT_TYPE_NAMES)
+        self.type_names = (*self.declaring, *OTHER_TYPE_NAMES)
+        self.file_names = (*(s.file_name for s in shapes if s.file_name), *FILE_NAMES)
+        beside = ("url", "id", "index", "extras", "metadata", "annotations", "_meta")
+        self.beside_links = {*FRAMING, *self.type_names, *self.file_names, *NAMES, *beside}
+        self.base64_ends = frozenset(
+            path[-2:] for path in every if len(path) > 1 and path[-2] not in BASE64_NAMES
+        )
+
+
+KNOWN = BlockTable(SHAPES)
+
+
+def is_of_langchain(block: dict[str, _Member]) -> bool:
+    """Return whether a block has an id that LangChain has made."""
+    return str(block.get("id", "")).startswith(_LANGCHAIN_ID)
+
+
+def without_frame(block: dict[str, _Member]) -> dict[str, _Member]:
+    """Return a block without what LangChain adds, with its file name where others have it.
+
+    Its constructors give each block an id of their own (`lc_` and a UUID), count the pieces of a
+    stream in `index`, and put what its standard has no member for into `extras`.
+    """
+    made = {
+        key
+        for key in ("id", "index")
+        if isinstance(block.get(key), int) or str(block.get(key, "")).startswith(_LANGCHAIN_ID)
+    }
+    bare = {key: value for key, value in block.items() if key not in made}
+    extras = bare.get("extras")
+    if not isinstance(extras, dict) or "filename" in bare:
+        return bare
+    if not isinstance(extras.get("filename"), str):
+        return bare
+    rest = {key: value for key, value in extras.items() if key != "filename"}
+    return {**bare, "filename": extras["filename"], "extras": rest}

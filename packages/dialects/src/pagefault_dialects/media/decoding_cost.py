@@ -1,0 +1,126 @@
+"""The cost of decoding an image, as far as its bytes say before anything is decoded.
+
+The header has the number of pixels, but not how often the decoder goes over them. Each scan of a
+progressive JPEG is a pass over all pixels, and a file may have as many scans as there is room for.
+Of PNG, GIF and WebP one picture is decoded, the first, in one pass; the frames behind it are not.
+An AVIF holds an AV1 stream, which may have any number of frames for one picture; they are not
+counted here, so the cost of an AVIF is unknown.
+
+Source: ITU-T T.81, annex B; how libjpeg finds markers, in and between scans.
+"""
+
+import re
+import struct
+from dataclasses import dataclass
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from pagefault_dialects.media.headers import open_image
+from pagefault_dialects.media.soundness import without_damaged_chunks
+from pagefault_dialects.media.types import sniff
+
+if TYPE_CHECKING:
+    from PIL.ImageFile import ImageFile
+
+_START_OF_SCAN, _END_OF_IMAGE = 0xDA, 0xD9
+# Markers that begin a segment or end the image. Those that are left out have no length: restarts,
+# and what is no marker, which a decoder passes over where it looks for a restart.
+_MARKER = re.compile(rb"\xff([\xc0-\xcf\xd9-\xfe])")
+_SNIFFED_BYTES = 512
+
+# Measured: decoded pixels, their conversion, and what the decoder itself keeps.
+_BYTES_PER_PIXEL = 6
+_BYTES_PER_PIXEL_OF_ROWS = 5
+_BYTES_PER_PIXEL_BY_MODE = {"RGBA": 11, "LA": 11, "PA": 11, "P": 11}
+_BYTES_PER_PIXEL_BY_TYPE = {"image/webp": 20, "image/avif": 20}
+# The smaller image, and the files that are made of it.
+_OUTPUT_BYTES_PER_PIXEL = 9
+_MOST_OUTPUT_PIXELS = 3_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class DecodingCost:
+    """The cost of decoding an image, by its header."""
+
+    pixels: int
+    memory_bytes: int
+    """At its peak, beside the file."""
+    is_bounded: bool
+    """False if decoding may take any amount of work and memory."""
+
+
+def decoding_cost(head: bytes, mime_type: str, *, most_pixels: int) -> DecodingCost | None:
+    """Return the cost of decoding an image; blocks, so it belongs in a worker thread.
+
+    Args:
+        head: The first bytes.
+        mime_type: The type of the image if its first bytes do not say.
+        most_pixels: What a JPEG is decoded to at most, if it is larger.
+
+    Returns:
+        The cost; `None` if the header cannot be read, so the image cannot be decoded either.
+    """
+    mime_type = sniff(head[:_SNIFFED_BYTES]) or mime_type
+    head = without_damaged_chunks(head)
+    try:
+        image = open_image(BytesIO(head), mime_type)
+    except Exception:  # noqa: BLE001 - parsers of hostile bytes raise anything
+        return None
+    if image is None:
+        return None
+    pixels = image.size[0] * image.size[1]
+    decoded = min(pixels, most_pixels) * _bytes_per_pixel(image, head, mime_type)
+    output = min(pixels, _MOST_OUTPUT_PIXELS) * _OUTPUT_BYTES_PER_PIXEL
+    return DecodingCost(pixels, decoded + output, is_bounded=mime_type != "image/avif")
+
+
+def _bytes_per_pixel(image: "ImageFile", head: bytes, mime_type: str) -> int:
+    if mime_type == "image/jpeg":
+        if is_read_in_rows(image, head):
+            return _BYTES_PER_PIXEL_OF_ROWS
+        # All coefficients of all colours are kept until the last scan.
+        return 4 + 2 * len(image.getbands())
+    by_mode = _BYTES_PER_PIXEL_BY_MODE.get(image.mode, _BYTES_PER_PIXEL)
+    return _BYTES_PER_PIXEL_BY_TYPE.get(mime_type, by_mode)
+
+
+def is_read_in_rows(image: "ImageFile", data: bytes) -> bool:
+    """Return whether the image is a JPEG that is decoded row by row, in one pass.
+
+    If the first scan is not all of the image, because it is progressive or has a scan for each
+    colour, the decoder keeps all of it in memory, however small the wanted image is.
+
+    Args:
+        image: The image, just opened.
+        data: The bytes it was opened from.
+    """
+    if image.format != "JPEG" or image.info.get("progressive"):
+        return False
+    # Pillow has read as far as the end of the header of the first scan.
+    layers = len(image.getbands())
+    header = struct.pack(">HHB", 0xFFDA, 6 + 2 * layers, layers)
+    end = image.fp.tell() if image.fp else 0
+    start = end - 2 - 6 - 2 * layers
+    return start >= 0 and data.startswith(header, start)
+
+
+def count_passes(image: "ImageFile", data: bytes) -> int:
+    """Return how often a decoder goes over the pixels of an image; see `is_read_in_rows`."""
+    if image.format != "JPEG" or is_read_in_rows(image, data):
+        return 1
+    return max(1, count_scans(data))
+
+
+def count_scans(data: bytes) -> int:
+    """Return the number of scans of a JPEG, as its decoder finds them.
+
+    No scan is missed. In a file that is not well-formed, some may be counted that are not decoded.
+    """
+    at, scans = 2, 0
+    while found := _MARKER.search(data, at):
+        marker, at = found[1][0], found.end()
+        if marker == _END_OF_IMAGE:
+            break
+        scans += marker == _START_OF_SCAN
+        at += max(2, int.from_bytes(data[at : at + 2], "big"))
+    return scans

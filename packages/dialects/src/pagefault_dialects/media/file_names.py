@@ -1,0 +1,125 @@
+"""File names that are safe to keep, to show, to download and to put into a header.
+
+A name that comes with a file is a claim of whoever sent it. What is kept of it is a base name that
+every file system takes and every reader sees as it is: no path, no control or invisible character,
+no device name. The extension survives, since people and programs go by it.
+"""
+
+import re
+import unicodedata
+from contextlib import suppress
+from email.message import Message
+from email.utils import collapse_rfc2231_value
+
+from pagefault_dialects.media.types import EXTENSIONS, canonical_mime_type, registry
+
+MAX_NAME_BYTES = 255
+"""The longest name most file systems take, in bytes of UTF-8."""
+
+_LONGEST_NORMALIZED_CHARS = 1_024
+
+# A "sentence. And its continuation" has no extension; the longest ones in use are far shorter.
+_MAX_EXTENSION_BYTES = 32
+
+# Windows opens the device whatever extension follows, and takes superscript digits for digits.
+_DEVICE = re.compile(
+    r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3]) *(?:[.:]|\Z)",
+    re.IGNORECASE,
+)
+UNKNOWN = ".bin"
+# What the registry does not have, or under another name than the one that people use.
+_EXTENSIONS = {"application/xml": ".xml"} | {
+    mime_type: EXTENSIONS[mime_type].split()[0]
+    for mime_type in (
+        *("audio/wav", "audio/ogg", "audio/flac", "audio/mp4", "audio/webm"),
+        *("video/ogg", "video/x-matroska", "text/markdown", "text/javascript"),
+        *("application/yaml", "application/gzip"),
+    )
+}
+# A longer header is no file name, and taking it apart costs more than its length.
+_MOST_CHARS = 4_096
+
+
+def safe_file_name(name: str | None) -> str | None:
+    """Return the name as it may be stored and sent, or `None` if nothing of it is left.
+
+    The result is a base name in NFC of at most 255 bytes of UTF-8, every character printable, with
+    its extension, without dots in front and without dots or spaces at the end. A safe name comes
+    back unchanged.
+
+    Args:
+        name: The name as it was claimed, possibly with a path in front, in either direction of
+            slashes.
+    """
+    if name is None:
+        return None
+    base = re.split(r"[/\\]", name)[-1]
+    visible = "".join(_visible(character) for character in base)
+    if len(visible) > _LONGEST_NORMALIZED_CHARS:
+        # Normalizing takes time in the square of a run of combining marks.
+        visible = _shortened(visible)
+    trimmed = unicodedata.normalize("NFC", visible).lstrip(". ").rstrip(". ")
+    if _DEVICE.match(trimmed):
+        trimmed = f"_{trimmed}"
+    return _shortened(trimmed) or None
+
+
+def _visible(character: str) -> str:
+    # `isprintable` is false for controls, bidi and zero-width format characters, surrogates,
+    # private use and unassigned code points, and for every space but the plain one.
+    if character.isprintable():
+        return character
+    return " " if unicodedata.category(character) == "Zs" else ""
+
+
+def _shortened(name: str) -> str:
+    if len(name.encode()) <= MAX_NAME_BYTES:
+        return name
+    stem, dot, extension = name.rpartition(".")
+    if not stem or len(extension.encode()) > _MAX_EXTENSION_BYTES:
+        stem, dot, extension = name, "", ""
+    suffix = f"{dot}{extension}"
+    room = MAX_NAME_BYTES - len(suffix.encode())
+    # Dropping an incomplete sequence at the cut is what keeps code points whole.
+    kept = stem.encode()[:room].decode(errors="ignore")
+    return kept.rstrip(". ") + suffix
+
+
+def extension_for(mime_type: str | None) -> str | None:
+    """Return the extension files of a type have, with its dot; `None` for a type that has none."""
+    canonical = canonical_mime_type(mime_type) if mime_type else None
+    if canonical is None:
+        return None
+    known = _EXTENSIONS.get(canonical) or registry().guess_extension(canonical, strict=False)
+    return None if known == UNKNOWN else known
+
+
+def download_name(page_id: str, *mime_types: str | None, otherwise: str = UNKNOWN) -> str:
+    """Return the name a page is downloaded under.
+
+    Args:
+        page_id: The page's id; a colon, which some file systems do not take, becomes `_`.
+        mime_types: The types to go by, the first that has an extension decides.
+        otherwise: The extension if none of them has one.
+    """
+    found = next(filter(None, map(extension_for, mime_types)), otherwise)
+    return safe_file_name(page_id.replace(":", "_") + found) or f"page{found}"
+
+
+def disposition_filename(header: str) -> str | None:
+    """Return the file name in a Content-Disposition, `filename*` (RFC 8187) before `filename`.
+
+    Header bytes beyond ASCII are taken as UTF-8, which browsers and curl send. A part of a form is
+    a file if it has a name, be it an empty one.
+    """
+    header = header[:_MOST_CHARS]
+    with suppress(UnicodeError):
+        header = header.encode("latin-1").decode()
+    message = Message()
+    message["Content-Disposition"] = header.replace("\r", " ").replace("\n", " ")
+    named: dict[bool, str] = {}
+    for name, value in message.get_params(failobj=[], header="content-disposition"):
+        if name.lower() == "filename":
+            # The parser hands on `filename*` decoded into its three pieces, `filename` as a text.
+            named.setdefault(isinstance(value, tuple), collapse_rfc2231_value(value))
+    return named.get(True, named.get(False))

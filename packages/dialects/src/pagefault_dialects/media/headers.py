@@ -1,0 +1,232 @@
+"""Headers of media: pixels and seconds, without decoding anything or reading the whole of a file.
+
+Pixels are read by Pillow, whose readers for those who do decode an image are opened here as well.
+How long audio and video play, parsers find in a `WindowedFile`: the first megabytes, the last ones
+where there are any, and a budget of reads, so that no hostile file makes a loop over garbage long.
+Durations that do not follow from what can be seen are unknown, never guessed.
+"""
+
+import struct
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from io import SEEK_CUR, SEEK_END, SEEK_SET, BytesIO
+from typing import TYPE_CHECKING
+
+from tinytag import TinyTag
+
+from pagefault_dialects.media.soundness import without_damaged_chunks
+from pagefault_dialects.media.soundness.matroska import ebml_number
+from pagefault_dialects.model.resource import DECODED_TYPES, MediaHints
+
+if TYPE_CHECKING:
+    from PIL import ImageFile
+
+_IMAGE_TYPES = DECODED_TYPES | {"image/tiff"}
+_MOST_PIXELS = 1 << 30
+_EXIF_ORIENTATION = 0x0112
+_ORIENTATIONS_ON_THE_SIDE = frozenset({5, 6, 7, 8})
+
+_READS = 200_000
+_LARGEST_READ_BYTES = 8 * 1024 * 1024
+# The Info element comes first; more would only let a hostile file be longer.
+_MATROSKA_HEAD_BYTES = 256 * 1024
+_LONGEST_SECONDS = 10 * 366 * 86_400
+
+_MATROSKA_TYPES = frozenset(
+    {"video/webm", "audio/webm", "video/x-matroska", "audio/x-matroska", "video/matroska"}
+)
+# Element ids of RFC 9559, with their length markers.
+_SEGMENT, _INFO, _CLUSTER = 0x18538067, 0x1549A966, 0x1F43B675
+_TIMESTAMP_SCALE, _DURATION = 0x2AD7B1, 0x4489
+_NANOSECONDS = 1_000_000_000
+_DEFAULT_TIMESTAMP_SCALE = 1_000_000
+
+
+def has_known_header(mime_type: str) -> bool:
+    """Return whether pixels are read from headers of this type."""
+    return mime_type in _IMAGE_TYPES
+
+
+@cache
+def _image_readers() -> "Mapping[str, Callable[[BytesIO], ImageFile.ImageFile]]":
+    """Load Pillow's readers, which a process that meets no image does without.
+
+    They are used themselves and not `Image.open`, which guesses the format and warns, through state
+    that all threads share, about sizes that cost nothing as long as no pixel is decoded.
+    """
+    from PIL import (  # noqa: PLC0415
+        AvifImagePlugin,
+        BmpImagePlugin,
+        GifImagePlugin,
+        JpegImagePlugin,
+        PngImagePlugin,
+        TiffImagePlugin,
+        WebPImagePlugin,
+    )
+
+    return {
+        "image/avif": AvifImagePlugin.AvifImageFile,
+        "image/bmp": BmpImagePlugin.BmpImageFile,
+        "image/gif": GifImagePlugin.GifImageFile,
+        "image/jpeg": JpegImagePlugin.JpegImageFile,
+        "image/png": PngImagePlugin.PngImageFile,
+        "image/tiff": TiffImagePlugin.TiffImageFile,
+        "image/webp": WebPImagePlugin.WebPImageFile,
+    }
+
+
+def open_image(file: BytesIO, mime_type: str) -> "ImageFile.ImageFile | None":
+    """Open an image, only its header read yet; `None` for types that are not decoded.
+
+    Raises:
+        Exception: Whatever a damaged header runs Pillow's reader into.
+    """
+    return _image_readers()[mime_type](file) if mime_type in DECODED_TYPES else None
+
+
+def image_hints(head: bytes, mime_type: str) -> MediaHints:
+    """Return the pixels as displayed, a photograph on its side turned; none if they do not show."""
+    try:
+        # A chunk beside the picture may be damaged, which Pillow would refuse.
+        image = _image_readers()[mime_type](BytesIO(without_damaged_chunks(head)))
+        width, height = image.size
+        if mime_type == "image/jpeg":
+            orientation = image.getexif().get(_EXIF_ORIENTATION)
+            if orientation in _ORIENTATIONS_ON_THE_SIDE:
+                width, height = height, width
+    except Exception:  # noqa: BLE001 - parsers of hostile bytes raise anything
+        return MediaHints()
+    if width <= 0 or height <= 0 or width * height > _MOST_PIXELS:
+        return MediaHints()
+    return MediaHints(width=width, height=height)
+
+
+def hints_of(data: bytes, mime_type: str) -> MediaHints:
+    """Return the hints about a medium that is in memory as a whole."""
+    if has_known_header(mime_type):
+        return image_hints(data, mime_type)
+    if has_duration(mime_type):
+        return duration_hints(WindowedFile(data, b"", len(data)), mime_type)
+    return MediaHints()
+
+
+class WindowedFile(BytesIO):
+    """A file of which only the beginning and perhaps the end can be read.
+
+    Between the two it reads as if it ended there, and `fell_short` says that this happened.
+
+    Args:
+        head: The first bytes.
+        tail: The last bytes, possibly none.
+        size_bytes: The size of the whole file.
+
+    Raises:
+        EOFError: On reading, when the budget of reads is spent.
+    """
+
+    def __init__(self, head: bytes, tail: bytes, size_bytes: int) -> None:
+        super().__init__()
+        self._head = head
+        self._tail = tail
+        self._size_bytes = size_bytes
+        self._position = 0
+        self._reads_left = _READS
+        self.fell_short = False
+
+    def tell(self) -> int:
+        """Return the position in the whole file."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = SEEK_SET) -> int:
+        """Move in the whole file, beyond its end if need be."""
+        base = {SEEK_SET: 0, SEEK_CUR: self._position, SEEK_END: self._size_bytes}[whence]
+        if base + offset < 0:
+            raise OSError("a position before the beginning")
+        self._position = base + offset
+        return self._position
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return bytes from one of the two windows; nothing outside of them."""
+        self._reads_left -= 1
+        if self._reads_left < 0:
+            raise EOFError("the budget of reads is spent")
+        left = max(0, self._size_bytes - self._position)
+        wanted = left if size is None or size < 0 else min(size, left)
+        piece = self._piece(self._position, wanted)
+        self._position += len(piece)
+        self.fell_short = self.fell_short or len(piece) < wanted
+        return piece
+
+    def _piece(self, start: int, wanted: int) -> bytes:
+        tail_start = self._size_bytes - len(self._tail)
+        if start >= tail_start:
+            return self._tail[start - tail_start : start - tail_start + wanted]
+        return self._head[start : start + wanted]
+
+
+class WholeFile(WindowedFile):
+    """A file of which all can be read, though never much at once.
+
+    Args:
+        read_at: Reads so many bytes from a position on.
+        size_bytes: The size of the file.
+    """
+
+    def __init__(self, read_at: Callable[[int, int], bytes], size_bytes: int) -> None:
+        super().__init__(b"", b"", size_bytes)
+        self._read_at = read_at
+
+    def _piece(self, start: int, wanted: int) -> bytes:
+        return self._read_at(start, min(wanted, _LARGEST_READ_BYTES))
+
+
+def has_duration(mime_type: str) -> bool:
+    """Return whether files of this type play for some time."""
+    return mime_type.startswith(("audio/", "video/")) or mime_type == "application/ogg"
+
+
+def duration_hints(file: WindowedFile, mime_type: str) -> MediaHints:
+    """Return the playing time in seconds, to the millisecond; none if the file does not say."""
+    try:
+        return MediaHints(duration_seconds=_duration_seconds(file, mime_type))
+    except Exception:  # noqa: BLE001 - parsers of hostile bytes raise anything
+        return MediaHints()
+
+
+def _duration_seconds(file: WindowedFile, mime_type: str) -> float | None:
+    if mime_type in _MATROSKA_TYPES:
+        seconds = _matroska_duration(file.read(_MATROSKA_HEAD_BYTES))
+    else:
+        tag = TinyTag.get(file_obj=file, tags=False, duration=True)
+        # An Ogg stream tells its length on its last page only, so a part of it tells a wrong one.
+        is_part = file.fell_short and (tag.mime_type or "").startswith("audio/ogg")
+        seconds = None if is_part else tag.duration
+    # What is no number is not between the two either.
+    return round(seconds, 3) if seconds is not None and 0 < seconds <= _LONGEST_SECONDS else None
+
+
+def _matroska_duration(data: bytes) -> float | None:
+    """Return Duration times TimestampScale, both from the segment's Info (RFC 9559, 5.1.2)."""
+    scale = _DEFAULT_TIMESTAMP_SCALE
+    ticks: float | None = None
+    for segment_start, segment_end in _elements(data, 0, len(data), _SEGMENT):
+        for start, end in _elements(data, segment_start, segment_end, _INFO):
+            for inner_start, inner_end in _elements(data, start, end, _TIMESTAMP_SCALE):
+                scale = int.from_bytes(data[inner_start:inner_end], "big")
+            for inner_start, inner_end in _elements(data, start, end, _DURATION):
+                layout = {4: ">f", 8: ">d"}[inner_end - inner_start]
+                (ticks,) = struct.unpack_from(layout, data, inner_start)
+    return None if ticks is None else ticks * scale / _NANOSECONDS
+
+
+def _elements(data: bytes, start: int, end: int, wanted: int) -> Iterator[tuple[int, int]]:
+    """Yield where the contents of the wanted elements lie among those between `start` and `end`."""
+    while start < end:
+        element, start = ebml_number(data, start, keeps_marker=True)
+        size, start = ebml_number(data, start, keeps_marker=False)
+        stop = end if size is None else min(end, start + size)
+        if element == wanted:
+            yield start, stop
+        if element == _CLUSTER or element is None:
+            return
+        start = stop

@@ -1,0 +1,109 @@
+"""Whether a medium is sound: which reader looks at it, and what it came to."""
+
+from collections.abc import Callable
+from functools import partial
+
+from pagefault_dialects.media.soundness.bounded_reader import (
+    BoundedReader,
+    DamagedError,
+    TooComplexError,
+)
+from pagefault_dialects.media.soundness.containers import (
+    PICTURE,
+    RECORDING,
+    check_aiff,
+    check_boxes,
+    check_flac,
+    check_ogg,
+    check_pdf,
+    check_wav,
+    check_webp,
+)
+from pagefault_dialects.media.soundness.matroska import check_matroska
+from pagefault_dialects.media.soundness.mpeg_audio import check_mp3
+from pagefault_dialects.media.soundness.pictures import check_gif, check_jpeg, check_png
+from pagefault_dialects.media.types import sniff
+from pagefault_dialects.model.media import MediaSource
+from pagefault_dialects.model.resource import Damage
+
+_HEAD_BYTES = 512
+# Readers of PDF look that far for its beginning.
+_HEAD_BYTES_OF_PDF = 1_024
+_RECORDINGS = frozenset({"audio", "video"})
+_check_recording = partial(check_boxes, header=RECORDING)
+_check_picture = partial(check_boxes, header=PICTURE)
+_LOOKS: dict[str, Callable[[BoundedReader], Damage | None]] = {
+    "application/pdf": check_pdf,
+    "audio/aiff": check_aiff,
+    "audio/flac": check_flac,
+    "audio/mp4": _check_recording,
+    "audio/mpeg": check_mp3,
+    "audio/ogg": check_ogg,
+    "audio/wav": check_wav,
+    "image/avif": _check_picture,
+    "image/gif": check_gif,
+    "image/heic": _check_picture,
+    "image/heif": _check_picture,
+    "image/jpeg": check_jpeg,
+    "image/png": check_png,
+    "image/webp": check_webp,
+    "video/3gpp": _check_recording,
+    "video/mp4": _check_recording,
+    "video/ogg": check_ogg,
+    "video/quicktime": _check_recording,
+    "video/webm": check_matroska,
+    "video/x-matroska": check_matroska,
+}
+
+
+def damage_of(source: MediaSource, mime_type: str) -> Damage | None:
+    """Return what is wrong with a medium at hand; blocks. See `check`."""
+    return check(BoundedReader(source.read, source.size_bytes), mime_type)
+
+
+def check(file: BoundedReader, mime_type: str) -> Damage | None:
+    """Return what is wrong with a file, as far as it shows in the way the file is built.
+
+    Args:
+        file: The file.
+        mime_type: What it is taken for; its own first bytes are believed before.
+
+    Returns:
+        `None` for a sound file, for one of a type that is not looked at, and for one that is longer
+        or made of more pieces than is looked at.
+    """
+    shown = sniff(file.piece(0, _HEAD_BYTES))
+    if mime_type == "application/pdf" and b"%PDF-" in file.piece(0, _HEAD_BYTES_OF_PDF):
+        shown = mime_type
+    if not _may_be(shown, mime_type):
+        return Damage(
+            "damaged-media",
+            f"The bytes are not those of a sound {mime_type}.",
+            # Sounds and videos have kinds that nobody here knows.
+            is_certain=mime_type in _LOOKS and (shown is not None or not _is_recording(mime_type)),
+        )
+    look = _LOOKS.get(shown or "")
+    try:
+        return look(file) if look else None
+    except TooComplexError:
+        return None
+    except DamagedError as exc:
+        return Damage("damaged-media", f"The {shown} is damaged: {exc}.")
+
+
+def _is_recording(mime_type: str) -> bool:
+    return mime_type.partition("/")[0] in _RECORDINGS
+
+
+def _may_be(shown: str | None, mime_type: str) -> bool:
+    """Return whether a file may be of a type, by its beginning.
+
+    MP4, Ogg and WebM hold sounds, videos or both. Of most images nothing is known here.
+    """
+    family = mime_type.partition("/")[0]
+    shown_family = "" if shown is None else shown.partition("/")[0]
+    if mime_type == "application/pdf":
+        return shown == mime_type
+    if _is_recording(mime_type):
+        return shown_family in _RECORDINGS
+    return mime_type not in _LOOKS or shown_family == family

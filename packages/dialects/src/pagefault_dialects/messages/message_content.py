@@ -1,0 +1,265 @@
+"""What a content of a message shows: a text as it is, blocks as the pipeline reads them.
+
+Texts of messages are not looked into, since that was done when they were stored: one that is a
+reference and nothing else stands for the medium, and what was moved out of a text stands behind it.
+Texts that nobody has looked into yet, as those of interactions, are read as tool results are.
+
+What stands beside what is read is a frame, or has to be left out. Frames are of the dialect and the
+host: kinds, ids, states, counts, times. No rendering shows them, and nothing is lost with them.
+Every other member that says something is told as left out.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeGuard
+
+from pagefault_dialects.json.pointers import child_pointer
+from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.media import block_table
+from pagefault_dialects.media.block_table import TEXT_TYPES, without_frame
+from pagefault_dialects.media.settling import HEAD_BYTES, settle_type
+from pagefault_dialects.model.conversation import (
+    Address,
+    InlineBytes,
+    Item,
+    LeftOut,
+    Medium,
+    TextItem,
+    stored_medium,
+)
+from pagefault_dialects.model.normalized import (
+    NormalizedLink,
+    NormalizedMedia,
+    NormalizedMediaPart,
+    NormalizedPart,
+    NormalizedReference,
+    NormalizedText,
+    Provenance,
+)
+from pagefault_dialects.model.rendering import Audience
+from pagefault_dialects.model.resource import Resource, parse_resource_id, resource_kind
+from pagefault_dialects.results import normalize
+from pagefault_dialects.results.blocks import is_typed_block
+from pagefault_dialects.turns.record_turns import is_for, left_out_for, words_of
+
+_REFERENCE = re.compile("@blob:([0-9a-f]{32})")
+_SHORTEST_BASE64 = 64
+_READ_OF_TEXT = frozenset({"text"})
+# What stands beside a text that does not say that it is one; anything else makes it a record.
+_BESIDE_TEXT = frozenset({"text", "thought", "thoughtSignature", "thought_signature"})
+
+_FRAMES = frozenset(
+    {
+        *("type", "id", "object", "index", "role", "status", "phase", "example", "annotations"),
+        *("created", "created_at", "createdAt", "timestamp", "model", "container", "logprobs"),
+        *("finish_reason", "stop_reason", "stop_sequence", "stop_details", "stopReason"),
+        *("usage", "usage_metadata", "usageMetadata", "response_metadata", "_meta"),
+        *("cache_control", "cachePoint", "caller", "partial_json", "providerExecuted", "dynamic"),
+        *("detail", "is_error", "isError", "willContinue", "will_continue", "scheduling"),
+    }
+)
+_THOUGHTS = frozenset(
+    {
+        *("thoughtSignature", "thought_signature", "signature", "encrypted_content"),
+        *("reasoning", "reasoning_content", "reasoning_details", "thinking"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ContentReading:
+    """Reads contents, for somebody.
+
+    `resources` are those that they refer to, by id; `moved` are the ids of media that the service
+    itself has moved out of them. With `finds_media`, texts are looked through for base64.
+    """
+
+    resources: Mapping[str, Resource]
+    audience: Audience
+    moved: frozenset[str] = frozenset()
+    finds_media: bool = False
+
+    def raw(self, value: JsonValue, pointer: str) -> Iterator[Item]:
+        """Yield what a value shows that is stored as it came: itself, or media found in it."""
+        normalized = normalize(value)
+        if not normalized.media:
+            yield TextItem(pointer, value if isinstance(value, str) else json_text(value))
+            return
+        for part in normalized.parts:
+            yield from self._part(part, normalized.media, pointer)
+
+    def items(self, content: JsonValue, pointer: str) -> Iterator[Item]:
+        """Yield what a content shows, in order.
+
+        Args:
+            content: A text, a block, a list of them, or any other value.
+            pointer: Where it stands in the message.
+        """
+        if content is None or content == []:
+            return
+        if isinstance(content, str):
+            yield from self._text(content, pointer)
+            return
+        if is_block(content):
+            yield from self._block(content, pointer)
+        elif isinstance(content, list) and any(
+            is_block(each) and (_is_text(each) or is_typed_block(each)) for each in content
+        ):
+            for each in content:
+                alone = self._block(each, pointer) if is_block(each) else self._data(each, pointer)
+                yield from alone
+        else:
+            yield from self._data(content, pointer)
+
+    def _data(self, value: JsonValue, pointer: str) -> Iterator[Item]:
+        """Yield what is in a list, which stays one where it is but data, or in any other value."""
+        as_content = value if isinstance(value, list) else {"content": [value]}
+        normalized = normalize(as_content)
+        for part in normalized.parts:
+            yield from self._part(part, normalized.media, pointer)
+
+    def _block(self, block: dict[str, JsonValue], pointer: str) -> Iterator[Item]:
+        said = {name: value for name, value in block.items() if value is not None}
+        if _is_text(said):
+            shown = is_for(said.get("annotations"), self.audience)
+            hidden = left_out_for(pointer, "text", said.get("annotations"))
+            yield from self._text(said["text"], pointer) if shown else [hidden]
+            yield from left_beside(said, _READ_OF_TEXT, pointer)
+        elif said.get("type") == "refusal" and isinstance(said.get("refusal"), str):
+            yield TextItem(pointer, said["refusal"])
+        elif name := _medium_member(said):
+            yield from self._data({name: _said(said[name])}, pointer)
+            yield from left_beside(said, frozenset({name}), pointer)
+        else:
+            yield from self._data(without_frame(said), pointer)
+
+    def _text(self, text: str, pointer: str) -> Iterator[Item]:
+        resource_id = parse_resource_id(text) if text.startswith("@blob:") else None
+        resource = self.resources.get(resource_id) if resource_id else None
+        if resource is not None:
+            yield stored_medium(resource, pointer)
+            return
+        if self.finds_media and len(text) >= _SHORTEST_BASE64:
+            for item in self.raw(text, pointer):
+                yield replace(item, is_in_text=True) if isinstance(item, Medium) else item
+            return
+        yield TextItem(pointer, text)
+        for found in _REFERENCE.findall(text) if self.moved else ():
+            if found in self.moved and found in self.resources:
+                yield stored_medium(self.resources[found], pointer)
+
+    def _part(
+        self, part: NormalizedPart, media: tuple[NormalizedMedia, ...], pointer: str
+    ) -> Iterator[Item]:
+        beside = part.provenance
+        if not is_for(beside.annotations, self.audience):
+            yield left_out_for(pointer, "part", beside.annotations)
+            return
+        item = self._shown(part, media, pointer)
+        told = {"name": beside.name, "uri": beside.uri}
+        if isinstance(item, Medium):
+            item = _named(item, part, beside)
+            shown = item.source.url if isinstance(item.source, Address) else None
+            told = {key: told[key] for key in told if told[key] not in (item.filename, shown)}
+        yield item
+        if any(told.values()):
+            yield TextItem(pointer, json_text({key: each for key, each in told.items() if each}))
+
+    def _shown(
+        self, part: NormalizedPart, media: tuple[NormalizedMedia, ...], pointer: str
+    ) -> TextItem | Medium:
+        if isinstance(part, NormalizedText):
+            # The medium that stood among the words follows as an item of its own.
+            shown = (each if isinstance(each, str) else "[medium]" for each in part.template)
+            return TextItem(pointer, "".join(shown))
+        if isinstance(part, NormalizedMediaPart):
+            source, filename = media[part.slot.index].source, media[part.slot.index].filename
+            declared = (source.declared_mime_type or "").partition(";")[0].strip().lower() or None
+            mime_type = settle_type(source.head(HEAD_BYTES), source.declared_mime_type, filename)
+            return Medium(
+                pointer,
+                InlineBytes(b"".join(source.chunks())),
+                resource_kind(mime_type),
+                mime_type,
+                filename,
+                source.size_bytes,
+                said_type=None if declared == mime_type else declared,
+                is_in_text=part.extracted,
+            )
+        if isinstance(part, NormalizedLink):
+            return Medium(
+                pointer, Address(part.url), part.kind, part.mime_type, part.filename, None
+            )
+        resource = self.resources.get(part.resource_id or "")
+        return stored_medium(resource, pointer) if resource else TextItem(pointer, part.literal)
+
+
+def _named(medium: Medium, part: NormalizedPart, beside: Provenance) -> Medium:
+    """Return the medium with what the message says of it: a caption, and what it is called."""
+    name = medium.filename or beside.name
+    if isinstance(part, NormalizedReference):
+        # A file that was moved out of the message has its name there, and seldom in the store.
+        name = beside.name or medium.filename
+    return replace(medium, filename=name, words=words_of(beside.meta))
+
+
+def _is_text(block: Mapping[str, JsonValue]) -> bool:
+    if not isinstance(block.get("text"), str):
+        return False
+    is_part = (
+        "type" not in block and {key for key in block if block[key] is not None} <= _BESIDE_TEXT
+    )
+    return is_part or block.get("type") in TEXT_TYPES
+
+
+def _medium_member(block: Mapping[str, JsonValue]) -> str | None:
+    names = block_table.KNOWN.keys_among_others
+    return None if "type" in block else next((n for n in names if is_block(block.get(n))), None)
+
+
+def _said(value: JsonValue) -> JsonValue:
+    if not is_block(value):
+        return value
+    return {name: member for name, member in value.items() if says_something(member)}
+
+
+def left_beside(
+    members: Mapping[str, JsonValue], known: frozenset[str], pointer: str
+) -> Iterator[LeftOut]:
+    """Yield what a message, or a block at a pointer, says beside the members that are read.
+
+    Args:
+        members: The message, or the block.
+        known: The members that are read.
+        pointer: Where it stands.
+    """
+    for name, value in members.items():
+        if name in known or not says_something(value):
+            continue
+        if name in _THOUGHTS:
+            yield reasoning(child_pointer(pointer, name))
+        elif name not in _FRAMES or (name == "annotations" and isinstance(value, list)):
+            yield without_a_place(child_pointer(pointer, name), name)
+
+
+def says_something(value: JsonValue) -> bool:
+    """Return whether a member says anything; SDKs write all fields that were not given."""
+    return not (value is None or value is False or value in ("", [], {}))
+
+
+def reasoning(pointer: str) -> LeftOut:
+    """Return what a model thought, left out."""
+    return LeftOut(
+        pointer, "reasoning", "reasoning", "Only the model that thought it takes it back."
+    )
+
+
+def without_a_place(pointer: str, what: str) -> LeftOut:
+    """Return something that belongs to one dialect, left out."""
+    return LeftOut(pointer, what, "no-place", f"Other dialects have no place for `{what}`.")
+
+
+def is_block(value: JsonValue) -> TypeGuard[dict[str, JsonValue]]:
+    """Return whether a value has members."""
+    return isinstance(value, dict)

@@ -1,0 +1,272 @@
+"""Messages of any model dialect as turns: words, media, calls and answers, wherever they stand.
+
+Clients keep their messages in the dialect of the model they talked to. What calls a tool or answers
+a call is known by its shape; every other block is read as the pipeline reads blocks of tool
+results, so that both know the same dialects. Nothing is dropped but a model's reasoning, which only
+its own provider takes back, and what no other dialect has a place for, and that is told.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.messages.message_calls import (
+    Answer,
+    as_answer,
+    as_call,
+    as_listed_call,
+    is_reasoning,
+    left_of_answer,
+    left_of_call,
+    left_of_listed,
+    listed,
+    says_error,
+)
+from pagefault_dialects.messages.message_content import (
+    ContentReading,
+    is_block,
+    left_beside,
+    reasoning,
+    without_a_place,
+)
+from pagefault_dialects.model.conversation import (
+    Call,
+    ComposedTurn,
+    DataItem,
+    Item,
+    LeftOut,
+    Medium,
+    TextItem,
+    Turn,
+    TurnRole,
+    Words,
+)
+from pagefault_dialects.model.rendering import Audience
+from pagefault_dialects.model.resource import Resource
+from pagefault_dialects.turns.mirrored_structures import Said, is_told
+from pagefault_dialects.turns.page_turns import PAGE_FAULT_TOOL, faulted
+
+_ROLES: dict[str, TurnRole] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "model": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+_CONTENTS = ("content", "parts", "images")
+_VOICE = ("data", "transcript")
+_BLOCKS = frozenset({"audio", "function_call"})
+_TEXTS = frozenset({"refusal", "tool_call_id", "name"})
+# How a host and a provider come to terms about a call, which is no part of the conversation.
+_APART = ("tool-approval-request", "tool-approval-response")
+_MARKS = frozenset({"cachePoint"})
+_NO_ANSWER = Answer("", "", None)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageEntry:
+    """A message, with its place in a history.
+
+    `origin` is the path it is read from. `moved_out` has the ids of media that were moved out of
+    its texts when it was stored.
+    """
+
+    message: Mapping[str, Any]
+    seq: int
+    origin: str = ""
+    is_page_fault: bool = False
+    moved_out: frozenset[str] = frozenset()
+
+
+def message_turns(
+    entry: MessageEntry,
+    resources: Mapping[str, Resource],
+    *,
+    audience: Audience,
+    finds_media: bool = False,
+) -> list[ComposedTurn]:
+    """Return a message as turns: each answer in it first, as a turn, then what is said.
+
+    Args:
+        entry: The message.
+        resources: What it refers to, by id.
+        audience: For whom the turns are.
+        finds_media: Whether texts are looked through for base64; in what is stored, that has been
+            moved out of them.
+    """
+    content = ContentReading(resources, audience, entry.moved_out, finds_media)
+    return _Reading(entry, content).turns()
+
+
+@dataclass(slots=True)
+class _Said:
+    """What is said at once, what is called with it, and the answers to that."""
+
+    items: list[Item] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    answers: list[ComposedTurn] = field(default_factory=list)
+
+
+class _Reading:
+    """One message being read."""
+
+    def __init__(self, entry: MessageEntry, content: ContentReading) -> None:
+        self._entry = entry
+        self._content = content
+        self._message = entry.message
+        self._role = _ROLES[self._message["role"]]
+        self._said = [_Said()]
+        self._calling: dict[str, _Said] = {}
+        self._called = 0
+
+    def turns(self) -> list[ComposedTurn]:
+        for name in _CONTENTS:
+            self._read(self._message.get(name), f"/{name}")
+        self._read_aside()
+        if self._role == "assistant":
+            return [turn for said in self._said for turn in self._assistant(said)]
+        return self._others(self._said[0])
+
+    def _read(self, content: JsonValue, pointer: str) -> None:
+        blocks = content if isinstance(content, list) else [content]
+        for index, block in enumerate(blocks):
+            here = f"{pointer}/{index}" if isinstance(content, list) else pointer
+            if is_block(block) and (answer := as_answer(block)) is not None:
+                self._answer(answer, [*left_of_answer(block, here)], here)
+            elif self._role == "assistant" and (
+                call := as_call(block, self._entry.seq, self._called)
+            ):
+                self._call(call)
+                self._saying().items.extend(left_of_call(block, here))
+            elif is_reasoning(block):
+                self._saying().items.append(reasoning(here))
+            elif is_block(block) and block.get("type") in _APART:
+                self._saying().items.append(without_a_place(here, block["type"]))
+            elif not (is_block(block) and block.keys() <= _MARKS):
+                self._saying().items.extend(self._content.items(block, here))
+
+    def _call(self, call: Call) -> None:
+        said = self._saying()
+        said.calls.append(call)
+        self._calling.setdefault(call.call_id, said)
+        self._called += 1
+
+    def _answer(self, answer: Answer, left: list[LeftOut], pointer: str) -> None:
+        items = [*self._content.items(answer.content, pointer)]
+        for part in answer.parts:
+            items += self._content.items(part, pointer)
+        if answer.structured is not None and not is_told(answer.structured[0], map(Said, items)):
+            items.append(DataItem(pointer, answer.structured[0]))
+        said = self._calling.get(answer.call_id, self._said[-1])
+        said.answers.append(self._turn("tool", [*items, *left], answer=answer))
+
+    def _read_aside(self) -> None:
+        """Take what a message says beside its content: calls, a voice, a refusal, the rest."""
+        message = self._message
+        if self._role == "assistant":
+            self._list_calls()
+        audio = message.get("audio")
+        if is_block(audio):
+            self._saying().items.extend(self._voice(audio))
+        refusal = message.get("refusal")
+        if isinstance(refusal, str) and refusal:
+            self._saying().items.append(TextItem("/refusal", refusal))
+        self._saying().items.extend(left_beside(message, self._known(), ""))
+
+    def _known(self) -> frozenset[str]:
+        """Return the members that are read, as they have to be for that."""
+        message = self._message
+        texts = _TEXTS if self._is_answer() else _TEXTS - {"name"}
+        blocks = _BLOCKS if self._role == "assistant" else _BLOCKS - {"function_call"}
+        known = {*_CONTENTS, *(name for name in texts if isinstance(message.get(name), str))}
+        known |= {name for name in blocks if is_block(message.get(name))}
+        listed = message.get("tool_calls") if self._role == "assistant" else None
+        if isinstance(listed, list) and all(map(is_block, listed)):
+            known.add("tool_calls")
+        return frozenset(known)
+
+    def _list_calls(self) -> None:
+        """Take the calls beside the content; LangChain lists those again that are blocks."""
+        again = {
+            call.call_id: (said, index)
+            for said in self._said
+            for index, call in enumerate(said.calls)
+        }
+        for pointer, block in listed(self._message):
+            call = as_listed_call(block, self._entry.seq, self._called)
+            said, index = again.pop(call.call_id, (None, 0))
+            if said is None:
+                self._call(call)
+            else:
+                said.calls[index] = call
+            self._saying().items.extend(left_of_listed(block, pointer))
+
+    def _voice(self, audio: dict[str, JsonValue]) -> Iterator[Item]:
+        transcript = audio.get("transcript")
+        words = Words("transcript", transcript) if isinstance(transcript, str) else None
+        read = {name for name in _VOICE if isinstance(audio.get(name), str)}
+        yield from left_beside(audio, frozenset({"expires_at", *read}), "/audio")
+        heard = audio.get("data")
+        if not isinstance(heard, str):
+            yield TextItem("/audio", words.text) if words else without_a_place("/audio", "audio")
+            return
+        for item in self._content.items({"type": "audio", "data": heard}, "/audio"):
+            yield replace(item, words=words) if isinstance(item, Medium) else item
+
+    def _assistant(self, said: _Said) -> Iterator[ComposedTurn]:
+        if said.items or said.calls or not said.answers:
+            yield self._turn("assistant", said.items, said.calls)
+        yield from said.answers
+
+    def _others(self, said: _Said) -> list[ComposedTurn]:
+        """Return the answers first, since they stand behind their calls, and then what is said."""
+        answers, items = said.answers, said.items
+        if answers and all(isinstance(item, LeftOut) for item in items):
+            # Nobody goes on with nothing to say.
+            last = answers[-1]
+            return [*answers[:-1], replace(last, items=(*last.items, *items))]
+        if self._role != "tool":
+            return [*answers, self._turn(self._role, items)]
+        message = self._message
+        if not self._is_answer():
+            return [*answers, self._turn("user", items)]
+        call_id, name = message.get("tool_call_id") or "", message.get("name")
+        if not isinstance(name, str):
+            name = PAGE_FAULT_TOOL if self._entry.is_page_fault else ""
+        if self._entry.is_page_fault:
+            items = [*faulted(items)]
+        failed = says_error(message)
+        answer = Answer(call_id, name, None, is_error=failed)
+        return [*answers, self._turn("tool", items, answer=answer)]
+
+    def _is_answer(self) -> bool:
+        """Return whether the message itself is an answer, and does not only hold some."""
+        holds_answers = any(said.answers for said in self._said)
+        return self._role == "tool" and bool(self._message.get("tool_call_id") or not holds_answers)
+
+    def _saying(self) -> _Said:
+        """Return where what comes next belongs; behind the answers an assistant goes on."""
+        if self._role == "assistant" and self._said[-1].answers:
+            self._said.append(_Said())
+        return self._said[-1]
+
+    def _turn(
+        self,
+        role: TurnRole,
+        items: Sequence[Item],
+        calls: Sequence[Call] = (),
+        answer: Answer = _NO_ANSWER,
+    ) -> ComposedTurn:
+        return Turn(
+            role=role,
+            items=tuple(items),
+            origin=self._entry.origin,
+            seq=self._entry.seq,
+            calls=tuple(calls),
+            call_id=answer.call_id,
+            tool_name=answer.name,
+            is_error=answer.is_error,
+        )

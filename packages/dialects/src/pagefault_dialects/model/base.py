@@ -1,0 +1,247 @@
+"""The base of the models that travel: frozen, strict, spelled as the specification spells them.
+
+JSON values in them are made so that nobody can change them, and changeable copies for writing. What
+the schema library complains about becomes faults that are safe to answer with.
+"""
+
+import ast
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from functools import cache
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, ValidationError
+from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema
+
+from pagefault_dialects.errors import Fault
+from pagefault_dialects.json.pointers import json_pointer
+from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN
+from pagefault_dialects.model.moments import moment_text
+
+MOST_ERRORS = 10_000
+"""Of more errors than these in one value, only their number is told."""
+Count: TypeAlias = Annotated[int, Field(ge=0, le=2**53)]
+"""A number that every client can read exactly: those of JavaScript have 53 bits."""
+ClientId: TypeAlias = Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
+"""An id that a client chose, as a member of JSON or a parameter."""
+# Bases of these describe no fields below them.
+_WITHOUT_DOCSTRINGS = frozenset({"builtins", "msgspec", "pydantic", "typing"})
+JsonData: TypeAlias = Any
+"""JSON in Python's own types, or in the unchangeable ones of `frozen`."""
+
+
+def frozen(value: JsonData) -> JsonData:
+    """Return a JSON value with read-only mappings for objects, tuples for arrays, at any depth."""
+    return _rebuilt(value, MappingProxyType, tuple)
+
+
+def thawed(value: JsonData) -> JsonData:
+    """Return a JSON value with dicts for objects and lists for arrays, at any depth."""
+    return _rebuilt(value, dict, list)
+
+
+def _rebuilt(
+    value: JsonData,
+    make_object: Callable[[dict[str, JsonData]], JsonData],
+    make_array: Callable[[list[JsonData]], JsonData],
+) -> JsonData:
+    # With a stack of its own, since a value may nest a thousand levels deep.
+    root: list[JsonData] = [value]
+    stack: list[tuple[Any, Any]] = [(root, 0)]
+    copied: list[tuple[Any, Any]] = []
+    while stack:
+        holder, key = stack.pop()
+        node = holder[key]
+        if isinstance(node, Mapping):
+            copy: Any = dict(node)
+            stack.extend((copy, name) for name in copy)
+        elif isinstance(node, list | tuple):
+            copy = list(node)
+            stack.extend((copy, index) for index in range(len(copy)))
+        else:
+            continue
+        holder[key] = copy
+        copied.append((holder, key))
+    # What holds another was copied before it, so backwards every child is made before its parent.
+    for holder, key in reversed(copied):
+        made = make_object if isinstance(holder[key], dict) else make_array
+        holder[key] = made(holder[key])
+    return root[0]
+
+
+class FrozenModel(BaseModel):
+    """A frozen model whose keys are spelled as its fields: pages and interactions, in snake_case.
+
+    Unknown keys are refused, so that a misspelt option is an error and not a silent default.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+    shown_when_null: ClassVar[frozenset[str]] = frozenset()
+    """Optional fields that are dumped as null rather than left out."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Describe each field in the words of the docstring below it."""
+        aliases = {name: field.alias or name for name, field in cls.model_fields.items()}
+        return described_by_docstrings(cls, aliases, handler(schema), handler)
+
+    def dump(self) -> dict[str, JsonData]:
+        """Return the JSON object the model stands for, optional fields without a value left out.
+
+        Moments are RFC 3339 text: `Z` for UTC, other offsets as they are, a fraction if there is
+        one.
+
+        Source: spec 001, "JSON Serialization".
+        """
+        return {
+            name: _plain(value)
+            for name in type(self).model_fields
+            if (value := getattr(self, name)) is not None or name in self.shown_when_null
+        }
+
+
+class WireModel(FrozenModel):
+    """A frozen model in camelCase, the spelling of tool results, resources and events."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+    nullable: ClassVar[frozenset[str]] = frozenset()
+    """Fields for which null is a value: they are left out only if they were never set."""
+
+    def wire(self) -> dict[str, object]:
+        """Return the JSON object the model stands for: aliases as keys, absent optionals left out.
+
+        JSON values inside (`structuredContent`, `annotations`) are handed through untouched
+        rather than walked: they may nest deeper than a serializer's recursion allows.
+        """
+        members: dict[str, object] = {}
+        for name, alias in _aliases(type(self)):
+            value = getattr(self, name)
+            if value is not None or (name in self.nullable and name in self.model_fields_set):
+                members[alias] = _wire(value)
+        return members
+
+
+@cache
+def _aliases(kind: type[WireModel]) -> tuple[tuple[str, str], ...]:
+    """Return the names of the fields of a model, each with its key."""
+    return tuple((name, field.alias or name) for name, field in kind.model_fields.items())
+
+
+def _wire(value: object) -> object:
+    if isinstance(value, WireModel):
+        return value.wire()
+    if isinstance(value, tuple):
+        return [_wire(item) for item in value]
+    return value
+
+
+def _plain(value: object) -> JsonData:
+    if isinstance(value, FrozenModel):
+        return value.dump()
+    if isinstance(value, datetime):
+        return moment_text(value)
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return thawed(value)
+
+
+def described_by_docstrings(
+    kind: type, members: Mapping[str, str], schema: dict[str, Any], handler: GetJsonSchemaHandler
+) -> dict[str, Any]:
+    """Return the JSON schema of a class, each member described by the docstring below its field.
+
+    Args:
+        kind: The class.
+        members: The names of its members, by those of their fields.
+        schema: Its schema, or a reference to it, which is completed in place.
+        handler: Finds what a reference leads to.
+    """
+    properties = handler.resolve_ref_schema(schema)["properties"]
+    for each in reversed(kind.__mro__):
+        for name, docstring in _field_docstrings(each):
+            if name in members:
+                properties[members[name]]["description"] = docstring
+    return schema
+
+
+def _field_docstrings(kind: type) -> Iterator[tuple[str, str]]:
+    """Yield the names of a class's own fields that have a docstring, each with that on one line."""
+    definition = _definitions(kind.__module__).get(kind.__name__)
+    for field, below in pairwise(definition.body if definition else ()):
+        match field, below:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str(docstring))),
+            ):
+                yield name, " ".join(docstring.split())
+
+
+@cache
+def _definitions(module: str) -> Mapping[str, ast.ClassDef]:
+    """Return the classes of a module by name; it is read when the document is made."""
+    if module.partition(".")[0] in _WITHOUT_DOCSTRINGS:
+        return {}
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    return {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
+
+
+# Pydantic's messages for these quote the input, or speak of types of Python; `{…}` is filled from
+# what we declared.
+_OWN_MESSAGES = {
+    "dict_type": "Input should be an object",
+    "model_attributes_type": "Input should be an object",
+    "model_type": "Input should be an object",
+    "too_long": "Input should have {max_length} or fewer items",
+    "too_short": "Input should have {min_length} or more items",
+    "tuple_type": "Input should be a list",
+    "union_tag_invalid": "Input should be told apart by one of {expected_tags}",
+    "uuid_parsing": "Input should be a valid UUID",
+}
+
+
+def faults_of(exc: ValidationError) -> list[Fault]:
+    """Return everything a model complains about.
+
+    A list whose items are refused is short of them, which is no fault of its own. Of very many
+    errors only their number is returned: the schema library can list all of them or none, and
+    other threads wait meanwhile.
+    """
+    count = exc.error_count()
+    if count > MOST_ERRORS:
+        return [Fault("", f"has {count:,} errors, which are too many to be listed")]
+    errors = exc.errors(include_url=False, include_input=False)
+    places = {error["loc"][:depth] for error in errors for depth in range(len(error["loc"]))}
+    return [
+        fault_of(error)
+        for error in errors
+        if error["type"] != "too_short" or error["loc"] not in places
+    ]
+
+
+def fault_of(error: Mapping[str, Any]) -> Fault:
+    """Return one of pydantic's errors as a JSON pointer and a sentence that repeats no input."""
+    return Fault(_pointer(error), _message(error))
+
+
+def _pointer(error: Mapping[str, Any]) -> str:
+    if error["type"] == "json_invalid":
+        # Its location is a position in the text and not a place in a value.
+        return ""
+    location = tuple(error["loc"])
+    return json_pointer(location[1:] if location[:1] == ("body",) else location)
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    if template := _OWN_MESSAGES.get(error["type"]):
+        return template.format_map(error.get("ctx", {}))
+    # What our own validators say, without the schema library's introduction.
+    return str(error["msg"]).removeprefix("Value error, ")

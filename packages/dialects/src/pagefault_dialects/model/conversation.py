@@ -1,0 +1,221 @@
+"""A conversation as every target of a rendering reads it: turns, made of items.
+
+What is stored is composed into turns whose media are `Medium`s. Settling them for one target gives
+turns in which each medium is an `Attachment`, or words in its place, and nothing else is left to
+decide.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Generic, Literal, TypeAlias, TypeVar
+
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.model.resource import Damage, MediaHints, Resource, ResourceKind
+
+_NO_HINTS = MediaHints()
+
+TurnRole: TypeAlias = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBytes:
+    """Bytes in the blob store."""
+
+    resource_id: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class InlineBytes:
+    """Bytes that are part of the record."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An `http(s)` URL that is nowhere fetched."""
+
+    url: str
+
+
+MediumSource: TypeAlias = StoredBytes | InlineBytes | Address
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What can be read in the place of a medium: what it shows, says, or is made of."""
+
+    kind: Literal["caption", "transcript", "text"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Medium:
+    """A medium of a record.
+
+    `pointer` is where it stands in the record. `size_bytes` is `None` for an address. `damage` is
+    what was found to be wrong with its bytes. `before` is a text that belongs before the
+    medium where it is shown; `instead` takes the place of all lines about it where it is not.
+    One that `is_evicted` is not shown, to make room. `said_type` is what a message
+    called it, if that is another type. One that `is_in_text` was found in a text, or in a string of
+    a value, and is no block of its own.
+    """
+
+    pointer: str
+    source: MediumSource
+    kind: ResourceKind
+    mime_type: str
+    filename: str | None
+    size_bytes: int | None
+    hints: MediaHints = _NO_HINTS
+    words: Words | None = None
+    damage: Damage | None = None
+    before: str | None = None
+    instead: str | None = None
+    is_evicted: bool = False
+    said_type: str | None = None
+    is_in_text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A medium as a message holds it.
+
+    Where `address` is set, that stands for the bytes: an `http(s)` URL, or an `@blob:` reference
+    where `is_reference`.
+    """
+
+    medium: Medium
+    source: MediumSource
+    kind: ResourceKind
+    mime_type: str
+    size_bytes: int
+    hints: MediaHints
+    address: str | None = None
+    is_reference: bool = False
+
+    @property
+    def filename(self) -> str | None:
+        """The name of the medium."""
+        return self.medium.filename
+
+    @property
+    def url(self) -> str | None:
+        """The `http(s)` URL to load it from, if that is how it is given."""
+        return None if self.is_reference else self.address
+
+
+Annotations: TypeAlias = Mapping[str, JsonValue]
+"""`audience`, `priority` and `lastModified` of MCP, as far as they are there."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextItem:
+    """Text that stands at a pointer of the record, or that was written about what stands there.
+
+    Where it shows all or some of a text that is stored, and does not name it, `handle` does. Where
+    it was shortened, `whole_chars` is how many characters there were.
+    """
+
+    pointer: str
+    text: str
+    handle: str | None = None
+    whole_chars: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DataItem:
+    """A JSON value that stands at a pointer of the record."""
+
+    pointer: str
+    value: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something that no rendering of this kind shows, and why.
+
+    `restore` is how to get at it, if not by reading the record; `to` is what stands there instead;
+    `handle_line` names it to a model.
+    """
+
+    pointer: str
+    what: str
+    code: str
+    reason: str
+    restore: str | None = None
+    to: str = "nothing"
+    handle_line: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Invented:
+    """A note that a turn, or what it answers or begins with, was recorded by nobody.
+
+    It is there for a provider. `seq` is the entry that it was written for.
+    """
+
+    what: Literal["call", "answer", "line"]
+    code: str
+    reason: str
+    seq: int | None
+
+
+Item: TypeAlias = TextItem | DataItem | Medium | LeftOut | Invented
+SettledItem: TypeAlias = TextItem | DataItem | Attachment
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call of an assistant's turn."""
+
+    call_id: str
+    name: str
+    arguments: dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn(Generic[_Item]):
+    """What one side said at once."""
+
+    role: TurnRole
+    """Who said it; `tool` for the answer to one call."""
+    items: tuple[_Item, ...]
+    """In the order in which they are to be read; there may be none."""
+    origin: str = ""
+    """The path the record is read from: `/api/tool-results/…`."""
+    seq: int | None = None
+    """The number of the entry in its session, where it is one."""
+    calls: tuple[Call, ...] = ()
+    """What an assistant calls, behind its items."""
+    call_id: str = ""
+    """Which call a tool's turn answers."""
+    tool_name: str = ""
+    """The tool that was called."""
+    is_error: bool = False
+    """Whether the tool failed."""
+    structured: tuple[JsonValue] | None = None
+    """`structuredContent` as the record has it, in a tuple of one, since null is a value it may
+    have. It is among the items as well, unless a text there says the same."""
+    annotations: Mapping[str, Annotations] = field(default_factory=dict)
+    """What MCP says of items, by their pointers: for whom they are, how much they matter."""
+
+
+ComposedTurn: TypeAlias = Turn[Item]
+SettledTurn: TypeAlias = Turn[SettledItem]
+
+
+def stored_medium(resource: Resource, pointer: str) -> Medium:
+    """Return a medium that is a resource."""
+    return Medium(
+        pointer=pointer,
+        source=StoredBytes(resource.resource_id, resource.digest),
+        kind=resource.kind,
+        mime_type=resource.mime_type,
+        filename=resource.filename,
+        size_bytes=resource.size_bytes,
+        hints=resource.hints,
+    )

@@ -1,0 +1,103 @@
+"""The definitions of the tools that a model is given: their names, what they do, what they take.
+
+They are written out: a proxy lists them to its host and reads no arguments, so it loads none of
+the classes in `toolbox`, nor the schema library. A test holds that
+both name the same arguments, of the same types.
+
+Source: `agents`, "Tools for models".
+"""
+
+from collections.abc import Sequence
+
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.model.tool import ToolDefinition
+
+MOST_TEXT_CHARS = 6_000
+"""What `read_text` gives at once: more would be previewed when it is stored."""
+
+_REF = "A handle such as @blob:9a0e…, as you see it in brackets"
+_MODALITIES = ("text", "image", "audio", "video", "structured")
+_PAGE_TYPES = ("transcript", "summary", "artifact", "claim", "procedure", "index")
+_KINDS = ("image", "audio", "video", "binary", "text")
+
+
+def _tool(name: str, description: str, **arguments: JsonValue) -> ToolDefinition:
+    """Return a definition whose schema is strict: every property is required, and no others."""
+    parameters: dict[str, JsonValue] = {
+        "type": "object",
+        "properties": arguments,
+        "required": [*arguments],
+        "additionalProperties": False,
+    }
+    return ToolDefinition(name, description, parameters)
+
+
+def _required(kind: str, description: str) -> dict[str, JsonValue]:
+    """Return the schema of an argument that has no default.
+
+    Bounds are left to whoever runs the tool: strict modes take no `minimum` and no `pattern`.
+    """
+    return {"type": kind, "description": description}
+
+
+def _optional(kind: str, description: str) -> dict[str, JsonValue]:
+    """Return the schema of an argument for whose default null stands."""
+    return {"type": [kind, "null"], "description": description}
+
+
+def _one_of(names: Sequence[str]) -> dict[str, JsonValue]:
+    """Return the schema of an argument that is one of some names, or null."""
+    return {"type": ["string", "null"], "enum": [*names, None]}
+
+
+_DEFINITIONS = (
+    _tool(
+        "page_fault",
+        "Read a memory page: its text, and its image if it has one.",
+        page_id=_required("string", "As listed, such as img_001"),
+        target_level=_optional("integer", "0 full, 1 reduced, 2 abstract (default), 3 reference"),
+    ),
+    _tool(
+        "search_pages",
+        "Search memory pages by words. Returns ids for page_fault.",
+        query=_required("string", "A few words"),
+        modality=_one_of(_MODALITIES),
+        limit=_optional("integer", "Hits, 5 by default"),
+    ),
+    _tool(
+        "read_text",
+        "Read a stored text that you saw only the beginning of, piece by piece.",
+        ref=_required("string", _REF),
+        offset=_optional("integer", "First character"),
+        limit=_optional("integer", f"Characters, {MOST_TEXT_CHARS} at most"),
+        lines=_optional("string", "Lines instead, such as 10-40 or 100-"),
+        grep=_optional("string", "Only lines with these words"),
+        pointer=_optional("string", "Of JSON: a pointer such as /items/0"),
+    ),
+    _tool(
+        "view_media",
+        "Look at a stored image, or at what is known of a recording or file.",
+        ref=_required("string", _REF),
+        level=_optional("integer", "0 the medium (default), 2 words only"),
+    ),
+    _tool(
+        "save_page",
+        "Remember a text or a stored medium as a memory page. Returns its id.",
+        content=_optional("string", "The text to remember"),
+        ref=_optional("string", "Or a handle to a stored medium"),
+        caption=_optional("string", "One line to find it by"),
+        page_type=_one_of(_PAGE_TYPES),
+        pinned=_optional("boolean", "Always list it first"),
+    ),
+    _tool(
+        "list_media",
+        "List stored images, recordings and files, newest first, with handles.",
+        session=_optional("string", "Another session's; null: this"),
+        kind=_one_of(_KINDS),
+    ),
+)
+
+
+def definitions(only: Sequence[str] | None = None) -> Sequence[ToolDefinition]:
+    """Return the definitions of the tools, or of those named, in their order."""
+    return [each for each in _DEFINITIONS if only is None or each.name in only]

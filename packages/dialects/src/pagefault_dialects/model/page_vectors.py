@@ -1,0 +1,92 @@
+"""What pages hold in numbers: embeddings, and the moments of a recording.
+
+An embedding is a list of floats of 32 bits. Moments keep the spelling they were sent in, so they
+are no `float` here.
+"""
+
+import math
+import struct
+from decimal import Decimal
+from typing import Annotated, Any, TypeGuard
+
+from pydantic import FailFast, Field, PlainValidator, WithJsonSchema
+from typing_extensions import TypeAliasType
+
+from pagefault_dialects.json.values import JsonObject
+
+LONGEST_EMBEDDING = 4_096
+MOST_TIMESTAMPS = 100_000
+
+
+def is_finite_number(value: object) -> TypeGuard[int | float | Decimal]:
+    """Return whether a JSON value is a number that a double can hold."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:
+        return False
+
+
+_FLOAT32 = struct.Struct("<f")
+# Of a float of 32 bits, six digits survive always, and nine tell it from all others.
+_FEWEST_DIGITS, _MOST_DIGITS = 6, 9
+# What is larger would be infinite as a float of 32 bits.
+_LARGEST_COORDINATE = 3.4028235677973366e38
+
+
+def as_float32(value: Any) -> Any:  # noqa: ANN401 - a JSON value
+    """Return a number as the shortest one that is the same float of 32 bits.
+
+    What is none is returned as it is.
+    """
+    if not is_finite_number(value):
+        return value
+    try:
+        packed = _FLOAT32.pack(float(value))
+    except (OverflowError, struct.error):
+        return value
+    [number] = _FLOAT32.unpack(packed)
+    for digits in range(_FEWEST_DIGITS, _MOST_DIGITS):
+        short = float(f"{number:.{digits}g}")
+        if _FLOAT32.pack(short) == packed:
+            return short
+    return float(f"{number:.{_MOST_DIGITS}g}")
+
+
+def _coordinate(value: object) -> object:
+    if not is_finite_number(value) or abs(float(value)) >= _LARGEST_COORDINATE:
+        msg = "must be a finite number of 32 bits"
+        raise ValueError(msg)
+    return value
+
+
+def _timestamp(value: object) -> object:
+    is_span = isinstance(value, list) and len(value) == 2 and all(map(is_finite_number, value))
+    if not isinstance(value, dict) and not is_span and not is_finite_number(value):
+        msg = "must be an object, a number of seconds, or two of them: [start, end]"
+        raise ValueError(msg)
+    return value
+
+
+_Coordinate = Annotated[Any, PlainValidator(_coordinate), WithJsonSchema({"type": "number"})]
+TimestampItem = TypeAliasType(
+    "TimestampItem",
+    Annotated[
+        Any,
+        PlainValidator(_timestamp, json_schema_input_type=JsonObject | float | tuple[float, float]),
+    ],
+)
+# The first that is none is told: there may be thousands.
+Embedding = TypeAliasType(
+    "Embedding",
+    Annotated[
+        tuple[_Coordinate, ...], FailFast(), Field(strict=False, max_length=LONGEST_EMBEDDING)
+    ],
+)
+Timestamps = TypeAliasType(
+    "Timestamps",
+    Annotated[
+        tuple[TimestampItem, ...], FailFast(), Field(strict=False, max_length=MOST_TIMESTAMPS)
+    ],
+)

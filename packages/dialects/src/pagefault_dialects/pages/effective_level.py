@@ -1,0 +1,121 @@
+"""Which level an answer really shows, and whether a fuller one would show more.
+
+A level that holds what a fuller one holds is that one: REDUCED of a short text is FULL. Levels are
+compared by what a model gets of them: the words and the image that is attached.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pagefault_dialects.json.values import values_in
+from pagefault_dialects.model.page import Body, Level, Page
+from pagefault_dialects.pages.words import image_text, shown_text, words_level
+
+_RECORDINGS = frozenset({"audio", "video"})
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLevel:
+    """The level that is shown; `has_more` if a fuller one shows more than it does."""
+
+    level: Level
+    has_more: bool
+
+
+_Sight: TypeAlias = tuple[Body | None, str | None]
+"""What a model gets of a level: the image, else the words."""
+
+
+def attached_image(page: Page, level: Level) -> Body | None:
+    """Return the image that is attached at a level: an address, or a medium that is an image.
+
+    A data URI of an image that cannot be read is attached as it was sent (spec 000: what starts
+    with `data:` is a block), unless it is known to be damaged.
+    """
+    representation = page.at(level)
+    if representation is None or level > Level.REDUCED or page.fields.modality != "image":
+        return None
+    if page.unreadable(level):
+        return None
+    body = representation.body
+    if body.media is not None:
+        return body if body.media.mime_type.startswith("image/") else None
+    is_unread = body.kind == "data" and str(body.value)[:11].lower() == "data:image/"
+    return body if is_unread or body.kind == "url" else None
+
+
+def shown_level(page: Page, level: Level, *, with_recordings: bool = False) -> ShownLevel:
+    """Return the level that is shown where one is asked for.
+
+    It is the fullest level that shows the same, and no fuller than the page's own where that or a
+    higher one is asked for: content that is stored at `compression_level` ABSTRACT was compressed
+    before it came. Nothing more of it is to be had here. Where the asked level does not
+    exist, the nearest one that has its content stands in for it.
+
+    Args:
+        page: The page.
+        level: The level that is asked for.
+        with_recordings: Whether a recording itself is given at FULL, beside its words, so that
+            the words alone are less.
+    """
+    held = _standing_in(page, level)
+    sight = _sight(page, held)
+    image, words = sight
+    is_address = image is not None and image.kind == "url"
+    own = page.fields.compression_level
+    floor = own if own <= level else Level.FULL
+    has_recording = with_recordings and page.full.is_media and page.fields.modality in _RECORDINGS
+    has_more = False
+    for fuller in Level:
+        if fuller >= held:
+            break
+        is_heard = has_recording and fuller is Level.FULL
+        if is_heard or (words is not None and _outgrows(page, fuller, len(words))):
+            has_more = True
+        elif (other := _sight(page, fuller)) == sight:
+            # The address of an image may serve a smaller copy, so it stays what it was called.
+            told = held if is_address else max(fuller, floor)
+            return ShownLevel(told, has_more)
+        else:
+            # What the fuller level shows is not the same; it is more if it is anything.
+            is_more = other[0] is not None or (image is None and other[1] is not None)
+            has_more = has_more or is_more
+    return ShownLevel(held, has_more)
+
+
+def _sight(page: Page, level: Level) -> _Sight:
+    image = attached_image(page, level)
+    if image is not None:
+        return image, None
+    return None, (image_text if page.fields.modality == "image" else shown_text)(page, level)
+
+
+def _standing_in(page: Page, level: Level) -> Level:
+    """Return the level whose content is shown where the asked one does not exist."""
+    if page.at(level) is not None:
+        return level
+    if level is Level.REDUCED:
+        return words_level(page, level)
+    if level is not Level.FULL or page.fields.modality in _RECORDINGS:
+        return level
+    if page.fields.modality == "image":
+        return Level.REDUCED if attached_image(page, Level.REDUCED) else level
+    above = (at for at in (Level.REDUCED, Level.ABSTRACT) if page.at(at) is not None)
+    return next(above, level)
+
+
+def _outgrows(page: Page, fuller: Level, room: int) -> bool:
+    """Return whether a fuller level's data takes more characters, without writing it as JSON."""
+    representation = page.at(fuller)
+    if page.fields.modality != "structured" or representation is None:
+        return False
+    data = representation.body.value
+    if isinstance(data, str):
+        # JSON in a string: blanks go, and an escape of six characters becomes one.
+        return len(data) - sum(map(data.count, " \t\r\n")) > 6 * room
+    for value, _ in values_in(data):
+        # Every value takes a character at least, and every item a comma or a bracket.
+        room -= len(value) if isinstance(value, str | list | dict) else 1
+        if room < 0:
+            return True
+    return False

@@ -1,0 +1,239 @@
+"""The levels of a page: what the client supplied as it is, the rest derived from what is below.
+
+A level is never longer than the one below it. It is made in the best form that fits, plainer ones
+behind it. What cannot be derived is not there; nothing is made up.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.model.page import Body, Level, Modality, Page, PageFields, Representation
+from pagefault_dialects.pages.descriptors import facts, measured_dimensions, tags
+from pagefault_dialects.pages.reduced_data import (
+    ABSTRACT_LIMIT_CHARS,
+    REDUCED_LIMIT_CHARS,
+    outline,
+    truncated,
+)
+from pagefault_dialects.pages.sizes import body_size_bytes, is_longer
+from pagefault_dialects.pages.words import (
+    body_text,
+    caption_of,
+    scene_lines,
+    structured_data,
+    transcript_of,
+    video_words,
+)
+from pagefault_dialects.texts.cuts import cut_short, head_and_tail, sentences
+
+DERIVED_LEVELS = (Level.REDUCED, Level.ABSTRACT, Level.REFERENCE)
+# An image no larger is its own smaller form.
+_SMALL_IMAGE_PIXELS = 512
+_MORE_SCENES_CHARS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What levels are derived from."""
+
+    page_id: str
+    """For the tag."""
+    fields: PageFields
+    """What the client says of the page."""
+    full: Body
+    """The content; where it refers to a text, that text."""
+    reduced_image: Body | None
+    """A smaller form of the image, made elsewhere."""
+    supplied: Body | None
+    """The nearest level below that the client supplied, if it is words or data."""
+
+
+def derive_levels(
+    page_id: str,
+    fields: PageFields,
+    full: Body,
+    *,
+    reduced_image: Body | None,
+    supplied: Mapping[Level, Body],
+    text: str | None = None,
+) -> dict[Level, Representation]:
+    """Derive REDUCED, ABSTRACT and REFERENCE of a page, as far as they exist.
+
+    Args:
+        page_id: The page's id, for its tag.
+        fields: What the client says of the page.
+        full: Its content.
+        reduced_image: A smaller form of the image; `None` where none could be made.
+        supplied: The levels the client supplied; they are taken as they are.
+        text: What the content stands for where it refers to a text resource.
+
+    Returns:
+        The levels in order. A derived one that would be longer than the level below it holds what
+        that level holds.
+
+    Raises:
+        InvalidPayloadError: A supplied level does not fit over the one below it.
+    Source: spec 000, "Compression pipeline".
+    """
+    is_data = fields.modality == "structured"
+    content = full if text is None else Body("json" if is_data else "text", text)
+    levels: dict[Level, Representation] = {}
+    below = None if content.kind == "none" else Representation(Level.FULL, "stored", content)
+    words: Body | None = None
+    for level in DERIVED_LEVELS:
+        if level in supplied:
+            body = supplied[level]
+            _check_fit(fields.modality, level, body, below)
+            words = None if body.is_media else body
+            representation: Representation | None = Representation(level, "supplied", body)
+        else:
+            source = _Source(page_id, fields, content, reduced_image, words)
+            representation = _derived(source, level, below)
+        if representation is not None:
+            levels[level] = below = representation
+    return levels
+
+
+def check_supplied(page: Page, level: Level, body: Body) -> None:
+    """Refuse a level that a client supplies if it does not fit where it is to be.
+
+    Args:
+        page: The page with its levels as they are.
+        level: REDUCED, ABSTRACT or REFERENCE.
+        body: What it is to hold.
+
+    Raises:
+        InvalidPayloadError: It is longer than the level below, shorter than a supplied level above,
+            or a medium where only words may be; the error says what fits.
+    """
+    modality = page.fields.modality
+    lower = [representation for at in Level if at < level and (representation := page.at(at))]
+    _check_fit(modality, level, body, lower[-1] if lower else None)
+    below = Representation(level, "supplied", body)
+    for above in DERIVED_LEVELS:
+        held = page.levels.get(above)
+        if above > level and held is not None and held.origin == "supplied":
+            _check_fit(modality, above, held.body, below)
+            below = held
+
+
+def _derived(source: _Source, level: Level, below: Representation | None) -> Representation | None:
+    if level is Level.REFERENCE:
+        # The best form first, plainer ones behind it.
+        bodies = [Body("text", tag) for tag in tags(source.page_id, source.fields, source.full)]
+    else:
+        bodies = (_reduced if level is Level.REDUCED else _abstract)(source)
+    if not bodies:
+        return None
+    fitting = (body for body in bodies if below is None or not is_longer(body, below.body))
+    lower = below.body if below else bodies[0]
+    return Representation(level, "derived", next(fitting, lower))
+
+
+def _check_fit(modality: Modality, level: Level, body: Body, below: Representation | None) -> None:
+    if body.kind == "none":
+        raise _misfit(level, "has to hold something; leave it out to have it derived")
+    if body.is_media and (level is not Level.REDUCED or modality != "image"):
+        raise _misfit(
+            level,
+            "holds words or, on a structured page, data; only the REDUCED level of an image page "
+            "is a medium",
+        )
+    if below is None or not is_longer(body, below.body):
+        return
+    if body.is_media and below.body.is_media:
+        limit = f"{body_size_bytes(below.body)} bytes"
+    elif body.is_media:
+        limit = f"{len(body_text(below.body))} characters, and no medium"
+    else:
+        limit = f"{len(body_text(below.body))} characters (JSON counted as compact text)"
+    raise _misfit(
+        level, f"may not be longer than the level below it, {below.level.name}: at most {limit}"
+    )
+
+
+def _misfit(level: Level, sentence: str) -> InvalidPayloadError:
+    return InvalidPayloadError(
+        f"The {level.name} level of this page {sentence}.",
+        faults=[Fault("/content", sentence)],
+    )
+
+
+def _text(words: str | None) -> list[Body]:
+    return [] if words is None else [Body("text", words)]
+
+
+def _summary(words: str | None) -> list[Body]:
+    return _text(None if words is None else sentences(words, ABSTRACT_LIMIT_CHARS))
+
+
+def _reduced(source: _Source) -> list[Body]:
+    fields, full = source.fields, source.full
+    match fields.modality:
+        case "text":
+            words = _plain_text(full)
+            return _text(None if words is None else head_and_tail(words, REDUCED_LIMIT_CHARS))
+        case "image":
+            return _reduced_image(source)
+        case "audio":
+            return _text(transcript_of(fields, full))
+        case "video":
+            return _text(video_words(fields, full))
+        case "structured":
+            return [Body("json", truncated(structured_data(full)))] if _is_data(full) else []
+
+
+def _abstract(source: _Source) -> list[Body]:
+    fields, full = source.fields, source.full
+    supplied = body_text(source.supplied) if source.supplied else None
+    match fields.modality:
+        case "text":
+            return _summary(_plain_text(full) if supplied is None else supplied)
+        case "image":
+            caption = caption_of(fields, full)
+            described = supplied if caption is None else caption
+            return _text(facts(fields, full)) if described is None else _summary(described)
+        case "video" if scenes := scene_lines(fields):
+            return _text(_some_scenes(scenes))
+        case "audio" | "video":
+            return _summary(transcript_of(fields, full) if supplied is None else supplied)
+        case "structured":
+            if source.supplied is not None and source.supplied.kind == "text":
+                return _summary(supplied)
+            body = source.supplied or full
+            return [Body("json", outline(structured_data(body)))] if _is_data(body) else []
+
+
+def _plain_text(full: Body) -> str | None:
+    is_text = full.kind == "text" or (full.kind != "none" and full.media is None)
+    return body_text(full) if is_text else None
+
+
+def _is_data(body: Body) -> bool:
+    return body.kind in ("json", "text")
+
+
+def _reduced_image(source: _Source) -> list[Body]:
+    full = source.full
+    if source.reduced_image is not None or full.kind == "url":
+        return [source.reduced_image or full]
+    measured = measured_dimensions(full)
+    is_small = measured is not None and max(measured) <= _SMALL_IMAGE_PIXELS
+    return [full] if full.kind in ("data", "blob") and is_small else []
+
+
+def _some_scenes(lines: list[str]) -> str:
+    whole = "\n".join(lines)
+    if len(whole) <= ABSTRACT_LIMIT_CHARS:
+        return whole
+    room = ABSTRACT_LIMIT_CHARS - _MORE_SCENES_CHARS
+    kept = [cut_short(lines[0], room)]
+    used = len(kept[0])
+    for line in lines[1:]:
+        used += len(line) + 1
+        if used > room:
+            break
+        kept.append(line)
+    left_out = len(lines) - len(kept)
+    return "\n".join([*kept, f"  - … {left_out} more"] if left_out else kept)

@@ -1,0 +1,82 @@
+"""How large a level is: for the rule that none is longer than the one below, and for budgets."""
+
+from pagefault_dialects.model.page import Body, Level, Page, PageFields
+from pagefault_dialects.model.resource import resource_kind
+from pagefault_dialects.pages.descriptors import body_mime_type, measured_dimensions
+from pagefault_dialects.pages.words import body_text, shown_text
+
+_CHARS_PER_TOKEN = 4
+_PIXELS_PER_TOKEN = 750
+_SMALLEST_IMAGE_TOKENS = 258
+
+
+def body_size_bytes(body: Body) -> int | None:
+    """Return a body's size: text and JSON in UTF-8, a medium decoded; `None` for an address."""
+    if body.kind == "url":
+        return None
+    if body.media is not None and body.is_media:
+        return body.media.size_bytes
+    return len(body_text(body).encode("utf-8", "replace"))
+
+
+def is_longer(body: Body, below: Body) -> bool:
+    """Return whether a body is longer than the one of the level below it.
+
+    Texts are measured in characters, JSON by its compact text. Every medium is longer than any
+    text; two media are compared by their bytes where both are known.
+    """
+    if not (body.is_media or below.is_media):
+        return len(body_text(body)) > len(body_text(below))
+    if not (body.is_media and below.is_media):
+        return body.is_media
+    size, size_below = body_size_bytes(body), body_size_bytes(below)
+    return size is not None and size_below is not None and size > size_below
+
+
+def estimate_tokens(body: Body, fields: PageFields | None = None) -> int:
+    """Return about how many tokens a body costs a model.
+
+    A text costs a quarter of its characters. An image costs a token for 750 pixels and never less
+    than 258, which is also assumed where its size is unknown. A recording itself is not given to
+    a model and costs nothing; `page_tokens` counts its words.
+
+    Args:
+        body: The body.
+        fields: The page's fields, which may know what the body does not.
+    """
+    if not body.is_media:
+        return text_tokens(body_text(body))
+    # What cannot be told from the body alone is taken for an image.
+    kind = resource_kind(body_mime_type(body) or "image/*")
+    is_image = fields.modality == "image" if fields else kind not in ("audio", "video", "text")
+    if not is_image:
+        return 0
+    size = measured_dimensions(body) or (fields.dimensions if fields else None)
+    return image_tokens(*(size or (None, None)))
+
+
+def image_tokens(width: int | None, height: int | None) -> int:
+    """Return about how many tokens an image of so many pixels costs; of unknown size, the least."""
+    pixels = (width or 0) * (height or 0)
+    return max(_SMALLEST_IMAGE_TOKENS, -(-pixels // _PIXELS_PER_TOKEN))
+
+
+def text_tokens(text: str) -> int:
+    """Return about how many tokens a text costs."""
+    return -(-len(text) // _CHARS_PER_TOKEN)
+
+
+def page_tokens(page: Page) -> dict[Level, int]:
+    """Return about how many tokens each existing level of a page costs, FULL's words included.
+
+    Never less than a higher level costs: a caption longer than the picture's estimate raises the
+    picture's, so that a budget is never exceeded by asking for less.
+    """
+    tokens: dict[Level, int] = {}
+    most = 0
+    for level in reversed(page.existing_levels):
+        representation = page.at(level)
+        medium = estimate_tokens(representation.body, page.fields) if representation else 0
+        most = max(most, medium, text_tokens(shown_text(page, level) or ""))
+        tokens[level] = most
+    return dict(sorted(tokens.items()))

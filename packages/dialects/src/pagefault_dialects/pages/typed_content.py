@@ -1,0 +1,256 @@
+"""Typed content, by modality, and the one JSON string that tools returned before there were blocks.
+
+Source: spec 000, "Current State" (REFERENCE is always text, the tag) and "Content routing":
+"return a single JSON string as today".
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.model.page import (
+    AudioContent,
+    Body,
+    ImageContent,
+    Level,
+    Page,
+    PageContent,
+    StructuredContent,
+    TextContent,
+    VideoContent,
+)
+from pagefault_dialects.pages.descriptors import (
+    duration_seconds,
+    embedding_of,
+    scenes_of,
+    schema_name_of,
+    timestamps_of,
+)
+from pagefault_dialects.pages.effective_level import shown_level
+from pagefault_dialects.pages.languages import shown_language
+from pagefault_dialects.pages.page_blocks import missing, note
+from pagefault_dialects.pages.words import (
+    Passage,
+    caption_of,
+    level_data,
+    passages,
+    passages_text,
+    shown_text,
+)
+from pagefault_dialects.texts.cuts import Excerpt, excerpt
+
+# What JSON for a model to read leaves out: bytes and vectors are not to be read.
+_NOT_TO_READ = frozenset({"base64", "embedding"})
+
+
+def typed_content(page: Page, level: Level, *, base64: str | None) -> PageContent:
+    """Return a page's content at a level, as the model of its modality.
+
+    Args:
+        page: The page.
+        level: The level; what it does not hold is null, and the text of a text page empty.
+        base64: The plain base64 of the level's image, where it is to stand in the content. Without
+            it a stored image is named by its `@blob:` reference.
+    """
+    if level is Level.REFERENCE or page.fields.modality == "text":
+        return TextContent(type="text", text=shown_text(page, level) or "")
+    if page.fields.modality == "image":
+        return _image(page, level, base64)
+    if page.fields.modality == "audio":
+        return AudioContent(
+            type="audio",
+            transcript=_transcript(page, level),
+            timestamps=timestamps_of(page.fields),
+            duration_seconds=duration_seconds(page.fields, page.full),
+        )
+    if page.fields.modality == "video":
+        return _video(page, level)
+    return StructuredContent(
+        type="structured", data=level_data(page, level), schema_name=schema_name_of(page.fields)
+    )
+
+
+def _image(page: Page, level: Level, base64: str | None) -> ImageContent:
+    representation = page.at(level)
+    body = representation.body if representation and level <= Level.REDUCED else None
+    has_medium = body is not None and body.is_media
+    caption = caption_of(page.fields, page.full)
+    words = shown_text(page, level)
+    # FULL is the page, whose caption is its caption; the other levels are what they hold.
+    if words is not None and (level is not Level.FULL or caption is None):
+        caption = words
+    return ImageContent(
+        type="image",
+        caption=caption,
+        url=_address(body, base64) if body else None,
+        base64=base64 if has_medium else None,
+        embedding=embedding_of(page.fields),
+    )
+
+
+def _video(page: Page, level: Level) -> VideoContent:
+    is_whole = level <= Level.REDUCED
+    # A level that says something else, or that is not there, is not made of the scenes.
+    has_scenes = level is Level.FULL or any(
+        passage.name == "scene" for passage in passages(page, level)
+    )
+    return VideoContent(
+        type="video",
+        scenes=scenes_of(page.fields) if has_scenes else None,
+        transcript=_transcript(page, level),
+        duration_seconds=duration_seconds(page.fields, page.full),
+        url=_address(page.full, None) if is_whole else None,
+    )
+
+
+def _transcript(page: Page, level: Level) -> str | None:
+    """Return what the level says, without the scenes that stand beside it."""
+    said = (passage.text for passage in passages(page, level) if passage.name == "transcript")
+    # An empty transcript is a transcript, though no level is made of it.
+    return next(said, page.fields.transcript if level is Level.FULL else None)
+
+
+def _address(body: Body, base64: str | None) -> str | None:
+    """Return an `http(s)` address, or the reference of a stored medium not given as base64."""
+    if body.kind == "url":
+        return str(body.value)
+    if body.kind != "blob" or base64 is not None:
+        return None
+    uri = body.media.uri if body.media else None
+    return uri or str(body.value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounded:
+    """The `content` of the string, and which piece of the level's text is in it."""
+
+    content: JsonValue
+    piece: Excerpt
+    scenes_total: int | None = None
+    said: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+def page_json(
+    page: Page,
+    level: Level,
+    *,
+    max_chars: int | None = None,
+    offset: int = 0,
+) -> str:
+    """Return the string `{success, page_id, content, modality, compression, source_tier, …}`.
+
+    `compression` is the level that is shown, `requested_level` the one that was asked for, where
+    it is another; `source_tier` says where the former came from: stored, supplied, derived, or
+    none. `schema_name` and `language` are there where data has a schema and text is code, `note`
+    where a fuller level shows more, and `damage` where the image is one that no model can read.
+
+    `content` is a text page's text, a structured page's data, or the typed content of a medium
+    without its bytes; of a recording whose content is other words than its transcript, those too.
+    Where text is cut, the string also has `total_chars` and `next_offset`, and data that is cut
+    stands in `content` as a piece of its JSON text. Scenes count by their lines, as in the blocks:
+    each stands whole in the piece that its line ends in. Where a piece may lack scenes,
+    `scenes_total` says how many there are.
+
+    Args:
+        page: The page.
+        level: The level that is asked for.
+        max_chars: The most characters of the level's text to give, and of the JSON of scenes, of
+            which the first one is given however long it is; addresses are never cut.
+        offset: Where in that text to begin.
+    """
+    shown = shown_level(page, level)
+    bounded = _bounded(page, shown.level, max_chars, offset)
+    representation = page.at(shown.level)
+    piece = bounded.piece
+    members: dict[str, JsonValue] = {
+        "success": True,
+        "page_id": page.page_id,
+        "content": bounded.content,
+        "modality": page.fields.modality,
+        "compression": shown.level.name,
+        **({} if shown.level is level else {"requested_level": level.name}),
+        "source_tier": representation.origin if representation else "none",
+        "was_compressed": shown.level is not Level.FULL,
+        "truncated": piece.next_offset is not None,
+        **bounded.said,
+    }
+    if piece.notice is not None:
+        members |= {"total_chars": piece.total_chars, "next_offset": piece.next_offset}
+        members |= {"scenes_total": bounded.scenes_total} if bounded.scenes_total else {}
+    if damage := page.unreadable(shown.level):
+        members["damage"] = damage.detail
+    if shown.has_more:
+        members["note"] = note(page)
+    return json_text(members)
+
+
+def failure_json(page_id: str, error: str) -> str:
+    """Return the string `{success: false, page_id, error}` for a page that could not be given."""
+    return json_text({"success": False, "page_id": page_id, "error": error})
+
+
+def _bounded(page: Page, level: Level, max_chars: int | None, offset: int) -> _Bounded:
+    content = typed_content(page, level, base64=None)
+    if isinstance(content, AudioContent | VideoContent):
+        shown = passages(page, level)
+        piece = excerpt(passages_text(shown), max_chars=max_chars, offset=offset)
+        return _recording(content, shown, piece, max_chars)
+    if isinstance(content, ImageContent):
+        piece = excerpt(content.caption or "", max_chars=max_chars, offset=offset)
+        caption = None if content.caption is None else piece.text
+        return _Bounded(_members(content) | {"caption": caption}, piece)
+    text = shown_text(page, level)
+    piece = excerpt(text or "", max_chars=max_chars, offset=offset)
+    schema_name = content.schema_name if isinstance(content, StructuredContent) else None
+    # What is said of data and of code beside it.
+    known = {"schema_name": schema_name, "language": shown_language(page, level)}
+    said = {name: value for name, value in known.items() if value is not None}
+    if text is None:
+        return _Bounded(f"[{missing(page)}]", piece, said=said)
+    if isinstance(content, StructuredContent) and piece.notice is None:
+        return _Bounded(content.data, piece, said=said)
+    return _Bounded(piece.text, piece, said=said)
+
+
+def _recording(
+    content: AudioContent | VideoContent,
+    shown: Sequence[Passage],
+    piece: Excerpt,
+    max_chars: int | None,
+) -> _Bounded:
+    members = _members(content)
+    scenes, piece = _fitting_scenes(shown, piece, max_chars)
+    for passage in shown:
+        if passage.name != "scene":
+            first, last = piece.start - passage.start, piece.end - passage.start
+            members[passage.name] = passage.text[max(first, 0) : max(last, 0)]
+    # All scenes together may hold some that say nothing and have no line.
+    if piece.notice is None or not members.get("scenes"):
+        return _Bounded(members, piece)
+    scenes_total = len(members["scenes"])
+    return _Bounded(members | {"scenes": scenes}, piece, scenes_total)
+
+
+def _fitting_scenes(
+    shown: Sequence[Passage], piece: Excerpt, max_chars: int | None
+) -> tuple[list[JsonValue], Excerpt]:
+    """Return the scenes whose lines end in a piece; it ends before one that is too much as JSON."""
+    scenes: list[JsonValue] = []
+    size = 0
+    for passage in shown:
+        if passage.name != "scene" or not piece.start < passage.end <= piece.end:
+            continue
+        size += len(json_text(passage.scene))
+        if scenes and max_chars is not None and size > max_chars:
+            return scenes, replace(piece, end=passage.start)
+        scenes.append(passage.scene)
+    return scenes, piece
+
+
+def _members(content: PageContent) -> dict[str, Any]:
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in content
+        if name not in _NOT_TO_READ
+    }

@@ -1,0 +1,342 @@
+"""The words of a page: as they were stored, as they are shown at a level, and as they are searched.
+
+Of a recording they come passage by passage: scenes, transcript, stored content. A higher level
+never shows more words than a lower one. For a search JSON text would not do: its escapes stick to
+the words beside them.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Literal
+
+from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
+from pagefault_dialects.json.values import JsonValue, json_text, parse_repaired_json
+from pagefault_dialects.model.page import Body, BodyKind, Level, Page, PageFields
+from pagefault_dialects.pages.descriptors import scenes_of, tags
+from pagefault_dialects.pages.lines import clock, moment, one_line
+from pagefault_dialects.texts.cuts import cut_short
+
+# As many as a request body may have; deeper or wider text stays the string it is.
+_DEEPEST = 4_000
+_MOST_NODES = 250_000
+_LONGEST_ODD_SCENE = 200
+
+_SUMMARY_NAMES = ("summary", "caption", "description", "text")
+PassageName = Literal["scene", "transcript", "content", "supplied"]
+# What stands before a passage in the text; the others need no name.
+_LABELS: dict[PassageName, str] = {"content": "Content: ", "supplied": "Supplied: "}
+_RECORDINGS = frozenset({"audio", "video"})
+
+
+def body_text(body: Body) -> str:
+    """Return the text of a body that is words or data; of a medium its reference, never bytes."""
+    if body.kind == "json":
+        return json_text(body.value)
+    if body.kind == "data":
+        return "" if body.media is not None else str(body.value)
+    return "" if body.value is None else str(body.value)
+
+
+def content_words(full: Body) -> str | None:
+    """Return a content that is plain text, if it has any words."""
+    return str(full.value) if full.kind == "text" and str(full.value).strip() else None
+
+
+def caption_of(fields: PageFields, full: Body) -> str | None:
+    """Return an image's caption; plain text as its content is one."""
+    return _first_words(fields.caption, full)
+
+
+def transcript_of(fields: PageFields, full: Body) -> str | None:
+    """Return what is said in a recording; plain text as its content is that."""
+    return _first_words(fields.transcript, full)
+
+
+def scene_line(scene: str | dict[str, JsonValue]) -> str | None:
+    """Return a scene as a line: `  - 0:05 summary`; `None` where it says nothing."""
+    summary = _scene_summary(scene)
+    return f"  - {_scene_moment(scene)}{one_line(summary)}" if summary else None
+
+
+def scene_lines(fields: PageFields) -> list[str]:
+    """Return the scenes, a line each. Scenes that say nothing are left out."""
+    return [line for scene in scenes_of(fields) or () if (line := scene_line(scene)) is not None]
+
+
+def video_words(fields: PageFields, full: Body) -> str | None:
+    """Return a video's scenes, a line each, and its transcript; `None` where there is neither."""
+    transcript = transcript_of(fields, full)
+    parts = [*scene_lines(fields), *([transcript] if transcript else [])]
+    return "\n".join(parts) or None
+
+
+def structured_data(body: Body) -> JsonValue:
+    """Return the data of a structured page's content: a string that is JSON text is parsed.
+
+    A string that is not JSON, or is nested deeper than any reader takes, is itself the data.
+    """
+    value = body.value
+    if not isinstance(value, str) or body.kind not in ("json", "text"):
+        return value
+    try:
+        return parse_repaired_json(
+            value.encode("utf-8", "surrogatepass"), max_depth=_DEEPEST, max_nodes=_MOST_NODES
+        )
+    except (InvalidJsonError, PayloadTooLargeError):
+        return value
+
+
+def _first_words(said: str | None, full: Body) -> str | None:
+    """Return what a field says, else what the content is, if either has any words."""
+    return said if said is not None and said.strip() else content_words(full)
+
+
+def _scene_summary(scene: str | dict[str, JsonValue]) -> str:
+    if isinstance(scene, str):
+        return scene.strip()
+    for name in _SUMMARY_NAMES:
+        summary = scene.get(name)
+        if isinstance(summary, str) and summary.strip():
+            return summary.strip()
+    return cut_short(json_text(scene), _LONGEST_ODD_SCENE) if scene else ""
+
+
+def _scene_moment(scene: str | dict[str, JsonValue]) -> str:
+    if isinstance(scene, str):
+        return ""
+    start, end = moment(scene.get("start")), moment(scene.get("end"))
+    if start is None:
+        return ""
+    return f"{clock(start)} " if end is None else f"{clock(start)}-{clock(end)} "
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a level's text that is one thing: `text` begins at `start`, behind its label.
+
+    `scene` is the scene that a line stands for.
+    """
+
+    name: PassageName
+    text: str
+    scene: JsonValue = None
+    start: int = 0
+
+    @property
+    def end(self) -> int:
+        """Where it ends in the level's text."""
+        return self.start + len(self.text)
+
+
+def words_level(page: Page, level: Level) -> Level:
+    """Return the level whose words are shown at a level: its own or, if it has none, one above it.
+
+    A recording that nobody wrote down may still have a transcript or a summary that the client
+    supplied as a level. It is shown wherever less is asked to be left out, so that asking for more
+    never shows less.
+    """
+    if level >= Level.ABSTRACT or (level is Level.FULL and _stored(page)):
+        return level
+    above = [at for at in (Level.REDUCED, Level.ABSTRACT) if page.at(at) is not None]
+    return above[0] if above else level
+
+
+def passages(page: Page, level: Level) -> list[Passage]:
+    """Return the passages of what a recording shows at a level below REFERENCE, in order.
+
+    At FULL these are the scenes and the transcript as the client described them, and the content
+    where it is other words than the transcript; last what was supplied as a level, if it is longer
+    than all of that. At the other levels it is the level's text, which has the scenes in it only
+    where it was derived from them.
+    """
+    held = words_level(page, level)
+    if held is Level.FULL:
+        return _placed(_whole(page))
+    representation = page.at(held)
+    if representation is None or representation.body.is_media:
+        return []
+    text = body_text(representation.body)
+    if held is Level.REDUCED and text == video_words(page.fields, page.full):
+        return _placed(_described(page))
+    return _placed([Passage("transcript", text)])
+
+
+def passages_text(shown: Iterable[Passage]) -> str:
+    """Return the text the passages are in, a line or more each."""
+    return "\n".join(_LABELS.get(passage.name, "") + passage.text for passage in shown)
+
+
+def _placed(named: Iterable[Passage]) -> list[Passage]:
+    """Return the passages with the places they have in one text."""
+    placed: list[Passage] = []
+    at = 0
+    for passage in named:
+        placed.append(replace(passage, start=at + len(_LABELS.get(passage.name, ""))))
+        at = placed[-1].end + 1
+    return placed
+
+
+def _described(page: Page) -> list[Passage]:
+    """Return the scenes, of a video, and the transcript."""
+    fields = page.fields
+    scenes = (scenes_of(fields) or ()) if fields.modality == "video" else ()
+    lines = ((scene_line(scene), scene) for scene in scenes)
+    named = [Passage("scene", line, scene) for line, scene in lines if line is not None]
+    transcript = transcript_of(fields, page.full)
+    return [*named, *([] if transcript is None else [Passage("transcript", transcript)])]
+
+
+def _stored(page: Page) -> list[Passage]:
+    """Return what was stored: scenes, transcript, and the content that is not the transcript."""
+    named = _described(page)
+    transcript = transcript_of(page.fields, page.full)
+    content = content_words(page.full)
+    if content is None or transcript is None or content.strip() == transcript.strip():
+        return named
+    return [*named, Passage("content", content)]
+
+
+def _whole(page: Page) -> list[Passage]:
+    named = _stored(page)
+    reduced = page.levels.get(Level.REDUCED)
+    if reduced is None or reduced.origin != "supplied" or reduced.body.is_media:
+        return named
+    supplied = body_text(reduced.body)
+    if all(passage.name != "transcript" for passage in named):
+        return [*named, Passage("transcript", supplied)]
+    is_longer = len(supplied) > len(passages_text(named))
+    return [*named, Passage("supplied", supplied)] if is_longer else named
+
+
+def shown_text(page: Page, level: Level) -> str | None:
+    """Return the text a level shows, without what is said about it; `None` where there is none.
+
+    It is what `max_chars` and `offset` count: the text, the JSON, the transcript (of a video with
+    its scenes before it), the caption, the tag. A REDUCED level that does not exist shows what
+    ABSTRACT holds.
+    """
+    modality = page.fields.modality
+    representation = page.at(_held_level(page, level))
+    if level is Level.REFERENCE:
+        tag = tags(page.page_id, page.fields, page.full)[0]
+        return body_text(representation.body) if representation else tag
+    if modality in _RECORDINGS:
+        shown = passages(page, level)
+        return passages_text(shown) if shown else None
+    if level is Level.FULL and modality == "image":
+        return content_words(page.full)
+    if representation is None:
+        return None
+    if modality == "structured":
+        return json_text(level_data(page, level))
+    body = representation.body
+    has_words = body.kind in ("text", "json") or (modality == "text" and body.media is None)
+    return body_text(body) if has_words else None
+
+
+def image_text(page: Page, level: Level) -> str | None:
+    """Return what is shown of an image that is not attached: the level's words, else its caption.
+
+    Where the level is a medium, or FULL is nothing, that is the longest description there is at it
+    or above it. What is only made of the descriptor is no caption.
+    """
+    if level is Level.REFERENCE:
+        return shown_text(page, level)
+    representation = page.at(level)
+    is_words = representation is not None and not representation.body.is_media
+    has_own = level is not Level.FULL or content_words(page.full) is not None
+    if has_own and (is_words or representation is None):
+        return _caption_at(page, level)
+    above = (_caption_at(page, at) for at in (Level.REDUCED, Level.ABSTRACT) if at > level)
+    described = [caption_of(page.fields, page.full), *above]
+    return max((text for text in described if text is not None), key=len, default=None)
+
+
+def level_data(page: Page, level: Level) -> JsonValue:
+    """Return the data a structured page shows at a level; `None` where there is none."""
+    representation = page.at(_held_level(page, level))
+    if representation is None:
+        return None
+    body = representation.body
+    is_as_sent = isinstance(body.value, str) and body.value == page.full.value
+    # What was derived is data already: a string among it is a string.
+    if representation.origin == "derived" and not is_as_sent:
+        return body.value
+    return structured_data(body)
+
+
+def _held_level(page: Page, level: Level) -> Level:
+    """Return ABSTRACT for a REDUCED level that does not exist, any other level itself."""
+    return words_level(page, level) if level is Level.REDUCED else level
+
+
+def _caption_at(page: Page, level: Level) -> str | None:
+    is_abstract = _held_level(page, level) is Level.ABSTRACT
+    return None if is_abstract and _is_nameless(page) else shown_text(page, level)
+
+
+def _is_nameless(page: Page) -> bool:
+    """Return whether an image's ABSTRACT level could only be made of its descriptor."""
+    abstract = page.levels.get(Level.ABSTRACT)
+    if abstract is None or abstract.origin != "derived":
+        return False
+    reduced = page.levels.get(Level.REDUCED)
+    has_words = reduced is not None and reduced.origin == "supplied" and not reduced.body.is_media
+    return not has_words and caption_of(page.fields, page.full) is None
+
+
+def readable_texts(value: JsonValue) -> Iterator[str]:
+    """Yield the keys, strings and numbers of a JSON value, in order and at any depth.
+
+    A string that is the JSON text of an object, an array or a string is read as that; any other
+    string is itself.
+    """
+    parsed = structured_data(Body("json", value))
+    is_plain = isinstance(value, str) and not isinstance(parsed, dict | list | str)
+    parts: list[Iterator[JsonValue]] = [iter([value if is_plain else parsed])]
+    while parts:
+        for part in parts[-1]:
+            if isinstance(part, str):
+                yield part
+            elif isinstance(part, int | float | Decimal) and not isinstance(part, bool):
+                yield json_text(part)
+            elif isinstance(part, dict | list):
+                parts.append(_parts(part))
+                break
+        else:
+            parts.pop()
+
+
+def page_texts(
+    fields: PageFields, content_kind: BodyKind, content: JsonValue
+) -> tuple[list[str], list[str]]:
+    """Return the texts of a page that a search looks in, in the order a passage is taken from them.
+
+    Args:
+        fields: What the client says of the page.
+        content_kind: What the content is; only "text" and "json" are words.
+        content: The text, or the JSON value.
+
+    Returns:
+        The texts that weigh more, hint and caption; then transcript, scenes and content.
+    """
+    texts = [fields.transcript]
+    for scene in scenes_of(fields) or ():
+        texts += [scene] if isinstance(scene, str) else readable_texts(scene)
+    if content_kind == "text":
+        texts.append(content)
+    elif content_kind == "json":
+        # One text: a key and its value are found together, and shown together.
+        texts.append("\n".join(readable_texts(content)))
+    return _filled([fields.hint, fields.caption]), _filled(texts)
+
+
+def _parts(value: dict[str, JsonValue] | list[JsonValue]) -> Iterator[JsonValue]:
+    if isinstance(value, list):
+        return iter(value)
+    return (part for member in value.items() for part in member)
+
+
+def _filled(texts: Iterable[str | None]) -> list[str]:
+    return [text for text in texts if text]

@@ -1,0 +1,255 @@
+"""One content block turned into parts, whichever provider's it is.
+
+A block is taken for one only if it carries what its type promises; everything else is a record and
+keeps all its fields.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import partial
+from typing import TypeAlias
+
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
+from pagefault_dialects.media.block_shapes import (
+    Claim,
+    MediaMatch,
+    declared_text_type,
+    is_handle,
+    is_loosely_named,
+    match_linked_media,
+    match_plain_object,
+    match_typed_block,
+    match_untyped_block,
+    value_at,
+)
+from pagefault_dialects.media.block_table import TEXT_TYPES, Path, is_of_langchain, without_frame
+from pagefault_dialects.media.data_uris import announces_media
+from pagefault_dialects.media.types import is_textual, mime_type_for_filename
+from pagefault_dialects.model.normalized import NormalizedPart, NormalizedText
+from pagefault_dialects.results.parts import (
+    ReadContext,
+    declared_parts,
+    is_remote,
+    json_parts,
+    link,
+    medium_part,
+    own_reference,
+    text_parts,
+)
+from pagefault_dialects.results.resource_blocks import (
+    carries_resource,
+    read_resource,
+    read_resource_link,
+)
+from pagefault_dialects.results.side_information import with_side_information, without
+from pagefault_dialects.results.structures import is_recognised
+from pagefault_dialects.text_windows import without_lone_surrogates
+
+_SHORTEST_BASE64 = 16
+_DENIAL_KEYS = frozenset(("type", "reason", "providerOptions", "providerMetadata"))
+_DENIED = "The tool was not allowed to run."
+
+Block = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class NestedContent:
+    """A block that holds content of its own, to be read as content before `following`."""
+
+    content: object
+    place: ReadContext
+    following: list[NormalizedPart]
+
+
+Outcome = list[NormalizedPart] | NestedContent
+
+
+def is_typed_block(value: object) -> bool:
+    """Return whether a value is a block that says what it is and carries what it promises."""
+    return isinstance(value, dict) and _typed_reader(value) is not None
+
+
+def read_block(block: Block, place: ReadContext) -> Outcome | None:
+    """Return what a block holds, or `None` if the object is a record and no block."""
+    reader = _typed_reader(block)
+    if reader:
+        return reader(without_frame(block) if is_of_langchain(block) else block, place)
+    return _read_untyped(block, place)
+
+
+def _typed_reader(block: Block) -> Callable[[Block, ReadContext], Outcome] | None:
+    block_type = block.get("type")
+    if not isinstance(block_type, str):
+        return None
+    for carries, read in _READERS.get(block_type, ()):
+        if carries(block):
+            return read
+    match = match_typed_block(block)
+    is_medium = match is not None and (block_type == "Buffer" or not _is_a_name(match))
+    return _read_medium if is_medium else None
+
+
+def _read_medium(block: Block, place: ReadContext) -> Outcome:
+    match = match_typed_block(block)
+    return _matched_parts(block, match, place) if match else []
+
+
+def _is_a_name(match: MediaMatch) -> bool:
+    """Return whether a payload nothing vouches for is a word or some numbers: {"image": "logo"}."""
+    claim, payload = match.claim, match.payload
+    if claim.mime_type or mime_type_for_filename(claim.filename or ""):
+        return False
+    if not isinstance(payload, str | bytes) or len(payload) >= CERTAIN_BASE64_CHARS:
+        return False
+    data = payload if isinstance(payload, bytes) else decode_base64(payload)
+    return data is not None and not is_recognised(data, claim.kind)
+
+
+def _read_untyped(block: Block, place: ReadContext) -> Outcome | None:
+    if len(block) == 1:
+        if isinstance(block.get("text"), str):
+            return text_parts(str(block["text"]), place.inside("text"))
+        if "json" in block:
+            return json_parts(block["json"], place.inside("json"))
+    untyped = match_untyped_block(block)
+    match = untyped if untyped and not _is_a_name(untyped) else _declared_plain_object(block)
+    if match:
+        return _matched_parts(block, match, place)
+    return _read_linked_record(block, place)
+
+
+def _matched_parts(block: Block, match: MediaMatch, place: ReadContext) -> list[NormalizedPart]:
+    parts = declared_parts(match.payload, match.claim, place.inside(*match.path))
+    return with_side_information(parts, block, match.consumed, place, filename=match.claim.filename)
+
+
+def _declared_plain_object(block: Block) -> MediaMatch | None:
+    match = match_plain_object(block)
+    if match is None or is_handle(match.payload):
+        return match
+    claim = match.claim
+    claimed = claim.mime_type is not None and claim.mime_type.lower().startswith(claim.kind or "")
+    if not isinstance(match.payload, str):
+        known = isinstance(match.payload, bytes) and is_recognised(match.payload, claim.kind)
+        return match if claimed or known else None
+    if announces_media(match.payload) or own_reference(match.payload):
+        return match
+    is_text = claim.mime_type is not None and is_textual(claim.mime_type)
+    if claimed and (is_text or not is_loosely_named(match.path)):
+        return match
+    if is_remote(match.payload):
+        return match if claimed or claim.kind else None
+    data = _certain_base64(match.payload, claim, claimed=claimed)
+    return replace(match, payload=data) if data else None
+
+
+def _certain_base64(text: str, claim: Claim, *, claimed: bool) -> bytes | None:
+    # Such a key may as well hold a word, a path or the name of a container image.
+    data = decode_base64(text) if len(text) >= _SHORTEST_BASE64 else None
+    if data is None:
+        return None
+    # Two of three have to speak for it: its length, the claimed type, the bytes themselves.
+    long = len(text) >= CERTAIN_BASE64_CHARS
+    return data if claimed + long + is_recognised(data, claim.kind) >= 2 else None
+
+
+def _read_linked_record(block: Block, place: ReadContext) -> list[NormalizedPart] | None:
+    match = match_linked_media(block)
+    if match is None or not isinstance(match.payload, str) or not is_remote(match.payload):
+        return None
+    if block.keys() <= {path[0] for path in match.consumed}:
+        return [link(place.collector.readable(match.payload, place.pointer), match.claim)]
+    # What has to be repaired is noted once, with the record.
+    record = json_parts(block, place)
+    return [*record, link(without_lone_surrogates(match.payload), match.claim)]
+
+
+def _carries_text(block: Block) -> bool:
+    value = block.get("text")
+    scalar = value is None or isinstance(value, str | int | float | Decimal)
+    return "text" in block and (scalar or is_handle(value))
+
+
+def _read_text(block: Block, place: ReadContext) -> Outcome:
+    value, here = block["text"], place.inside("text")
+    consumed = _framed("text")
+    if isinstance(value, str):
+        declared = declared_text_type(block)
+        consumed += [declared[0]] if declared else []
+        parts = text_parts(value, here, declared=declared[1] if declared else None)
+    elif is_handle(value):
+        parts = [medium_part(value, Claim(), here)]
+    else:
+        parts = [NormalizedText(("" if value is None else json_text(value),))]
+    return with_side_information(parts, block, consumed, place)
+
+
+def _read_value(block: Block, place: ReadContext) -> Outcome:
+    value, here = block["value"], place.inside("value")
+    if str(block["type"]).startswith("error"):
+        place.collector.report_error(True)
+    parts = text_parts(value, here) if isinstance(value, str) else json_parts(value, here)
+    return with_side_information(parts, block, _framed("value"), place)
+
+
+def _is_denial(block: Block) -> bool:
+    reason = block.get("reason")
+    return block.keys() <= _DENIAL_KEYS and (reason is None or isinstance(reason, str))
+
+
+def _read_denial(block: Block, place: ReadContext) -> Outcome:
+    place.collector.report_error(True)
+    parts = text_parts(str(block.get("reason") or _DENIED), place.inside("reason"))
+    return with_side_information(parts, block, _framed("reason"), place)
+
+
+def _read_tool_result(block: Block, place: ReadContext) -> Outcome:
+    consumed: list[Path] = []
+    for key in ("is_error", "isError"):
+        if isinstance(block.get(key), bool):
+            place.collector.report_error(block[key] is True)
+            consumed.append((key,))
+    return _nested_content(block, place, path=("content",), consumed=consumed)
+
+
+def _nested_content(
+    block: Block, place: ReadContext, *, path: Path, consumed: Iterable[Path] = ()
+) -> NestedContent:
+    """Return the content at a place of a block, and the rest of the block as parts behind it."""
+    rest = without(block, [*_framed(*path), *consumed])
+    following = json_parts(rest, place) if rest else []
+    return NestedContent(value_at(block, path), place.inside(*path), following)
+
+
+def _framed(*path: str) -> list[Path]:
+    return [path, ("type",), ("cache_control",)]
+
+
+_Reader: TypeAlias = tuple[Callable[[Block], bool], Callable[[Block, ReadContext], Outcome]]
+"""Whether a block of one type carries what the type promises, and how it is read."""
+
+
+def _holds(key: str, *types: type) -> Callable[[Block], bool]:
+    return lambda block: key in block and isinstance(block[key], types or object)
+
+
+_TEXT: _Reader = (_carries_text, _read_text)
+_VALUE: _Reader = (_holds("value"), _read_value)
+_READERS: dict[str, tuple[_Reader, ...]] = {
+    **dict.fromkeys((*TEXT_TYPES, "text-plain"), (_TEXT,)),
+    "text": (_TEXT, _VALUE),
+    **dict.fromkeys(("json", "error-text", "error-json"), (_VALUE,)),
+    "execution-denied": ((_is_denial, _read_denial),),
+    "content": ((_holds("value", list), partial(_nested_content, path=("value",))),),
+    "tool_result": ((_holds("content", str, list, dict, type(None)), _read_tool_result),),
+    "document": (
+        (
+            lambda block: isinstance(value_at(block, ("source", "content")), str | list),
+            partial(_nested_content, path=("source", "content"), consumed=(("source", "type"),)),
+        ),
+    ),
+    "resource": ((carries_resource, read_resource),),
+    "resource_link": ((_holds("uri", str), read_resource_link),),
+}

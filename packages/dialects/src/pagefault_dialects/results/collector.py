@@ -1,0 +1,173 @@
+"""What is gathered while a result is read: media, warnings, and what it says about its success.
+
+The collector is the only thing that changes during normalization; it lives for one call.
+"""
+
+from pagefault_dialects.json.pointers import child_pointer
+from pagefault_dialects.json.values import MediaSlot
+from pagefault_dialects.media.block_shapes import Claim
+from pagefault_dialects.model.media import InMemoryMedia, MediaSource
+from pagefault_dialects.model.normalized import NormalizedMedia, Warning, more_warnings
+from pagefault_dialects.text_windows import without_lone_surrogates
+
+_MAX_WARNINGS = 100
+_MAX_POINTER_CHARS = 1_000
+
+
+class Pointer:
+    """A place in the result, as a chain of steps; it becomes text only where it is told.
+
+    As text it ends above a key that would make it longer than a thousand characters: a result may
+    have one key of a megabyte, and a hundred media below it.
+
+    Args:
+        parent: The place this one lies in; `None` for the result itself.
+        token: The key or index that leads here from the parent.
+    """
+
+    __slots__ = ("_is_cut", "_parent", "_sealed", "_text", "_token")
+
+    def __init__(self, parent: "Pointer | None" = None, token: str | int = "") -> None:
+        self._parent = parent
+        self._token = token
+        self._sealed = False
+        self._text = "" if parent is None else None
+        self._is_cut = False
+
+    def child(self, token: str | int) -> "Pointer":
+        """Return the place one step further in."""
+        return self if self._sealed else Pointer(self, token)
+
+    def sealed(self) -> "Pointer":
+        """Return the same place, with no places inside: no pointer leads into a JSON text."""
+        inner = Pointer(self._parent, self._token)
+        inner._sealed = True
+        return inner
+
+    def __str__(self) -> str:
+        untold: list[Pointer] = []
+        here: Pointer | None = self
+        text, is_cut = "", False
+        while here is not None:
+            if here._text is not None:
+                text, is_cut = here._text, here._is_cut
+                break
+            untold.append(here)
+            here = here._parent
+        for each in reversed(untold):
+            token = str(each._token)
+            is_cut = is_cut or len(text) + len(token) >= _MAX_POINTER_CHARS
+            if not is_cut:
+                text = child_pointer(text, without_lone_surrogates(token))
+            each._text, each._is_cut = text, is_cut
+        return text
+
+
+class Collector:
+    """Gathers the media and warnings of one result.
+
+    Of the warnings the first hundred are kept and the rest is counted: a record must not grow with
+    everything that is wrong in a result.
+    """
+
+    def __init__(self) -> None:
+        self.media: list[NormalizedMedia] = []
+        self._warnings: list[Warning] = []
+        # How many there have been, kept or not.
+        self.warning_count = 0
+        # By their lengths, so that hardly any other text is looked at.
+        self._payloads: dict[int, dict[str, bool]] = {}
+        self.is_error: bool | None = None
+
+    def add_medium(
+        self, source: MediaSource, claim: Claim, pointer: Pointer, *, must_be_stored: bool = False
+    ) -> MediaSlot:
+        """Keep a medium, found at `pointer`, and get the slot that stands for its reference."""
+        name = without_lone_surrogates(claim.filename) if claim.filename else None
+        medium = NormalizedMedia(
+            source=source,
+            kind=claim.kind,
+            filename=name,
+            must_be_stored=must_be_stored,
+            pointer=str(pointer),
+        )
+        self.media.append(medium)
+        return MediaSlot(len(self.media) - 1)
+
+    def note_payload(self, text: str, *, is_told: bool = False) -> None:
+        """Note the base64, or the data URI, that a block carried.
+
+        Args:
+            text: All of it.
+            is_told: Whether it became a text to read, and no medium.
+        """
+        text = text.rstrip("=")
+        self._payloads.setdefault(len(text), {})[_in_one_alphabet(text)] = is_told
+
+    def find_payload(self, text: str) -> bool | None:
+        """Return whether a payload became a text to read; `None` for a text that was not noted.
+
+        A payload is the same in either alphabet.
+        """
+        text = text.rstrip("=") if self._payloads else ""
+        alike = self._payloads.get(len(text))
+        return None if alike is None else alike.get(_in_one_alphabet(text))
+
+    def warn(self, code: str, pointer: Pointer, detail: str) -> None:
+        """Note that something at `pointer` could not be taken as the tool meant it."""
+        if self.warning_count < _MAX_WARNINGS:
+            self._warnings.append(Warning(code=code, pointer=str(pointer), detail=detail))
+        self.warning_count += 1
+
+    def forget_warnings_after(self, count: int) -> None:
+        """Take back all warnings but the first `count`."""
+        del self._warnings[count:]
+        self.warning_count = count
+
+    def warnings(self) -> tuple[Warning, ...]:
+        """Return the warnings in order, closed by one that says how many more there are, if any."""
+        more = self.warning_count - len(self._warnings)
+        if not more:
+            return tuple(self._warnings)
+        return (*self._warnings, more_warnings(more))
+
+    def report_error(self, is_error: bool) -> None:
+        """Note what the result says about its success; one failure makes it a failure."""
+        self.is_error = self.is_error or is_error
+
+    def readable(self, text: str, pointer: Pointer) -> str:
+        """Return the text, lone surrogates replaced by U+FFFD, noted once for the whole text."""
+        repaired = without_lone_surrogates(text)
+        if repaired is not text:
+            self.warn(
+                "lone-surrogate",
+                pointer,
+                "The text holds half of a surrogate pair, which no UTF-8 text can; "
+                "each stands as U+FFFD.",
+            )
+        return repaired
+
+
+class DeclaredMedia:
+    """A medium under the type its block declares, where it came without one. See `MediaSource`."""
+
+    __slots__ = ("chunks", "declared_mime_type", "head", "read", "size_bytes")
+
+    def __init__(self, source: MediaSource, declared_mime_type: str) -> None:
+        self.declared_mime_type = declared_mime_type
+        self.size_bytes = source.size_bytes
+        self.head, self.read, self.chunks = source.head, source.read, source.chunks
+
+
+def as_source(medium: MediaSource | bytes, mime_type: str | None) -> MediaSource:
+    """Return a handle on the medium that declares `mime_type`, unless it declares its own type."""
+    mime_type = without_lone_surrogates(mime_type) if mime_type else None
+    if isinstance(medium, bytes):
+        return InMemoryMedia(medium, mime_type)
+    if mime_type is None or medium.declared_mime_type is not None:
+        return medium
+    return DeclaredMedia(medium, mime_type)
+
+
+def _in_one_alphabet(text: str) -> str:
+    return text.replace("-", "+").replace("_", "/")

@@ -1,0 +1,87 @@
+"""The messages of `anthropic`: all answers of a turn stand first in one message of the user.
+
+An answer holds its media, except where the tool failed: beside `is_error` nothing but text is
+taken, and some there has to be. Its media then stand behind all answers, each behind a line that
+names the call it belongs to. Text of nothing but white space is refused everywhere, and left out.
+Messages of one side that follow each other stay apart; the service reads them as one.
+
+Source: `providers`, `anthropic`; types of anthropic 2.12.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from pagefault_dialects.media.types import canonical_mime_type
+from pagefault_dialects.model.conversation import Attachment, SettledTurn
+from pagefault_dialects.model.rendering import ImageDetail
+from pagefault_dialects.targets.leaves import Node, b64, blocks_of, seen_text_block, text_block
+from pagefault_dialects.targets.lines import ERROR_LINE, attached_line, frame_line
+from pagefault_dialects.targets.profile import Profile, tool_use
+
+_WHERE = "attached after the tool results"
+_MOST_TITLE_CHARS = 500
+
+
+def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+    """Return settled turns as messages, a turn in which nothing is said left out.
+
+    `detail` has no place in them.
+    """
+    messages: list[Node] = []
+    for are_answers, group in groupby(turns, lambda turn: turn.role == "tool"):
+        if are_answers:
+            messages.append({"role": "user", "content": _answers(group, profile)})
+            continue
+        for turn in group:
+            calls = [tool_use(call, profile) for call in turn.calls]
+            if content := [*blocks_of(turn.items, _medium, seen_text_block), *calls]:
+                messages.append({"role": turn.role, "content": content})
+    return messages
+
+
+def mark_cached(message: Node) -> Node:
+    """Return a message whose last block has the mark up to which is cached."""
+    if not isinstance(message, dict) or not isinstance(content := message["content"], list):
+        return message
+    last = content[-1]
+    if not isinstance(last, dict):
+        return message
+    marked: Node = {**last, "cache_control": {"type": "ephemeral"}}
+    return {**message, "content": [*content[:-1], marked]}
+
+
+def _answers(group: Iterable[SettledTurn], profile: Profile) -> list[Node]:
+    results: list[Node] = []
+    beside: list[Node] = []
+    for turn in group:
+        call_id = profile.call_id.fit(turn.call_id)
+        result: dict[str, Node] = {"type": "tool_result", "tool_use_id": call_id}
+        if turn.is_error:
+            told = blocks_of(turn.items, _line, seen_text_block) or text_block(ERROR_LINE)
+            result |= {"content": told, "is_error": True}
+            for item in turn.items:
+                if isinstance(item, Attachment):
+                    beside += [*text_block(frame_line(turn, item, call_id)), _medium(item)]
+        elif content := blocks_of(turn.items, _medium, seen_text_block):
+            result["content"] = content
+        results.append(result)
+    return [*results, *beside]
+
+
+def _line(attachment: Attachment) -> Node:
+    return text_block(attached_line(attachment, _WHERE))[0]
+
+
+def _medium(attachment: Attachment) -> Node:
+    mime_type = canonical_mime_type(attachment.mime_type) or attachment.mime_type
+    source: Node
+    if attachment.url is not None:
+        source = {"type": "url", "url": attachment.url}
+    else:
+        source = {"type": "base64", "media_type": mime_type, "data": b64(attachment)}
+    if mime_type.startswith("image/"):
+        return {"type": "image", "source": source}
+    document: dict[str, Node] = {"type": "document", "source": source}
+    if title := (attachment.filename or "").strip()[:_MOST_TITLE_CHARS]:
+        document["title"] = title
+    return document

@@ -1,0 +1,224 @@
+"""The messages of `bedrock`: those of Converse in JSON, in which bytes are base64.
+
+Roles alternate, so that what one side says in several turns is one message. All answers of a turn
+stand together in it, and before what stands beside them: audio, which no answer may hold, and all
+media of a tool that failed, since behind `error` some models take nothing but text. Each of these
+stands behind a line that names the call it belongs to.
+
+A document has a text beside it and a name of few characters that no other one in the request has:
+it ends in digits made of where the document stands, so that no other document changes it. If its
+file name has characters that such a name may not have, a line before it says both.
+
+Source: `providers`, `bedrock`; service model of botocore 1.44; `Messages can't contain duplicate
+document names`, as the service says it.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from types import MappingProxyType
+
+from pagefault_dialects.media.types import canonical_mime_type, mime_type_for_filename
+from pagefault_dialects.model.conversation import Attachment, DataItem, SettledItem, SettledTurn
+from pagefault_dialects.model.rendering import ImageDetail
+from pagefault_dialects.model.resource import resource_kind
+from pagefault_dialects.targets.leaves import JsonLeaf, Node, b64, text_of
+from pagefault_dialects.targets.lines import ERROR_LINE, attached_line, frame_line
+from pagefault_dialects.targets.profile import MediaClass, Profile, media_class
+
+_OPENXML = "application/vnd.openxmlformats-officedocument"
+FORMATS: Mapping[MediaClass, Mapping[str, str]] = MappingProxyType(
+    {
+        "image": {f"image/{name}": name for name in ("png", "jpeg", "gif", "webp")},
+        "document": {
+            "application/pdf": "pdf",
+            "text/csv": "csv",
+            "application/msword": "doc",
+            f"{_OPENXML}.wordprocessingml.document": "docx",
+            "application/vnd.ms-excel": "xls",
+            f"{_OPENXML}.spreadsheetml.sheet": "xlsx",
+            "text/html": "html",
+            "text/plain": "txt",
+            "text/markdown": "md",
+        },
+        "audio": {
+            "audio/mpeg": "mp3",
+            "audio/x-matroska": "mka",
+            **{
+                f"audio/{name}": name
+                for name in ("opus", "wav", "aac", "flac", "mp4", "ogg", "webm")
+            },
+        },
+        "video": {
+            "video/x-matroska": "mkv",
+            "video/quicktime": "mov",
+            "video/x-flv": "flv",
+            "video/x-ms-wmv": "wmv",
+            "video/3gpp": "three_gp",
+            **{f"video/{name}": name for name in ("mp4", "webm", "mpeg")},
+        },
+    }
+)
+"""What a type is called there, by class; other types are not taken."""
+
+_WHERE = "attached after the tool results"
+_NO_NAME = "document"
+_MOST_NAME_CHARS = 180
+_MOST_READ_CHARS = 1_000
+_PLACE_DIGITS = 6
+# Categories of Unicode: marks, punctuation, separators and control characters.
+_NOT_MISSED = "MPZC"
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9()\[\]-]+")
+
+
+def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+    """Return settled turns as messages; a turn in which nothing is said leaves nothing.
+
+    `detail` has no place in them.
+    """
+    writer = _Writer(profile)
+    said: list[tuple[str, list[Node]]] = []
+    for are_answers, group in groupby(turns, lambda turn: turn.role == "tool"):
+        if are_answers:
+            said.append(("user", writer.answers(group)))
+        else:
+            said += ((turn.role, writer.said(turn)) for turn in group)
+    spoken = [(role, blocks) for role, blocks in said if blocks]
+    return [
+        {"role": role, "content": [block for _, blocks in run for block in blocks]}
+        for role, run in groupby(spoken, lambda each: each[0])
+    ]
+
+
+def mark_cached(message: Node) -> Node:
+    """Return a message with the block at its end up to which is cached."""
+    if not isinstance(message, dict) or not isinstance(content := message["content"], list):
+        return message
+    mark: Node = {"cachePoint": {"type": "default"}}
+    return {**message, "content": [*content, mark]}
+
+
+class _Writer:
+    """Writes blocks, and remembers which names of documents are taken."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._names: set[str] = set()
+
+    def said(self, turn: SettledTurn) -> list[Node]:
+        """Return the blocks of a turn that is no tool's."""
+        blocks = self._blocks(turn.items, turn.origin)
+        for call in turn.calls:
+            use: Node = {
+                "toolUseId": self._profile.call_id.fit(call.call_id),
+                "name": self._profile.tool_name.fit(call.name),
+                "input": JsonLeaf(call.arguments),
+            }
+            blocks.append({"toolUse": use})
+        return blocks
+
+    def answers(self, group: Iterable[SettledTurn]) -> list[Node]:
+        """Return the blocks of all answers of a turn, and of what stands beside them."""
+        results: list[Node] = []
+        beside: list[Node] = []
+        for turn in group:
+            call_id = self._profile.call_id.fit(turn.call_id)
+            inside: list[SettledItem | str] = []
+            for item in turn.items:
+                if isinstance(item, Attachment) and (turn.is_error or _class_of(item) == "audio"):
+                    inside.append(attached_line(item, _WHERE))
+                    is_document = _class_of(item) == "document"
+                    medium = _medium(item, self._name(item, turn.origin) if is_document else None)
+                    beside += [*_text(frame_line(turn, item, call_id)), medium]
+                else:
+                    inside.append(item)
+            content = self._blocks(inside, turn.origin, may_hold_json=True)
+            if turn.is_error:
+                content = content or _text(ERROR_LINE)
+            status = "error" if turn.is_error else "success"
+            result: Node = {"toolUseId": call_id, "content": content, "status": status}
+            results.append({"toolResult": result})
+        return [*results, *beside]
+
+    def _blocks(
+        self, items: Sequence[SettledItem | str], origin: str, *, may_hold_json: bool = False
+    ) -> list[Node]:
+        blocks: list[Node] = []
+        documents: list[Attachment] = []
+        has_text = False
+        for item in items:
+            if isinstance(item, Attachment) and _class_of(item) == "document":
+                name = self._name(item, origin)
+                if not _has_plain_name(item.filename or ""):
+                    blocks += _text(attached_line(item, f'attached as "{name}"'))
+                    has_text = True
+                blocks.append(_medium(item, name))
+                documents.append(item)
+            elif isinstance(item, Attachment):
+                blocks.append(_medium(item))
+            elif may_hold_json and isinstance(item, DataItem) and isinstance(item.value, dict):
+                blocks.append({"json": JsonLeaf(item.value)})
+            else:
+                text = _text(item if isinstance(item, str) else text_of(item))
+                has_text = has_text or bool(text)
+                blocks += text
+        if documents and not has_text:
+            blocks = [*_text(attached_line(documents[0], "attached")), *blocks]
+        return blocks
+
+    def _name(self, attachment: Attachment, origin: str) -> str:
+        place = f"{origin}#{attachment.medium.pointer}"
+        digits = hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()
+        base = f"{_plain_name(attachment.filename or '')} {digits[:_PLACE_DIGITS]}"
+        name, number = base, 1
+        while name.lower() in self._names:
+            number += 1
+            name = f"{base} ({number})"
+        self._names.add(name.lower())
+        return name
+
+
+def _medium(attachment: Attachment, name: str | None = None) -> Node:
+    kind = _class_of(attachment)
+    medium: dict[str, Node] = {
+        "format": FORMATS[kind][_type_of(attachment)],
+        "source": {"bytes": b64(attachment)},
+    }
+    return {kind: medium if name is None else {**medium, "name": name}}
+
+
+def _plain_name(filename: str) -> str:
+    """Return what the service takes of a file name: letters and digits in ASCII, and few signs."""
+    return _NOT_IN_NAMES.sub(" ", _letters(filename))[:_MOST_NAME_CHARS].strip() or _NO_NAME
+
+
+def _has_plain_name(filename: str) -> bool:
+    """Return whether the plain name of a file lacks at most punctuation and spaces of its name."""
+    return all(
+        sign.isascii() or unicodedata.category(sign)[0] in _NOT_MISSED
+        for sign in _letters(filename)
+    )
+
+
+def _letters(filename: str) -> str:
+    """Return a file name without its extension, and its letters without accents."""
+    has_extension = mime_type_for_filename(filename) is not None
+    stem = (has_extension and filename.rpartition(".")[0]) or filename
+    # Letters lose their accents rather than becoming gaps.
+    spelled = unicodedata.normalize("NFKD", stem[:_MOST_READ_CHARS])
+    return "".join(sign for sign in spelled if not unicodedata.combining(sign))
+
+
+def _text(text: str | None) -> list[Node]:
+    return [{"text": text}] if text and not text.isspace() else []
+
+
+def _class_of(attachment: Attachment) -> MediaClass:
+    # By the type of what is sent, since that is what has a format.
+    return media_class(resource_kind(_type_of(attachment)))
+
+
+def _type_of(attachment: Attachment) -> str:
+    return canonical_mime_type(attachment.mime_type) or attachment.mime_type

@@ -1,0 +1,351 @@
+"""Whether a medium may stand in a message as it is, if not why, and what has to be made before.
+
+Sizes, pixels and types are those that were measured when the medium was stored; nothing a client
+claims counts. What has to be read or made is found from what is known of the media alone, so that
+the ladder itself decides without asking back.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pagefault_dialects.media.types import is_textual
+from pagefault_dialects.model.conversation import Address, ComposedTurn, Medium, StoredBytes
+from pagefault_dialects.model.rendering import RenderOptions, base64_length
+from pagefault_dialects.model.resource import DECODED_TYPES, DerivedImage, ImageRecipe
+from pagefault_dialects.targets.lines import size_words
+from pagefault_dialects.targets.profile import MediaClass, MediaRule, Profile, matches, media_class
+
+# Their pixels are counted when they are stored; one without a count cannot be read.
+_MEASURED = DECODED_TYPES | {"image/tiff"}
+# What an image that has to make room for newer ones is made into, where there is little of it.
+_TIGHT_SIDE = 1_024
+_AMPLE_BYTES = 1 << 20
+_LEAST_ROOM_BITS = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a medium cannot stand where it is.
+
+    `fixable_by_resize` if another image made of it could; `is_of_damage` if such an image is
+    nothing but repaired.
+    """
+
+    code: str
+    reason: str
+    fixable_by_resize: bool = False
+    is_of_damage: bool = False
+
+
+_EVICTED = Obstacle(
+    "evicted", "The conversation has to fit its limits; the oldest media make room first."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MediumRef:
+    """A medium where it stands; places are numbered in reading order, from the oldest."""
+
+    index: int
+    turn: ComposedTurn
+    medium: Medium
+
+    @property
+    def media_class(self) -> MediaClass:
+        """Under which rule the medium falls."""
+        return media_class(self.medium.kind)
+
+
+def places_of(turns: Sequence[ComposedTurn]) -> list[MediumRef]:
+    """Return every medium of a conversation, in reading order."""
+    media = ((turn, item) for turn in turns for item in turn.items if isinstance(item, Medium))
+    return [MediumRef(index, *found) for index, found in enumerate(media)]
+
+
+class Fitting:
+    """What one rendering allows each medium to be.
+
+    Args:
+        profile: The target.
+        options: What the caller asked for.
+        places: All media, for the limits that depend on how many there are.
+
+    Attributes:
+        most_image_base64: The most characters of base64 that one image may have.
+        most_side: The most pixels of the longer side of an image.
+    """
+
+    def __init__(
+        self, profile: Profile, options: RenderOptions, places: Sequence[MediumRef]
+    ) -> None:
+        self._profile = profile
+        self._options = options
+        rule = profile.media.get("image")
+        self.most_image_base64 = rule.most_base64 if rule else None
+        self.most_side = self._side(rule, places) if rule else None
+
+    def obstacle(self, place: MediumRef) -> Obstacle | None:
+        """Return why a medium cannot be attached as it is; `None` if it can."""
+        medium = place.medium
+        return (
+            (_EVICTED if medium.is_evicted else None)
+            or self._by_place(place)
+            or self._by_address(medium)
+            or self._by_type(medium)
+            or _by_bytes(medium)
+            or self._by_size(medium)
+            or _by_damage(medium)
+        )
+
+    def image_types(self) -> tuple[str, ...]:
+        """Return the types an image may be made into, the preferred ones first."""
+        rule = self._profile.media.get("image")
+        made = ("image/jpeg", "image/png", "image/webp")
+        return tuple(each for each in made if rule and rule.takes(each) and self._accepts(each))
+
+    def most(self, kind: MediaClass) -> int | None:
+        """Return how many media of a class there may be."""
+        rule = self._profile.media.get(kind)
+        limits = (
+            rule.most if rule else None,
+            self._options.max_images if kind == "image" else None,
+        )
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    def base64_chars(self, medium: Medium) -> int:
+        """Return how much of a request a medium takes as it is."""
+        rule = self._profile.rule(medium.kind)
+        is_given_by_url = self._options.media == "signed-url" and rule and rule.addresses
+        is_elsewhere = self._options.media == "reference" or is_given_by_url
+        is_stored = isinstance(medium.source, StoredBytes)
+        if isinstance(medium.source, Address) or (is_stored and is_elsewhere):
+            return 0
+        return base64_length(medium.size_bytes or 0)
+
+    def is_wanted(self, place: MediumRef) -> bool:
+        """Return whether a medium could be attached, were its bytes sound, so that they matter."""
+        medium = place.medium
+        if medium.is_evicted or self._by_place(place) or self._by_address(medium):
+            return False
+        can_be_made = medium.mime_type in DECODED_TYPES and bool(self.image_types())
+        return self._by_type(medium) is None or can_be_made
+
+    def _by_place(self, place: MediumRef) -> Obstacle | None:
+        role = place.turn.role
+        if role in self._profile.media_roles:
+            return None
+        return Obstacle(
+            "no-media-here", f"{self._profile.target} takes no media in the {role}'s turns."
+        )
+
+    def _by_type(self, medium: Medium) -> Obstacle | None:
+        rule = self._profile.rule(medium.kind)
+        if rule is None or not (rule.takes(medium.mime_type) or _is_loaded(medium, rule)):
+            return Obstacle(
+                "type-not-taken",
+                f"{self._profile.target} takes no {medium.mime_type}.",
+                fixable_by_resize=True,
+            )
+        if not self._accepts(medium.mime_type):
+            return Obstacle(
+                "not-accepted",
+                f"{medium.mime_type} is not among what `accept` names.",
+                fixable_by_resize=True,
+            )
+        return None
+
+    def _by_address(self, medium: Medium) -> Obstacle | None:
+        rule = self._profile.rule(medium.kind)
+        # Where nothing of the kind is taken, that is the reason, wherever it is.
+        if rule is None or not isinstance(medium.source, Address):
+            return None
+        if medium.damage is not None:
+            return Obstacle(medium.damage.code, medium.damage.detail)
+        if rule.loads(medium.source.url):
+            return None
+        return Obstacle(
+            "address-not-taken",
+            f"{self._profile.target} loads nothing from such an address, and nothing is "
+            "fetched here.",
+        )
+
+    def _by_size(self, medium: Medium) -> Obstacle | None:
+        rule = self._profile.rule(medium.kind)
+        if rule is None or medium.size_bytes is None:
+            return None
+        if rule.most_base64 is not None and base64_length(medium.size_bytes) > rule.most_base64:
+            return Obstacle(
+                "too-many-bytes",
+                f"{self._profile.target} takes {size_words(rule.most_base64)} of base64 for one, "
+                f"and this has {size_words(base64_length(medium.size_bytes))}.",
+                fixable_by_resize=True,
+            )
+        side = max(medium.hints.width or 0, medium.hints.height or 0)
+        if medium.kind == "image" and self.most_side is not None and side > self.most_side:
+            return Obstacle(
+                "too-many-pixels",
+                f"{self._profile.target} takes {self.most_side} pixels a side here, and this has "
+                f"{side}.",
+                fixable_by_resize=True,
+            )
+        return None
+
+    def _accepts(self, mime_type: str) -> bool:
+        return self._options.accept is None or matches(mime_type, self._options.accept)
+
+    def _side(self, rule: MediaRule, places: Sequence[MediumRef]) -> int | None:
+        if rule.crowd is None:
+            return rule.most_side
+        # Those that could be there, if it were for their sizes.
+        images = sum(
+            place.media_class == "image"
+            and self.is_wanted(place)
+            and _by_bytes(place.medium) is None
+            and (self._by_type(place.medium) is None or has_pixels(place.medium))
+            for place in places
+        )
+        most = self.most("image")
+        above, side = rule.crowd
+        return side if min(images, most if most is not None else images) > above else rule.most_side
+
+
+def _is_loaded(medium: Medium, rule: MediaRule) -> bool:
+    """Return whether a target loads a medium known as an image, of whatever type, and no more."""
+    is_at_address = isinstance(medium.source, Address) and rule.loads(medium.source.url)
+    return is_at_address and medium.mime_type == "image/*" and medium.kind == "image"
+
+
+def can_be_read_out(medium: Medium) -> bool:
+    """Return whether a medium is a text, so that its text can take its place."""
+    is_text = is_textual(medium.mime_type) or medium.mime_type == "image/svg+xml"
+    return is_text and not isinstance(medium.source, Address)
+
+
+def has_pixels(medium: Medium) -> bool:
+    """Return whether a smaller image can be made of a medium."""
+    is_whole = medium.damage is None or medium.damage.is_repairable
+    known = medium.hints.width is not None and is_whole
+    return medium.mime_type in DECODED_TYPES and known and not isinstance(medium.source, Address)
+
+
+def _by_bytes(medium: Medium) -> Obstacle | None:
+    """Return why nothing can be made of the bytes of a medium."""
+    if isinstance(medium.source, Address):
+        return None
+    if medium.damage is not None and not medium.damage.is_repairable:
+        return Obstacle("unreadable", medium.damage.detail)
+    if medium.mime_type in _MEASURED and medium.hints.width is None:
+        return Obstacle("unreadable", f"The bytes are not those of a sound {medium.mime_type}.")
+    return None
+
+
+def _by_damage(medium: Medium) -> Obstacle | None:
+    """Return why an image is not shown as it is although its picture is whole."""
+    if (damage := medium.damage) is None:
+        return None
+    return Obstacle(damage.code, damage.detail, fixable_by_resize=True, is_of_damage=True)
+
+
+@dataclass(frozen=True, slots=True)
+class MediaPlan:
+    """Media, by their number in reading order: images to be made, and texts to be read."""
+
+    images: Mapping[int, ImageRecipe] = field(default_factory=dict)
+    texts: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedMedia:
+    """What became of the wishes, by the same numbers; what could not be had is missing."""
+
+    images: Mapping[int, DerivedImage] = field(default_factory=dict)
+    texts: Mapping[int, str] = field(default_factory=dict)
+    costly: Mapping[int, str] = field(default_factory=dict)
+    """Why images were not decoded to be made smaller: a sentence for each."""
+
+    def explain(self, place: MediumRef, obstacle: Obstacle) -> Obstacle:
+        """Return an obstacle, and why no smaller image gets around it, if there is a reason."""
+        reason = self.costly.get(place.index) if obstacle.fixable_by_resize else None
+        if reason is None:
+            return obstacle
+        return replace(obstacle, reason=f"{obstacle.reason} {reason}")
+
+
+def plan_media(
+    turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions, *, most_base64: int
+) -> MediaPlan:
+    """Return what to read and make for a conversation.
+
+    Args:
+        turns: The conversation.
+        profile: The target.
+        options: What the caller asked for.
+        most_base64: The most characters of base64 in one rendering.
+    """
+    places = places_of(turns)
+    fitting = Fitting(profile, options, places)
+    obstacles = {place.index: fitting.obstacle(place) for place in places}
+    readable = (
+        place.index
+        for place in places
+        if obstacles[place.index] is not None and _is_worth_reading(place.medium, profile)
+    )
+    return MediaPlan(_images(places, obstacles, fitting, most_base64), frozenset(readable))
+
+
+def _images(
+    places: Sequence[MediumRef],
+    obstacles: Mapping[int, Obstacle | None],
+    fitting: Fitting,
+    most_base64: int,
+) -> dict[int, ImageRecipe]:
+    types = fitting.image_types()
+    most_images = fitting.most("image")
+    wished: dict[int, ImageRecipe] = {}
+    used, images = 0, 0
+    # From the newest to the oldest: those that come before have to make room.
+    for place in reversed(places):
+        medium, obstacle = place.medium, obstacles[place.index]
+        size = fitting.base64_chars(medium)
+        has_smaller = bool(types) and has_pixels(medium)
+        if obstacle is not None and not (has_smaller and obstacle.fixable_by_resize):
+            continue
+        if place.media_class == "image":
+            images += 1
+            if most_images is not None and images > most_images:
+                # It will not be there at all.
+                continue
+        if obstacle is not None and fitting.most_image_base64 is not None:
+            size = min(size, fitting.most_image_base64)
+        recipe = None if obstacle is None else _recipe(types, fitting, None)
+        if has_smaller and used + size > most_base64:
+            recipe = _recipe(types, fitting, most_base64 - used)
+            size = base64_length(recipe.most_bytes or 0)
+        if recipe is not None:
+            wished[place.index] = recipe
+        if used + size <= most_base64:
+            used += size
+    return wished
+
+
+def _recipe(types: tuple[str, ...], fitting: Fitting, room: int | None) -> ImageRecipe:
+    """Return what an image is made into: what the target takes, no larger than the room, if any.
+
+    A room is rounded, so that there are few recipes and not one for every other history.
+    """
+    most = fitting.most_image_base64
+    most_bytes = None if most is None else most // 4 * 3
+    if room is None:
+        return ImageRecipe(types, fitting.most_side, most_bytes)
+    bounded = 1 << max(_LEAST_ROOM_BITS, (max(room, 1) // 4 * 3).bit_length() - 1)
+    side = _TIGHT_SIDE if fitting.most_side is None else min(_TIGHT_SIDE, fitting.most_side)
+    if bounded >= _AMPLE_BYTES:
+        return ImageRecipe(types, fitting.most_side, min(bounded, most_bytes or bounded))
+    return ImageRecipe(types, side, bounded)
+
+
+def _is_worth_reading(medium: Medium, profile: Profile) -> bool:
+    size = medium.size_bytes
+    if medium.words is not None or medium.instead is not None or size is None:
+        return False
+    return can_be_read_out(medium) and size <= profile.text_file_chars

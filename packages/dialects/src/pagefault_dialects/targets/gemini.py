@@ -1,0 +1,160 @@
+"""The messages of `gemini`: `Content`s in the spelling of REST.
+
+All answers of a turn stand in one content. An answer is an object: its words under `output`, or
+`error` where the tool failed; an object of the tool's own takes its place where nothing else was
+said. It holds images and documents; audio and video stand behind all answers, each behind a line
+that names the call it belongs to.
+
+The model signs its calls, and from Gemini 3 on an unsigned one in the turn at hand is refused. What
+is rendered here was called by whatever model, so that there is no signature to give; the first call
+of a turn carries the one that the documentation has for calls of other models.
+
+Source: `providers`, `gemini`; types of google-genai 3.4; "Thought Signatures", FAQ.
+"""
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from itertools import groupby
+
+from pagefault_dialects.json.values import JsonValue, json_text, values_in
+from pagefault_dialects.media.types import canonical_mime_type
+from pagefault_dialects.model.conversation import (
+    Attachment,
+    Call,
+    DataItem,
+    SettledItem,
+    SettledTurn,
+)
+from pagefault_dialects.model.rendering import ImageDetail
+from pagefault_dialects.pages.lines import one_line
+from pagefault_dialects.targets.leaves import JsonLeaf, Node, b64, blocks_of, joined, text_of
+from pagefault_dialects.targets.lines import ERROR_LINE, attached_line, frame_line
+from pagefault_dialects.targets.profile import Profile
+
+_WHERE = "attached after the tool results"
+_FOREIGN_CALL = "skip_thought_signature_validator"
+_OWN_MEMBERS = frozenset({"output", "error"})
+_REFERENCE = "$ref"
+
+# A response is a protobuf `Struct`: a level of JSON is three messages, of which readers take 100
+# inside one another, and every number is a double.
+_DEEPEST = 24
+_LARGEST_WHOLE = 2**53
+
+
+def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+    """Return settled turns as contents, a turn in which nothing is said left out.
+
+    `detail` has no place in them.
+    """
+    contents: list[Node] = []
+    for are_answers, group in groupby(turns, lambda turn: turn.role == "tool"):
+        if are_answers:
+            contents.append({"role": "user", "parts": _answers(group, profile)})
+            continue
+        for role, run in groupby(group, lambda turn: turn.role):
+            parts: list[Node] = []
+            for turn in run:
+                parts += [*blocks_of(turn.items, _medium, _text), *_calls(turn.calls, profile)]
+            if parts:
+                speaker = "model" if role == "assistant" else "user"
+                contents.append({"role": speaker, "parts": parts})
+    return contents
+
+
+def _text(text: str) -> list[Node]:
+    return [] if text.isspace() else [{"text": text}]
+
+
+def _medium(attachment: Attachment) -> Node:
+    return {"inlineData": _blob(attachment)}
+
+
+def _calls(calls: Sequence[Call], profile: Profile) -> list[Node]:
+    parts: list[Node] = []
+    for call in calls:
+        # As text, under one name, where the object would be read as another one.
+        is_kept = _is_read_as_meant(call.arguments)
+        written: Node = {
+            "id": profile.call_id.fit(call.call_id),
+            "name": profile.tool_name.fit(call.name),
+            "args": JsonLeaf(call.arguments) if is_kept else {"json": json_text(call.arguments)},
+        }
+        signature: dict[str, Node] = {} if parts else {"thoughtSignature": _FOREIGN_CALL}
+        parts.append({"functionCall": written, **signature})
+    return parts
+
+
+def _answers(group: Iterable[SettledTurn], profile: Profile) -> list[Node]:
+    answers: list[Node] = []
+    beside: list[Node] = []
+    for turn in group:
+        call_id = profile.call_id.fit(turn.call_id)
+        answer: dict[str, Node] = {
+            "id": call_id,
+            "name": profile.tool_name.fit(turn.tool_name),
+            "response": _response(turn),
+        }
+        if held := _held(turn.items):
+            answer["parts"] = held
+        answers.append({"functionResponse": answer})
+        for item in turn.items:
+            if isinstance(item, Attachment) and _is_beside(item):
+                beside += [{"text": frame_line(turn, item, call_id)}, _medium(item)]
+    return [*answers, *beside]
+
+
+def _response(turn: SettledTurn) -> Node:
+    if not turn.is_error and len(turn.items) == 1:
+        item = turn.items[0]
+        value = item.value if isinstance(item, DataItem) else None
+        # An object that is read as it is meant is the response itself.
+        is_own = isinstance(value, dict) and _OWN_MEMBERS.isdisjoint(value)
+        if is_own and _is_read_as_meant(value):
+            return JsonLeaf(value)
+    words = joined(map(_words, turn.items))
+    return {"error": words or ERROR_LINE} if turn.is_error else {"output": words}
+
+
+def _words(item: SettledItem) -> str | None:
+    if isinstance(item, Attachment):
+        return attached_line(item, _WHERE) if _is_beside(item) else None
+    return text_of(item)
+
+
+def _held(items: Sequence[SettledItem]) -> list[Node]:
+    parts: list[Node] = []
+    names: set[str] = set()
+    for item in items:
+        if not isinstance(item, Attachment) or _is_beside(item):
+            continue
+        blob = _blob(item)
+        # A name is there to tell media apart, so that two of one name are better off without.
+        if item.filename and (name := one_line(item.filename)) not in names:
+            names.add(name)
+            blob["displayName"] = name
+        parts.append({"inlineData": blob})
+    return parts
+
+
+def _blob(attachment: Attachment) -> dict[str, Node]:
+    mime_type = canonical_mime_type(attachment.mime_type) or attachment.mime_type
+    return {"mimeType": mime_type, "data": b64(attachment)}
+
+
+def _is_beside(attachment: Attachment) -> bool:
+    return attachment.mime_type.startswith(("audio/", "video/"))
+
+
+def _is_read_as_meant(value: JsonValue) -> bool:
+    """Return whether the service takes a value, and reads each number of it as it is."""
+    return all(depth <= _DEEPEST and _is_taken(node) for node, depth in values_in(value))
+
+
+def _is_taken(node: JsonValue) -> bool:
+    if isinstance(node, dict):
+        return _REFERENCE not in node
+    if isinstance(node, int | Decimal):
+        # Compared and not made positive first, which rounds a `Decimal`.
+        return -_LARGEST_WHOLE <= node <= _LARGEST_WHOLE
+    return True

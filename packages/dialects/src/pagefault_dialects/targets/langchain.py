@@ -1,0 +1,65 @@
+"""The messages of `langchain`: dicts that `convert_to_messages` takes.
+
+Content is one text where there are only texts, else a list of the standard content blocks. A file
+of plain text is a `file` as well: integrations read a `text-plain` block only with its text in it,
+and not in base64.
+
+Source: langchain-core 1, `messages.content`.
+"""
+
+from collections.abc import Sequence
+
+from pagefault_dialects.model.conversation import Attachment, SettledTurn, TurnRole
+from pagefault_dialects.model.rendering import ImageDetail
+from pagefault_dialects.targets.leaves import JsonLeaf, Node, b64, content_of, file_name_of
+from pagefault_dialects.targets.profile import Profile
+
+_TYPES: dict[TurnRole, str] = {"user": "human", "assistant": "ai"}
+
+
+def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+    """Return settled turns as messages, a turn in which nothing is said left out.
+
+    `detail` has no place in them.
+    """
+    messages: list[Node] = []
+    for turn in turns:
+        content = content_of(turn.items, _medium)
+        if content or turn.calls or turn.role == "tool":
+            messages.append(_message(turn, content, profile))
+    return messages
+
+
+def _message(turn: SettledTurn, content: Node, profile: Profile) -> Node:
+    message: dict[str, Node] = {"type": _TYPES.get(turn.role, turn.role), "content": content}
+    if turn.role == "tool":
+        message["tool_call_id"] = profile.call_id.fit(turn.call_id)
+        message["name"] = profile.tool_name.fit(turn.tool_name)
+        message["status"] = "error" if turn.is_error else "success"
+    if turn.calls:
+        message["tool_calls"] = [
+            {
+                "name": profile.tool_name.fit(call.name),
+                "args": JsonLeaf(call.arguments),
+                "id": profile.call_id.fit(call.call_id),
+                "type": "tool_call",
+            }
+            for call in turn.calls
+        ]
+    return message
+
+
+def _medium(attachment: Attachment) -> Node:
+    is_file = attachment.kind not in ("image", "audio", "video")
+    block: dict[str, Node] = {"type": "file" if is_file else attachment.kind}
+    # Of an image at an address no more may be known than that it is one, which the block says.
+    if not attachment.mime_type.endswith("/*"):
+        block["mime_type"] = attachment.mime_type
+    if attachment.url is not None:
+        block["url"] = attachment.url
+    else:
+        block["base64"] = b64(attachment)
+    # Integrations take a file's name from here, and make one up with a warning if there is none.
+    if is_file or attachment.filename:
+        block["extras"] = {"filename": file_name_of(attachment)}
+    return block

@@ -1,0 +1,212 @@
+"""The leaves of messages that are not written as they are, and the JSON text with places for them.
+
+A target builds its messages of plain JSON; where the bytes of media belong it puts a leaf.
+`json_pieces` makes a text of it that has a place for each, so that no medium is held in memory.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+import pybase64
+
+from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.media.file_names import extension_for
+from pagefault_dialects.media.types import canonical_mime_type, mime_type_for_filename
+from pagefault_dialects.model.conversation import (
+    Attachment,
+    DataItem,
+    InlineBytes,
+    Item,
+    SettledItem,
+    StoredBytes,
+    TextItem,
+)
+from pagefault_dialects.model.rendering import MediaPiece, Rendering, rendering_of
+from pagefault_dialects.text_windows import without_lone_surrogates
+from pagefault_dialects.texts.json_strings import MediaPlaces
+
+
+@dataclass(frozen=True, slots=True)
+class Base64Leaf:
+    """A JSON string: the base64 of an attachment's bytes, after a text that is ASCII."""
+
+    attachment: Attachment
+    head: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLeaf:
+    """A JSON value from a record, at whatever depth, written as it is."""
+
+    value: JsonValue
+
+
+Node: TypeAlias = (
+    "str | int | float | bool | list[Node] | dict[str, Node] | Base64Leaf | JsonLeaf | None"
+)
+"""A message, or a piece of one."""
+
+WriteMedium: TypeAlias = Callable[[Attachment], Node]
+WriteText: TypeAlias = Callable[[str], list[Node]]
+
+
+def b64(attachment: Attachment) -> Node:
+    """Return an attachment's plain base64; its `@blob:` reference where references are wanted."""
+    return attachment.address if attachment.is_reference else Base64Leaf(attachment)
+
+
+def data_uri_of(attachment: Attachment) -> Node:
+    """Return what an attachment is loaded from: its URL, its reference, else a `data:` URI."""
+    if attachment.address is not None:
+        return attachment.address
+    return Base64Leaf(attachment, f"data:{attachment.mime_type};base64,")
+
+
+def text_of(item: Item | SettledItem) -> str | None:
+    """Return the words of an item: a text, or JSON written as one; `None` for all else."""
+    if isinstance(item, TextItem):
+        return item.text
+    return json_text(item.value) if isinstance(item, DataItem) else None
+
+
+def joined(texts: Iterable[str | None]) -> str:
+    """Return texts as one, a blank line between them; what is empty or no text is left out."""
+    return "\n\n".join(text for text in texts if text)
+
+
+def file_name_of(attachment: Attachment) -> str:
+    """Return the name a file is sent under, with the extension that providers tell its type by."""
+    name = attachment.filename or "file"
+    if mime_type_for_filename(name) == canonical_mime_type(attachment.mime_type):
+        return name
+    return f"{name}{extension_for(attachment.mime_type) or ''}"
+
+
+def text_block(text: str) -> list[Node]:
+    """Return the block of a text, as most dialects have it."""
+    return [{"type": "text", "text": text}]
+
+
+def seen_text_block(text: str) -> list[Node]:
+    """Return the block of a text, none where it is nothing but white space."""
+    return [] if text.isspace() else text_block(text)
+
+
+def blocks_of(
+    items: Iterable[SettledItem], medium: WriteMedium, text: WriteText = text_block
+) -> list[Node]:
+    """Return what `text` makes of each text that is not empty, and `medium` of each attachment."""
+    blocks: list[Node] = []
+    for item in items:
+        if isinstance(item, Attachment):
+            blocks.append(medium(item))
+        elif words := text_of(item):
+            blocks += text(words)
+    return blocks
+
+
+def content_of(
+    items: Sequence[SettledItem], medium: WriteMedium, text: WriteText = text_block
+) -> str | list[Node]:
+    """Return one string where there is only text, else as `blocks_of`."""
+    if any(isinstance(item, Attachment) for item in items):
+        return blocks_of(items, medium, text)
+    return joined(map(text_of, items))
+
+
+def json_pieces(document: Node) -> Rendering:
+    """Return the text of a document.
+
+    Args:
+        document: Members and items keep their order. Its own nesting is small; JSON values from
+            records, which may be nested deep, are in leaves.
+    """
+    places = MediaPlaces()
+    try:
+        text = json.dumps(
+            document,
+            ensure_ascii=False,
+            allow_nan=False,
+            separators=(",", ":"),
+            default=partial(_leaf, place=partial(_placed, media=places)),
+        )
+    except (TypeError, RecursionError):
+        # Numbers that keep their spelling, or a value nested deeper than the encoder goes.
+        places = MediaPlaces()
+        text = "".join(_written(document, places))
+    return rendering_of(places.pieces(_utf8(text)))
+
+
+def node_digest(node: Node) -> bytes:
+    """Return what stands for the text of a node, and reads no medium."""
+    try:
+        text = _STANDING_IN.encode(node)
+    except (TypeError, RecursionError):
+        return str(json_pieces(node).digest).encode()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _leaf(leaf: object, *, place: Callable[[Base64Leaf], JsonValue]) -> JsonValue:
+    """Return the value of a leaf; raise what the encoder expects for anything else."""
+    if isinstance(leaf, Base64Leaf):
+        return place(leaf)
+    if isinstance(leaf, JsonLeaf):
+        return leaf.value
+    msg = "neither JSON nor a leaf"
+    raise TypeError(msg)
+
+
+def _stand_in(leaf: Base64Leaf) -> JsonValue:
+    """Return a value that no leaf with another text has."""
+    source = leaf.attachment.source
+    if isinstance(source, InlineBytes):
+        return [leaf.head, hashlib.sha256(source.data).hexdigest()]
+    digest = source.digest if isinstance(source, StoredBytes) else ""
+    return [leaf.head, digest, leaf.attachment.size_bytes]
+
+
+# Made once: that takes as long as to write a short message.
+_STANDING_IN = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), default=partial(_leaf, place=_stand_in)
+)
+
+
+def _placed(leaf: Base64Leaf, media: MediaPlaces) -> str:
+    """Return what stands in the text for an attachment: its base64, or a mark if it is stored."""
+    source, size_bytes = leaf.attachment.source, leaf.attachment.size_bytes
+    if isinstance(source, InlineBytes):
+        return leaf.head + pybase64.b64encode(source.data).decode()
+    digest = source.digest if isinstance(source, StoredBytes) else ""
+    return leaf.head + media.mark(MediaPiece(digest, size_bytes))
+
+
+def _written(node: Node, media: MediaPlaces) -> Iterator[str]:
+    """Yield the text of a document, leaf by leaf."""
+    if isinstance(node, dict):
+        yield "{"
+        for index, (name, member) in enumerate(node.items()):
+            yield f"{',' if index else ''}{json_text(name)}:"
+            yield from _written(member, media)
+        yield "}"
+    elif isinstance(node, list):
+        yield "["
+        for index, item in enumerate(node):
+            if index:
+                yield ","
+            yield from _written(item, media)
+        yield "]"
+    elif isinstance(node, Base64Leaf):
+        yield json_text(_placed(node, media))
+    else:
+        yield json_text(node.value if isinstance(node, JsonLeaf) else node)
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return without_lone_surrogates(text).encode()

@@ -1,0 +1,83 @@
+"""The lines that stand for media, or beside them, and `text`, the target that has nothing else.
+
+Source: `providers`, degradation ladder: `[Video: demo.mp4 (5.2 MB)]`.
+"""
+
+from collections.abc import Sequence
+
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.model.conversation import Address, Attachment, Call, Medium, SettledTurn
+from pagefault_dialects.model.rendering import ImageDetail
+from pagefault_dialects.model.resource import ResourceKind
+from pagefault_dialects.pages.lines import bracketed_name, one_line
+from pagefault_dialects.targets.leaves import Node, joined, text_of
+from pagefault_dialects.targets.profile import Profile
+
+ERROR_LINE = "[The tool reported an error.]"
+
+_NAMES: dict[ResourceKind, str] = {"image": "Image", "audio": "Audio", "video": "Video"}
+_UNITS = ("kB", "MB", "GB", "TB")
+
+
+def size_words(size_bytes: int) -> str:
+    """Return a size as people say it: `312 B`, `5.2 MB`."""
+    if size_bytes < 1_000:
+        return f"{size_bytes} B"
+    size, unit = size_bytes / 1_000, _UNITS[0]
+    for larger in _UNITS[1:]:
+        if size < 999.95:
+            break
+        size, unit = size / 1_000, larger
+    return f"{size:.1f} {unit}"
+
+
+def medium_words(medium: Medium) -> str:
+    """Return what a medium is called: `Video: demo.mp4 (5.2 MB)`; without a name, its type."""
+    name = bracketed_name(medium.filename) if medium.filename else medium.mime_type
+    return f"{_NAMES.get(medium.kind, 'File')}: {name}{_size(medium)}"
+
+
+def placeholder(medium: Medium) -> str:
+    """Return the one line in the place of a medium."""
+    return f"[{medium_words(medium)}]"
+
+
+def attached_line(attachment: Attachment, where: str) -> str:
+    """Return a tool answer's line that says where its medium is: `[Image: a.png (3.0 kB), …]`."""
+    return f"[{medium_words(attachment.medium)}, {where}]"
+
+
+def frame_line(turn: SettledTurn, attachment: Attachment, call_id: str) -> str:
+    """Return the line before a medium that stands outside of the answer it belongs to."""
+    tool = one_line(turn.tool_name) or "without a name"
+    return f"{medium_words(attachment.medium)}, from the tool {tool}, call {call_id}:"
+
+
+def write_text(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+    """Return settled turns as messages of `text`, one for each: every turn as words.
+
+    That is for people and for models that take nothing else. A medium is the line that stands in
+    its place. What a tool answered is headed by the call it belongs to, and a call is one line,
+    whatever its arguments hold.
+    """
+    return [{"role": turn.role, "content": _words(turn, profile)} for turn in turns]
+
+
+def _words(turn: SettledTurn, profile: Profile) -> str:
+    words = joined(map(text_of, turn.items))
+    if turn.role != "tool":
+        return joined((words, "\n".join(_call_line(call, profile) for call in turn.calls)))
+    name = one_line(profile.tool_name.fit(turn.tool_name))
+    heading = f"Tool {name} (call {one_line(profile.call_id.fit(turn.call_id))}):"
+    return f"{heading}\n{words}" if words else heading
+
+
+def _call_line(call: Call, profile: Profile) -> str:
+    name = one_line(profile.tool_name.fit(call.name))
+    return f"[calls {name} {one_line(json_text(call.arguments))}]"
+
+
+def _size(medium: Medium) -> str:
+    if medium.size_bytes is not None:
+        return f" ({size_words(medium.size_bytes)})"
+    return f" ({one_line(medium.source.url)})" if isinstance(medium.source, Address) else ""

@@ -1,0 +1,98 @@
+"""How a conversation begins for a target: what the system said, and who has to speak first.
+
+Lines that nobody said are noted before anything is settled, so that they are entries of the loss.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from pagefault_dialects.model.conversation import (
+    ComposedTurn,
+    Invented,
+    Item,
+    LeftOut,
+    SettledItem,
+    SettledTurn,
+    TextItem,
+    Turn,
+)
+from pagefault_dialects.targets.leaves import joined, text_of
+from pagefault_dialects.targets.profile import Profile
+from pagefault_dialects.targets.rules import coded
+
+_Item = TypeVar("_Item")
+
+FROM_THE_SYSTEM = "[Said by the system, not by the user:]"
+BEGINNING = "[The conversation begins here.]"
+
+_NO_BEGINNING = coded("no-beginning")
+_LATE_SYSTEM = coded("late-system")
+
+
+def with_lines(
+    turns: Sequence[ComposedTurn], profile: Profile, *, is_whole: bool
+) -> Sequence[ComposedTurn]:
+    """Return the conversation with what is written at its beginning, and notes of all such lines.
+
+    Args:
+        turns: The conversation.
+        profile: The target.
+        is_whole: Whether it is one from its beginning. Where the user has to speak first and does
+            not, a line begins it.
+    """
+    leading = _leading(turns) if profile.has_system_apart else 0
+    following = [*_noted(turns[leading:], profile)]
+    if is_whole and profile.starts_with_user and following:
+        first = following[0]
+        if first.role != "user" or not any(map(_says_something, first.items)):
+            line = (Invented("line", *_NO_BEGINNING, first.seq), TextItem("", BEGINNING))
+            following.insert(0, Turn("user", line, first.origin, first.seq))
+    return [*turns[:leading], *following]
+
+
+def opened(turns: Sequence[SettledTurn], profile: Profile) -> tuple[str, Sequence[SettledTurn]]:
+    """Return what the system said before anybody else, where that is told apart, and the turns.
+
+    What the system says later is then said in the user's turns, behind a line that tells so: moved
+    to the beginning it would change all that was rendered before.
+
+    Args:
+        turns: The conversation.
+        profile: The target.
+    """
+    if not profile.has_system_apart:
+        return "", turns
+    leading = _leading(turns)
+    system = joined(text_of(item) for turn in turns[:leading] for item in turn.items)
+    return system, tuple(map(_by_user, turns[leading:]))
+
+
+def _noted(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[ComposedTurn]:
+    for turn in turns:
+        is_late = profile.has_system_apart and turn.role == "system"
+        if is_late and any(map(_says_something, turn.items)):
+            note = Invented("line", *_LATE_SYSTEM, turn.seq)
+            yield replace(turn, items=(note, *turn.items))
+        else:
+            yield turn
+
+
+def _leading(turns: Sequence[Turn[_Item]]) -> int:
+    others = (index for index, turn in enumerate(turns) if turn.role != "system")
+    return next(others, len(turns))
+
+
+def _by_user(turn: SettledTurn) -> SettledTurn:
+    if turn.role != "system":
+        return turn
+    mark = (TextItem("", FROM_THE_SYSTEM),) if any(map(_says_something, turn.items)) else ()
+    by_user: SettledTurn = replace(turn, role="user", items=(*mark, *turn.items))
+    return by_user
+
+
+def _says_something(item: Item | SettledItem) -> bool:
+    if isinstance(item, LeftOut | Invented):
+        return False
+    text = item.text if isinstance(item, TextItem) else None
+    return text is None or bool(text.strip())

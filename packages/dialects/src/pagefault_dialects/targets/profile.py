@@ -1,0 +1,152 @@
+"""What a target takes, as data: media types, sizes, counts, rules for ids, and where it is from."""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.media.types import canonical_mime_type
+from pagefault_dialects.model.conversation import Call, SettledTurn, TurnRole
+from pagefault_dialects.model.rendering import ImageDetail, McpRevision, RenderOptions
+from pagefault_dialects.model.resource import ResourceKind
+from pagefault_dialects.targets.leaves import JsonLeaf, Node
+from pagefault_dialects.targets.tokens import BY_AREA, TokenRule
+
+MediaClass: TypeAlias = Literal["image", "audio", "video", "document"]
+
+_DIGEST_CHARS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class MediaRule:
+    """Which media of one class a target takes."""
+
+    types: frozenset[str]
+    """MIME types, or ranges: `image/*`, `*/*`."""
+    most_base64: int | None = None
+    """The most characters of base64 that one may have."""
+    most_side: int | None = None
+    """The most pixels of the longer side of an image."""
+    most: int | None = None
+    """How many there may be in one rendering."""
+    crowd: tuple[int, int] | None = None
+    """Above so many images, the most pixels of the longer side of each."""
+    addresses: tuple[str, ...] = ()
+    """The schemes of URLs that may stand for the bytes."""
+
+    def loads(self, url: str) -> bool:
+        """Return whether a URL may stand for the bytes."""
+        return url.partition(":")[0].lower() in self.addresses
+
+    def takes(self, mime_type: str) -> bool:
+        """Return whether it takes a type."""
+        return matches(mime_type, self.types)
+
+
+@dataclass(frozen=True, slots=True)
+class IdRule:
+    """Which ids a target takes: the characters, and how many."""
+
+    characters: str = r"\S\s"
+    most_chars: int = 512
+    first: str | None = None
+
+    def fit(self, text: str) -> str:
+        """Return the id if the target takes it; else one made of it, the same for the same id.
+
+        It ends with eight hex digits of the id's SHA-256, so that different ids stay different.
+        """
+        first = self.first or f"[{self.characters}]"
+        fitting = rf"{first}[{self.characters}]{{0,{self.most_chars - 1}}}"
+        if re.fullmatch(fitting, text):
+            return text
+        digits = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        cleaned = re.sub(rf"[^{self.characters}]", "_", text)
+        if not re.match(first, cleaned):
+            cleaned = f"x{cleaned}"
+        kept = self.most_chars - _DIGEST_CHARS - 1
+        return f"{cleaned[:kept]}_{digits[:_DIGEST_CHARS]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A target: what it takes, and the function that writes its messages."""
+
+    target: str
+    """Its name."""
+    source: str
+    """Where the facts are from, with a date."""
+    write: "Callable[[Sequence[SettledTurn], Profile, ImageDetail], list[Node]]"
+    """Writes settled turns as the provider's messages."""
+    version: str = "2026-11-23"
+    """Of this row; it changes with every change of what is rendered."""
+    media: Mapping[MediaClass, MediaRule] = field(default_factory=lambda: MappingProxyType({}))
+    """The rules, by class; a class that is missing is not taken at all."""
+    media_roles: frozenset[TurnRole] = frozenset({"user", "tool"})
+    """Whose turns may hold media."""
+    request_bytes: int | None = None
+    """How large one request may be, media as base64."""
+    call_id: IdRule = IdRule()
+    """Rule for the ids of tool calls."""
+    tool_name: IdRule = IdRule()
+    """Rule for the names of tools."""
+    has_error_flag: bool = False
+    """Whether a failed call is told in a field; else it is told in words."""
+    has_system_apart: bool = False
+    """Whether the system's words are no message; they are then told apart."""
+    starts_with_user: bool = False
+    """Whether the user has to speak first."""
+    default_detail: ImageDetail = "auto"
+    """How closely images are looked at unless something else is asked for."""
+    tokens: TokenRule = BY_AREA
+    """How it counts."""
+    text_file_chars: int = 32_768
+    """How long a text file may be that is read out in place of the file."""
+    revision: McpRevision = "2026-07-28"
+    """Of MCP, the revision of the protocol."""
+    mark_cached: Callable[[Node], Node] | None = None
+    """Writes the mark at a message that what comes before it, and itself, is to be cached; `None`
+    where there are no such marks."""
+    takes_structured: Callable[[JsonValue], bool] = lambda _: False
+    """Whether a value is taken as `structuredContent`, whatever its length."""
+
+    def rule(self, kind: ResourceKind) -> MediaRule | None:
+        """Return the rule for media of a kind, if any are taken."""
+        return self.media.get(media_class(kind))
+
+
+def narrowed(profile: Profile, options: RenderOptions) -> Profile:
+    """Return a target whose images may be no larger than is asked for."""
+    image, most_side = profile.media.get("image"), options.max_image_pixels
+    if most_side is None or image is None:
+        return profile
+    side = min(most_side, image.most_side or most_side)
+    media = {**profile.media, "image": replace(image, most_side=side)}
+    return replace(profile, media=MappingProxyType(media))
+
+
+def media_class(kind: ResourceKind) -> MediaClass:
+    """Return under which rule media of a kind fall."""
+    if kind in ("image", "audio", "video"):
+        return kind
+    return "document"
+
+
+def matches(mime_type: str, ranges: frozenset[str] | tuple[str, ...]) -> bool:
+    """Return whether a MIME type is among types and ranges."""
+    known = canonical_mime_type(mime_type) or mime_type
+    family = known.partition("/")[0]
+    return not {known, f"{family}/*", "*/*"}.isdisjoint(ranges)
+
+
+def tool_use(call: Call, profile: Profile) -> Node:
+    """Return a call as Anthropic's messages and those of MCP have it."""
+    return {
+        "type": "tool_use",
+        "id": profile.call_id.fit(call.call_id),
+        "name": profile.tool_name.fit(call.name),
+        "input": JsonLeaf(call.arguments),
+    }

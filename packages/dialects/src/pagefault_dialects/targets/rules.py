@@ -1,0 +1,188 @@
+"""The rules of conversations: what each demands, and what becomes of what breaks it.
+
+A rendering follows them and tells of what it left out or wrote by the codes of this table; the
+doctor tells by the same codes what is wrong with a history. Both do the same about it, for what
+heals is a rendering.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+LimitOfMedia: TypeAlias = Literal["types", "addresses", "most_base64", "most_side", "most"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule."""
+
+    demands: str
+    """What a history has to be like: a sentence."""
+    fix: str
+    """What is done where it is not: a sentence."""
+    source: str = "every provider"
+    """Who demands it."""
+    limit: LimitOfMedia | None = None
+    """Which number or list of a target's rule for a class of media it is about, if any."""
+    reason: str = ""
+    """What the account of the loss says, where that is the same each time."""
+    is_fault: bool = True
+    """Whether breaking it makes a history wrong."""
+
+
+_lost = partial(Rule, is_fault=False)
+"""What is lost on the way from one dialect to another, and is nobody's fault."""
+
+
+_SPEAKING_FIRST = "Anthropic, Gemini and Bedrock"
+_STEPS_DOWN = "a smaller image, words, or a line stands for it"
+
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        "not-a-message": Rule(
+            "Every entry is a message of a known dialect.",
+            "it is left out",
+            "the dialects",
+            reason="It is no message of a known dialect.",
+        ),
+        "unknown-role": Rule("A role is one that the dialects know.", "it is read as the user's"),
+        "mixed-dialects": Rule(
+            "All messages are of one dialect.", "it is written as the others are"
+        ),
+        "split-calls": Rule(
+            "Calls that are answered together stand in one message.", "they are put into one"
+        ),
+        "no-call": Rule(
+            "A result answers a call.",
+            "a call without arguments is written before it",
+            reason="The history has no call that this answers; one without arguments stands before "
+            "it.",
+        ),
+        "late-answer": Rule(
+            "A result stands directly behind its call.",
+            "its call is written before it once more",
+            reason="The answer came when the conversation had gone on; its call stands before it "
+            "once more.",
+        ),
+        "answered-before": Rule(
+            "A call has one result.",
+            "the call is left out; the one that was written stays",
+            reason="Its answer was shown before it, behind a call that was written for it, and "
+            "stays there.",
+        ),
+        "no-answer": Rule(
+            "A call has a result before the conversation goes on.",
+            "a line is written as its result",
+            reason="No answer to a call was recorded before the conversation went on; a line "
+            "stands for it.",
+        ),
+        "wrong-order": Rule("A result stands directly behind its call.", "it is moved there"),
+        "duplicate-id": Rule("No two calls have the same id.", "the later one gets a number"),
+        "bad-id": Rule(
+            "Ids of calls have the characters and the length that the target takes.",
+            "it is written anew, in calls and results alike",
+            "the target",
+        ),
+        "bad-name": Rule(
+            "Names of tools have the characters and the length that the target takes.",
+            "it is written anew",
+            "the target",
+        ),
+        "bad-arguments": Rule(
+            "The arguments of a call are a JSON object.", "they become the member `input` of one"
+        ),
+        "empty-content": Rule(
+            "What is said is not empty.", "it is left out", "Anthropic and Bedrock"
+        ),
+        "no-beginning": Rule(
+            "The user speaks first.",
+            "a line is written before it",
+            _SPEAKING_FIRST,
+            reason="The target wants the user to speak first, who does not; a line stands before "
+            "it.",
+        ),
+        "late-system": Rule(
+            "The system speaks before all others.",
+            "the user's turn says it, behind a line",
+            _SPEAKING_FIRST,
+            reason="The target knows no message of the system here; the user's turn says it, "
+            "behind a line.",
+        ),
+        "base64-in-text": Rule("A medium is no part of a text.", "it becomes a medium of its own"),
+        "mislabelled-media": Rule(
+            "A medium is called what its bytes are.", "its own type is written"
+        ),
+        "damaged-media": Rule(
+            "What stands beside a picture in its file is whole.", "the picture is written anew"
+        ),
+        "encrypted-media": Rule("A document can be opened.", _STEPS_DOWN),
+        "unreadable": Rule("A medium is whole and can be read.", _STEPS_DOWN),
+        "expired-link": Rule(
+            "A link has not ended.", "a line stands for it", "the link's own parameters"
+        ),
+        "no-media-here": Rule(
+            "Media stand in turns that may hold them.", _STEPS_DOWN, "the target"
+        ),
+        "type-not-taken": Rule("The target takes the type.", _STEPS_DOWN, "the target", "types"),
+        "address-not-taken": Rule(
+            "The target loads media from such an address.",
+            "a line stands for it; nothing is fetched here",
+            "the target",
+            "addresses",
+        ),
+        "too-many-bytes": Rule(
+            "A medium has no more base64 than the target takes.",
+            _STEPS_DOWN,
+            "the target",
+            "most_base64",
+        ),
+        "too-many-pixels": Rule(
+            "No side of an image is longer than the target takes.",
+            _STEPS_DOWN,
+            "the target",
+            "most_side",
+        ),
+        "too-many-media": Rule(
+            "There are no more media of a kind than the target takes.",
+            "words or a line stand for the oldest",
+            "the target",
+            "most",
+        ),
+        "request-too-large": Rule(
+            "All media together fit into one request.",
+            "smaller images, words or a line stand for the oldest",
+            "the target",
+        ),
+        "evicted": Rule(
+            "A history has no more tokens than were asked for.",
+            "smaller levels stand for the oldest",
+            "`maxTokens`",
+        ),
+        "not-accepted": _lost("The type is among what was asked for.", _STEPS_DOWN, "`accept`"),
+        "reasoning": _lost(
+            "What a model thought is read by its own provider.", "it is left out", "the dialects"
+        ),
+        "no-place": _lost(
+            "What is said has a place in every dialect.", "it is left out", "the dialects"
+        ),
+        "other-audience": _lost(
+            "What is said is for whom the history is.", "it is left out", "`audience` of MCP"
+        ),
+        "stored-apart": _lost(
+            "A result is short enough to be read.", "a preview stands for it", "Pagefault"
+        ),
+        "text-too-long": _lost(
+            "A text is no longer than was asked for.",
+            "a preview stands for it",
+            "`maxText`",
+        ),
+        "not-stored": _lost("A medium was stored.", "a line stands for it", "Pagefault"),
+    }
+)
+
+
+def coded(code: str) -> tuple[str, str]:
+    """Return a code with what the account of the loss says of it."""
+    return code, RULES[code].reason

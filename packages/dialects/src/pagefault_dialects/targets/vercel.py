@@ -1,0 +1,145 @@
+"""The messages of `vercel` and `vercel-6`: `ModelMessage`s of the AI SDK, as JSON.
+
+The SDK takes URLs as `URL` objects, which JSON has not. Where a user or an assistant shows a file a
+string will do; in the output of a tool only the older `file-url` takes one. Errors have an output
+of their own for text and for JSON, but none for media: there the first text says it.
+
+JSON with numbers that JavaScript would round, as long ids are, is given as text; arguments of a
+call under the name `json`, since they have to be an object.
+
+Version 6 of the SDK takes the same messages but for files in the output of a tool: an image is an
+`image-data` or `image-url`, which have no name, and any other file a `file-data`. Its providers
+show a model no image that is called a file there.
+
+Source: ai 7 and ai 6, `modelMessageSchema`.
+"""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from itertools import groupby
+
+from pagefault_dialects.json.values import JsonValue, json_text, values_in
+from pagefault_dialects.model.conversation import Attachment, Call, DataItem, SettledTurn
+from pagefault_dialects.model.rendering import ImageDetail
+from pagefault_dialects.targets.leaves import (
+    JsonLeaf,
+    Node,
+    WriteMedium,
+    b64,
+    blocks_of,
+    content_of,
+    joined,
+    text_of,
+)
+from pagefault_dialects.targets.lines import ERROR_LINE
+from pagefault_dialects.targets.profile import Profile
+
+_LARGEST_SAFE_INTEGER = 2**53 - 1
+
+
+def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+    """Return settled turns as messages, a turn in which nothing is said left out.
+
+    `detail` has no place in them.
+    """
+    return _messages(turns, profile, _output_file)
+
+
+def write_6(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+    """Return settled turns as messages of version 6; see `write`."""
+    return _messages(turns, profile, _output_file_6)
+
+
+def _messages(
+    turns: Sequence[SettledTurn], profile: Profile, output_file: WriteMedium
+) -> list[Node]:
+    messages: list[Node] = []
+    for is_answered, group in groupby(turns, lambda turn: turn.role == "tool"):
+        if is_answered:
+            results: list[Node] = [
+                {
+                    "type": "tool-result",
+                    "toolCallId": profile.call_id.fit(turn.call_id),
+                    "toolName": profile.tool_name.fit(turn.tool_name),
+                    "output": _output(turn, output_file),
+                }
+                for turn in group
+            ]
+            messages.append({"role": "tool", "content": results})
+        else:
+            messages += (
+                {"role": turn.role, "content": content}
+                for turn in group
+                if (content := _content(turn, profile))
+            )
+    return messages
+
+
+def _content(turn: SettledTurn, profile: Profile) -> str | list[Node]:
+    if not turn.calls:
+        return content_of(turn.items, _file)
+    calls = (_call(call, profile) for call in turn.calls)
+    return [*blocks_of(turn.items, _file), *calls]
+
+
+def _call(call: Call, profile: Profile) -> Node:
+    arguments = call.arguments
+    return {
+        "type": "tool-call",
+        "toolCallId": profile.call_id.fit(call.call_id),
+        "toolName": profile.tool_name.fit(call.name),
+        "input": JsonLeaf(arguments) if _is_kept(arguments) else {"json": json_text(arguments)},
+    }
+
+
+def _output(turn: SettledTurn, output_file: WriteMedium) -> Node:
+    said = [item for item in turn.items if isinstance(item, Attachment) or text_of(item)]
+    if any(isinstance(item, Attachment) for item in said):
+        first: list[Node] = [{"type": "text", "text": ERROR_LINE}] if turn.is_error else []
+        return {"type": "content", "value": [*first, *blocks_of(said, output_file)]}
+    kind = "error-" if turn.is_error else ""
+    if len(said) == 1 and isinstance(said[0], DataItem) and _is_kept(said[0].value):
+        return {"type": f"{kind}json", "value": JsonLeaf(said[0].value)}
+    return {"type": f"{kind}text", "value": joined(map(text_of, said))}
+
+
+def _is_kept(value: JsonValue) -> bool:
+    """Return whether JavaScript reads every number of a JSON value as it is."""
+    return all(_is_exact(node) for node, _ in values_in(value))
+
+
+def _is_exact(node: JsonValue) -> bool:
+    if isinstance(node, Decimal):
+        return Decimal(repr(float(node))) == node
+    return not isinstance(node, int) or abs(node) <= _LARGEST_SAFE_INTEGER
+
+
+def _file(attachment: Attachment) -> Node:
+    data = b64(attachment) if attachment.url is None else attachment.url
+    return {"type": "file", "data": data, **_described(attachment)}
+
+
+def _output_file(attachment: Attachment) -> Node:
+    if attachment.url is not None:
+        return {"type": "file-url", "url": attachment.url, "mediaType": attachment.mime_type}
+    data: Node = {"type": "data", "data": b64(attachment)}
+    return {"type": "file", "data": data, **_described(attachment)}
+
+
+def _output_file_6(attachment: Attachment) -> Node:
+    is_image = attachment.mime_type.startswith("image/")
+    if attachment.url is None:
+        data = b64(attachment)
+        if is_image:
+            return {"type": "image-data", "data": data, "mediaType": attachment.mime_type}
+        return {"type": "file-data", "data": data, **_described(attachment)}
+    if is_image:
+        return {"type": "image-url", "url": attachment.url}
+    return {"type": "file-url", "url": attachment.url, "mediaType": attachment.mime_type}
+
+
+def _described(attachment: Attachment) -> dict[str, Node]:
+    described: dict[str, Node] = {"mediaType": attachment.mime_type}
+    if attachment.filename:
+        described["filename"] = attachment.filename
+    return described

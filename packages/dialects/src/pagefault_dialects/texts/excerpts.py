@@ -1,0 +1,307 @@
+"""Pieces of a text that fit one answer: lines of a range or with certain words, a JSON value.
+
+What is looked for is plain text. A line that is too long is shown from a little before its first
+match on.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from pagefault_dialects.texts.cuts import boundary_at_or_before
+from pagefault_dialects.texts.json_excerpts import ANSWER_BYTES, JsonExcerpt
+from pagefault_dialects.texts.line_blocks import LineBlock
+
+LONGEST_LINE_CHARS = 8_000
+# To see whether a character goes on behind the place where its line is cut.
+_LOOK_AHEAD_CHARS = 256
+LONGEST_SHOWN_CHARS = 500
+_SHOWN_BEFORE_CHARS = 150
+# What a line takes beside its text, so that many empty lines are no endless answer.
+_LINE_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class LineExcerpt:
+    """Lines from `first_line` on; `next_line` is the first of those that did not fit.
+
+    `cut_lines` are the numbers of those that are too long to be shown whole. Each ends with a note
+    of how many characters are left out.
+    """
+
+    first_line: int
+    lines: tuple[str, ...]
+    cut_lines: tuple[int, ...]
+    next_line: int | None
+
+    @property
+    def last_line(self) -> int:
+        """The number of the last line; `first_line - 1` where there is none."""
+        return self.first_line + len(self.lines) - 1
+
+
+class LineCollector:
+    """Collects the lines from `first` to `last`."""
+
+    def __init__(self, first: int, last: int) -> None:
+        self._first = first
+        self._last = last
+        self._lines: list[str] = []
+        self._cut_lines: list[int] = []
+        self._size_bytes = 0
+        self._next_line: int | None = None
+        self._head = ""
+        self._chars = 0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing more is wanted."""
+        return self._next_line is not None or self._first + len(self._lines) > self._last
+
+    def feed(self, block: LineBlock) -> None:
+        """Take the next block of the text."""
+        if block.is_part:
+            self._take_part(block)
+            return
+        if block.first_line + block.text.count("\n") < self._first:
+            return
+        for line in block.lines()[max(0, self._first - block.first_line) :]:
+            if self.is_done:
+                return
+            self._take(line, len(line))
+
+    def excerpt(self) -> LineExcerpt:
+        """Return what was collected."""
+        return LineExcerpt(self._first, tuple(self._lines), tuple(self._cut_lines), self._next_line)
+
+    def _take_part(self, block: LineBlock) -> None:
+        if block.first_line < self._first or self.is_done:
+            return
+        room = LONGEST_LINE_CHARS + _LOOK_AHEAD_CHARS - len(self._head)
+        self._head += block.text[:room]
+        self._chars += len(block.text)
+        if block.ends:
+            self._take(self._head, self._chars)
+            self._head, self._chars = "", 0
+
+    def _take(self, line: str, chars: int) -> None:
+        is_cut = chars > LONGEST_LINE_CHARS
+        if is_cut:
+            end = boundary_at_or_before(line, LONGEST_LINE_CHARS)
+            line = f"{line[:end]}[… {chars - end} more characters in this line …]"
+        number = self._first + len(self._lines)
+        size_bytes = len(line.encode()) + 1
+        if self._lines and self._size_bytes + size_bytes > ANSWER_BYTES:
+            self._next_line = number
+            return
+        self._size_bytes += size_bytes
+        self._lines.append(line)
+        if is_cut:
+            self._cut_lines.append(number)
+
+
+@dataclass(slots=True)
+class Match:
+    """A line that was looked for, and the lines around it."""
+
+    line: int
+    text: str
+    before: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+
+    @property
+    def size_bytes(self) -> int:
+        """What it takes of an answer."""
+        texts = [self.text, *self.before, *self.after]
+        return sum(len(text.encode()) + _LINE_BYTES for text in texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """The matches that fit, how many there are, and the line of the first one that did not fit."""
+
+    found: tuple[Match, ...]
+    total: int
+    next_line: int | None
+
+
+@dataclass(slots=True)
+class _LongLine:
+    """A line that comes in parts."""
+
+    shown: str
+    is_match: bool = False
+    tail: str = ""
+
+
+class MatchCollector:
+    """Collects the matches in the lines from `first` to `last`.
+
+    Args:
+        words: What a line has to hold.
+        ignore_case: Whether `ß` is `SS` as well.
+        context: How many lines before and after a match are wanted.
+        first: The first line that is looked at.
+        last: The last one.
+    """
+
+    def __init__(
+        self, words: str, *, ignore_case: bool, context: int, first: int, last: int
+    ) -> None:
+        self._words = words.casefold() if ignore_case else words
+        self._ignore_case = ignore_case
+        self._context = context
+        self._first = first
+        self._last = last
+        self._found: list[Match] = []
+        self._size_bytes = 0
+        self._total = 0
+        self._next_line: int | None = None
+        self._recent: list[str] = []
+        self._line = 0
+        self._long: _LongLine | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing more is wanted."""
+        return self._line >= self._last
+
+    def feed(self, block: LineBlock) -> None:
+        """Take the next block of the text."""
+        if self.is_done:
+            return
+        if block.is_part:
+            self._take_part(block)
+            return
+        skipped = max(0, self._first - block.first_line)
+        last = block.first_line + block.text.count("\n")
+        if skipped or last > self._last or self._words in self._folded(block.text):
+            lines = block.lines()[skipped : self._last - block.first_line + 1]
+            self._take(block.first_line + skipped, lines, self._matching(lines))
+        elif self._context:
+            # A block may have a million lines, and only those at its edges are near a match.
+            before, after = block.edges(self._context)
+            self._complete(before)
+            self._recent = (self._recent + after)[-self._context :]
+        self._line = last
+
+    def matches(self) -> Matches:
+        """Return what was collected."""
+        size_bytes = sum(match.size_bytes for match in self._found)
+        # The lines after a match came when it was taken already.
+        while size_bytes > ANSWER_BYTES and len(self._found) > 1:
+            dropped = self._found.pop()
+            size_bytes -= dropped.size_bytes
+            self._next_line = dropped.line
+        return Matches(tuple(self._found), self._total, self._next_line)
+
+    def _folded(self, text: str) -> str:
+        return text.casefold() if self._ignore_case else text
+
+    def _matching(self, lines: list[str]) -> list[int]:
+        words = self._words
+        if self._ignore_case:
+            return [index for index, line in enumerate(lines) if words in line.casefold()]
+        return [index for index, line in enumerate(lines) if words in line]
+
+    def _take(self, number: int, lines: list[str], matching: list[int]) -> None:
+        self._complete(lines)
+        for taken, index in enumerate(matching):
+            if self._next_line is None and self._size_bytes > ANSWER_BYTES:
+                self._next_line = number + index
+            if self._next_line is not None:
+                self._total += len(matching) - taken
+                break
+            self._total += 1
+            match = Match(number + index, self._shown(lines[index]))
+            if self._context:
+                near = self._recent + lines[max(0, index - self._context) : index]
+                match.before = [_head(line) for line in near[-self._context :]]
+                after = lines[index + 1 : index + 1 + self._context]
+                match.after = [_head(line) for line in after]
+            self._found.append(match)
+            self._size_bytes += match.size_bytes
+        if self._context:
+            self._recent = (self._recent + lines[-self._context :])[-self._context :]
+
+    def _complete(self, lines: list[str]) -> None:
+        """Give the matches before these lines what they lack of the lines after them."""
+        for match in reversed(self._found):
+            missing = min(self._context - len(match.after), len(lines))
+            if missing <= 0:
+                return
+            match.after += [_head(line) for line in lines[:missing]]
+
+    def _take_part(self, block: LineBlock) -> None:
+        if not self._first <= block.first_line <= self._last:
+            return
+        if self._long is None:
+            self._long = _LongLine(_head(block.text))
+        text = self._long.tail + block.text
+        if not self._long.is_match and self._words in self._folded(text):
+            self._long.is_match = True
+            self._long.shown = self._shown(text)
+        self._long.tail = text[-(len(self._words) + _SHOWN_BEFORE_CHARS) :]
+        if block.ends:
+            self._take(block.first_line, [self._long.shown], [0] if self._long.is_match else [])
+            self._line = block.first_line
+            self._long = None
+
+    def _shown(self, line: str) -> str:
+        if len(line) <= LONGEST_SHOWN_CHARS:
+            return line
+        start = self._position(line) - _SHOWN_BEFORE_CHARS
+        if start <= 0:
+            return _head(line)
+        start = boundary_at_or_before(line, start)
+        shown = line[start : start + 2 * LONGEST_SHOWN_CHARS]
+        if len(shown) < LONGEST_SHOWN_CHARS:
+            return f"…{shown}"
+        return f"…{shown[: boundary_at_or_before(shown, LONGEST_SHOWN_CHARS - 2)]}…"
+
+    def _position(self, line: str) -> int:
+        """Return where the first match begins."""
+        folded = self._folded(line)
+        position = folded.find(self._words)
+        if len(folded) == len(line):
+            return position
+        # Folding makes one character two or three.
+        ends = list(accumulate(len(character.casefold()) for character in line))
+        return bisect_right(ends, position)
+
+
+def _head(line: str) -> str:
+    if len(line) <= LONGEST_SHOWN_CHARS:
+        return line
+    return f"{line[: boundary_at_or_before(line, LONGEST_SHOWN_CHARS - 1)]}…"
+
+
+def text_alone(found: LineExcerpt | Matches | JsonExcerpt) -> str:
+    """Return lines, a value, or matches as `grep` prints them: `12:` a match, `11-` its context."""
+    if isinstance(found, JsonExcerpt):
+        return found.words
+    if isinstance(found, LineExcerpt):
+        return "".join(f"{line}\n" for line in found.lines)
+    return "".join(f"{line}\n" for line in _printed(found))
+
+
+def _printed(matches: Matches) -> list[str]:
+    texts: dict[int, str] = {}
+    for match in matches.found:
+        start = match.line - len(match.before)
+        around = [*match.before, "", *match.after]
+        texts |= {
+            number: f"{number}-{text}"
+            for number, text in enumerate(around, start)
+            if number not in texts
+        }
+        texts[match.line] = f"{match.line}:{match.text}"
+    has_context = any(match.before or match.after for match in matches.found)
+    printed: list[str] = []
+    previous = min(texts, default=0)
+    for number in sorted(texts):
+        if has_context and number > previous + 1:
+            printed.append("--")
+        printed.append(texts[number])
+        previous = number
+    return printed

@@ -1,0 +1,105 @@
+"""JSON text in pieces: strings made of the bytes of files as they arrive, marks where media go.
+
+No more is encoded at once than a quarter of a MiB, since whoever reads slowly holds it for long.
+"""
+
+import secrets
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import pybase64
+
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.model.rendering import JsonPiece, MediaPiece, TextPiece
+from pagefault_dialects.text_windows import text_decoder, text_encoding
+
+_IN_BASE64 = 3
+_ENCODED_BYTES = 192 * 1024
+# Escaped, a character may be six times as long.
+_ESCAPED_BYTES = 32 * 1024
+
+
+class Base64Writer:
+    """Writes base64, as the inside of one string.
+
+    Args:
+        is_urlsafe: Write `-` and `_` rather than `+` and `/`.
+        is_padded: Fill the last group with `=`.
+    """
+
+    def __init__(self, *, is_urlsafe: bool = False, is_padded: bool = True) -> None:
+        self._rest = b""
+        self._encode = pybase64.urlsafe_b64encode if is_urlsafe else pybase64.b64encode
+        self._is_padded = is_padded
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """Yield what further bytes come to; take all of it before the next ones are given."""
+        for start in range(0, len(chunk), _ENCODED_BYTES):
+            piece = memoryview(chunk)[start : start + _ENCODED_BYTES]
+            # Copied only where bytes of the piece before are left.
+            data = memoryview(self._rest + piece) if self._rest else piece
+            # Only three bytes at a time can be written without padding in the middle.
+            whole = len(data) - len(data) % _IN_BASE64
+            self._rest = bytes(data[whole:])
+            yield self._encode(data[:whole])
+
+    def finish(self) -> bytes:
+        """Return what is left at the end."""
+        written = self._encode(self._rest)
+        return written if self._is_padded else written.rstrip(b"=")
+
+
+class TextWriter:
+    """Writes the characters of a text, escaped, as `Base64Writer` writes bytes.
+
+    Args:
+        encoding: What the bytes are; by default, what they say at their beginning.
+    """
+
+    def __init__(self, encoding: str | None = None) -> None:
+        self._decoder = None if encoding is None else text_decoder(encoding)
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """See `Base64Writer.feed`; the first bytes are at least four, if there are so many."""
+        if self._decoder is None:
+            self._decoder = text_decoder(text_encoding(chunk[:4]))
+        for start in range(0, len(chunk), _ESCAPED_BYTES):
+            yield _escaped(self._decoder.decode(chunk[start : start + _ESCAPED_BYTES]))
+
+    def finish(self) -> bytes:
+        """See `Base64Writer.finish`."""
+        return _escaped(self._decoder.decode(b"", final=True)) if self._decoder else b""
+
+
+StringWriter: TypeAlias = Base64Writer | TextWriter
+"""Writes one string; what it gives, joined, is the inside of it."""
+
+
+def _escaped(text: str) -> bytes:
+    return json_text(text)[1:-1].encode()
+
+
+class MediaPlaces:
+    """The stored media of one JSON text, and the marks that stand for them.
+
+    A mark is put into a string of the value. It has only characters that JSON leaves alone, and
+    nobody can guess it, so that it stands in the text as it is and nothing else looks like it.
+    """
+
+    def __init__(self) -> None:
+        self._mark = secrets.token_hex(16)
+        self._media: list[MediaPiece | TextPiece] = []
+
+    def mark(self, piece: MediaPiece | TextPiece) -> str:
+        """Return what stands in a string for the characters of a medium."""
+        self._media.append(piece)
+        return f"{self._mark}:{len(self._media) - 1};"
+
+    def pieces(self, text: bytes) -> list[JsonPiece]:
+        """Return the text in pieces: bytes first and last, and a medium between each two."""
+        first, *rest = text.split(f"{self._mark}:".encode())
+        split: list[JsonPiece] = [first]
+        for each in rest:
+            number, _, following = each.partition(b";")
+            split += [self._media[int(number)], following]
+        return split

@@ -1,0 +1,170 @@
+"""The lines of a text as it arrives: cut into blocks, and counted.
+
+An index of lines is made in one pass over the bytes. With it, a reader gets to a line without
+reading what stands before it.
+"""
+
+import codecs
+from bisect import bisect_left
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pagefault_dialects.text_windows import UTF_8, text_decoder, text_encoding
+
+# A line that is longer comes in parts, so that a text of one line takes no more memory either.
+LONGEST_WHOLE_LINE_CHARS = 1024 * 1024
+_CHECKPOINT_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class LineBlock:
+    """Whole lines, or with `is_part` a part of one line; `ends` says whether it is the last one.
+
+    `text` is without the end of its last line.
+    """
+
+    first_line: int
+    text: str
+    is_part: bool = False
+    ends: bool = True
+
+    def lines(self) -> list[str]:
+        """Return the lines, without their ends."""
+        lines = self.text.split("\n")
+        if "\r" in self.text:
+            return [line.removesuffix("\r") for line in lines]
+        return lines
+
+    def edges(self, count: int) -> tuple[list[str], list[str]]:
+        """Return so many first and so many last lines; the same ones where there are no more."""
+        first = self.text.split("\n", count)[:count]
+        last = self.text.rsplit("\n", count)[-count:]
+        return [line.removesuffix("\r") for line in first], [
+            line.removesuffix("\r") for line in last
+        ]
+
+
+class LineBlocks:
+    """Makes blocks of the characters of a text.
+
+    Args:
+        first_line: The number of the line that the characters begin in.
+    """
+
+    def __init__(self, first_line: int = 1) -> None:
+        self._line = first_line
+        self._rest = ""
+        self._is_inside = False
+
+    def feed(self, text: str) -> list[LineBlock]:
+        """Return the blocks that further characters complete."""
+        blocks = []
+        text = self._rest + text
+        self._rest = ""
+        if self._is_inside:
+            end = text.find("\n")
+            if end < 0:
+                return [self._part(text)]
+            blocks.append(self._last_part(text[:end]))
+            text = text[end + 1 :]
+        end = text.rfind("\n")
+        if end >= 0:
+            blocks.append(LineBlock(self._line, text[:end]))
+            self._line += text.count("\n")
+            text = text[end + 1 :]
+        if len(text) > LONGEST_WHOLE_LINE_CHARS:
+            self._is_inside = True
+            return [*blocks, self._part(text)]
+        self._rest = text
+        return blocks
+
+    def finish(self) -> list[LineBlock]:
+        """Return the block that the end of the text completes, if there is one."""
+        rest, self._rest = self._rest, ""
+        if self._is_inside:
+            return [self._last_part(rest)]
+        return [LineBlock(self._line, rest)] if rest else []
+
+    def _part(self, text: str) -> LineBlock:
+        # It may turn out to be half of the line's end.
+        if text.endswith("\r"):
+            text, self._rest = text[:-1], "\r"
+        return LineBlock(self._line, text, is_part=True, ends=False)
+
+    def _last_part(self, text: str) -> LineBlock:
+        block = LineBlock(self._line, text.removesuffix("\r"), is_part=True)
+        self._is_inside = False
+        self._line += 1
+        return block
+
+
+@dataclass(frozen=True, slots=True)
+class LineIndex:
+    """The lines of one text.
+
+    `line_ends[n]` is how many lines end in the bytes before `offsets[n]`; the first of each is 0.
+    """
+
+    encoding: str
+    total_lines: int
+    offsets: tuple[int, ...]
+    line_ends: tuple[int, ...]
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether lines end all over the text, so that each is read whole from a place near by."""
+        ends = pairwise(self.line_ends)
+        return self.encoding == UTF_8 and all(before < after for before, after in ends)
+
+    def place_before(self, line: int) -> tuple[int, int]:
+        """Return a byte offset at or before the beginning of a line, and the line it is in."""
+        # A place in the middle of the line before is near enough, and of the line itself is not.
+        found = max(0, bisect_left(self.line_ends, line - 1) - 1)
+        return self.offsets[found], self.line_ends[found] + 1
+
+
+class LineIndexer:
+    """Counts the lines of a text as its bytes arrive."""
+
+    def __init__(self) -> None:
+        self._encoding: str | None = None
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._position = 0
+        self._ends = 0
+        self._is_open = False
+        self._offsets = [0]
+        self._line_ends = [0]
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes; the first of them are at least four, if there are so many."""
+        bare = chunk
+        if self._encoding is None:
+            self._encoding = text_encoding(chunk[:4])
+            if self._encoding == UTF_8:
+                bare = chunk.removeprefix(codecs.BOM_UTF8)
+            else:
+                self._decoder = text_decoder(self._encoding)
+        if self._decoder is not None:
+            self._count(self._decoder.decode(chunk).encode())
+            return
+        self._count(bare)
+        self._position += len(chunk)
+        if self._position - self._offsets[-1] >= _CHECKPOINT_BYTES:
+            self._offsets.append(self._position)
+            self._line_ends.append(self._ends)
+
+    def finish(self) -> LineIndex:
+        """Return the index of all that came."""
+        if self._decoder is not None:
+            self._count(self._decoder.decode(b"", final=True).encode())
+        return LineIndex(
+            self._encoding or UTF_8,
+            self._ends + self._is_open,
+            tuple(self._offsets),
+            tuple(self._line_ends),
+        )
+
+    def _count(self, text: bytes) -> None:
+        if text:
+            self._ends += text.count(b"\n")
+            self._is_open = not text.endswith(b"\n")

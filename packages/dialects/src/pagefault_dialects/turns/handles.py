@@ -1,0 +1,109 @@
+"""Handles: lines that name stored media and long texts to a model, so that it can refer to them.
+
+A text that was too long for its record has a resource of its own, and is named by that. Any other
+long text of a session is named by its entry, since no resource has it.
+
+Source: `agents`, "Handles".
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.model.conversation import (
+    ComposedTurn,
+    DataItem,
+    Invented,
+    Item,
+    LeftOut,
+    Medium,
+    StoredBytes,
+    TextItem,
+)
+from pagefault_dialects.pages.lines import bracketed_name
+from pagefault_dialects.texts.cuts import needs_preview, whole_length, whole_text_uri
+
+_BY = "\N{MULTIPLICATION SIGN}"
+
+_LINE = re.compile(r"\s*\[[a-z]+ @blob:[0-9a-f]{32}(?: [^\[\]]*)?\]\s*")
+
+TakesStructured = Callable[[JsonValue], bool]
+
+
+def with_handles(
+    turns: Sequence[ComposedTurn], takes_structured: TakesStructured = lambda _: False
+) -> Sequence[ComposedTurn]:
+    """Return the turns with a line behind each stored medium, and each long text, that names it.
+
+    The line stands there whether the medium itself is shown, made smaller or left out.
+
+    Args:
+        turns: A conversation.
+        takes_structured: Whether the target shows a value of structured content as it is.
+    """
+    named = ((turn, tuple(_named(turn, takes_structured))) for turn in turns)
+    # Most turns need no line, and a copy of each would take as long as all the rest.
+    return [
+        turn if len(items) == len(turn.items) else replace(turn, items=items)
+        for turn, items in named
+    ]
+
+
+def is_handle_line(text: str) -> bool:
+    """Return whether a text is a line that names something stored, and nothing else."""
+    return _LINE.fullmatch(text) is not None
+
+
+def handle_line(medium: Medium, resource_id: str) -> str:
+    """Return the line for a medium: kind, handle, file name, width and height in pixels."""
+    words = [medium.kind, f"@blob:{resource_id}"]
+    if medium.filename:
+        words.append(bracketed_name(medium.filename))
+    if medium.hints.width and medium.hints.height:
+        words.append(f"{medium.hints.width}{_BY}{medium.hints.height}")
+    return f"[{' '.join(words)}]"
+
+
+def text_line(handle: str, size: str) -> str:
+    """Return the line for a long text: `[text @blob:… 12,345 characters]`."""
+    return f"[text {handle} {size}]"
+
+
+def _named(turn: ComposedTurn, takes_structured: TakesStructured) -> Iterator[Item]:
+    is_structured = turn.structured is not None and takes_structured(turn.structured[0])
+    for item in turn.items:
+        yield item
+        if isinstance(item, Invented):
+            continue
+        if isinstance(item, Medium):
+            line = _medium_line(item)
+        elif isinstance(item, LeftOut | DataItem) and is_structured:
+            # What stands in a place of its own is no text.
+            continue
+        elif isinstance(item, LeftOut):
+            line = item.handle_line
+        else:
+            line = _long_text_line(turn, item)
+        if line is not None:
+            yield TextItem(item.pointer, line)
+
+
+def _medium_line(medium: Medium) -> str | None:
+    # The line in the place of an evicted medium names it already.
+    if medium.is_evicted or not isinstance(medium.source, StoredBytes):
+        return None
+    return handle_line(medium, medium.source.resource_id)
+
+
+def _long_text_line(turn: ComposedTurn, item: TextItem | DataItem) -> str | None:
+    if isinstance(item, TextItem) and item.handle is not None:
+        return text_line(item.handle, f"{item.whole_chars or len(item.text):,} characters")
+    text = item.text if isinstance(item, TextItem) else json_text(item.value)
+    if (uri := whole_text_uri(text)) is not None:
+        return text_line(f"@{uri}", f"{whole_length(text):,} characters")
+    # What the system says is not of the conversation, and outside of its session no entry leads
+    # anywhere.
+    if turn.role == "system" or turn.seq is None or not needs_preview(text):
+        return None
+    return text_line(f"@entry:{turn.seq}", f"{len(text):,} characters")

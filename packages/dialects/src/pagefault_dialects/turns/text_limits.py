@@ -1,0 +1,70 @@
+"""Texts of answers to calls, held to the length that is asked for.
+
+Source: `agents`, "MCP proxy".
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from operator import is_
+
+from pagefault_dialects.context.eviction import entry_call
+from pagefault_dialects.context.recalls import recalls_in
+from pagefault_dialects.model.conversation import ComposedTurn, Item, LeftOut, TextItem
+from pagefault_dialects.texts.cuts import needs_preview, shortened, whole_length, whole_text_uri
+
+_NONE: Mapping[str, str] = {}
+
+
+def limited_answers(turns: Sequence[ComposedTurn]) -> Mapping[int, ComposedTurn]:
+    """Return the turns in which texts are held to a length, by their indexes.
+
+    These are the answers to calls, but for what a model asked for again: a page at a level, a text
+    in pieces.
+    """
+    recalls = recalls_in(turns)
+    return {
+        index: turn
+        for index, turn in enumerate(turns)
+        if turn.role == "tool" and turn.call_id not in recalls
+    }
+
+
+def with_texts_within(
+    turns: Sequence[ComposedTurn], most_chars: int, whole: Mapping[str, str] = _NONE
+) -> Sequence[ComposedTurn]:
+    """Return turns whose answers have no longer text, with a note for each that was shortened.
+
+    Args:
+        turns: The turns.
+        most_chars: The most characters of a text that is shown whole.
+        whole: Texts that take the places of their previews, by these.
+    """
+    limited = dict(enumerate(turns))
+    for index, turn in limited_answers(turns).items():
+        items = tuple(_items(turn, most_chars, whole))
+        if len(items) != len(turn.items) or not all(map(is_, items, turn.items)):
+            limited[index] = replace(turn, items=items)
+    return list(limited.values())
+
+
+def _items(turn: ComposedTurn, most_chars: int, whole: Mapping[str, str]) -> Iterator[Item]:
+    for item in turn.items:
+        if not isinstance(item, TextItem):
+            yield item
+            continue
+        text, many = whole.get(item.text, item.text), whole_length(item.text)
+        if len(text) <= most_chars:
+            is_same = text == item.text
+            yield item if is_same else TextItem(item.pointer, text, _handle(turn, item.text))
+            continue
+        shown = shortened(text, most_chars, entry_call(turn))
+        yield TextItem(item.pointer, shown, _handle(turn, item.text), many)
+        reason = f"Texts of up to {most_chars} characters are shown whole, and this has {many}."
+        yield LeftOut(item.pointer, "text", "text-too-long", reason, to="preview")
+
+
+def _handle(turn: ComposedTurn, text: str) -> str | None:
+    """Return the handle of a long text of an answer; `None` if it has none."""
+    if (uri := whole_text_uri(text)) is not None:
+        return f"@{uri}"
+    return f"@entry:{turn.seq}" if turn.seq is not None and needs_preview(text) else None

@@ -1,0 +1,186 @@
+"""What holds for every history that is rendered turn by turn with a frontier, whatever the target.
+
+The long form tries 20,000 histories.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from packages.dialects.tests.context.long_histories import PAGES, long_histories
+from packages.dialects.tests.targets.histories import Rendered, settle, written
+from pagefault_dialects.context.budget import next_frontier
+from pagefault_dialects.context.eviction import ORDER, history_of
+from pagefault_dialects.documents import equal_hashes, session_document
+from pagefault_dialects.errors import InvalidPayloadError
+from pagefault_dialects.model.conversation import (
+    ComposedTurn,
+    DataItem,
+    Medium,
+    StoredBytes,
+    TextItem,
+)
+from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
+from pagefault_dialects.model.loss import LossEntry
+from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.targets.ladder import Settled
+from pagefault_dialects.targets.table import TARGETS
+from pagefault_dialects.turns.pairing import orphans_in, paired
+from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
+from tests.providers import CHECKS
+
+pytestmark = pytest.mark.timeout(TIMEOUT_SECONDS)
+
+EVERY = pytest.mark.parametrize("target", TARGETS)
+EXAMPLES = times(506, 20_000) // len(TARGETS) + 1
+MOST_IN_A_BATCH = 4
+
+
+TRIED: Counter[str] = Counter()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def told() -> Iterator[None]:
+    yield
+    figures = f"{TRIED['histories']} histories, {TRIED['turns']} turns: 0 wrong"
+    tell("Histories with a frontier, over all targets", figures)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A rendering, and what became of its frontier."""
+
+    rendered: Rendered
+    frontier: Frontier
+    hashes: list[bytes]
+    tokens: int
+    is_open: bool
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked for at every turn."""
+
+    target: str
+    wish: RenderOptions
+    pinned: Collection[str]
+
+
+def fitted(
+    turns: Sequence[ComposedTurn], asked: Asked, frontier: Frontier
+) -> tuple[Settled, Frontier]:
+    """A history that fits, and how far its frontier had to move."""
+    profile, wish = TARGETS[asked.target], asked.wish
+    conversation = paired(turns, kept=frontier.orphans)
+    history = history_of(conversation, asked.pinned, is_adaptive=wish.adaptive)
+    while True:
+        settled = settle(history.evicted(frontier), asked.target, wish)
+        further = next_frontier(history, frontier, settled, profile, wish)
+        if further == frontier:
+            orphans = orphans_in(conversation)
+            check_account(conversation, history.evicted(frontier), settled.loss)
+            return settled, frontier.model_copy(update={"orphans": orphans})
+        frontier = further
+
+
+def show(turns: Sequence[ComposedTurn], asked: Asked, frontier: Frontier) -> Shown:
+    settled, moved_to = fitted(turns, asked, frontier)
+    document = session_document(settled, TARGETS[asked.target], asked.wish, last_seq=0, since=0)
+    tokens = document.answer["tokensEst"]
+    assert isinstance(tokens, int)
+    rendered = written(settled, asked.target, asked.wish)
+    called = {call.call_id for turn in settled.turns for call in turn.calls}
+    is_open = bool(called - {turn.call_id for turn in settled.turns})
+    return Shown(rendered, moved_to, [*document.hashes], tokens, is_open)
+
+
+def check_account(
+    whole: Sequence[ComposedTurn], shown: Sequence[ComposedTurn], loss: Sequence[LossEntry]
+) -> None:
+    """Every evicted thing is in the account, once, with the request that reads it whole."""
+    expected = []
+    for turn, smaller in zip(whole, shown, strict=True):
+        read = f"GET /api/sessions/s/messages/{turn.seq}"
+        kept = [item for item in smaller.items if item in turn.items]
+        is_line = len(smaller.items) == 2 and not kept and smaller != turn
+        left = [item for item in turn.items if item not in kept]
+        if is_line and getattr(smaller.items[0], "what", "") == "result":
+            expected.append((turn.seq, "", "line", read))
+            continue
+        for item in left:
+            if isinstance(item, TextItem | DataItem):
+                expected.append((turn.seq, item.pointer, "preview", read))
+            elif isinstance(item, Medium) and isinstance(item.source, StoredBytes):
+                read_medium = f"GET /api/resources/{item.source.resource_id}/content"
+                expected.append((turn.seq, item.pointer, "", read_medium))
+    told = [
+        (each.seq, each.pointer, each.to if each.to in ("line", "preview") else "", each.restore)
+        for each in loss
+        if each.code == "evicted"
+    ]
+    assert sorted(told, key=repr) == sorted(expected, key=repr)
+
+
+def equal_beginning(old: Rendered, new: Rendered) -> int:
+    pairs = zip(old.messages, new.messages, strict=False)
+    return next((at for at, (one, other) in enumerate(pairs) if one != other), len(old.messages))
+
+
+@EVERY
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(
+    turns=long_histories(),
+    most=st.sampled_from([300, 800, 2_000, 6_000]),
+    wish=st.builds(
+        RenderOptions,
+        max_images=st.sampled_from([None, None, 2]),
+        evict_batch=st.sampled_from([None, 0, 200]),
+        adaptive=st.sampled_from([True, True, False]),
+        frontier=st.just("main"),
+    ),
+    pinned=st.sampled_from([(), PAGES[:1]]),
+)
+def test_history_fits_at_every_turn_and_changes_only_when_its_frontier_moves(
+    target: str,
+    turns: tuple[ComposedTurn, ...],
+    most: int,
+    wish: RenderOptions,
+    pinned: Collection[str],
+) -> None:
+    asked = Asked(target, replace(wish, max_tokens=most), pinned)
+    frontier, renderings = NOTHING_EVICTED, []
+    TRIED.update({"histories": 1, "turns": len(turns)})
+    for end in range(1, len(turns) + 1):
+        try:
+            shown = show(turns[:end], asked, frontier)
+        except InvalidPayloadError as exc:
+            # It says how large a limit has to be, and with that one it fits.
+            [fault] = exc.faults
+            least = int(fault.detail.split()[2])
+            assert least > (asked.wish.max_tokens or 0)
+            asked = replace(asked, wish=replace(asked.wish, max_tokens=least))
+            shown = show(turns[:end], asked, frontier)
+        assert shown.tokens <= (asked.wish.max_tokens or 0)
+        assert all(getattr(shown.frontier, each) >= getattr(frontier, each) for each in ORDER)
+        if end in (len(turns) // 2, len(turns)):
+            if not shown.is_open:
+                CHECKS[target](shown.rendered.messages)
+            # The same inputs give the same, and what it has moved to needs no further move.
+            assert show(turns[:end], asked, shown.frontier) == shown
+        renderings.append(shown)
+        frontier = shown.frontier
+    for old, new in pairwise(renderings):
+        stable = equal_hashes(b"".join(old.hashes), new.hashes)
+        assert stable == equal_beginning(old.rendered, new.rendered)
+        # Where not even what stays has so few media, the oldest of them step down all the same.
+        is_crowded = any(entry.code == "too-many-media" for entry in new.rendered.loss)
+        is_unmoved = all(
+            getattr(old.frontier, each) == getattr(new.frontier, each) for each in ORDER
+        )
+        if is_unmoved and not is_crowded:
+            assert stable >= len(old.rendered.messages) - MOST_IN_A_BATCH

@@ -1,0 +1,31 @@
+"""JSON inside of strings: written back as it stood, or refused."""
+
+import pytest
+
+from pagefault_dialects.errors import InvalidJsonError
+from pagefault_dialects.json.values import JsonValue, json_text, parse_embedded_json
+
+
+def parsed(text: str) -> JsonValue:
+    return parse_embedded_json(text, max_depth=10, max_nodes=100)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[1.10]", "[1E5]", "[1e-7]", "[-0.0]", "[2.50,2.5]", '{"a":[0.30000000000000000001]}'],
+)
+def test_numbers_keep_their_spelling(text: str) -> None:
+    assert json_text(parsed(text)) == text
+
+
+def test_numbers_that_are_written_as_they_stood_are_plain_numbers() -> None:
+    values = parsed("[1.5,7,-0.25]")
+    assert (values, [type(value) for value in values]) == ([1.5, 7, -0.25], [float, int, float])
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a":1,"a":2}', '[{"b":{"a":1,"\\u0061":1}}]', "[1e999]", "[NaN]", "[1"]
+)
+def test_what_no_value_can_hold_is_refused(text: str) -> None:
+    with pytest.raises(InvalidJsonError):
+        parsed(text)

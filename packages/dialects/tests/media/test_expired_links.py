@@ -1,0 +1,44 @@
+"""When links end, by their own parameters."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from pagefault_dialects.media.expired_links import expiry_of
+
+ENDS = datetime(2024, 1, 1, 1, tzinfo=UTC)
+SECONDS = int(ENDS.timestamp())
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "X-Amz-Date=20240101T000000Z&X-Amz-Expires=3600&X-Amz-Signature=a",
+        "X-Goog-Date=20240101T000000Z&X-Goog-Expires=3600",
+        f"AWSAccessKeyId=a&Signature=b&Expires={SECONDS}",
+        f"Expires={SECONDS}&Key-Pair-Id=a",
+        f"ex={SECONDS:x}&is=a&hm=b",
+        "se=2024-01-01T01%3A00%3A00Z&sig=a",
+        "se=2024-01-01T01:00:00&sig=a",
+    ],
+)
+def test_signed_link_says_when_it_ends(query: str) -> None:
+    assert expiry_of(f"https://example.com/a.png?{query}") == ENDS
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.com/a.png",
+        "https://example.com/a.png?expires=never",
+        "https://example.com/a.png?expires=12",
+        "https://example.com/a.png?Expires=x&Signature=a",
+        f"https://example.com/a.png?Expires={'9' * 40}&Signature=a",
+        "https://example.com/a.png?X-Amz-Date=yesterday&X-Amz-Expires=1",
+        "https://example.com/a.png?X-Amz-Date=20240101T000000Z&X-Amz-Expires=99999999999999",
+        "https://[::1/a.png?se=2024-01-01&sig=a",
+        "",
+    ],
+)
+def test_other_links_do_not_say_it(url: str) -> None:
+    assert expiry_of(url) is None

@@ -1,0 +1,73 @@
+"""Files that are no media, whatever they are announced as."""
+
+import pytest
+
+from pagefault_dialects.media.settling import contradicts, second_opinion
+from tests.kit import media
+
+PROGRAMS = {
+    "ELF": b"\x7fELF\x02\x01\x01" + bytes(60),
+    "PE": b"MZ" + bytes(58) + b"\x80\x00\x00\x00" + bytes(64) + b"PE\x00\x00",
+    "Mach-O": b"\xcf\xfa\xed\xfe\x07\x00\x00\x01",
+    "WebAssembly": b"\x00asm\x01\x00\x00\x00",
+    "a script": b"#!/bin/sh\necho\n",
+}
+PAGES = {
+    "a page": b"<!doctype html><html>",
+    "a page of old": b'<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN">',
+    "a page behind blanks": b"\xef\xbb\xbf \r\n\t<HTML lang=en>",
+    "a script of a page": b"<script>alert(1)</script>",
+}
+
+
+@pytest.mark.parametrize("mime_type", ["image/png", "image/svg+xml", "audio/wav", "video/mp4"])
+@pytest.mark.parametrize("name", [*PROGRAMS, *PAGES])
+def test_program_or_web_page_is_no_medium(name: str, mime_type: str) -> None:
+    assert contradicts({**PROGRAMS, **PAGES}[name], mime_type)
+
+
+@pytest.mark.parametrize("mime_type", ["text/html", "application/x-executable", "text/plain"])
+@pytest.mark.parametrize("name", [*PROGRAMS, *PAGES])
+def test_another_announcement_is_not_contradicted(name: str, mime_type: str) -> None:
+    assert not contradicts({**PROGRAMS, **PAGES}[name], mime_type)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"<svg xmlns='http://www.w3.org/2000/svg'><title>x</title></svg>",
+        b"<?xml version='1.0'?><svg/>",
+        b"<!DOCTYPE svg PUBLIC '-//W3C//DTD SVG 1.1//EN'>",
+        b"<headline>",
+        b"MZ is how it begins",
+        b"P3 1 1 255 0 0 0",
+        b"/* XPM */",
+        media.png(),
+        media.jpeg(),
+    ],
+)
+def test_what_may_be_an_image_is_kept_as_one(data: bytes) -> None:
+    assert not contradicts(data, "image/x-some-format")
+
+
+@pytest.mark.parametrize(
+    ("head", "mime_type"),
+    [
+        (b"", None),
+        (b"hello world, this is text", None),
+        (b"<!DOCTYPE html><html><script>", None),
+        (b"<?xml version='1.0'?><svg xmlns='http://www.w3.org/2000/svg'/>", None),
+        (b"%!PS-Adobe-3.0 EPSF-3.0", "application/postscript"),
+        (b"SQLite format 3\0" + bytes(84), "application/x-sqlite3"),
+        (b"Rar!\x1a\x07\x01\x00" + bytes(50), "application/vnd.rar"),
+        (bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600), None),
+        (b"BM", None),
+        (b"\x00" * 4096, None),
+        (media.noise_bytes(4096), None),
+    ],
+)
+def test_a_second_opinion_is_given_on_unmistakable_signatures_only(
+    head: bytes, mime_type: str | None
+) -> None:
+    assert second_opinion(head) == mime_type

@@ -1,0 +1,337 @@
+"""Whether files are whole: real ones, cut ones, and ones that are meant to be trouble."""
+
+import io
+import random
+import struct
+import zlib
+from collections.abc import Iterator
+
+import av
+import pytest
+from PIL import Image, ImageSequence
+
+from pagefault_dialects.media.soundness import damage_of, without_damaged_chunks
+from pagefault_dialects.model.media import InMemoryMedia
+from pagefault_dialects.model.resource import Damage, MediaHints
+from tests.kit import media
+from tests.kit.images import jpeg_in_three_scans, picture, saved, see_through
+
+RGB, GREY, CMYK = picture(), picture().convert("L"), picture().convert("CMYK")
+PALETTE, SEE_THROUGH = picture().quantize(64), see_through()
+DEEP = Image.new("I;16", (60, 50), 40_000)
+TURNED = [picture().rotate(90), picture().rotate(180)]
+FRAMES = {"save_all": True, "append_images": TURNED}
+SMALL_SCANS = {"progressive": True, "restart_marker_rows": 1, "quality": 5}
+IMAGES = {
+    "plain PNG": ("image/png", saved(RGB, "PNG")),
+    "stored PNG": ("image/png", saved(RGB, "PNG", compress_level=0)),
+    "PNG of a palette": ("image/png", saved(PALETTE, "PNG", optimize=True)),
+    "PNG of 16 bits": ("image/png", saved(DEEP, "PNG")),
+    "transparent PNG": ("image/png", saved(SEE_THROUGH, "PNG", dpi=(72, 72))),
+    "animated PNG": ("image/png", saved(RGB, "PNG", **FRAMES)),
+    "JPEG": ("image/jpeg", saved(RGB, "JPEG")),
+    "progressive JPEG": ("image/jpeg", saved(RGB, "JPEG", progressive=True)),
+    "JPEG with restart markers": ("image/jpeg", saved(RGB, "JPEG", **SMALL_SCANS)),
+    "grey JPEG": ("image/jpeg", saved(GREY, "JPEG", comment=b"\xff\xd9")),
+    "CMYK JPEG": ("image/jpeg", saved(CMYK, "JPEG")),
+    "JPEG in three scans": ("image/jpeg", jpeg_in_three_scans(400)),
+    "JPEG on its side": ("image/jpeg", media.jpeg_on_its_side()),
+    "GIF": ("image/gif", saved(PALETTE, "GIF", comment=b"x" * 700)),
+    "animated GIF": ("image/gif", saved(RGB, "GIF", loop=0, **FRAMES)),
+    "WebP": ("image/webp", saved(RGB, "WEBP")),
+    "transparent WebP": ("image/webp", saved(SEE_THROUGH, "WEBP", lossless=True)),
+    "animated WebP": ("image/webp", saved(RGB, "WEBP", **FRAMES)),
+    "AVIF": ("image/avif", saved(RGB, "AVIF")),
+}
+RECORDINGS = {
+    "MP4": ("video/mp4", media.mp4()),
+    "MP4 with its header first": ("video/mp4", media.mp4(header_first=True)),
+    "M4A": ("audio/mp4", media.m4a()),
+    "WAV": ("audio/wav", media.wav()),
+    "MP3": ("audio/mpeg", media.mp3()),
+    "FLAC": ("audio/flac", media.flac()),
+    "Ogg": ("audio/ogg", media.ogg()),
+    "WebM": ("video/webm", media.webm()),
+    "WebM of a pipe": ("video/webm", media.webm(open_sizes=True)),
+}
+# Of which nothing but a valid head is needed by players, or that are told by little else. A WebM of
+# open sizes is whole at the end of each of its elements, which players may need the next of.
+WHATEVER_IS_LEFT = {"FLAC", "WebM of a pipe"}
+WITHOUT_A_NUMBER = media.mp3(says_size=False)
+PDF = media.pdf()
+CUTS = (0.05, 0.5, 0.9, 0.99)
+
+
+def judged(data: bytes, mime_type: str) -> Damage | None:
+    return damage_of(InMemoryMedia(data), mime_type)
+
+
+def cut_places(size: int) -> list[int]:
+    chosen = random.Random(size)  # noqa: S311 - the same places in every run
+    drawn = [chosen.randrange(64, size) for _ in range(10)]
+    return sorted({*drawn, size - 1, *(int(size * share) for share in CUTS)} - set(range(64)))
+
+
+def is_decoded(data: bytes) -> bool:
+    try:
+        for frame in ImageSequence.Iterator(Image.open(io.BytesIO(data))):
+            frame.load()
+    except Exception:  # noqa: BLE001 - what is no image raises anything
+        return False
+    return True
+
+
+def is_played(data: bytes) -> bool:
+    try:
+        with av.open(io.BytesIO(data), "r") as container:
+            streams = [*container.streams.video, *container.streams.audio]
+            return bool(streams) and any(packet.decode() for packet in container.demux(streams))
+    except (av.FFmpegError, ValueError):
+        return False
+
+
+def chunk(kind: bytes, data: bytes = b"", *, checksum: int | None = None) -> bytes:
+    right = zlib.crc32(kind + data) if checksum is None else checksum
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", right)
+
+
+def with_chunk(png: bytes, added: bytes) -> bytes:
+    """The PNG with a chunk more behind its header."""
+    return png[:33] + added + png[33:]
+
+
+@pytest.mark.parametrize("name", [*IMAGES, *RECORDINGS, "PDF"])
+def test_whatever_a_file_has_become_is_judged(name: str) -> None:
+    """Cut anywhere in its beginning, and with bytes replaced, moved, doubled and left out."""
+    mime_type, whole = {**IMAGES, **RECORDINGS, "PDF": ("application/pdf", PDF)}[name]
+    for data in [*(whole[:end] for end in range(400)), *changed(whole, times=200)]:
+        damage = judged(data, mime_type)
+        assert damage is None or damage.code
+        without_damaged_chunks(data)
+
+
+def changed(data: bytes, *, times: int) -> Iterator[bytes]:
+    chosen = random.Random(data)  # noqa: S311 - the same changes in every run
+    for _ in range(times):
+        made = bytearray(data)
+        for _ in range(chosen.randint(1, 4)):
+            # Most of what is read stands at the beginning or at the end.
+            span = chosen.choice([64, 400, len(made)])
+            start = chosen.randrange(min(span, len(made)))
+            start = chosen.choice([start, len(made) - 1 - start])
+            end = start + chosen.choice([1, 2, 4, 8, 200])
+            made[start:end] = chosen.choice(
+                [b"", b"\xff" * 4, b"\0" * 8, bytes(made[start:end]) * 2, chosen.randbytes(4)]
+            )
+            made = made or bytearray(b"\0")
+        yield bytes(made)
+
+
+@pytest.mark.parametrize("name", [*IMAGES, *RECORDINGS])
+def test_whole_files_are_sound(name: str) -> None:
+    mime_type, data = (IMAGES | RECORDINGS)[name]
+    assert judged(data, mime_type) is None
+
+
+@pytest.mark.parametrize(
+    "behind", [b"\0" * 4_096, b"junk\r\n", media.mp4(), media.noise_bytes(500)]
+)
+@pytest.mark.parametrize(
+    ("mime_type", "data"), [*IMAGES.values(), RECORDINGS["WAV"], ("application/pdf", PDF)]
+)
+def test_what_stands_behind_the_end_does_not_matter(
+    mime_type: str, data: bytes, behind: bytes
+) -> None:
+    assert judged(data + behind, mime_type) is None
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_an_image_that_was_cut_where_a_decoder_refuses_it_is_damaged(name: str) -> None:
+    mime_type, data = IMAGES[name]
+    wrong = [
+        place
+        for place in cut_places(len(data))
+        if not is_decoded(data[:place]) and judged(data[:place], mime_type) is None
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", sorted(RECORDINGS.keys() - WHATEVER_IS_LEFT))
+def test_a_recording_that_was_cut_where_a_player_refuses_it_is_damaged(name: str) -> None:
+    mime_type, data = RECORDINGS[name]
+    wrong = [
+        place
+        for place in cut_places(len(data))
+        if not is_played(data[:place]) and judged(data[:place], mime_type) is None
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("share", CUTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "plain PNG",
+            "JPEG",
+            "GIF",
+            "WebP",
+            "WAV",
+            "MP3",
+            "MP4",
+            "M4A",
+            "WebM",
+            "WebM of a pipe",
+            "PDF",
+        )
+    ],
+)
+def test_cut_files_are_damaged(name: str, share: float) -> None:
+    files = IMAGES | RECORDINGS | {"PDF": ("application/pdf", PDF + b"\n")}
+    mime_type, data = files[name]
+    damage = judged(data[: int(len(data) * share)], mime_type)
+    assert damage is not None
+    assert (damage.code, damage.is_repairable, damage.is_certain) == ("damaged-media", False, True)
+
+
+def test_an_mp3_that_does_not_say_its_size_is_cut_where_a_frame_is_not_whole() -> None:
+    whole = WITHOUT_A_NUMBER
+    assert judged(whole, "audio/mpeg") is None
+    # Nobody can tell one that was cut between two frames.
+    unseen = [end for end in range(64, len(whole)) if judged(whole[:end], "audio/mpeg") is None]
+    assert len(unseen) < len(whole) / 100
+    for behind in (b"TAG" + bytes(125), b"APETAGEX" + bytes(300), bytes(4_096)):
+        assert judged(whole + behind, "audio/mpeg") is None
+
+
+def test_a_webm_of_a_pipe_is_cut_where_an_element_is_not_whole() -> None:
+    whole = media.webm(open_sizes=True)
+    unseen = [end for end in range(64, len(whole)) if judged(whole[:end], "video/webm") is None]
+    assert len(unseen) < len(whole) / 20
+
+
+@pytest.mark.parametrize(
+    ("data", "mime_type", "detail", "is_certain"),
+    [
+        (b"fake png data", "image/png", "The bytes are not those of a sound image/png.", True),
+        (b"", "image/jpeg", "The bytes are not those of a sound image/jpeg.", True),
+        (PDF, "audio/wav", "The bytes are not those of a sound audio/wav.", True),
+        (b"GIF89a", "application/pdf", "The bytes are not those of a sound application/pdf.", True),
+        (bytes(99), "audio/l16", "The bytes are not those of a sound audio/l16.", False),
+        (b"\xff\xfd" + bytes(99), "audio/mpeg", "The bytes are not those of a sound audio/mpeg.",
+         False),
+        (media.png_claiming(9, 9)[:-12], "image/png",
+         "The image/png is damaged: it ends before its IEND chunk.", True),
+        (media.png()[:60], "image/png",
+         "The image/png is damaged: it ends inside of its IDAT chunk.", True),
+        (media.mp4()[:-1], "video/mp4",
+         "The video/mp4 is damaged: it ends inside of its moov box.", True),
+        (media.mp4(header_first=True)[:-1], "video/mp4",
+         "The video/mp4 is damaged: it ends inside of its mdat box.", True),
+        (PDF[:-6], "application/pdf", "The application/pdf is damaged: it has no end: no "
+         "`startxref` with `%%EOF` behind it.", True),
+        (PDF + b"\n6 0 obj\n<< /Length 99", "application/pdf",
+         "The application/pdf is damaged: it ends inside of an update.", True),
+        (b"%PDF-1.5\nstartxref\n0\n%%EOF\n", "application/pdf",
+         "The application/pdf is damaged: its table of objects is not there.", True),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said(data: bytes, mime_type: str, detail: str, is_certain: bool) -> None:
+    assert judged(data, mime_type) == Damage("damaged-media", detail, is_certain=is_certain)
+
+
+@pytest.mark.parametrize(
+    ("data", "mime_type"),
+    [
+        (b"\0\1\2", "image/x-icon"),
+        (b"a,b", "text/csv"),
+        (b"\r\n" + PDF, "application/pdf"),
+        (b"junk " * 150 + PDF, "application/pdf"),
+        (media.wav()[:40] + b"\xff\xff\xff\xff" + media.wav()[44:99], "audio/wav"),
+        (media.wav()[:40] + b"\0\0\0\0" + media.wav()[44:99], "audio/wav"),
+        (saved(PALETTE, "GIF")[:-1], "image/gif"),
+        (media.jpeg()[:20] + b"\xff\xff\xff\xfe\0\4\xff\xd9" + media.jpeg()[20:], "image/jpeg"),
+    ],
+)
+def test_what_decoders_take_is_sound(data: bytes, mime_type: str) -> None:
+    assert judged(data, mime_type) is None
+
+
+def test_a_document_that_is_encrypted_is_no_document_for_a_model() -> None:
+    encrypted = PDF.replace(b"/Root 1 0 R", b"/Root 1 0 R /Encrypt 9 0 R")
+    told = "It is encrypted, and models take no encrypted documents."
+    assert judged(encrypted, "application/pdf") == Damage("encrypted-media", told)
+    spoken_of = PDF.replace(b"/Root 1 0 R", b"/Root 1 0 R /EncryptMetadata true")
+    assert judged(spoken_of, "application/pdf") is None
+
+
+@pytest.mark.parametrize("kind", [b"IHDR", b"IDAT"])
+def test_a_wrong_checksum_of_the_picture_is_damage(kind: bytes) -> None:
+    png = media.png()
+    place = png.index(kind) + 5
+    broken = png[:place] + bytes([png[place] ^ 1]) + png[place + 1 :]
+    detail = f"The image/png is damaged: the checksum of a {kind.decode()} chunk is wrong."
+    assert judged(broken, "image/png") == Damage("damaged-media", detail)
+
+
+def test_a_wrong_checksum_beside_the_picture_can_be_repaired() -> None:
+    png = media.png()
+    wrong = with_chunk(png, chunk(b"iCCP", b"sRGB\0\0nothing", checksum=1))
+    assert judged(wrong, "image/png") == Damage(
+        "damaged-media",
+        "The checksum of its iCCP chunk is wrong; the picture itself is whole.",
+        is_repairable=True,
+        hints=MediaHints(64, 48),
+    )
+    assert without_damaged_chunks(wrong) == png
+    assert not is_decoded(wrong)
+
+
+def test_a_damaged_frame_takes_its_animation_with_it() -> None:
+    animated = IMAGES["animated PNG"][1]
+    place = animated.index(b"fdAT") + 9
+    broken = animated[:place] + bytes([animated[place] ^ 1]) + animated[place + 1 :]
+    repaired = without_damaged_chunks(broken)
+    assert judged(repaired, "image/png") is None
+    assert is_decoded(repaired)
+    assert not {b"acTL", b"fcTL", b"fdAT"} & {repaired[i : i + 4] for i in range(len(repaired))}
+
+
+@pytest.mark.parametrize("data", [media.png(), media.png()[:70], media.jpeg(), b""])
+def test_what_needs_no_repair_stays_as_it_is(data: bytes) -> None:
+    assert without_damaged_chunks(data) is data
+
+
+@pytest.mark.promise(
+    "security.md#decoders",
+    (
+        "Files of millions of tiny pieces, or with impossible sizes, are checked for damage "
+        "within bounds"
+    ),
+    kept_by="packages/dialects/src/pagefault_dialects/media/soundness/bounded_reader.py",
+    tried="9 files of 200,000 pieces and more; 64 MiB, 256 reads, 100,000 pieces",
+)
+@pytest.mark.parametrize(
+    ("mime_type", "data"),
+    [
+        ("image/png", media.png()[:33] + chunk(b"tEXt") * 200_000),
+        ("image/jpeg", b"\xff\xd8" + b"\xff\xe0\0\2" * 200_000),
+        ("image/jpeg", b"\xff\xd8\xff\xe0\0\2" + b"\xff\0" * 200_000),
+        ("image/gif", b"GIF89a" + bytes(7) + b"!\xfe" + b"\1a" * 2_000_000),
+        ("video/mp4", media.mp4()[:32] + b"\0\0\0\x08free" * 200_000),
+        ("video/webm", media.webm(open_sizes=True) + b"\xa3\x80" * 200_000),
+        ("audio/wav", b"RIFF\xff\xff\xff\xffWAVE" + b"abcd\0\0\0\0" * 200_000),
+        ("video/webm", media.webm()[:4] + b"\x80" + b"\xec\x80" * 200_000 + b"webm"),
+        ("application/pdf", b"%PDF-1.4\nxref\n" + b"0 0\n" * 200_000 + b"startxref\n9\n%%EOF"),
+    ],
+)
+def test_what_is_made_of_too_many_pieces_is_not_judged(mime_type: str, data: bytes) -> None:
+    assert judged(data, mime_type) is None
+
+
+@pytest.mark.parametrize(
+    "box",
+    [b"\0\0\0\0mdat", b"\0\0\0\1mdat" + b"\xff" * 8, b"\0\0\0\7mdat", b"\xff\xff\xff\xffmoov"],
+)
+def test_boxes_with_sizes_that_cannot_be_are_the_end(box: bytes) -> None:
+    assert judged(b"\0\0\0\x10ftypisom\0\0\0\0" + box, "video/mp4") is not None

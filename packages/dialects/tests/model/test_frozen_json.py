@@ -1,0 +1,99 @@
+"""Frozen JSON: nothing in it can be changed, and thawed it is what it was."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.model.base import frozen, thawed
+
+LEVELS = 1_000
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+JSON = st.recursive(
+    st.none() | st.booleans() | NUMBERS | st.text(),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(), inner, max_size=5),
+    max_leaves=30,
+)
+
+
+def nodes(value: object) -> Iterator[object]:
+    """The value and everything in it."""
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, Mapping):
+            stack.extend(node.values())
+        elif isinstance(node, list | tuple):
+            stack.extend(node)
+
+
+@hypothesis.given(value=JSON)
+def test_thawed_value_is_the_one_that_was_frozen(value: object) -> None:
+    assert json_text(thawed(frozen(value))) == json_text(value)
+    assert json_text(thawed(value)) == json_text(value)
+    assert json_text(thawed(frozen(frozen(value)))) == json_text(value)
+
+
+@hypothesis.given(value=JSON)
+def test_frozen_value_holds_nothing_that_can_be_changed(value: object) -> None:
+    kinds = {type(node) for node in nodes(frozen(value))}
+    assert kinds <= {MappingProxyType, tuple, str, int, float, bool, type(None)}
+
+
+def test_change_of_the_original_does_not_reach_the_frozen_value() -> None:
+    given: dict[str, Any] = {"a": {"b": [1, {"c": 2}]}}
+    kept = frozen(given)
+    given["a"]["b"][1]["c"] = 3
+    given["a"]["b"].append(4)
+    given["a"]["new"] = 5
+    del given["a"]
+    assert thawed(kept) == {"a": {"b": [1, {"c": 2}]}}
+
+
+def test_change_of_a_thawed_value_does_not_reach_the_frozen_one() -> None:
+    kept = frozen({"a": {"b": [1]}})
+    copy = thawed(kept)
+    copy["a"]["b"].append(2)
+    copy["a"] = None
+    assert thawed(kept) == {"a": {"b": [1]}}
+
+
+def test_frozen_object_and_array_refuse_every_change() -> None:
+    kept = frozen({"a": [{"b": 1}]})
+    with pytest.raises(TypeError):
+        kept["a"] = 1
+    with pytest.raises(TypeError):
+        del kept["a"]
+    with pytest.raises(TypeError):
+        kept["a"][0] = 1
+    with pytest.raises(TypeError):
+        kept["a"][0]["b"] = 2
+    with pytest.raises(AttributeError):
+        kept["a"].append(1)
+    with pytest.raises(AttributeError):
+        kept.clear()
+
+
+@pytest.mark.parametrize("kind", ["object", "array"])
+def test_thousand_levels_are_frozen_and_thawed(kind: str) -> None:
+    value: Any = "deep"
+    for _ in range(LEVELS):
+        value = {"x": value} if kind == "object" else [value]
+    kept = frozen(value)
+    assert sum(isinstance(node, MappingProxyType | tuple) for node in nodes(kept)) == LEVELS
+    assert json_text(thawed(kept)) == json_text(value)
+
+
+def test_wide_value_keeps_the_order_of_its_members() -> None:
+    value = {str(number): [number] for number in reversed(range(10_000))}
+    assert json_text(thawed(frozen(value))) == json_text(value)
+
+
+@pytest.mark.parametrize("value", [{}, [], "", 0, -0.0, None, False, 2**70, {"": [[], {}]}])
+def test_small_values_come_back_as_they_are(value: object) -> None:
+    assert json_text(thawed(frozen(value))) == json_text(value)

@@ -1,0 +1,57 @@
+import pytest
+from hypothesis import given
+
+from packages.dialects.tests.pages.page_factory import (
+    IMAGE,
+    INLINE_IMAGE,
+    RECORDING,
+    SMALL_IMAGE,
+    URL,
+    make_page,
+    pages,
+    text,
+)
+from pagefault_dialects.model.page import Body, Level, Page
+from pagefault_dialects.pages.sizes import body_size_bytes, estimate_tokens, page_tokens
+
+BODIES = {
+    "nothing": (Body("none"), 0, 0),
+    "empty text": (text(""), 0, 0),
+    "text": (text("Grüße"), 7, 2),
+    "data": (Body("json", {"a": [1, 2]}), 11, 3),
+    "address of an image": (Body("url", URL), None, 258),
+    "address of a recording": (Body("url", "https://cdn/x.mp3"), None, 0),
+    "address of who knows what": (Body("url", "https://cdn/x"), None, 258),
+    "large image": (IMAGE, 9_000, 2_765),
+    "small image": (SMALL_IMAGE, 70, 258),
+    "inline image": (INLINE_IMAGE, 70, 258),
+    "recording": (RECORDING, 70, 0),
+}
+
+
+@pytest.mark.parametrize(("body", "size_bytes", "tokens"), BODIES.values(), ids=BODIES)
+def test_a_body_has_a_size_and_costs_tokens(
+    body: Body, size_bytes: int | None, tokens: int
+) -> None:
+    assert (body_size_bytes(body), estimate_tokens(body)) == (size_bytes, tokens)
+
+
+def test_fields_tell_what_an_address_leads_to() -> None:
+    page = make_page("i", Body("url", URL), modality="image", dimensions=[1920, 1080])
+    assert estimate_tokens(page.full, page.fields) == 2_765
+
+
+def test_a_recording_costs_its_words() -> None:
+    page = make_page("a", RECORDING, modality="audio", transcript="x" * 4_000)
+    assert page_tokens(page) == {
+        Level.FULL: 1_000,
+        Level.REDUCED: 1_000,
+        Level.ABSTRACT: 200,
+        Level.REFERENCE: 8,
+    }
+
+
+@given(page=pages())
+def test_a_higher_level_never_costs_more(page: Page) -> None:
+    costs = list(page_tokens(page).values())
+    assert costs == sorted(costs, reverse=True)

@@ -1,0 +1,103 @@
+"""Media to hide in results, and results in a form that can be compared."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from pagefault_dialects.json.values import MediaSlot
+from pagefault_dialects.model.normalized import (
+    NO_PROVENANCE,
+    NormalizedMediaPart,
+    NormalizedText,
+    NormalizedToolResult,
+    Provenance,
+)
+from pagefault_dialects.results import normalize
+from tests.kit.media import b64
+
+NOISE = hashlib.shake_256(b"media").digest(1_100)
+PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + NOISE
+WAV = b"RIFF\x24\x08\x00\x00WAVEfmt " + NOISE
+PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + NOISE
+BMP = b"BM\x66\x04\x00\x00\x00\x00\x00\x00\x36\x00\x00\x00\x28\x00\x00\x00" + NOISE
+
+
+PNG64, WAV64, PDF64 = b64(PNG), b64(WAV), b64(PDF)
+PNG_URI = f"data:image/png;base64,{PNG64}"
+
+
+@dataclass(frozen=True)
+class Medium:
+    """A medium of a result, with its bytes read."""
+
+    data: bytes
+    declared: str | None = None
+    kind: str | None = None
+    filename: str | None = None
+    must_be_stored: bool = False
+
+    def __repr__(self) -> str:
+        return f"Medium({self.data[:12]!r}…{len(self.data)}, {self.declared}, {self.kind})"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A result whose media can be compared: parts, media, and warnings as (code, pointer)."""
+
+    parts: tuple[Any, ...]
+    media: tuple[Medium, ...] = ()
+    warnings: tuple[tuple[str, str], ...] = ()
+    is_error: bool | None = None
+    structured_content: tuple[Any, ...] | None = None
+    display: Any = None
+    meta: Any = None
+
+
+def seen(value: object) -> Seen:
+    """What normalization makes of a value."""
+    return comparable(normalize(value))
+
+
+def comparable(result: NormalizedToolResult) -> Seen:
+    """A result with the bytes of its media read."""
+    return Seen(
+        parts=result.parts,
+        media=tuple(
+            Medium(
+                b"".join(medium.source.chunks()),
+                medium.source.declared_mime_type,
+                medium.kind,
+                medium.filename,
+                medium.must_be_stored,
+            )
+            for medium in result.media
+        ),
+        warnings=tuple((warning.code, warning.pointer) for warning in result.warnings),
+        is_error=result.is_error,
+        structured_content=result.structured_content,
+        display=result.display,
+        meta=result.meta,
+    )
+
+
+def text(
+    *pieces: str | int, mime: str = "text/plain", beside: Provenance = NO_PROVENANCE
+) -> NormalizedText:
+    """A text part; numbers stand for slots."""
+    template = tuple(MediaSlot(piece) if isinstance(piece, int) else piece for piece in pieces)
+    return NormalizedText(template, mime, beside)
+
+
+def json_part(*pieces: str | int) -> NormalizedText:
+    """A part of JSON text."""
+    return text(*pieces, mime="application/json")
+
+
+def medium(index: int = 0, beside: Provenance = NO_PROVENANCE) -> NormalizedMediaPart:
+    """The part that shows a medium."""
+    return NormalizedMediaPart(MediaSlot(index), beside)
+
+
+def extracted(index: int = 0) -> NormalizedMediaPart:
+    """The part of a medium that was lifted out of a text or a record."""
+    return NormalizedMediaPart(MediaSlot(index), extracted=True)

@@ -1,0 +1,405 @@
+"""Blocks of text, resources, links, and blocks that hold content of their own."""
+
+from decimal import Decimal
+
+import pytest
+
+from packages.dialects.tests.results.samples import (
+    NOISE,
+    PDF,
+    PDF64,
+    PNG,
+    PNG64,
+    PNG_URI,
+    Medium,
+    Seen,
+    extracted,
+    json_part,
+    medium,
+    seen,
+    text,
+)
+from pagefault_dialects.json.values import MediaSlot
+from pagefault_dialects.model.normalized import NormalizedLink, NormalizedReference, Provenance
+from tests.kit.media import b64
+
+
+@pytest.mark.parametrize(
+    ("block", "part"),
+    [
+        ({"type": "text", "text": "one"}, text("one")),
+        ({"type": "text", "text": 42}, text("42")),
+        ({"type": "text", "text": 0.5}, text("0.5")),
+        ({"type": "text", "text": Decimal("1" * 5000)}, text("1" * 5000)),
+        ({"type": "text", "text": True}, text("true")),
+        ({"type": "text", "text": None}, text("")),
+        ({"type": "input_text", "text": "one"}, text("one")),
+        ({"type": "output_text", "text": "one", "annotations": [], "logprobs": []}, text("one")),
+        (
+            {"type": "text-plain", "text": "one", "mime_type": "text/markdown"},
+            text(
+                "one", mime="text/markdown", beside=Provenance(meta={"mimeType": "text/markdown"})
+            ),
+        ),
+        ({"text": "one"}, text("one")),
+        ({"json": {"a": 1}}, json_part('{"a":1}')),
+        ({"type": "text", "value": "one"}, text("one")),
+        ({"type": "json", "value": [1]}, json_part("[1]")),
+    ],
+)
+def test_a_block_of_text_is_its_text(block: dict[str, object], part: object) -> None:
+    assert seen([block]) == seen({"content": [block]}) == Seen((part,))
+
+
+def test_a_block_of_text_keeps_what_else_it_holds() -> None:
+    block = {
+        "type": "text",
+        "text": f"see {PNG_URI} there",
+        "annotations": {"thumb": PNG64},
+        "_meta": {"k": 1},
+        "citations": [{"c": 1}],
+    }
+    result = seen(block)
+    assert [part for part in result.parts if part == extracted(0)] == [extracted(0)]
+    assert result.parts[0].provenance.meta == {"k": 1}
+    assert result.parts[2] == json_part('{"citations":[{"c":1}]}')
+    assert [item.data for item in result.media] == [PNG, PNG]
+
+
+@pytest.mark.parametrize(
+    ("resource", "part"),
+    [
+        ({"uri": "a://b", "text": "# T"}, text("# T", beside=Provenance(uri="a://b"))),
+        (
+            {"uri": "db://1", "mimeType": "application/json", "text": '{"id":1, "ok":true}'},
+            text('{"id":1, "ok":true}', mime="application/json", beside=Provenance(uri="db://1")),
+        ),
+        (
+            {"uri": "ui://1", "mimeType": "text/html", "blob": b64(b"<p>hi</p>")},
+            text(
+                "<p>hi</p>",
+                mime="text/html",
+                beside=Provenance(uri="ui://1", meta={"mimeType": "text/html"}),
+            ),
+        ),
+        (
+            {"mimeType": "text/html;profile=mcp-app", "text": "x", "_meta": {"k": 1}},
+            text(
+                "x",
+                mime="text/html",
+                beside=Provenance(meta={"mimeType": "text/html;profile=mcp-app", "k": 1}),
+            ),
+        ),
+        (
+            {"mimeType": "text/x-rust", "text": "x", "_meta": {"mimeType": "the tool's own"}},
+            text("x", mime="text/x-rust", beside=Provenance(meta={"mimeType": "the tool's own"})),
+        ),
+        (
+            {"mimeType": "text/plain; charset=iso-8859-1", "text": "x"},
+            text("x", beside=Provenance(meta={"mimeType": "text/plain; charset=iso-8859-1"})),
+        ),
+        ({"mimeType": "text/plain", "text": "x"}, text("x")),
+        (
+            {"mimeType": "text/csv", "text": 5},
+            text("5", beside=Provenance(meta={"mimeType": "text/csv"})),
+        ),
+        (
+            {"uri": "a://b", "text": "x", "name": "N", "_meta": {"m": 1}, "annotations": {"a": 1}},
+            text("x", beside=Provenance({"a": 1}, "a://b", "N", {"m": 1})),
+        ),
+        ({"text": 5}, text("5")),
+    ],
+)
+def test_a_text_resource_is_readable_text(resource: dict[str, object], part: object) -> None:
+    assert seen({"content": [{"type": "resource", "resource": resource}]}) == Seen((part,))
+
+
+def test_text_under_a_binary_type_is_text_and_the_type_is_kept() -> None:
+    resource = {"uri": "a://b", "mimeType": "application/pdf", "text": "extracted words"}
+    assert seen({"type": "resource", "resource": resource}) == Seen(
+        (
+            text(
+                "extracted words",
+                beside=Provenance(uri="a://b", meta={"mimeType": "application/pdf"}),
+            ),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "carrier",
+    [
+        {"type": "resource", "resource": {"mimeType": "text/csv", "blob": b64(b"a,b\n" * 20)}},
+        {"type": "resource", "resource": {"mimeType": "text/csv", "blob": b64(b"a,b\n" * 2)}},
+        {"type": "file", "data": b64(b"a,b\n" * 2), "mimeType": "text/csv"},
+        {"type": "file", "data": f"data:text/csv;base64,{b64(b'a,b')}"},
+    ],
+)
+def test_bytes_that_became_a_text_are_no_other_part_where_a_structure_repeats_them(
+    carrier: dict[str, object],
+) -> None:
+    once = seen({"content": [carrier]})
+    twice = seen({"content": [carrier], "structuredContent": {"content": [carrier]}})
+    (part,) = once.parts
+    assert twice.parts == once.parts
+    data = "".join(part.template).encode()
+    assert twice.media == (Medium(data, "text/csv", must_be_stored=True),)
+    assert twice.structured_content == ({"content": [_with_slot(carrier)]},)
+
+
+def _with_slot(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    held = {key: _with_slot(each) for key, each in value.items()}
+    return held | {key: MediaSlot(0) for key in ("blob", "data") if key in held}
+
+
+def test_a_short_payload_is_known_only_where_a_payload_may_stand() -> None:
+    block = {"type": "audio", "data": "Tm90ZQ==", "mimeType": "audio/midi"}
+    structured = {"data": "Tm90ZQ==", "word": "Tm90ZQ=="}
+    found = seen({"content": [block], "structuredContent": structured})
+    assert found.structured_content == ({"data": MediaSlot(1), "word": "Tm90ZQ=="},)
+    assert [each.data for each in found.media] == [b"Note", b"Note"]
+
+
+@pytest.mark.parametrize("held", [{"text": ""}, {"blob": ""}])
+@pytest.mark.parametrize(
+    ("mime_type", "meta"),
+    [
+        ("text/plain", None),
+        ("text/csv", {"mimeType": "text/csv"}),
+        ("text/markdown", {"mimeType": "text/markdown"}),
+        ("application/json", {"mimeType": "application/json"}),
+        ("text/plain; charset=utf-8", {"mimeType": "text/plain; charset=utf-8"}),
+    ],
+)
+def test_an_empty_resource_says_so_whatever_its_type(
+    held: dict[str, str], mime_type: str, meta: dict[str, str] | None
+) -> None:
+    resource = {"uri": "file:///a", "mimeType": mime_type, **held}
+    assert seen({"type": "resource", "resource": resource}) == Seen(
+        (text("[file:///a is empty]", beside=Provenance(uri="file:///a", meta=meta)),)
+    )
+
+
+SVG = "<svg xmlns='http://www.w3.org/2000/svg'/>"
+
+
+@pytest.mark.parametrize(
+    ("resource", "found"),
+    [
+        (
+            {"uri": "file:///d/r%201.pdf", "mimeType": "application/pdf", "blob": PDF64},
+            Medium(PDF, "application/pdf", None, "r 1.pdf"),
+        ),
+        (
+            {"uri": "v://7", "mimeType": "application/pdf", "title": "t 7.pdf", "text": PDF64},
+            Medium(PDF, "application/pdf", None, "t 7.pdf"),
+        ),
+        (
+            {"uri": "f:///i.svg", "mimeType": "image/svg+xml", "text": SVG},
+            Medium(SVG.encode(), "image/svg+xml", None, "i.svg"),
+        ),
+        (
+            {"uri": "f:///i", "mimeType": "image/svg+xml", "blob": b64(SVG.encode())},
+            Medium(SVG.encode(), "image/svg+xml"),
+        ),
+        (
+            {"uri": "f:///t", "mimeType": "text/csv", "name": "t.csv", "blob": b64(b"a,b")},
+            Medium(b"a,b", "text/csv", None, "t.csv"),
+        ),
+        (
+            {"uri": "f:///t.txt", "mimeType": "text/plain", "blob": b64(NOISE)},
+            Medium(NOISE, "text/plain", None, "t.txt"),
+        ),
+        (
+            {"uri": "f:///t", "mimeType": "text/plain", "blob": b64(b"x" * 1_048_577)},
+            Medium(b"x" * 1_048_577, "text/plain"),
+        ),
+        ({"uri": "f:///t", "blob": PNG64}, Medium(PNG)),
+    ],
+)
+def test_a_binary_resource_is_a_file(resource: dict[str, object], found: Medium) -> None:
+    result = seen({"content": [{"type": "resource", "resource": resource}]})
+    name = resource.get("name") or resource.get("title")
+    beside = Provenance(uri=str(resource["uri"]), name=str(name) if name else None)
+    assert result == Seen((medium(0, beside),), (found,))
+
+
+def test_a_blob_that_cannot_be_decoded_is_text_with_a_warning() -> None:
+    resource = {"uri": "a://b", "mimeType": "image/png", "blob": "***"}
+    result = seen({"content": [{"type": "resource", "resource": resource}]})
+    assert result.warnings == (("undecodable-media", "/content/0/resource/blob"),)
+    assert result.parts[0].provenance == Provenance(uri="a://b")
+
+
+def test_a_resource_link_is_readable_lines() -> None:
+    link = {
+        "type": "resource_link",
+        "uri": "file:///src/main.rs",
+        "name": "main.rs",
+        "title": "Main",
+        "description": "Entry point",
+        "mimeType": "text/x-rust",
+        "size": 1234,
+        "icons": [{"src": "https://h/i.png"}],
+    }
+    lines = "Main\nmain.rs\nfile:///src/main.rs\ntext/x-rust\n1234 bytes\nEntry point"
+    assert seen({"content": [link]}) == Seen(
+        (
+            text(lines, beside=Provenance(uri="file:///src/main.rs", name="main.rs")),
+            json_part('{"icons":[{"src":"https://h/i.png"}]}'),
+        )
+    )
+
+
+def test_a_resource_link_to_remote_media_is_a_link_and_loses_nothing() -> None:
+    link = {
+        "type": "resource_link",
+        "uri": "https://h/v.mp4",
+        "name": "v.mp4",
+        "mimeType": "video/mp4",
+        "size": 5,
+        "icons": [{"src": PNG_URI}],
+    }
+    beside = Provenance(uri="https://h/v.mp4", name="v.mp4")
+    assert seen([link]) == Seen(
+        (
+            NormalizedLink("https://h/v.mp4", "video", "video/mp4", "v.mp4", beside),
+            json_part('{"size":5,"icons":[{"src":"', 0, '"}]}'),
+            extracted(),
+        ),
+        (Medium(PNG, "image/png", must_be_stored=True),),
+    )
+
+
+def test_a_resource_link_to_a_resource_of_ours_is_left_to_be_looked_up() -> None:
+    uri = "blob:0123456789abcdef0123456789abcdef"
+    link = {"type": "resource_link", "uri": uri, "name": "a.png", "mimeType": "image/png"}
+    beside = Provenance(name="a.png", meta={"mimeType": "image/png"})
+    reference = NormalizedReference(uri, uri[5:], "/content/0/uri", beside)
+    assert seen({"content": [{**link, "size": 5}]}) == Seen((reference, json_part('{"size":5}')))
+
+
+def test_lone_surrogates_in_a_resource_link_are_noted_once_each() -> None:
+    link = {"type": "resource_link", "uri": "a:\ud800", "description": "b\ud800"}
+    assert seen(link) == Seen(
+        (text("a:\ufffd\nb\ufffd", beside=Provenance(uri="a:\ufffd")),),
+        warnings=(("lone-surrogate", "/description"), ("lone-surrogate", "/uri")),
+    )
+
+
+def test_a_resource_link_that_is_a_data_uri_leaves_no_base64() -> None:
+    assert seen({"type": "resource_link", "uri": PNG_URI, "name": "v"}) == Seen(
+        (text("v", beside=Provenance(name="v")), json_part('{"uri":"', 0, '"}'), extracted()),
+        (Medium(PNG, "image/png", must_be_stored=True),),
+    )
+
+
+def test_a_tool_result_block_is_its_content() -> None:
+    image = {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": PNG64},
+    }
+    block = {
+        "type": "tool_result",
+        "tool_use_id": "t1",
+        "is_error": True,
+        "content": [{"type": "text", "text": "x"}, image],
+    }
+    expected = Seen(
+        (text("x"), medium()),
+        (Medium(PNG, "image/png", "image"),),
+        is_error=True,
+        meta={"tool_use_id": "t1"},
+    )
+    assert seen(block) == seen([block]) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "is_error"),
+    [
+        ({"isError": True}, True),
+        ({"is_error": False}, False),
+        ({"isError": None}, None),
+        ({}, None),
+    ],
+)
+def test_a_tool_result_block_of_sampling_is_a_result(
+    said: dict[str, object], is_error: bool | None
+) -> None:
+    content = [{"type": "text", "text": "x"}]
+    block = {"type": "tool_result", "toolUseId": "t1", "content": content, **said}
+    meta = {"toolUseId": "t1"}
+    assert seen(block) == Seen((text("x"),), is_error=is_error, meta=meta)
+    words = {**block, "content": "x", "cache_control": {"type": "ephemeral"}}
+    assert seen(words) == seen(block)
+    told = {**block, "structuredContent": {"a": 1}, "_meta": {"k": 1}}
+    assert seen([told]) == Seen(
+        (text("x"),), is_error=is_error, structured_content=({"a": 1},), meta={**meta, "k": 1}
+    )
+
+
+def test_several_tool_result_blocks_say_whose_they_are_and_whether_any_failed() -> None:
+    first = {"type": "tool_result", "toolUseId": "a", "content": [], "isError": True}
+    second = {"type": "tool_result", "tool_use_id": "b", "content": "x", "is_error": False}
+    assert seen([first, second]) == Seen(
+        (json_part('{"toolUseId":"a"}'), text("x"), json_part('{"tool_use_id":"b"}')),
+        is_error=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        ("words", (text("words"),)),
+        (None, (text(""),)),
+        ([], (text(""),)),
+        ({"type": "text", "text": "x"}, (text("x"),)),
+        ([1, [2]], (text("1"), json_part("[2]"))),
+    ],
+)
+def test_a_tool_result_block_may_hold_any_content(
+    content: object, parts: tuple[object, ...]
+) -> None:
+    assert seen({"type": "tool_result", "content": content}) == Seen(parts)
+
+
+def test_warnings_inside_nested_content_point_there() -> None:
+    block = {"type": "tool_result", "content": ["x", {"type": "image", "data": "***"}]}
+    assert seen([block]).warnings == (("undecodable-media", "/0/content/1/data"),)
+    single = {"type": "tool_result", "content": {"type": "image", "data": "***"}}
+    assert seen([single]).warnings == (("undecodable-media", "/0/content/data"),)
+
+
+def test_a_document_of_content_is_its_content() -> None:
+    source = {"type": "content", "content": [{"type": "text", "text": "a"}]}
+    block = {"type": "document", "source": source, "title": "T"}
+    assert seen([block]) == Seen((text("a"), json_part('{"title":"T"}')))
+    plain = {"type": "document", "source": {"type": "content", "content": "words"}}
+    assert seen([plain]) == Seen((text("words"),))
+
+
+def test_a_document_of_text_is_its_text() -> None:
+    source = {"type": "text", "media_type": "text/plain", "data": "plain words"}
+    block = {"type": "document", "source": source, "title": "T"}
+    assert seen([block]) == Seen((text("plain words", beside=Provenance(name="T")),))
+
+
+@pytest.mark.parametrize(
+    ("output", "parts", "is_error"),
+    [
+        ({"type": "error-text", "value": "bad"}, (text("bad"),), True),
+        ({"type": "error-json", "value": {"e": 1}}, (json_part('{"e":1}'),), True),
+        ({"type": "json", "value": None}, (text("null"),), None),
+        (
+            {"type": "content", "value": [{"type": "text", "text": "a"}, 1]},
+            (text("a"), text("1")),
+            None,
+        ),
+    ],
+)
+def test_a_vercel_output_says_whether_it_is_an_error(
+    output: dict[str, object], parts: tuple[object, ...], is_error: bool | None
+) -> None:
+    assert seen(output) == Seen(parts, is_error=is_error)

@@ -1,0 +1,548 @@
+"""The media blocks of MCP and of the model providers, at the top, in lists and in `content`."""
+
+import pytest
+
+from packages.dialects.tests.results.samples import (
+    NOISE,
+    PDF,
+    PDF64,
+    PNG,
+    PNG64,
+    PNG_URI,
+    WAV,
+    WAV64,
+    Medium,
+    Seen,
+    extracted,
+    json_part,
+    medium,
+    seen,
+    text,
+)
+from pagefault_dialects.model.normalized import NormalizedLink, NormalizedReference, Provenance
+from tests.kit.media import b64
+
+IMAGE = Medium(PNG, "image/png", "image")
+UNTYPED_IMAGE = Medium(PNG, None, "image")
+NAMED_PNG = Medium(PNG, "image/png", None, "a.png")
+SOUND = Medium(WAV, "audio/wav", "audio")
+
+BLOCKS = {
+    "image of any type": ({"type": "image", "data": PNG64, "mimeType": "image/*"}, UNTYPED_IMAGE),
+    "image by a word": ({"type": "image", "data": PNG64, "mimeType": "Image"}, UNTYPED_IMAGE),
+    "file that is an image": (
+        {"type": "file", "data": PNG64, "mediaType": "image/*"},
+        UNTYPED_IMAGE,
+    ),
+    "langchain media": ({"type": "media", "data": PNG64, "mime_type": "image/*"}, UNTYPED_IMAGE),
+    "gemini image of any type": (
+        {"inlineData": {"data": PNG64, "mimeType": "image/*"}},
+        UNTYPED_IMAGE,
+    ),
+    "plain image of any type": ({"data": PNG64, "mimeType": "image"}, UNTYPED_IMAGE),
+    "resource of any type": (
+        {"type": "resource", "resource": {"blob": WAV64, "mimeType": "audio/*"}},
+        Medium(WAV, None, "audio"),
+    ),
+    "mcp image": ({"type": "image", "data": PNG64, "mimeType": "image/png"}, IMAGE),
+    "mcp image without type": ({"type": "image", "data": PNG64}, UNTYPED_IMAGE),
+    "mcp audio": ({"type": "audio", "data": WAV64, "mimeType": "audio/wav"}, SOUND),
+    "image with nulls": (
+        {
+            "type": "image",
+            "data": PNG64,
+            "mimeType": "image/png",
+            "annotations": None,
+            "meta": None,
+        },
+        IMAGE,
+    ),
+    "url-safe": (
+        {
+            "type": "image",
+            "data": PNG64.replace("+", "-").replace("/", "_").rstrip("="),
+            "mimeType": "image/png",
+        },
+        IMAGE,
+    ),
+    "data uri in data": ({"type": "image", "data": PNG_URI}, IMAGE),
+    "unknown bytes": (
+        {"type": "image", "data": b64(b"hello"), "mimeType": "image/png"},
+        Medium(b"hello", "image/png", "image"),
+    ),
+    "file": (
+        {"type": "file", "data": PNG64, "mimeType": "image/png", "filename": "a.png"},
+        NAMED_PNG,
+    ),
+    "openai image_url": (
+        {"type": "image_url", "image_url": {"url": PNG_URI, "detail": "high"}},
+        IMAGE,
+    ),
+    "openai image_url string": ({"type": "image_url", "image_url": PNG_URI}, IMAGE),
+    "openai image_url untyped": ({"image_url": {"url": PNG_URI}}, IMAGE),
+    "openai input_image": (
+        {"type": "input_image", "image_url": PNG_URI, "detail": "auto", "file_id": None},
+        IMAGE,
+    ),
+    "openai input_audio": (
+        {"type": "input_audio", "input_audio": {"data": WAV64, "format": "wav"}},
+        SOUND,
+    ),
+    "openai file": (
+        {"type": "file", "file": {"file_data": PNG_URI, "filename": "a.png"}},
+        NAMED_PNG,
+    ),
+    "openai input_file": (
+        {"type": "input_file", "file_data": PNG_URI, "filename": "a.png"},
+        NAMED_PNG,
+    ),
+    "openai screenshot": ({"type": "computer_screenshot", "image_url": PNG_URI}, IMAGE),
+    "openai generated image": (
+        {"type": "image_generation_call", "result": PNG64, "output_format": "png"},
+        IMAGE,
+    ),
+    "openai b64_json": ({"b64_json": PNG64}, UNTYPED_IMAGE),
+    "openai audio": ({"audio": {"data": WAV64, "format": "wav"}}, SOUND),
+    "anthropic image": (
+        {
+            "type": "image",
+            "source": {"type": "base64", "media_type": "image/png", "data": PNG64},
+            "cache_control": {"type": "ephemeral"},
+        },
+        IMAGE,
+    ),
+    "anthropic document": (
+        {
+            "type": "document",
+            "source": {"type": "base64", "media_type": "application/pdf", "data": PDF64},
+        },
+        Medium(PDF, "application/pdf"),
+    ),
+    "gemini inlineData": (
+        {"inlineData": {"mimeType": "image/png", "data": PNG64, "displayName": "a.png"}},
+        NAMED_PNG,
+    ),
+    "gemini inline_data": (
+        {"inline_data": {"mime_type": "image/png", "data": PNG64}},
+        Medium(PNG, "image/png"),
+    ),
+    "bedrock image": ({"image": {"format": "png", "source": {"bytes": PNG64}}}, IMAGE),
+    "bedrock image of bytes": ({"image": {"format": "png", "source": {"bytes": [*PNG]}}}, IMAGE),
+    "bedrock document": (
+        {"document": {"format": "pdf", "name": "report", "source": {"bytes": PDF64}}},
+        Medium(PDF, "application/pdf", None, "report"),
+    ),
+    "langchain v0": (
+        {"type": "image", "source_type": "base64", "mime_type": "image/png", "data": PNG64},
+        IMAGE,
+    ),
+    "langchain v1": ({"type": "image", "base64": PNG64, "mime_type": "image/png"}, IMAGE),
+    "vercel media": (
+        {"type": "media", "data": PNG64, "mediaType": "image/png"},
+        Medium(PNG, "image/png"),
+    ),
+    "vercel file-data": (
+        {"type": "file-data", "data": PNG64, "mediaType": "image/png", "filename": "a.png"},
+        NAMED_PNG,
+    ),
+    "vercel image-data": ({"type": "image-data", "data": PNG64, "mediaType": "image/png"}, IMAGE),
+    "vercel tagged file": (
+        {"type": "file", "mediaType": "image/png", "data": {"type": "data", "data": PNG64}},
+        Medium(PNG, "image/png"),
+    ),
+    "node buffer": ({"type": "Buffer", "data": [*PNG]}, Medium(PNG)),
+    "plain image": ({"image": PNG64, "mimeType": "image/png"}, IMAGE),
+    "plain image without type": ({"image": PNG64}, UNTYPED_IMAGE),
+    "plain data": ({"data": PNG64, "contentType": "image/png"}, Medium(PNG, "image/png")),
+    "plain data without type": ({"data": PNG64}, Medium(PNG)),
+    "plain data under type": ({"type": "image/png", "data": PNG64}, Medium(PNG, "image/png")),
+    "plain file": ({"blob": PNG64, "mime_type": "image/png", "file_name": "a.png"}, NAMED_PNG),
+    "plain bytes": ({"data": [*PNG], "mimeType": "image/png"}, Medium(PNG, "image/png")),
+    "plain buffer": (
+        {"image": {"type": "Buffer", "data": [*PNG]}, "mimeType": "image/png"},
+        IMAGE,
+    ),
+    "typed array": (
+        {"data": {str(i): byte for i, byte in enumerate(PNG)}, "mimeType": "image/png"},
+        Medium(PNG, "image/png"),
+    ),
+    "short file with a telling name": (
+        {"type": "file", "data": b64(b"hello"), "filename": "a.txt"},
+        Medium(b"hello", None, None, "a.txt"),
+    ),
+    "unknown type at its word": (
+        {"data": b64(NOISE), "mimeType": "application/x-custom"},
+        Medium(NOISE, "application/x-custom"),
+    ),
+}
+NAMES = list(BLOCKS)
+SHORT = ("unknown bytes", "short file with a telling name")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_block_is_its_medium_wherever_it_stands(name: str) -> None:
+    block, found = BLOCKS[name]
+    expected = Seen((medium(),), (found,))
+    assert seen(block) == expected
+    assert seen([block]) == expected
+    assert seen({"content": [block]}) == expected
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in SHORT])
+def test_a_block_inside_a_record_leaves_a_slot_there(name: str) -> None:
+    block, found = BLOCKS[name]
+    result = seen({"id": 1, "rows": [{"cell": block}]})
+    assert [item.data for item in result.media] == [found.data]
+    assert result.media[0].must_be_stored
+    assert len(result.parts) == 2
+
+
+LINKS = {
+    "image_url": (
+        {"type": "image_url", "image_url": {"url": "https://h/y.png"}},
+        NormalizedLink("https://h/y.png", "image", "image/png"),
+    ),
+    "anthropic": (
+        {"type": "image", "source": {"type": "url", "url": "https://h/b"}},
+        NormalizedLink("https://h/b", "image", "image/*"),
+    ),
+    "input_file": (
+        {"type": "input_file", "file_url": "https://h/y.pdf", "filename": "y.pdf"},
+        NormalizedLink("https://h/y.pdf", "binary", "application/pdf", "y.pdf"),
+    ),
+    "gemini": (
+        {"fileData": {"mimeType": "video/mp4", "fileUri": "https://h/v"}},
+        NormalizedLink("https://h/v", "video", "video/mp4"),
+    ),
+    "langchain": (
+        {"type": "audio", "url": "https://h/a?x=1.txt"},
+        NormalizedLink("https://h/a?x=1.txt", "audio", "audio/*"),
+    ),
+    "vercel file-url": (
+        {"type": "file-url", "url": "http://h/x"},
+        NormalizedLink("http://h/x", "binary", "application/octet-stream"),
+    ),
+    "plain image": (
+        {"image": "https://h/a.JPG"},
+        NormalizedLink("https://h/a.JPG", "image", "image/jpeg"),
+    ),
+    "page posing as image": (
+        {"type": "image", "data": "https://h/view.html"},
+        NormalizedLink("https://h/view.html", "image", "image/*"),
+    ),
+    "vercel file-url of any type": (
+        {"type": "file-url", "url": "https://h/x", "mediaType": "image/*"},
+        NormalizedLink("https://h/x", "image", "image/*"),
+    ),
+    "vercel file of any type": (
+        {"type": "file", "data": "https://h/x.webp", "mediaType": "image/*"},
+        NormalizedLink("https://h/x.webp", "image", "image/webp"),
+    ),
+    "langchain image of any type": (
+        {"type": "image", "url": "https://h/x", "mime_type": "image/*"},
+        NormalizedLink("https://h/x", "image", "image/*"),
+    ),
+    "image by a word": (
+        {"type": "image", "url": "https://h/x", "mimeType": "image"},
+        NormalizedLink("https://h/x", "image", "image/*"),
+    ),
+    "url and any type": (
+        {"url": "https://h/v", "mimeType": "video/*"},
+        NormalizedLink("https://h/v", "video", "video/*"),
+    ),
+    "url and type": (
+        {"url": "https://h/v", "mimeType": "video/mp4", "filename": "z.mp4"},
+        NormalizedLink("https://h/v", "video", "video/mp4", "z.mp4"),
+    ),
+    "odd brackets": (
+        {"type": "image", "url": "https://[h/a.png"},
+        NormalizedLink("https://[h/a.png", "image", "image/*"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(LINKS))
+def test_a_remote_medium_stays_a_link(name: str) -> None:
+    block, link = LINKS[name]
+    assert seen(block) == seen([block]) == Seen((link,))
+
+
+def test_a_link_keeps_its_name_and_annotations() -> None:
+    block = {
+        "type": "image",
+        "url": "https://h/a.png",
+        "name": "A",
+        "annotations": {"priority": 1},
+    }
+    beside = Provenance(annotations={"priority": 1}, name="A")
+    link = NormalizedLink("https://h/a.png", "image", "image/png", "A", beside)
+    assert seen(block) == Seen((link,))
+
+
+@pytest.mark.parametrize(
+    ("literal", "resource_id"),
+    [
+        ("@blob:0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdef"),
+        ("blob:0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdef"),
+        ("@blob:deadbeef", None),
+        ("blob:https://app/uuid", None),
+    ],
+)
+def test_a_reference_in_a_place_for_media_is_left_to_be_looked_up(
+    literal: str, resource_id: str | None
+) -> None:
+    block = {"type": "image", "data": literal, "mimeType": "image/png"}
+    reference = NormalizedReference(literal, resource_id, "/content/1/data")
+    result = seen({"content": [{"type": "text", "text": "x"}, block]})
+    assert result == Seen((text("x"), reference))
+
+
+OWN = "@blob:0123456789abcdef0123456789abcdef"
+
+
+@pytest.mark.parametrize("others", [{}, {"mimeType": "image/png"}])
+def test_a_plain_object_may_hold_a_reference(others: dict[str, str]) -> None:
+    reference = NormalizedReference(OWN, OWN[6:], "/image")
+    assert seen({"image": OWN, **others}) == Seen((reference,))
+
+
+@pytest.mark.parametrize("text_", [OWN, OWN.removeprefix("@")])
+def test_a_text_that_is_a_reference_and_nothing_else_claims_nothing(text_: str) -> None:
+    def reference(pointer: str) -> Seen:
+        return Seen((NormalizedReference(text_, OWN[6:], pointer, is_claimed=False),))
+
+    assert seen(text_) == reference("")
+    assert seen([text_]) == reference("/0")
+    assert seen({"content": [{"type": "text", "text": text_}]}) == reference("/content/0/text")
+
+
+def test_the_parameters_of_a_mime_type_are_kept_beside_the_medium() -> None:
+    declared = "audio/L16;codec=pcm;rate=24000"
+    beside = Provenance(meta={"mimeType": declared})
+    found = Medium(NOISE, declared)
+    assert seen({"inlineData": {"mimeType": declared, "data": b64(NOISE)}}) == Seen(
+        (medium(0, beside),), (found,)
+    )
+    url = {"url": "https://h/v", "mimeType": "video/mp4; codecs=avc1"}
+    beside = Provenance(meta={"mimeType": "video/mp4; codecs=avc1"})
+    link = NormalizedLink("https://h/v", "video", "video/mp4", provenance=beside)
+    assert seen(url) == Seen((link,))
+
+
+def test_a_mime_type_too_long_to_be_one_is_not_kept() -> None:
+    block = {"type": "audio", "data": b64(NOISE), "mimeType": f"audio/x-raw;x={'a' * 300}"}
+    assert seen(block).parts == (medium(),)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["file:///etc/passwd", "javascript:alert(1)", "gs://bucket/x", "ftp://h/x.png", "FILE:///x"],
+)
+def test_other_urls_never_become_media(url: str) -> None:
+    block = {"type": "image", "data": url, "mimeType": "image/png"}
+    note = f"[image/png at a URL that is neither http nor https]\n{url}"
+    assert seen({"content": [block]}) == Seen(
+        (text(note),), warnings=(("refused-url", "/content/0/data"),)
+    )
+
+
+@pytest.mark.parametrize(
+    "payload",
+    ["not base64 at all! <<<>>>", "hello world this is text", "iVBOR*", "a+b-c_d/", "C:\\a.png"],
+)
+def test_what_cannot_be_decoded_becomes_text_with_a_warning(payload: str) -> None:
+    note = text(f"[image/png data that could not be decoded]\n{payload}")
+    warnings = (("undecodable-media", "/0/data"),)
+    block = {"type": "image", "data": payload, "mimeType": "image/png"}
+    assert seen([block]) == Seen((note,), warnings=warnings)
+    assert seen([{"data": payload, "mimeType": "image/png"}]) == Seen((note,), warnings=warnings)
+
+
+def test_a_payload_too_short_to_be_told_from_a_word_stays_in_its_record() -> None:
+    block, _ = BLOCKS["unknown bytes"]
+    assert seen({"id": 1, "cell": block}).media == ()
+
+
+def test_an_empty_payload_is_said_to_be_empty() -> None:
+    block = {"type": "audio", "data": ""}
+    assert seen(block) == Seen(
+        (text("[audio data that is empty]"),), warnings=(("undecodable-media", "/data"),)
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "data:,hello%20world",
+        "data:text/plain,hello%20world",
+        "data:;base64,aGVsbG8gd29ybGQ=",
+        {"type": "file", "data": "data:text/plain,hello%20world"},
+        {"data": "data:,hello%20world", "mimeType": "text/plain"},
+    ],
+)
+def test_a_data_uri_of_text_is_the_text(value: object) -> None:
+    assert seen(value) == Seen((text("hello world"),))
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "expected"),
+    [
+        ("text/plain;charset=iso-8859-1", "h%E9llo%20all", "h\u00e9llo all"),
+        ("text/plain;charset=Windows-1252", "%80%205", "\u20ac 5"),
+        ("text/plain;charset=Shift_JIS", "%93%FA%96%7B", "\u65e5\u672c"),
+        ("text/plain;charset=utf-16le", "h%00i%00", "hi"),
+        ("text/plain;charset=iso-8859-1", "h\u00e9llo", "h\u00e9llo"),
+        ("text/plain;charset=unknown-8", "h%C3%A9llo", "h\u00e9llo"),
+        ("text/plain;charset=utf-7", "+AGgAaQ-", "+AGgAaQ-"),
+        ("text/plain;charset=rot13", "uryyb", "uryyb"),
+        ("text/plain;charset=zip", "x", "x"),
+    ],
+)
+def test_a_data_uri_of_text_is_read_in_its_charset(head: str, body: str, expected: str) -> None:
+    beside = Provenance(meta={"mimeType": head})
+    found = seen(f"data:{head},{body}")
+    assert (found.media, found.warnings) == ((), ())
+    assert found.parts == (text(expected, beside=beside),)
+
+
+def test_a_data_uri_that_is_not_in_its_charset_stays_as_it_is() -> None:
+    uri = "data:text/plain;charset=us-ascii,h%E9llo"
+    assert seen(uri) == Seen((text(uri),))
+
+
+@pytest.mark.parametrize("uri", ["data:,", "data:text/plain,"])
+def test_a_data_uri_of_no_text_is_the_empty_text(uri: str) -> None:
+    assert seen(uri) == Seen((text(""),))
+
+
+@pytest.mark.parametrize(
+    ("uri", "found"),
+    [
+        ("data:text/csv;name=a.csv,1%2C2", Medium(b"1,2", "text/csv", None, "a.csv")),
+        ("data:;name=a.txt,hello", Medium(b"hello", "text/plain", None, "a.txt")),
+    ],
+)
+def test_a_data_uri_of_text_with_a_file_name_is_a_file(uri: str, found: Medium) -> None:
+    assert seen(uri) == seen({"type": "file", "data": uri}) == Seen((medium(),), (found,))
+    words = uri.replace("hello", "1%2C2") + " and so on"
+    assert seen(words) == Seen((text(words),))
+
+
+def test_a_data_uri_without_a_type_is_plain_text_or_what_its_bytes_show() -> None:
+    assert seen(f"data:;base64,{PNG64}") == Seen((medium(),), (Medium(PNG),))
+    assert seen({"note": "data:;base64,aGVsbG8gd29ybGQ="}) == Seen(
+        (json_part('{"note":"', 0, '"}'), extracted()),
+        (Medium(b"hello world", "text/plain", must_be_stored=True),),
+    )
+    assert seen({"note": "data:,hello"}) == Seen((json_part('{"note":"data:,hello"}'),))
+
+
+@pytest.mark.parametrize("identifier", [{}, {"identifier": "d40f18"}])
+def test_binary_content_of_pydantic_ai_is_its_medium_under_its_identifier(
+    identifier: dict[str, str],
+) -> None:
+    data = b"\xfb\xff\xfe" * 40
+    spelled = b64(data).replace("+", "-").replace("/", "_")
+    content = {"data": spelled, "media_type": "audio/mpeg", "vendor_metadata": None}
+    beside = Provenance(name=identifier.get("identifier"))
+    assert seen({**content, "kind": "binary", **identifier}) == Seen(
+        (medium(beside=beside),), (Medium(data, "audio/mpeg"),)
+    )
+
+
+def test_binary_content_of_pydantic_ai_is_base64_however_short() -> None:
+    content = {"data": "aGk=", "media_type": "text/plain", "vendor_metadata": None}
+    assert seen({**content, "kind": "binary", "identifier": "x"}) == Seen(
+        (text("hi", beside=Provenance(name="x")),)
+    )
+
+
+def test_an_identifier_of_another_kind_of_block_is_no_name() -> None:
+    block = {"type": "image", "data": PNG64, "mimeType": "image/png"}
+    assert seen({**block, "kind": "chart", "identifier": "u-1"}) == Seen(
+        (medium(), json_part('{"kind":"chart","identifier":"u-1"}')),
+        (Medium(PNG, "image/png", "image"),),
+    )
+
+
+@pytest.mark.parametrize("payload", [b64("grüß\n".encode()), "grüß\n", "hello", "Buchstabe"])
+def test_a_payload_of_text_becomes_text(payload: str) -> None:
+    expected = "grüß\n" if payload == b64("grüß\n".encode()) else payload
+    block = {"data": payload, "mimeType": "text/markdown"}
+    beside = Provenance(meta={"mimeType": "text/markdown"})
+    assert seen(block) == Seen((text(expected, mime="text/markdown", beside=beside),))
+
+
+def test_a_text_with_a_file_name_stays_a_file() -> None:
+    block = {
+        "type": "file",
+        "data": b64(b"a,b\n1,2\n"),
+        "mimeType": "text/csv",
+        "filename": "t.csv",
+    }
+    assert seen(block) == Seen((medium(),), (Medium(b"a,b\n1,2\n", "text/csv", None, "t.csv"),))
+
+
+def test_what_a_block_holds_besides_is_kept() -> None:
+    block = {
+        "type": "image",
+        "data": PNG64,
+        "mimeType": "image/png",
+        "title": "Sunset",
+        "uri": "file:///a.png",
+        "annotations": {"audience": ["user"]},
+        "_meta": {"k": 1},
+        "detail": "A long description",
+        "caption": "sunset",
+    }
+    beside = Provenance({"audience": ["user"]}, "file:///a.png", "Sunset", {"k": 1})
+    assert seen(block) == Seen(
+        (medium(0, beside), json_part('{"detail":"A long description","caption":"sunset"}')),
+        (Medium(PNG, "image/png", "image", "Sunset"),),
+    )
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"type": "image", "source": {"type": "file", "file_id": "f_1"}},
+        {"type": "image"},
+        {"type": "image", "data": None},
+        {"type": "image", "data": {"a": 1}},
+        {"type": "image", "data": [1, 2, 300]},
+        {"type": "image", "data": [255, 0, 0]},
+        {"type": "image", "image": "logo", "id": 7},
+        {"type": "audio", "audio": "track001"},
+        {"type": "document", "data": "test"},
+        {"b64_json": "none"},
+        {"rows": [{"type": "image", "image": "abcdabcdabcdabcd"}]},
+        {"type": "image", "data": [True, False]},
+        {"type": "image", "url": "/img/a.png", "alt": "x"},
+        {"type": "file", "name": "a.txt", "url": "https://h/a", "size": 9},
+        {"type": "text"},
+        {"type": ["text"], "text": "x"},
+        {"type": "unheard-of", "data": "x"},
+        {"type": "resource", "resource": "x"},
+        {"type": "resource_link", "uri": 5},
+        {"type": "content", "value": "x"},
+        {"type": "text", "text": {"value": "x"}},
+    ],
+)
+def test_what_does_not_carry_what_its_type_promises_is_a_record(record: dict[str, object]) -> None:
+    result = seen([record, "x"])
+    assert [type(part).__name__ for part in result.parts] == ["NormalizedText"] * 2
+    assert result.parts[0] == seen({"json": record}).parts[0]
+    assert result.warnings == ()
+
+
+def test_a_resource_link_of_any_type_is_a_medium() -> None:
+    link = {"type": "resource_link", "uri": "https://h/x", "name": "x", "mimeType": "image/*"}
+    beside = Provenance(uri="https://h/x", name="x")
+    assert seen({"content": [link]}) == Seen(
+        (NormalizedLink("https://h/x", "image", "image/*", "x", beside),)
+    )
+
+
+def test_a_word_beside_an_address_may_as_well_say_what_a_page_is_about() -> None:
+    record = {"url": "https://h/watch", "contentType": "video"}
+    assert seen(record) == Seen((json_part('{"url":"https://h/watch","contentType":"video"}'),))

@@ -1,0 +1,262 @@
+"""Generated histories, and their renderings in memory, for properties that always hold."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pybase64
+from hypothesis import strategies as st
+
+from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.model.conversation import (
+    Address,
+    Call,
+    ComposedTurn,
+    DataItem,
+    InlineBytes,
+    Item,
+    LeftOut,
+    Medium,
+    SettledTurn,
+    StoredBytes,
+    TextItem,
+    Turn,
+    TurnRole,
+    Words,
+)
+from pagefault_dialects.model.loss import LossEntry
+from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.resource import (
+    DerivedImage,
+    ImageRecipe,
+    MediaHints,
+    Resource,
+    resource_kind,
+)
+from pagefault_dialects.targets.fitting import LoadedMedia, places_of, plan_media
+from pagefault_dialects.targets.ladder import Ladder, Settled
+from pagefault_dialects.targets.leaves import Base64Leaf, JsonLeaf, Node
+from pagefault_dialects.targets.opening import opened, with_lines
+from pagefault_dialects.targets.table import TARGETS
+from pagefault_dialects.turns.pairing import paired
+from tests.kit import media
+
+MOST_BASE64 = 1_000_000
+
+# What each file is: its type, its name, its pixels, its seconds.
+_FILES: Sequence[tuple[bytes, str, str | None, MediaHints]] = (
+    (media.png(8, 6), "image/png", "a.png", MediaHints(8, 6)),
+    (media.png(8, 6), "image/png", None, MediaHints(9_000, 6)),
+    (media.jpeg(8, 6), "image/jpeg", "b.jpg", MediaHints(8, 6)),
+    (media.jpeg(8, 6), "image/jpeg", "c c.jpg", MediaHints(2_500, 2_500)),
+    (media.webp(8, 6), "image/webp", "d.webp", MediaHints(8, 6)),
+    (media.gif(8, 6), "image/gif", "e.gif", MediaHints(8, 6)),
+    (media.image("BMP", 8, 6), "image/bmp", "f.bmp", MediaHints(8, 6)),
+    (media.png(8, 6), "image/png", "torn.png", MediaHints()),
+    (b"<svg/>", "image/svg+xml", "g.svg", MediaHints()),
+    (media.pdf(), "application/pdf", "h.report.pdf", MediaHints()),
+    (media.wav(0.01), "audio/wav", "i.wav", MediaHints(duration_seconds=0.01)),
+    (media.mp3(0.1), "audio/mpeg", None, MediaHints(duration_seconds=0.1)),
+    (media.mp4(0.2), "video/mp4", "k.mp4", MediaHints(8, 6, 0.2)),
+    (b"a,b\n1,2\n", "text/csv", "l.csv", MediaHints()),
+    (b"PK\x03\x04", "application/zip", "m.zip", MediaHints()),
+)
+_SMALLER = media.jpeg(4, 3)
+
+_ROLES: Sequence[TurnRole] = ("user", "assistant", "tool", "tool", "system")
+
+_words = st.text('abc {}"\\$ref\n\u00e4', min_size=1, max_size=12).map(lambda text: f"~{text}~")
+_names = st.sampled_from(["shoot", "look up", "f", ""])
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What one rendering gives."""
+
+    messages: list[JsonValue]
+    system: str
+    loss: tuple[LossEntry, ...]
+    turns: tuple[SettledTurn, ...]
+
+
+@st.composite
+def _media(draw: st.DrawFn) -> Medium:
+    content, mime_type, filename, hints = draw(st.sampled_from(_FILES))
+    is_stored = draw(st.booleans())
+    digest = hashlib.sha256(content).hexdigest()
+    return Medium(
+        pointer=draw(st.sampled_from(["/parts/0", "/parts/1"])),
+        source=StoredBytes(digest[:32], digest) if is_stored else InlineBytes(content),
+        kind=resource_kind(mime_type),
+        mime_type=mime_type,
+        filename=filename,
+        size_bytes=len(content),
+        hints=hints,
+        words=draw(st.none() | st.builds(Words, st.just("caption"), _words)),
+    )
+
+
+_addressed = st.builds(
+    lambda mime_type: Medium(
+        "/parts/2",
+        Address("https://files.example/x"),
+        resource_kind(mime_type),
+        mime_type,
+        None,
+        None,
+    ),
+    st.sampled_from(["image/png", "application/pdf", "video/mp4"]),
+)
+_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | _words,
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["a", "$ref", "b"]), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
+_items = st.lists(
+    st.one_of(
+        st.builds(TextItem, st.just("/parts/3"), _words),
+        st.builds(DataItem, st.just("/meta/structuredContent"), _values),
+        _media(),
+        _addressed,
+        st.just(LeftOut("/parts/4", "text", "other-audience", "For somebody else.")),
+    ),
+    max_size=4,
+).map(tuple)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[ComposedTurn, ...]:
+    """A history as it may be stored: calls without answers, answers without calls, late ones."""
+    turns: list[ComposedTurn] = []
+    called: list[str] = []
+    for seq in range(1, draw(st.integers(1, 8)) + 1):
+        role: TurnRole = draw(st.sampled_from(_ROLES))
+        items: tuple[Item, ...] = draw(_items)
+        calls: tuple[Call, ...] = ()
+        call_id = name = ""
+        if role == "assistant":
+            ids = [f"call {seq}.{number}" for number in range(draw(st.integers(0, 2)))]
+            calls = tuple(Call(each, draw(_names), {"n": 1}) for each in ids)
+            called += ids
+        if role == "tool":
+            call_id = draw(st.sampled_from([*called, f"orphan_{seq}", ""]))
+            name = draw(_names)
+        turns.append(
+            Turn(
+                role=role,
+                items=items,
+                origin=f"/api/sessions/s/messages/{seq}",
+                seq=seq,
+                calls=calls,
+                call_id=call_id,
+                tool_name=name,
+                is_error=role == "tool" and draw(st.booleans()),
+            )
+        )
+    return tuple(turns)
+
+
+options = st.builds(
+    RenderOptions,
+    accept=st.sampled_from([None, ("image/*",), ("image/png", "application/pdf"), ("text/plain",)]),
+    media=st.sampled_from(["inline", "inline", "reference"]),
+    max_bytes=st.sampled_from([None, None, 0, 2_000, 200_000]),
+    max_images=st.sampled_from([None, None, 0, 1]),
+)
+
+
+def render(turns: Sequence[ComposedTurn], target: str, wish: RenderOptions) -> Rendered:
+    """The rendering of a history, with smaller images that are always the same."""
+    return written(settle(paired(turns), target, wish), target, wish)
+
+
+def settle(turns: Sequence[ComposedTurn], target: str, wish: RenderOptions) -> Settled:
+    """A conversation in which nothing is left to decide."""
+    profile = TARGETS[target]
+    conversation = with_lines(turns, profile, is_whole=True)
+    most = min(
+        limit for limit in (MOST_BASE64, profile.request_bytes, wish.max_bytes) if limit is not None
+    )
+    places = places_of(conversation)
+    media_plan = plan_media(conversation, profile, wish, most_base64=most)
+    loaded = LoadedMedia(
+        images={
+            index: _made(recipe)
+            for index, recipe in media_plan.images.items()
+            if places[index].medium.mime_type != "image/bmp"
+        },
+        texts={index: _content(places[index].medium).decode() for index in media_plan.texts},
+    )
+    return Ladder(profile, wish, most_base64=most, sign=None).settle(conversation, loaded)
+
+
+def written(settled: Settled, target: str, wish: RenderOptions) -> Rendered:
+    """The messages of a settled conversation."""
+    profile = TARGETS[target]
+    system, told = opened(settled.turns, profile)
+    messages = profile.write(told, profile, wish.detail or profile.default_detail)
+    return Rendered([_plain(message) for message in messages], system, settled.loss, settled.turns)
+
+
+def _made(recipe: ImageRecipe) -> DerivedImage:
+    mime_type = "image/jpeg" if "image/jpeg" in recipe.types else "image/png"
+    content = _SMALLER if mime_type == "image/jpeg" else media.png(4, 3)
+    digest = hashlib.sha256(content).hexdigest()
+    _BY_DIGEST.setdefault(digest, content)
+    return DerivedImage(
+        Resource(
+            resource_id=digest[:32],
+            digest=digest,
+            mime_type=mime_type,
+            filename=None,
+            size_bytes=len(content),
+            kind="image",
+            hints=MediaHints(4, 3),
+            created_at=datetime(2026, 1, 1, tzinfo=UTC),
+        ),
+        is_first_picture=False,
+    )
+
+
+_BY_DIGEST: dict[str, bytes] = {
+    hashlib.sha256(content).hexdigest(): content for content, *_ in _FILES
+}
+
+
+def _content(medium: Medium) -> bytes:
+    source = medium.source
+    if isinstance(source, InlineBytes):
+        return source.data
+    return _BY_DIGEST[source.digest] if isinstance(source, StoredBytes) else b""
+
+
+def _plain(node: Node) -> JsonValue:
+    if isinstance(node, dict):
+        return {key: _plain(member) for key, member in node.items()}
+    if isinstance(node, list):
+        return [_plain(member) for member in node]
+    if isinstance(node, Base64Leaf):
+        source = node.attachment.source
+        content = (
+            source.data
+            if isinstance(source, InlineBytes)
+            else _BY_DIGEST[source.digest]
+            if isinstance(source, StoredBytes)
+            else b""
+        )
+        return node.head + pybase64.b64encode(content).decode()
+    return json.loads(json_text(node.value)) if isinstance(node, JsonLeaf) else node
+
+
+def strings_of(value: JsonValue) -> str:
+    """Every string of a value, one behind the other, keys too."""
+    if isinstance(value, Mapping):
+        return "\n".join(f"{key}\n{strings_of(member)}" for key, member in value.items())
+    if isinstance(value, list):
+        return "\n".join(map(strings_of, value))
+    return value if isinstance(value, str) else ""

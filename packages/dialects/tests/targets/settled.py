@@ -1,0 +1,124 @@
+"""Settled turns for tests, and messages with the bytes of their media in place."""
+
+from decimal import Decimal
+
+import pybase64
+
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.model.conversation import (
+    Attachment,
+    Call,
+    DataItem,
+    InlineBytes,
+    Medium,
+    SettledItem,
+    SettledTurn,
+    StoredBytes,
+    TextItem,
+    Turn,
+    TurnRole,
+)
+from pagefault_dialects.model.rendering import ImageDetail
+from pagefault_dialects.model.resource import MediaHints, resource_kind
+from pagefault_dialects.targets.leaves import Base64Leaf, JsonLeaf, Node
+from pagefault_dialects.targets.lines import size_words
+from pagefault_dialects.targets.table import TARGETS
+from tests.kit import media
+
+PNG, JPEG = media.png(8, 6), media.jpeg(8, 6)
+WAV, MP3, PDF = media.wav(0.01), media.mp3(0.1), media.pdf()
+URL = "https://pagefault.example/api/resources/0c/content?expires=1&signature=x%2By"
+REFERENCE = "@blob:" + "ab" * 16
+
+LARGE_NUMBERS = {"n": 2**70, "d": Decimal("123456789012345678901234567890"), "s": "a\u2028b"}
+LARGE_NUMBERS_TEXT = (
+    '{"n":1180591620717411303424,"d":123456789012345678901234567890,"s":"a\u2028b"}'
+)
+DEEP_LEVELS = 1_000
+DEEP_TEXT = "[" * DEEP_LEVELS + "]" * DEEP_LEVELS
+
+
+def deep() -> JsonValue:
+    """An array in an array, and so on for a thousand levels."""
+    value: list[JsonValue] = []
+    for _ in range(DEEP_LEVELS - 1):
+        value = [value]
+    return value
+
+
+def said(text: str) -> TextItem:
+    """A text."""
+    return TextItem("/content", text)
+
+
+def data(value: JsonValue) -> DataItem:
+    """A JSON value."""
+    return DataItem("/structuredContent", value)
+
+
+def attached(
+    content: bytes,
+    mime_type: str,
+    filename: str | None = None,
+    *,
+    address: str | None = None,
+    is_reference: bool = False,
+) -> Attachment:
+    """A medium as it is, or with an address in its place."""
+    source = StoredBytes("ab" * 16, "cd" * 32) if address else InlineBytes(content)
+    kind = resource_kind(mime_type)
+    medium = Medium("/content/0", source, kind, mime_type, filename, len(content))
+    return Attachment(
+        medium, source, kind, mime_type, len(content), MediaHints(), address, is_reference
+    )
+
+
+def turn(role: TurnRole, *items: SettledItem, calls: tuple[Call, ...] = ()) -> SettledTurn:
+    """What the user, the assistant or the system says."""
+    return Turn(role, items, calls=calls)
+
+
+def answer(
+    *items: SettledItem, call_id: str = "call_1", name: str = "shoot", is_error: bool = False
+) -> SettledTurn:
+    """What a tool answers."""
+    return Turn("tool", items, call_id=call_id, tool_name=name, is_error=is_error)
+
+
+def calling(*call_ids: str, text: str = "") -> SettledTurn:
+    """An assistant who calls the tool `shoot`."""
+    calls = tuple(Call(call_id, "shoot", {"at": call_id}) for call_id in call_ids)
+    return turn("assistant", *([said(text)] if text else []), calls=calls)
+
+
+def written(target: str, *turns: SettledTurn, detail: ImageDetail = "auto") -> list[JsonValue]:
+    """The messages of turns, with the bytes of their media."""
+    profile = TARGETS[target]
+    return [plain(message) for message in profile.write(turns, profile, detail)]
+
+
+def plain(node: Node) -> JsonValue:
+    """A message with nothing left open."""
+    if isinstance(node, dict):
+        return {key: plain(member) for key, member in node.items()}
+    if isinstance(node, list):
+        return [plain(member) for member in node]
+    if isinstance(node, Base64Leaf):
+        assert isinstance(node.attachment.source, InlineBytes)
+        return node.head + base64(node.attachment.source.data)
+    return node.value if isinstance(node, JsonLeaf) else node
+
+
+def base64(content: bytes) -> str:
+    """Bytes as base64."""
+    return pybase64.b64encode(content).decode("ascii")
+
+
+def data_uri(content: bytes, mime_type: str) -> str:
+    """Bytes as a `data:` URI."""
+    return f"data:{mime_type};base64,{base64(content)}"
+
+
+def size(content: bytes) -> str:
+    """How large bytes are, in words."""
+    return size_words(len(content))

@@ -1,0 +1,317 @@
+from typing import Any
+
+import pytest
+
+from packages.dialects.tests.targets.settled import (
+    DEEP_TEXT,
+    JPEG,
+    MP3,
+    PDF,
+    PNG,
+    REFERENCE,
+    WAV,
+    answer,
+    attached,
+    base64,
+    calling,
+    data,
+    deep,
+    said,
+    size,
+    turn,
+    written,
+)
+from pagefault_dialects.model.conversation import Attachment, Call, SettledTurn
+from pagefault_dialects.targets.bedrock import FORMATS
+from pagefault_dialects.targets.profile import MediaClass
+from pagefault_dialects.targets.table import TARGETS
+from tests.kit import media
+from tests.providers.bedrock_types import check_bedrock, messages_shape
+
+AFTER = "attached after the tool results"
+CLIP = media.mp4(0.2)
+CSV = b"a,b\n1,2\n"
+
+
+def told(text: str) -> dict[str, Any]:
+    return {"text": text}
+
+
+def shown(kind: str, spelled: str, content: bytes, **members: str) -> dict[str, Any]:
+    return {kind: {"format": spelled, "source": {"bytes": base64(content)}, **members}}
+
+
+# Made of where every document of these tests stands.
+DIGITS = "4e5823"
+
+
+def pdf(name: str, number: str = "") -> dict[str, Any]:
+    return shown("document", "pdf", PDF, name=f"{name} {DIGITS}{number}")
+
+
+def result(
+    *content: dict[str, Any], call_id: str = "call_1", status: str = "success"
+) -> dict[str, Any]:
+    return {"toolResult": {"toolUseId": call_id, "content": list(content), "status": status}}
+
+
+def called(*call_ids: str) -> list[dict[str, Any]]:
+    return [
+        {"toolUse": {"toolUseId": call_id, "name": "shoot", "input": {"at": call_id}}}
+        for call_id in call_ids
+    ]
+
+
+def from_user(*blocks: dict[str, Any]) -> dict[str, Any]:
+    return {"role": "user", "content": list(blocks)}
+
+
+def from_assistant(*blocks: dict[str, Any]) -> dict[str, Any]:
+    return {"role": "assistant", "content": list(blocks)}
+
+
+ANSWERS = {
+    "one text": (answer(said("Done.")), result(told("Done."))),
+    "several texts": (
+        answer(said("One."), said(""), said("\n"), said("Two.")),
+        result(told("One."), told("Two.")),
+    ),
+    "an object": (
+        answer(said("As JSON:"), data({"n": 2**70, "a": [None]})),
+        result(told("As JSON:"), {"json": {"n": 2**70, "a": [None]}}),
+    ),
+    "an array": (answer(data([1, "a"])), result(told('[1,"a"]'))),
+    "null": (answer(data(None)), result(told("null"))),
+    "a deep array": (answer(data(deep())), result(told(DEEP_TEXT))),
+    "nothing": (answer(), result()),
+    "a blank text": (answer(said(" ")), result()),
+    "an error": (
+        answer(said("No file."), data({"code": 7}), is_error=True),
+        result(told("No file."), {"json": {"code": 7}}, status="error"),
+    ),
+    "an error without words": (
+        answer(said(""), is_error=True),
+        result(told("[The tool reported an error.]"), status="error"),
+    ),
+    "no id": (answer(said("Done."), call_id=""), result(told("Done."), call_id="x_e3b0c442")),
+    "an id of other signs": (
+        answer(said("Done."), call_id="a.1:b-c"),
+        result(told("Done."), call_id="a.1:b-c"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("turn", "expected"), ANSWERS.values(), ids=ANSWERS)
+def test_an_answer_is_a_tool_result_without_blank_texts(
+    turn: SettledTurn, expected: dict[str, Any]
+) -> None:
+    messages = written("bedrock", turn)
+    assert messages == [from_user(expected)]
+    check_bedrock(messages)
+
+
+MEDIA = {
+    "an image": (attached(PNG, "image/png", "a.png"), shown("image", "png", PNG)),
+    "an image of a type in another spelling": (
+        attached(JPEG, "image/jpg"),
+        shown("image", "jpeg", JPEG),
+    ),
+    "a document": (attached(PDF, "application/pdf", "a.pdf"), pdf("a")),
+    "a text file": (
+        attached(CSV, "text/csv", "a_b.csv"),
+        shown("document", "csv", CSV, name=f"a b {DIGITS}"),
+    ),
+    "a video": (attached(CLIP, "video/mp4"), shown("video", "mp4", CLIP)),
+    "a reference": (
+        attached(PNG, "image/png", address=REFERENCE, is_reference=True),
+        {"image": {"format": "png", "source": {"bytes": REFERENCE}}},
+    ),
+}
+
+
+@pytest.mark.parametrize(("medium", "expected"), MEDIA.values(), ids=MEDIA)
+@pytest.mark.parametrize("role", ["user", "tool"])
+def test_a_medium_stands_at_its_place(
+    medium: Attachment, expected: dict[str, Any], role: str
+) -> None:
+    items = (said("Before."), medium, said("Behind."))
+    blocks = [told("Before."), expected, told("Behind.")]
+    messages = written("bedrock", answer(*items) if role == "tool" else turn("user", *items))
+    assert messages == [from_user(result(*blocks)) if role == "tool" else from_user(*blocks)]
+    check_bedrock(messages)
+
+
+def test_what_an_answer_may_not_hold_stands_behind_all_answers_of_the_turn() -> None:
+    sound = attached(MP3, "audio/mpeg", "a.mp3")
+    image, file = attached(PNG, "image/png"), attached(PDF, "application/pdf", "a.pdf")
+    messages = written(
+        "bedrock",
+        turn("user", said("Shoot.")),
+        calling("a", "b", text="Two at once."),
+        answer(said("Half."), image, file, call_id="a", is_error=True),
+        answer(sound, file, call_id="b"),
+        turn("user", said("And?"), attached(WAV, "audio/wav")),
+    )
+    image_words = f"Image: image/png ({size(PNG)})"
+    file_words = f"File: a.pdf ({size(PDF)})"
+    sound_words = f"Audio: a.mp3 ({size(MP3)})"
+    assert messages == [
+        from_user(told("Shoot.")),
+        from_assistant(told("Two at once."), *called("a", "b")),
+        from_user(
+            result(
+                told("Half."),
+                told(f"[{image_words}, {AFTER}]"),
+                told(f"[{file_words}, {AFTER}]"),
+                call_id="a",
+                status="error",
+            ),
+            result(told(f"[{sound_words}, {AFTER}]"), pdf("a", " (2)"), call_id="b"),
+            told(f"{image_words}, from the tool shoot, call a:"),
+            shown("image", "png", PNG),
+            told(f"{file_words}, from the tool shoot, call a:"),
+            pdf("a"),
+            told(f"{sound_words}, from the tool shoot, call b:"),
+            shown("audio", "mp3", MP3),
+            told("And?"),
+            shown("audio", "wav", WAV),
+        ),
+    ]
+    check_bedrock(messages)
+
+
+@pytest.mark.parametrize("role", ["user", "tool"])
+def test_documents_without_words_get_a_text_beside_them(role: str) -> None:
+    items = (attached(PDF, "application/pdf", "a.pdf"), data({}), attached(PNG, "image/png"))
+    line = told(f"[File: a.pdf ({size(PDF)}), attached]")
+    if role == "tool":
+        messages = written("bedrock", answer(*items))
+        expected = result(line, pdf("a"), {"json": {}}, shown("image", "png", PNG))
+        assert messages == [from_user(expected)]
+    else:
+        messages = written("bedrock", turn("user", items[0], items[2]))
+        assert messages == [from_user(line, pdf("a"), shown("image", "png", PNG))]
+    check_bedrock(messages)
+
+
+NAMES = {
+    None: "document",
+    "": "document",
+    "report.pdf": "report",
+    "report": "report",
+    "annual.report.v2.pdf": "annual report v2",
+    "Report 3.5 final": "Report 3 5 final",
+    ".pdf": "pdf",
+    "a  b__c.pdf": "a b c",
+    "x (1) [draft]-2.pdf": "x (1) [draft]-2",
+    "R\u00e9sum\u00e9.pdf": "Resume",
+    "a \u2013 b\u2026.pdf": "a b",
+    "a" * 300 + ".pdf": "a" * 180,
+    "b" * 179 + " c.pdf": "b" * 179,
+}
+NAMES_IN_WORDS = {
+    "\u5831\u544a.pdf": "document",
+    "\u5831\u544a 2026.pdf": "2026",
+    "\u041e\u0442\u0447\u0451\u0442 3.pdf": "3",
+    "\u05d3\u05d5\u05f4\u05d7.pdf": "document",
+    "\u0662.pdf": "document",
+    "\U0001f600.pdf": "document",
+    "\ufdfa" * 200: "document",
+}
+
+
+@pytest.mark.parametrize(("filename", "name"), NAMES.items())
+def test_a_document_is_named_in_few_characters(filename: str | None, name: str) -> None:
+    file = attached(PDF, "application/pdf", filename)
+    messages = written("bedrock", turn("user", said("Look:"), file))
+    assert messages == [from_user(told("Look:"), pdf(name))]
+    check_bedrock(messages)
+
+
+@pytest.mark.parametrize(("filename", "name"), NAMES_IN_WORDS.items())
+def test_a_name_that_a_document_may_not_have_is_in_the_text_before_it(
+    filename: str, name: str
+) -> None:
+    file = attached(PDF, "application/pdf", filename)
+    line = told(f'[File: {filename} ({size(PDF)}), attached as "{name} {DIGITS}"]')
+    for items in ((said("Look:"), file), (file,)):
+        messages = written("bedrock", turn("user", *items))
+        words = [told("Look:")] if len(items) > 1 else []
+        assert messages == [from_user(*words, line, pdf(name))]
+        check_bedrock(messages)
+
+
+def test_documents_of_one_name_that_none_may_have_are_told_apart() -> None:
+    files = [attached(PDF, "application/pdf", "\u5831\u544a.pdf") for _ in range(2)]
+    lines = [
+        told(f'[File: \u5831\u544a.pdf ({size(PDF)}), attached as "document {DIGITS}{number}"]')
+        for number in ("", " (2)")
+    ]
+    messages = written("bedrock", answer(*files))
+    assert messages == [
+        from_user(result(lines[0], pdf("document"), lines[1], pdf("document", " (2)")))
+    ]
+    check_bedrock(messages)
+
+
+def test_no_two_documents_of_a_request_have_one_name() -> None:
+    named = ["a.pdf", "A.csv.pdf", "a.b.pdf", "a (2).pdf", "A.pdf"]
+    files = [attached(PDF, "application/pdf", name) for name in named]
+    turns = [
+        turn("user", said("Look:"), files[0], files[1]),
+        turn("assistant", said("Yes.")),
+        turn("user", said("And:"), files[2]),
+        turn("user", said("And:"), files[3], files[4]),
+    ]
+    messages = written("bedrock", *turns)
+    assert messages == [
+        from_user(told("Look:"), pdf("a"), pdf("A csv")),
+        from_assistant(told("Yes.")),
+        from_user(told("And:"), pdf("a b"), told("And:"), pdf("a (2)"), pdf("A", " (2)")),
+    ]
+    check_bedrock(messages)
+    assert written("bedrock", *turns[:3]) == [
+        *messages[:2],
+        from_user(told("And:"), pdf("a b")),
+    ]
+
+
+def test_what_one_side_says_in_several_turns_is_one_message() -> None:
+    messages = written(
+        "bedrock",
+        turn("user", said("One.")),
+        turn("assistant"),
+        turn("user", said("Two."), said("")),
+        turn("assistant", said(" ")),
+        turn("assistant", said("Wait."), data({"n": 1})),
+        turn("assistant", calls=(Call("a/1", "", {}),)),
+        answer(call_id="a/1"),
+        turn("assistant", said("Done.")),
+    )
+    call_id = "a_1_773232ab"
+    use = {"toolUseId": call_id, "name": "x_e3b0c442", "input": {}}
+    assert messages == [
+        from_user(told("One."), told("Two.")),
+        from_assistant(told("Wait."), told('{"n":1}'), {"toolUse": use}),
+        from_user(result(call_id=call_id)),
+        from_assistant(told("Done.")),
+    ]
+    check_bedrock(messages)
+
+
+CLASSES: dict[MediaClass, str] = {
+    "image": "image",
+    "document": "document",
+    "audio": "audio",
+    "video": "video",
+}
+
+
+@pytest.mark.parametrize(("kind", "member"), CLASSES.items())
+def test_every_type_that_is_taken_has_a_format_of_the_service(
+    kind: MediaClass, member: str
+) -> None:
+    block = messages_shape().member.members["content"].member.members[member]
+    formats = block.members["format"].enum
+    assert set(FORMATS[kind]) == TARGETS["bedrock"].media[kind].types
+    assert set(FORMATS[kind].values()) <= set(formats)

@@ -1,0 +1,132 @@
+"""Whether a medium may stand where it is, and if not, which of the reasons is told."""
+
+from dataclasses import replace
+
+import pytest
+
+from packages.dialects.tests.targets.composed import CUT, MENDED, medium, profile, rule, turn
+from pagefault_dialects.model.conversation import Address, InlineBytes, Medium, TextItem
+from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.resource import MediaHints
+from pagefault_dialects.targets.fitting import (
+    Fitting,
+    MediumRef,
+    can_be_read_out,
+    has_pixels,
+    places_of,
+)
+from pagefault_dialects.targets.profile import Profile
+
+INLINE = RenderOptions()
+URL = "https://files.example/a"
+
+
+def code(shown: Medium, target: Profile, options: RenderOptions = INLINE) -> str | None:
+    (place,) = places = places_of([turn(shown)])
+    obstacle = Fitting(target, options, places).obstacle(place)
+    return obstacle.code if obstacle else None
+
+
+def test_media_are_numbered_in_reading_order() -> None:
+    one, two, three = (medium(filename=name) for name in "abc")
+    first, second = turn(TextItem("", "x"), one, two), turn(three, role="user")
+    assert places_of([first, turn(), second]) == [
+        MediumRef(0, first, one),
+        MediumRef(1, first, two),
+        MediumRef(2, second, three),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mime_type", "taken", "fits"),
+    [
+        ("image/png", "image/png", True),
+        ("image/png", "image/*", True),
+        ("image/png", "*/*", True),
+        ("image/png", "image/jpeg", False),
+        ("image/jpg", "image/jpeg", True),
+        ("image/png", "png", False),
+    ],
+)
+def test_types_and_ranges_are_compared(mime_type: str, taken: str, fits: bool) -> None:
+    shown = medium(mime_type)
+    assert (code(shown, profile(image=rule(taken))) is None) == fits
+    accepting = RenderOptions(accept=(taken,))
+    assert (code(shown, profile(image=rule("*/*")), accepting) is None) == fits
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (medium("video/mp4"), "type-not-taken"),
+        (medium("audio/wav"), "too-many-bytes"),
+        (medium("text/csv"), None),
+        (medium("application/pdf"), None),
+        (medium(hints=MediaHints()), "unreadable"),
+        (medium("image/svg+xml", hints=MediaHints()), None),
+        (medium(hints=MediaHints(101, 5)), "too-many-pixels"),
+        (medium(hints=MediaHints(5, 101)), "too-many-pixels"),
+        (medium(hints=MediaHints(100, 100)), None),
+        (medium(size_bytes=0), None),
+        (replace(medium(), source=Address(URL), size_bytes=None), None),
+        (replace(medium(), source=Address("http://files.example/a")), "address-not-taken"),
+        (replace(medium("audio/wav"), source=Address(URL)), "address-not-taken"),
+        (replace(medium("video/mp4"), source=Address(URL)), "type-not-taken"),
+        (replace(medium(), mime_type="image/*", source=Address(URL)), None),
+        (replace(medium(), source=Address("HTTPS://FILES.EXAMPLE/A"), size_bytes=None), None),
+    ],
+)
+def test_what_stands_in_the_way(shown: Medium, expected: str | None) -> None:
+    target = profile(
+        image=rule("*/*", most_side=100, addresses=("https",)),
+        audio=rule("*/*", most_base64=3_999),
+        document=rule("*/*"),
+    )
+    assert code(shown, target) == expected
+
+
+@pytest.mark.parametrize(("count", "most_side"), [(1, 800), (2, 800), (3, 200)])
+def test_a_crowd_of_images_has_to_be_smaller(count: int, most_side: int) -> None:
+    target = profile(image=rule("*/*", most_side=800, crowd=(2, 200)))
+    places = places_of([turn(*[medium()] * count, medium("video/mp4"))])
+    assert Fitting(target, INLINE, places).most_side == most_side
+
+
+def test_images_that_will_not_be_there_are_no_crowd() -> None:
+    target = profile(image=rule("*/*", most_side=800, crowd=(2, 200)))
+    places = places_of([turn(*[medium()] * 3)])
+    assert Fitting(target, RenderOptions(max_images=2), places).most_side == 800
+
+
+def test_the_smaller_of_two_counts_holds() -> None:
+    target = profile(image=rule("*/*", most=5), audio=rule("*/*", most=5))
+    fitting = Fitting(target, RenderOptions(max_images=3), [])
+    assert [fitting.most(kind) for kind in ("image", "audio", "video")] == [3, 5, None]
+
+
+def test_images_are_made_in_types_that_are_taken_and_accepted() -> None:
+    target = profile(image=rule("image/png", "image/jpeg"))
+    assert Fitting(target, INLINE, []).image_types() == ("image/jpeg", "image/png")
+    only = RenderOptions(accept=("image/png", "image/webp"))
+    assert Fitting(target, only, []).image_types() == ("image/png",)
+    assert Fitting(profile(), INLINE, []).image_types() == ()
+
+
+def test_what_can_become_of_a_medium() -> None:
+    addressed = replace(medium(), source=Address(URL))
+    inline = replace(medium(), source=InlineBytes(b""))
+    assert [has_pixels(each) for each in (medium(), inline, addressed)] == [True, True, False]
+    assert not has_pixels(medium("image/tiff"))
+    assert not has_pixels(medium(hints=MediaHints()))
+    assert not has_pixels(medium(damage=CUT))
+    assert has_pixels(medium(damage=MENDED))
+    types = ("text/csv", "image/svg+xml", "application/json", "application/pdf", "image/png")
+    assert [can_be_read_out(medium(each)) for each in types] == [True, True, True, False, False]
+    assert not can_be_read_out(replace(medium("text/csv"), source=Address(URL)))
+
+
+def test_only_what_is_part_of_a_record_takes_room_where_references_are_wanted() -> None:
+    fitting = Fitting(profile(), RenderOptions(media="reference"), [])
+    inline = replace(medium(), source=InlineBytes(b""), size_bytes=3)
+    addressed = replace(medium(), source=Address(URL))
+    assert [fitting.base64_chars(each) for each in (medium(), inline, addressed)] == [0, 4, 0]

@@ -1,0 +1,209 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from packages.dialects.tests.targets.settled import (
+    DEEP_TEXT,
+    LARGE_NUMBERS,
+    LARGE_NUMBERS_TEXT,
+    PDF,
+    PNG,
+    REFERENCE,
+    URL,
+    WAV,
+    answer,
+    attached,
+    base64,
+    calling,
+    data,
+    deep,
+    said,
+    turn,
+    written,
+)
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.model.conversation import Attachment, Call, SettledTurn
+from pagefault_dialects.targets.table import TARGETS
+from tests.kit.media import mp4
+from tests.providers.langchain_types import check_langchain
+
+
+def langchain(*turns: SettledTurn) -> list[Any]:
+    messages = written("langchain", *turns)
+    check_langchain(messages)
+    return messages
+
+
+def result(
+    content: JsonValue, *, call_id: str = "call_1", name: str = "shoot", status: str = "success"
+) -> JsonValue:
+    return {
+        "type": "tool",
+        "content": content,
+        "tool_call_id": call_id,
+        "name": name,
+        "status": status,
+    }
+
+
+def text(value: str) -> JsonValue:
+    return {"type": "text", "text": value}
+
+
+def test_texts_of_an_answer_are_one_string() -> None:
+    assert langchain(answer(said("one"), said(""), said("two"))) == [result("one\n\ntwo")]
+
+
+def test_an_answer_with_nothing_in_it_is_empty() -> None:
+    assert langchain(answer(), answer(said(""), call_id="call_2", is_error=True)) == [
+        result(""),
+        result("", call_id="call_2", status="error"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "written_as"), [(LARGE_NUMBERS, LARGE_NUMBERS_TEXT), (deep(), DEEP_TEXT)]
+)
+def test_data_is_text(value: JsonValue, written_as: str) -> None:
+    assert langchain(answer(said("got"), data(value))) == [result(f"got\n\n{written_as}")]
+
+
+def test_an_error_may_hold_media() -> None:
+    image = attached(PNG, "image/png")
+    assert langchain(answer(said("no"), said(""), image, is_error=True)) == [
+        result(
+            [text("no"), {"type": "image", "mime_type": "image/png", "base64": base64(PNG)}],
+            status="error",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("attachment", "block"),
+    [
+        (
+            attached(PNG, "image/png"),
+            {"type": "image", "mime_type": "image/png", "base64": base64(PNG)},
+        ),
+        (
+            attached(PNG, "image/png", "Grüße v1.2.png"),
+            {
+                "type": "image",
+                "mime_type": "image/png",
+                "base64": base64(PNG),
+                "extras": {"filename": "Grüße v1.2.png"},
+            },
+        ),
+        (
+            attached(PNG, "image/png", address=URL),
+            {"type": "image", "mime_type": "image/png", "url": URL},
+        ),
+        (
+            attached(PNG, "image/*", address=URL),
+            {"type": "image", "url": URL},
+        ),
+        (
+            attached(WAV, "audio/wav", address=REFERENCE, is_reference=True),
+            {"type": "audio", "mime_type": "audio/wav", "base64": REFERENCE},
+        ),
+        (
+            attached(mp4(), "video/mp4"),
+            {"type": "video", "mime_type": "video/mp4", "base64": base64(mp4())},
+        ),
+        (
+            attached(PDF, "application/pdf", "x" * 300),
+            {
+                "type": "file",
+                "mime_type": "application/pdf",
+                "base64": base64(PDF),
+                "extras": {"filename": "x" * 300 + ".pdf"},
+            },
+        ),
+        (
+            attached(PDF, "application/pdf", address=URL),
+            {
+                "type": "file",
+                "mime_type": "application/pdf",
+                "url": URL,
+                "extras": {"filename": "file.pdf"},
+            },
+        ),
+        (
+            attached(b"hello", "text/plain"),
+            {
+                "type": "file",
+                "mime_type": "text/plain",
+                "base64": base64(b"hello"),
+                "extras": {"filename": "file.txt"},
+            },
+        ),
+    ],
+)
+def test_media_are_standard_blocks_wherever_they_stand(
+    attachment: Attachment, block: JsonValue
+) -> None:
+    turns = [turn("user", attachment), turn("assistant", said("this?"), attachment)]
+    assert langchain(*turns) == [
+        {"type": "human", "content": [block]},
+        {"type": "ai", "content": [text("this?"), block]},
+    ]
+    assert langchain(answer(attachment)) == [result([block])]
+
+
+def test_a_conversation_keeps_its_order() -> None:
+    image = attached(PNG, "image/png")
+    calls = (Call("call_1", "shoot", {"at": 2**70}), Call("call_2", "", {}))
+    turns = [
+        turn("system", said("Be brief."), said("Be kind.")),
+        turn("user", said("look")),
+        turn("assistant", said("So be it."), image, calls=calls),
+        answer(image),
+        answer(image, data({"n": 1}), call_id="call_2", name=""),
+        turn("assistant", said("Done.")),
+    ]
+    block = {"type": "image", "mime_type": "image/png", "base64": base64(PNG)}
+    nameless = TARGETS["langchain"].tool_name.fit("")
+    assert langchain(*turns) == [
+        {"type": "system", "content": "Be brief.\n\nBe kind."},
+        {"type": "human", "content": "look"},
+        {
+            "type": "ai",
+            "content": [text("So be it."), block],
+            "tool_calls": [
+                {"name": "shoot", "args": {"at": 2**70}, "id": "call_1", "type": "tool_call"},
+                {"name": nameless, "args": {}, "id": "call_2", "type": "tool_call"},
+            ],
+        },
+        result([block]),
+        result([block, text('{"n":1}')], call_id="call_2", name=nameless),
+        {"type": "ai", "content": "Done."},
+    ]
+
+
+def test_calls_may_be_made_without_a_word() -> None:
+    made = {"name": "shoot", "args": {"at": "call_1"}, "id": "call_1", "type": "tool_call"}
+    assert langchain(calling("call_1"), answer(said("one"))) == [
+        {"type": "ai", "content": "", "tool_calls": [made]},
+        result("one"),
+    ]
+
+
+def test_arguments_may_be_a_thousand_levels_deep() -> None:
+    arguments = {"a": deep()}
+    (call,) = calling("call_1").calls
+    asked = turn("assistant", calls=(replace(call, arguments=arguments),))
+    message, _ = langchain(asked, answer())
+    assert message["tool_calls"][0]["args"] is arguments
+
+
+def test_a_turn_in_which_nothing_is_said_has_no_message() -> None:
+    assert langchain(turn("user"), turn("assistant", said("")), turn("system")) == []
+
+
+def test_long_ids_are_the_same_in_a_call_and_its_answer() -> None:
+    long = "ü" * 600
+    fitted = TARGETS["langchain"].call_id.fit(long)
+    calls, answered = langchain(calling(long), answer(call_id=long))
+    assert calls["tool_calls"][0]["id"] == fitted
+    assert answered == result("", call_id=fitted)

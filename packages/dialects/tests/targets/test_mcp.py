@@ -1,0 +1,330 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from packages.dialects.tests.targets.settled import (
+    LARGE_NUMBERS,
+    LARGE_NUMBERS_TEXT,
+    PDF,
+    PNG,
+    REFERENCE,
+    URL,
+    WAV,
+    answer,
+    attached,
+    base64,
+    calling,
+    data,
+    deep,
+    plain,
+    said,
+    turn,
+    written,
+)
+from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.model.conversation import (
+    Address,
+    Attachment,
+    Call,
+    SettledTurn,
+    StoredBytes,
+)
+from pagefault_dialects.model.rendering import McpRevision
+from pagefault_dialects.targets.leaves import Base64Leaf
+from pagefault_dialects.targets.mcp import of_revision
+from pagefault_dialects.targets.table import TARGETS
+from tests.kit.media import mp4
+from tests.providers.mcp_types import check_mcp
+
+
+def mcp(*turns: SettledTurn) -> list[Any]:
+    messages = written("mcp", *turns)
+    check_mcp(messages)
+    return messages
+
+
+def of(revision: McpRevision, *turns: SettledTurn) -> JsonValue:
+    """The messages for a revision of the protocol."""
+    profile = of_revision(TARGETS["mcp"], revision)
+    return [plain(message) for message in profile.write(turns, profile, "auto")]
+
+
+def result(
+    *content: JsonValue,
+    is_error: bool = False,
+    call_id: str = "call_1",
+    name: str = "shoot",
+    **members: JsonValue,
+) -> dict[str, Any]:
+    return {
+        "resultType": "complete",
+        "content": list(content),
+        **members,
+        "isError": is_error,
+        "_meta": {"pagefault/toolCallId": call_id, "pagefault/toolName": name},
+    }
+
+
+def text(value: str) -> JsonValue:
+    return {"type": "text", "text": value}
+
+
+def structured(turn: SettledTurn, value: JsonValue) -> SettledTurn:
+    return replace(turn, structured=(value,))
+
+
+def test_every_text_of_an_answer_is_a_block_and_an_empty_one_is_none() -> None:
+    assert mcp(answer(said("one"), said(""), said("two"))) == [result(text("one"), text("two"))]
+
+
+def test_an_answer_with_nothing_in_it_has_no_blocks() -> None:
+    assert mcp(answer(), answer(said(""), call_id="call_2", is_error=True)) == [
+        result(),
+        result(is_error=True, call_id="call_2"),
+    ]
+
+
+def test_data_of_its_own_is_text() -> None:
+    assert mcp(answer(data(LARGE_NUMBERS))) == [result(text(LARGE_NUMBERS_TEXT))]
+
+
+@pytest.mark.parametrize("value", [{"a": [1]}, [1], "a", 1, True, False, None])
+def test_structured_content_may_be_any_json(value: JsonValue) -> None:
+    assert mcp(structured(answer(said("a")), value)) == [
+        result(text("a"), structuredContent=value),
+    ]
+
+
+@pytest.mark.parametrize("value", [[1], "a", 1, True])
+def test_structured_content_of_older_revisions_is_an_object(value: JsonValue) -> None:
+    def older(turn: SettledTurn) -> JsonValue:
+        return of("2025-06-18", turn)
+
+    told = structured(answer(said("a"), data(value)), value)
+    assert older(told) == [result(text("a"), text(json_text(value)))]
+    assert older(structured(answer(said("a")), value)) == [result(text("a"))]
+    assert older(structured(answer(said("a"), data({"n": value})), {"n": value})) == [
+        result(text("a"), structuredContent={"n": value})
+    ]
+
+
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26"])
+def test_the_oldest_revisions_take_no_structured_content(revision: McpRevision) -> None:
+    value: JsonValue = {"n": 2}
+    assert of(revision, structured(answer(said("two")), value)) == [result(text("two"))]
+    assert of(revision, structured(answer(said("two"), data(value)), value)) == [
+        result(text("two"), text('{"n":2}'))
+    ]
+
+
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26"])
+def test_the_oldest_revisions_take_no_links(revision: McpRevision) -> None:
+    rules = of_revision(TARGETS["mcp"], revision).media
+    assert {kind: rule.addresses for kind, rule in rules.items()} == dict.fromkeys(rules, ())
+    referred = attached(PNG, "image/png", address=REFERENCE, is_reference=True)
+    image = {"type": "image", "data": REFERENCE, "mimeType": "image/png"}
+    assert of(revision, answer(referred)) == [result(image)]
+
+
+def test_sound_is_a_file_before_it_was_content() -> None:
+    sound = {"type": "audio", "data": base64(WAV), "mimeType": "audio/wav"}
+    resource = {"uri": "file:///a.wav", "mimeType": "audio/wav", "blob": base64(WAV)}
+    played = attached(WAV, "audio/wav", "a.wav")
+    assert of("2025-03-26", answer(played)) == [result(sound)]
+    assert of("2024-11-05", answer(played)) == [result({"type": "resource", "resource": resource})]
+    assert of("2024-11-05", turn("user", played)) == [
+        {"role": "user", "content": {"type": "resource", "resource": resource}}
+    ]
+
+
+def test_structured_content_is_not_said_again_beside_other_content() -> None:
+    shown = structured(answer(said("two"), data({"n": 2}), data({"n": 3})), {"n": 2})
+    assert mcp(shown) == [result(text("two"), text('{"n":3}'), structuredContent={"n": 2})]
+
+
+def test_structured_content_is_said_where_nothing_else_is() -> None:
+    assert mcp(structured(answer(data({"n": 2})), {"n": 2})) == [
+        result(text('{"n":2}'), structuredContent={"n": 2})
+    ]
+
+
+def test_true_is_not_said_to_be_one() -> None:
+    assert mcp(structured(answer(said("a"), data(True)), 1)) == [
+        result(text("a"), text("true"), structuredContent=1)
+    ]
+
+
+def test_structured_content_may_be_a_thousand_levels_deep() -> None:
+    value = deep()
+    (message,) = mcp(structured(answer(said("a"), data(deep())), value))
+    assert message.pop("structuredContent") is value
+    assert message == result(text("a"))
+
+
+def test_an_error_may_hold_media() -> None:
+    image = attached(PNG, "image/png")
+    assert mcp(answer(said("no"), image, is_error=True)) == [
+        result(
+            text("no"),
+            {"type": "image", "data": base64(PNG), "mimeType": "image/png"},
+            is_error=True,
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("attachment", "block"),
+    [
+        (
+            attached(PNG, "image/png", "a.png"),
+            {"type": "image", "data": base64(PNG), "mimeType": "image/png"},
+        ),
+        (
+            attached(WAV, "audio/wav"),
+            {"type": "audio", "data": base64(WAV), "mimeType": "audio/wav"},
+        ),
+        (
+            attached(PDF, "application/pdf", "Übersicht 1.2/b?.pdf"),
+            {
+                "type": "resource",
+                "resource": {
+                    "uri": "file:///%C3%9Cbersicht%201.2%2Fb%3F.pdf",
+                    "mimeType": "application/pdf",
+                    "blob": base64(PDF),
+                },
+            },
+        ),
+        (
+            attached(mp4(), "video/mp4"),
+            {
+                "type": "resource",
+                "resource": {
+                    "uri": "file:///file.mp4",
+                    "mimeType": "video/mp4",
+                    "blob": base64(mp4()),
+                },
+            },
+        ),
+        (
+            attached(b"hello", "text/plain", "hello"),
+            {
+                "type": "resource",
+                "resource": {
+                    "uri": "file:///hello.txt",
+                    "mimeType": "text/plain",
+                    "blob": base64(b"hello"),
+                },
+            },
+        ),
+        (
+            attached(b"?", "application/x-unheard-of"),
+            {
+                "type": "resource",
+                "resource": {
+                    "uri": "file:///file",
+                    "mimeType": "application/x-unheard-of",
+                    "blob": base64(b"?"),
+                },
+            },
+        ),
+        (
+            attached(PNG, "image/png", "a.png", address=URL),
+            {
+                "type": "resource_link",
+                "uri": URL,
+                "name": "a.png",
+                "mimeType": "image/png",
+                "size": len(PNG),
+            },
+        ),
+        (
+            attached(PDF, "application/pdf", address=REFERENCE, is_reference=True),
+            {
+                "type": "resource_link",
+                "uri": REFERENCE.removeprefix("@"),
+                "name": "file.pdf",
+                "mimeType": "application/pdf",
+                "size": len(PDF),
+            },
+        ),
+    ],
+)
+def test_media_are_blocks_of_answers_and_messages_alike(
+    attachment: Attachment, block: JsonValue
+) -> None:
+    said_by_both = [turn("user", attachment), turn("assistant", attachment)]
+    assert mcp(*said_by_both) == [
+        {"role": "user", "content": block},
+        {"role": "assistant", "content": block},
+    ]
+    assert mcp(answer(attachment)) == [result(block)]
+
+
+def test_a_link_to_elsewhere_has_no_size() -> None:
+    elsewhere = replace(attached(b"", "image/png", address=URL), source=Address(URL))
+    assert mcp(answer(elsewhere)) == [
+        result(
+            {"type": "resource_link", "uri": URL, "name": "file.png", "mimeType": "image/png"},
+        )
+    ]
+
+
+def test_a_stored_file_keeps_its_uri() -> None:
+    stored = replace(
+        attached(PDF, "application/pdf", "a.pdf"), source=StoredBytes("ab" * 16, "cd" * 32)
+    )
+    profile = TARGETS["mcp"]
+    assert profile.write([answer(stored)], profile, "auto") == [
+        result(
+            {
+                "type": "resource",
+                "resource": {
+                    "uri": "blob:" + "ab" * 16,
+                    "mimeType": "application/pdf",
+                    "blob": Base64Leaf(stored),
+                },
+            }
+        )
+    ]
+
+
+def test_each_thing_that_is_said_is_a_message_and_calls_are_one() -> None:
+    calls = (Call("call_1", "shoot", {"at": 2**70}), Call("call_2", "", {}))
+    image = attached(PNG, "image/png")
+    turns = [
+        turn("user", said("look"), said(""), image),
+        turn("assistant", said("So be it."), data([1]), calls=calls),
+        answer(said("one")),
+        answer(image, call_id="call_2", name=""),
+    ]
+    block = {"type": "image", "data": base64(PNG), "mimeType": "image/png"}
+    nameless = TARGETS["mcp"].tool_name.fit("")
+    assert mcp(*turns) == [
+        {"role": "user", "content": text("look")},
+        {"role": "user", "content": block},
+        {"role": "assistant", "content": text("So be it.")},
+        {"role": "assistant", "content": text("[1]")},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "tool_use", "id": "call_1", "name": "shoot", "input": {"at": 2**70}},
+                {"type": "tool_use", "id": "call_2", "name": nameless, "input": {}},
+            ],
+        },
+        result(text("one")),
+        result(block, call_id="call_2", name=nameless),
+    ]
+
+
+def test_a_turn_in_which_nothing_is_said_has_no_message() -> None:
+    assert mcp(turn("user"), turn("assistant", said(""))) == []
+
+
+def test_long_ids_are_the_same_in_a_call_and_its_answer() -> None:
+    long = "ü" * 600
+    fitted = TARGETS["mcp"].call_id.fit(long)
+    calls, answered = mcp(calling(long), answer(call_id=long))
+    assert len(fitted) == 512
+    assert calls["content"][0]["id"] == fitted
+    assert answered == result(call_id=fitted)

@@ -1,0 +1,129 @@
+"""What has to be read and made before the media of a conversation can be settled."""
+
+from dataclasses import replace
+
+import pytest
+
+from packages.dialects.tests.targets.composed import CUT, MENDED, medium, profile, rule, turn
+from pagefault_dialects.model.conversation import Address, InlineBytes, Medium, Words
+from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.resource import ImageRecipe, MediaHints
+from pagefault_dialects.targets.fitting import MediaPlan, plan_media
+from pagefault_dialects.targets.profile import Profile
+
+INLINE = RenderOptions()
+IMAGES = profile(image=rule("image/png", "image/jpeg", most_base64=40_000, most_side=100))
+TYPES = ("image/jpeg", "image/png")
+FITTING = ImageRecipe(TYPES, 100, 30_000)
+TIGHT = ImageRecipe(TYPES, 100, 1 << 18)
+WIDE = MediaHints(101, 60)
+
+
+def media_plan(
+    *media: Medium,
+    target: Profile = IMAGES,
+    options: RenderOptions = INLINE,
+    most_base64: int = 10_000_000,
+) -> MediaPlan:
+    return plan_media([turn(*media)], target, options, most_base64=most_base64)
+
+
+def test_what_fits_needs_nothing() -> None:
+    assert media_plan(medium()) == MediaPlan()
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        medium(hints=WIDE),
+        medium(size_bytes=30_001),
+        medium("image/bmp", "a.bmp"),
+        replace(medium(hints=WIDE), source=InlineBytes(b"x" * 3_000)),
+    ],
+)
+def test_an_image_that_does_not_fit_is_to_be_made_smaller(image: Medium) -> None:
+    assert media_plan(image) == MediaPlan(images={0: FITTING})
+
+
+@pytest.mark.parametrize(
+    ("image", "target"),
+    [
+        (medium(hints=MediaHints()), IMAGES),
+        (replace(medium(hints=WIDE), source=Address("https://files.example/a")), IMAGES),
+        (medium(hints=WIDE), profile()),
+        (medium(hints=WIDE), profile(image=rule("image/gif", most_side=100))),
+    ],
+)
+def test_an_image_of_which_none_can_be_made_is_left(image: Medium, target: Profile) -> None:
+    assert media_plan(image, target=target) == MediaPlan()
+
+
+def test_images_of_who_may_show_none_are_left() -> None:
+    said = turn(medium(hints=WIDE), role="assistant")
+    assert plan_media([said], IMAGES, INLINE, most_base64=1) == MediaPlan()
+
+
+def test_images_beyond_the_count_are_left() -> None:
+    options = RenderOptions(max_images=1)
+    assert media_plan(medium(hints=WIDE), medium(hints=WIDE), options=options) == MediaPlan(
+        images={1: FITTING}
+    )
+
+
+def test_the_older_images_are_made_tight_where_all_together_are_too_large() -> None:
+    assert media_plan(*[medium()] * 3, most_base64=8_000) == MediaPlan(images={0: TIGHT})
+
+
+def test_a_room_is_rounded_so_that_there_are_few_recipes() -> None:
+    image = medium(size_bytes=3_000_000)
+    target = profile(image=rule("image/png"))
+    made = [
+        media_plan(image, medium(), target=target, most_base64=room).images[0].most_bytes
+        for room in (3_000_000, 3_500_000, 600_000, 4_000)
+    ]
+    assert made == [1 << 21, 1 << 21, 1 << 18, 1 << 18]
+
+
+def test_references_take_no_room() -> None:
+    options = RenderOptions(media="reference")
+    assert media_plan(*[medium()] * 3, options=options, most_base64=1) == MediaPlan()
+
+
+@pytest.mark.parametrize(
+    "newest", [medium("video/mp4", size_bytes=50_000), medium("image/png", hints=MediaHints())]
+)
+def test_what_will_be_words_takes_no_room(newest: Medium) -> None:
+    assert media_plan(medium(hints=WIDE), newest, most_base64=5_000) == MediaPlan(
+        images={0: FITTING}
+    )
+
+
+def test_what_will_be_smaller_takes_the_room_of_that() -> None:
+    image = medium(size_bytes=90_000)
+    assert media_plan(image, image, most_base64=80_000) == MediaPlan(
+        images={0: FITTING, 1: FITTING}
+    )
+
+
+@pytest.mark.parametrize(
+    ("shown", "is_read"),
+    [
+        (medium("text/csv", "a.csv"), True),
+        (medium("image/svg+xml", "a.svg", hints=MediaHints()), True),
+        (medium("text/csv", "a.csv", 32_768), True),
+        (medium("text/csv", "a.csv", 32_769), False),
+        (medium("application/pdf", "a.pdf"), False),
+        (medium("text/csv", "a.csv", words=Words("caption", "A table.")), False),
+        (medium("text/csv", "a.csv", instead="The page."), False),
+        (replace(medium("text/csv"), source=Address("https://files.example/a")), False),
+        (replace(medium("text/csv"), source=InlineBytes(b"a,b")), True),
+    ],
+)
+def test_a_short_text_file_that_is_not_taken_is_to_be_read(shown: Medium, is_read: bool) -> None:
+    assert media_plan(shown) == MediaPlan(texts=frozenset({0} if is_read else ()))
+
+
+def test_of_damaged_images_those_that_can_be_repaired_are_to_be_made() -> None:
+    media = (medium(damage=CUT), medium(damage=MENDED))
+    recipe = ImageRecipe(("image/png",), None, None)
+    assert media_plan(*media, target=profile(image=rule("image/png"))) == MediaPlan({1: recipe})

@@ -1,0 +1,110 @@
+"""Whatever is said, providers take it, and a longer history changes nothing that was said."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from packages.dialects.tests.targets.settled import (
+    JPEG,
+    PDF,
+    PNG,
+    REFERENCE,
+    WAV,
+    answer,
+    attached,
+    data,
+    said,
+    turn,
+    written,
+)
+from pagefault_dialects.model.conversation import Call, SettledItem, SettledTurn
+from tests.providers.anthropic_types import check_anthropic
+from tests.providers.bedrock_types import check_bedrock
+from tests.providers.gemini_types import check_gemini
+
+Exchange = list[SettledTurn]
+
+CHECKS: dict[str, Callable[[list[dict[str, Any]]], None]] = {
+    "anthropic": check_anthropic,
+    "gemini": check_gemini,
+    "bedrock": check_bedrock,
+}
+# Bedrock takes five documents; each exchange below has at most one.
+MOST_EXCHANGES = 4
+
+texts = st.sampled_from(["", " ", "\n", "One.", "\u5831\u544a", "[Image: a.png]"])
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | texts,
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["$ref", "output", "error", "n"]), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
+names = st.sampled_from([None, "", "a.png", "a.pdf", "A", "\u5831\u544a.pdf", "a\nb.c" * 80])
+words = st.builds(said, texts) | st.builds(data, values)
+images = st.builds(attached, st.just(PNG), st.just("image/png"), names) | st.builds(
+    attached,
+    st.just(JPEG),
+    st.just("image/jpeg"),
+    names,
+    address=st.just(REFERENCE),
+    is_reference=st.just(True),
+)
+documents = st.builds(attached, st.just(PDF), st.just("application/pdf"), names)
+recordings = st.builds(attached, st.just(WAV), st.just("audio/wav"), names)
+ids = st.lists(
+    st.sampled_from(["a", "a.b", "call_1", "call/1", "", "\u00e9" * 70]), max_size=3, unique=True
+)
+
+
+@st.composite
+def exchanges(draw: st.DrawFn, *, with_audio: bool) -> Exchange:
+    media = images | recordings if with_audio else images
+    items: st.SearchStrategy[SettledItem] = words | media
+    shown = [*draw(st.lists(items, max_size=3)), *draw(st.lists(documents, max_size=1))]
+    calls = tuple(
+        Call(call_id, draw(st.sampled_from(["", "shoot", "7 up"])), {}) for call_id in draw(ids)
+    )
+    holder = draw(st.integers(min_value=-1, max_value=len(calls) - 1))
+    answers = [
+        answer(
+            *draw(st.lists(items, max_size=3)),
+            *(shown if index == holder else ()),
+            call_id=call.call_id,
+            name=call.name,
+            is_error=draw(st.booleans()),
+        )
+        for index, call in enumerate(calls)
+    ]
+    asked = turn("user", *(shown if holder < 0 else [draw(words)]))
+    return [asked, turn("assistant", *draw(st.lists(words, max_size=2)), calls=calls), *answers]
+
+
+@pytest.mark.parametrize("target", CHECKS)
+@given(drawn=st.data())
+def test_a_provider_takes_what_is_written_and_it_stays(target: str, drawn: st.DataObject) -> None:
+    strategy = exchanges(with_audio=target != "anthropic")
+    history = drawn.draw(st.lists(strategy, min_size=1, max_size=MOST_EXCHANGES))
+    turns = [turn for exchange in history for turn in exchange]
+    messages = written(target, *turns)
+    CHECKS[target](messages)
+    count = drawn.draw(st.integers(min_value=0, max_value=len(history)))
+    earlier = written(target, *(turn for exchange in history[:count] for turn in exchange))
+    assert_goes_on(earlier, messages, may_grow=target == "bedrock")
+
+
+def assert_goes_on(
+    earlier: list[dict[str, Any]], whole: list[dict[str, Any]], *, may_grow: bool
+) -> None:
+    if not may_grow or not earlier:
+        assert whole[: len(earlier)] == earlier
+        return
+    *closed, last = earlier
+    grown = whole[len(closed)]
+    assert whole[: len(closed)] == closed
+    assert grown["role"] == last["role"]
+    assert grown["content"][: len(last["content"])] == last["content"]

@@ -1,0 +1,158 @@
+"""What holds for every history, every target and all options."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from packages.dialects.tests.targets.histories import (
+    MOST_BASE64,
+    Rendered,
+    histories,
+    options,
+    render,
+    strings_of,
+)
+from pagefault_dialects.model.conversation import (
+    Attachment,
+    ComposedTurn,
+    LeftOut,
+    Medium,
+    TextItem,
+    Turn,
+)
+from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.targets.table import TARGETS
+from tests.providers import CHECKS
+
+EVERY = pytest.mark.parametrize("target", TARGETS)
+INLINE = RenderOptions()
+# Of each statement for each target, eleven of which share what is tried.
+EXAMPLES = 15
+
+
+def shown_as_they_are(turns: Sequence[ComposedTurn], rendered: Rendered) -> bool:
+    """Whether every medium stands there as it was stored, nothing was left out, nothing invented.
+
+    In whichever order: an answer stands behind its call.
+    """
+    items = [item for turn in turns for item in turn.items]
+    stored = [(str(i.source), i.mime_type) for i in items if isinstance(i, Medium)]
+    attached = [
+        (str(item.source), item.mime_type)
+        for turn in rendered.turns
+        for item in turn.items
+        if isinstance(item, Attachment)
+    ]
+    left_out = any(isinstance(item, LeftOut) for item in items)
+    return sorted(stored) == sorted(attached) and not left_out and len(turns) == len(rendered.turns)
+
+
+@EVERY
+@settings(max_examples=EXAMPLES)
+@given(turns=histories(), wish=options)
+def test_loss_is_empty_exactly_when_nothing_was_lost_or_invented(
+    target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
+) -> None:
+    rendered = render(turns, target, wish)
+    assert (not rendered.loss) == shown_as_they_are(turns, rendered)
+
+
+@EVERY
+@settings(max_examples=EXAMPLES)
+@given(turns=histories(), wish=options)
+def test_every_text_is_told(
+    target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
+) -> None:
+    rendered = render(turns, target, wish)
+    told = strings_of(rendered.messages) + rendered.system
+    texts = [item.text for turn in turns for item in turn.items if isinstance(item, TextItem)]
+    assert [text for text in texts if text.strip() not in told] == []
+
+
+@EVERY
+@settings(max_examples=EXAMPLES)
+@given(turns=histories(), wish=options)
+def test_a_model_reads_of_every_step(
+    target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
+) -> None:
+    rendered = render(turns, target, wish)
+    attached = sum(isinstance(i, Attachment) for turn in rendered.turns for i in turn.items)
+    media = sum(isinstance(item, Medium) for turn in turns for item in turn.items)
+    replaced = [
+        item
+        for turn in rendered.turns
+        for item in turn.items
+        if isinstance(item, TextItem)
+        and item.text.startswith(("[Image", "[Audio", "[Video", "[File"))
+    ]
+    smaller = sum(entry.to == "smaller" for entry in rendered.loss)
+    undone = sum(entry.from_ == "smaller" for entry in rendered.loss)
+    assert len(replaced) == media - attached + smaller - undone
+
+
+@EVERY
+@settings(max_examples=EXAMPLES)
+@given(turns=histories(), wish=options)
+def test_limits_hold(target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions) -> None:
+    rendered = render(turns, target, wish)
+    attached = [i for turn in rendered.turns for i in turn.items if isinstance(i, Attachment)]
+    most = MOST_BASE64 if wish.max_bytes is None else wish.max_bytes
+    inline = [each.size_bytes for each in attached if each.address is None]
+    assert sum((size + 2) // 3 * 4 for size in inline) <= most
+    if wish.max_images is not None:
+        assert sum(each.kind == "image" for each in attached) <= wish.max_images
+
+
+@EVERY
+@settings(max_examples=EXAMPLES)
+@given(turns=histories(), wish=options)
+def test_the_provider_takes_it(
+    target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
+) -> None:
+    messages = render(_closed(turns), target, wish).messages
+    CHECKS[target](messages)
+    if TARGETS[target].starts_with_user:
+        assert messages[0]["role"] == "user"
+
+
+def _closed(turns: tuple[ComposedTurn, ...]) -> tuple[ComposedTurn, ...]:
+    """The history, and a user who goes on, so that no call is open."""
+    last = turns[-1]
+    seq = (last.seq or 0) + 1
+    going_on: ComposedTurn = Turn("user", (TextItem("/content", "Go on."),), seq=seq)
+    return (*turns, going_on)
+
+
+@EVERY
+@settings(max_examples=EXAMPLES)
+@given(turns=histories(), more=histories(), data=st.data())
+def test_appending_changes_nothing_that_was_rendered(
+    target: str,
+    turns: tuple[ComposedTurn, ...],
+    more: tuple[ComposedTurn, ...],
+    data: st.DataObject,
+) -> None:
+    before = render(_closed(turns), target, INLINE)
+    after = render((*_closed(turns), *more), target, INLINE)
+    assert after.system == before.system
+    if after.loss[: len(before.loss)] != before.loss:
+        # A limit made an older medium step down; the loss says so.
+        return
+    kept = before.messages
+    if target in ("bedrock", "gemini"):
+        # They take what one side says in a row as one message, whose end may grow.
+        *kept, last = kept
+        held = "content" if target == "bedrock" else "parts"
+        assert after.messages[len(kept)][held][: len(last[held])] == last[held]
+    assert after.messages[: len(kept)] == kept
+
+
+@EVERY
+@settings(max_examples=EXAMPLES)
+@given(turns=histories(), wish=options)
+def test_the_same_again_is_the_same(
+    target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
+) -> None:
+    assert render(turns, target, wish) == render(turns, target, wish)

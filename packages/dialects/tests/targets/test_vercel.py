@@ -1,0 +1,243 @@
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from packages.dialects.tests.targets.settled import (
+    LARGE_NUMBERS,
+    LARGE_NUMBERS_TEXT,
+    PDF,
+    PNG,
+    REFERENCE,
+    URL,
+    WAV,
+    answer,
+    attached,
+    base64,
+    calling,
+    data,
+    deep,
+    said,
+    turn,
+    written,
+)
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.model.conversation import Attachment, Call, SettledTurn
+from pagefault_dialects.targets.lines import ERROR_LINE
+from pagefault_dialects.targets.table import TARGETS
+from tests.kit.media import mp4
+from tests.providers.vercel_types import check_vercel
+
+
+def vercel(*turns: SettledTurn) -> list[Any]:
+    messages = written("vercel", *turns)
+    check_vercel(messages)
+    return messages
+
+
+def result(output: JsonValue, *, call_id: str = "call_1", name: str = "shoot") -> JsonValue:
+    return {"type": "tool-result", "toolCallId": call_id, "toolName": name, "output": output}
+
+
+def text(value: str) -> JsonValue:
+    return {"type": "text", "text": value}
+
+
+def image_part() -> JsonValue:
+    file = {"type": "data", "data": base64(PNG)}
+    return {"type": "file", "data": file, "mediaType": "image/png"}
+
+
+@pytest.mark.parametrize(
+    ("answered", "output"),
+    [
+        (answer(said("one"), said(""), said("two")), {"type": "text", "value": "one\n\ntwo"}),
+        (answer(said("no"), is_error=True), {"type": "error-text", "value": "no"}),
+        (answer(), {"type": "text", "value": ""}),
+        (answer(said(""), is_error=True), {"type": "error-text", "value": ""}),
+        (answer(said(""), data({"n": 1.5})), {"type": "json", "value": {"n": 1.5}}),
+        (answer(data([None]), is_error=True), {"type": "error-json", "value": [None]}),
+        (answer(data(None)), {"type": "json", "value": None}),
+        (answer(data("a")), {"type": "json", "value": "a"}),
+        (
+            answer(data([2**53 - 1, Decimal("1.10"), True])),
+            {"type": "json", "value": [2**53 - 1, Decimal("1.10"), True]},
+        ),
+        (
+            answer(data({"id": -(2**53)}), is_error=True),
+            {"type": "error-text", "value": '{"id":-9007199254740992}'},
+        ),
+        (answer(data(LARGE_NUMBERS)), {"type": "text", "value": LARGE_NUMBERS_TEXT}),
+        (answer(data([Decimal("1e400")])), {"type": "text", "value": f"[1{'0' * 400}]"}),
+        (
+            answer(data(Decimal("0.12345678901234567890"))),
+            {"type": "text", "value": "0.12345678901234567890"},
+        ),
+        (
+            answer(said("got"), data(LARGE_NUMBERS)),
+            {"type": "text", "value": f"got\n\n{LARGE_NUMBERS_TEXT}"},
+        ),
+        (
+            answer(data([1]), data([2]), is_error=True),
+            {"type": "error-text", "value": "[1]\n\n[2]"},
+        ),
+        (
+            answer(said("look"), said(""), attached(PNG, "image/png"), data([1])),
+            {"type": "content", "value": [text("look"), image_part(), text("[1]")]},
+        ),
+        (
+            answer(said("no"), attached(PNG, "image/png"), is_error=True),
+            {"type": "content", "value": [text(ERROR_LINE), text("no"), image_part()]},
+        ),
+    ],
+)
+def test_output_is_of_the_type_that_tells_most(answered: SettledTurn, output: JsonValue) -> None:
+    assert vercel(answered) == [{"role": "tool", "content": [result(output)]}]
+
+
+def test_data_may_be_a_thousand_levels_deep() -> None:
+    value = deep()
+    (message,) = vercel(answer(data(value)))
+    assert message["content"][0]["output"]["value"] is value
+
+
+@pytest.mark.parametrize(
+    ("attachment", "part", "output_part"),
+    [
+        (
+            attached(PNG, "image/png", "Grüße v1.2.png"),
+            {
+                "type": "file",
+                "data": base64(PNG),
+                "mediaType": "image/png",
+                "filename": "Grüße v1.2.png",
+            },
+            {
+                "type": "file",
+                "data": {"type": "data", "data": base64(PNG)},
+                "mediaType": "image/png",
+                "filename": "Grüße v1.2.png",
+            },
+        ),
+        (
+            attached(WAV, "audio/wav"),
+            {"type": "file", "data": base64(WAV), "mediaType": "audio/wav"},
+            {
+                "type": "file",
+                "data": {"type": "data", "data": base64(WAV)},
+                "mediaType": "audio/wav",
+            },
+        ),
+        (
+            attached(mp4(), "video/mp4"),
+            {"type": "file", "data": base64(mp4()), "mediaType": "video/mp4"},
+            {
+                "type": "file",
+                "data": {"type": "data", "data": base64(mp4())},
+                "mediaType": "video/mp4",
+            },
+        ),
+        (
+            attached(b"hello", "text/plain", "x" * 300),
+            {
+                "type": "file",
+                "data": base64(b"hello"),
+                "mediaType": "text/plain",
+                "filename": "x" * 300,
+            },
+            {
+                "type": "file",
+                "data": {"type": "data", "data": base64(b"hello")},
+                "mediaType": "text/plain",
+                "filename": "x" * 300,
+            },
+        ),
+        (
+            attached(PDF, "application/pdf", "a.pdf", address=URL),
+            {"type": "file", "data": URL, "mediaType": "application/pdf", "filename": "a.pdf"},
+            {"type": "file-url", "url": URL, "mediaType": "application/pdf"},
+        ),
+        (
+            attached(PDF, "application/pdf", address=REFERENCE, is_reference=True),
+            {"type": "file", "data": REFERENCE, "mediaType": "application/pdf"},
+            {
+                "type": "file",
+                "data": {"type": "data", "data": REFERENCE},
+                "mediaType": "application/pdf",
+            },
+        ),
+    ],
+)
+def test_media_are_files_wherever_they_stand(
+    attachment: Attachment, part: JsonValue, output_part: JsonValue
+) -> None:
+    turns = [
+        turn("user", attachment),
+        turn("assistant", said("this?"), attachment, calls=calling("call_1").calls),
+        answer(attachment),
+    ]
+    asked = {
+        "type": "tool-call",
+        "toolCallId": "call_1",
+        "toolName": "shoot",
+        "input": {"at": "call_1"},
+    }
+    assert vercel(*turns) == [
+        {"role": "user", "content": [part]},
+        {"role": "assistant", "content": [text("this?"), part, asked]},
+        {"role": "tool", "content": [result({"type": "content", "value": [output_part]})]},
+    ]
+
+
+def test_all_answers_to_a_turn_are_one_message() -> None:
+    calls = (Call("call_1", "shoot", {"at": 2**70}), Call("call_2", "", {}))
+    image = attached(PNG, "image/png")
+    turns = [
+        turn("user", said("look"), said(""), said("here")),
+        turn("assistant", calls=calls),
+        answer(image),
+        answer(said("no"), call_id="call_2", name="", is_error=True),
+        turn("assistant", said("Done.")),
+        calling("call_3", text="Again."),
+        answer(call_id="call_3"),
+    ]
+    nameless = TARGETS["vercel"].tool_name.fit("")
+    made = {"type": "tool-call", "toolCallId": "call_1", "toolName": "shoot"}
+    assert vercel(*turns) == [
+        {"role": "user", "content": "look\n\nhere"},
+        {
+            "role": "assistant",
+            "content": [
+                made | {"input": {"json": '{"at":1180591620717411303424}'}},
+                made | {"toolCallId": "call_2", "toolName": nameless, "input": {}},
+            ],
+        },
+        {
+            "role": "tool",
+            "content": [
+                result({"type": "content", "value": [image_part()]}),
+                result({"type": "error-text", "value": "no"}, call_id="call_2", name=nameless),
+            ],
+        },
+        {"role": "assistant", "content": "Done."},
+        {
+            "role": "assistant",
+            "content": [
+                text("Again."),
+                made | {"toolCallId": "call_3", "input": {"at": "call_3"}},
+            ],
+        },
+        {"role": "tool", "content": [result({"type": "text", "value": ""}, call_id="call_3")]},
+    ]
+
+
+def test_a_turn_in_which_nothing_is_said_has_no_message() -> None:
+    assert vercel(turn("user"), turn("assistant", said(""))) == []
+
+
+def test_long_ids_are_the_same_in_a_call_and_its_answer() -> None:
+    long = "ü" * 600
+    fitted = TARGETS["vercel"].call_id.fit(long)
+    calls, answered = vercel(calling(long), answer(call_id=long))
+    assert calls["content"][0]["toolCallId"] == fitted
+    assert answered["content"] == [result({"type": "text", "value": ""}, call_id=fitted)]

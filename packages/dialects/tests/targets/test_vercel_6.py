@@ -1,0 +1,77 @@
+from typing import Any
+
+import pytest
+
+from packages.dialects.tests.targets.settled import (
+    PDF,
+    PNG,
+    REFERENCE,
+    URL,
+    WAV,
+    answer,
+    attached,
+    base64,
+    calling,
+    data,
+    said,
+    turn,
+    written,
+)
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.model.conversation import Attachment, SettledTurn
+from pagefault_dialects.targets.lines import ERROR_LINE
+from tests.providers.vercel_types import check_vercel_6
+
+
+def vercel_6(*turns: SettledTurn) -> list[Any]:
+    messages = written("vercel-6", *turns)
+    check_vercel_6(messages)
+    return messages
+
+
+@pytest.mark.parametrize(
+    ("shown", "part"),
+    [
+        (
+            attached(PNG, "image/png", filename="a.png"),
+            {"type": "image-data", "data": base64(PNG), "mediaType": "image/png"},
+        ),
+        (
+            attached(PNG, "image/png", address=REFERENCE, is_reference=True),
+            {"type": "image-data", "data": REFERENCE, "mediaType": "image/png"},
+        ),
+        (attached(PNG, "image/png", address=URL), {"type": "image-url", "url": URL}),
+        (
+            attached(PDF, "application/pdf", filename="a.pdf"),
+            {
+                "type": "file-data",
+                "data": base64(PDF),
+                "mediaType": "application/pdf",
+                "filename": "a.pdf",
+            },
+        ),
+        (
+            attached(WAV, "audio/wav"),
+            {"type": "file-data", "data": base64(WAV), "mediaType": "audio/wav"},
+        ),
+        (
+            attached(PDF, "application/pdf", address=URL),
+            {"type": "file-url", "url": URL, "mediaType": "application/pdf"},
+        ),
+    ],
+)
+def test_files_of_a_tool_have_the_types_of_version_6(shown: Attachment, part: JsonValue) -> None:
+    _, answered = vercel_6(calling("call_1"), answer(said("a"), shown, is_error=True))
+    first = {"type": "text", "text": ERROR_LINE}
+    output = {"type": "content", "value": [first, {"type": "text", "text": "a"}, part]}
+    assert answered["content"][0]["output"] == output
+
+
+def test_all_else_is_as_in_version_7() -> None:
+    turns = [
+        turn("user", said("See."), attached(PNG, "image/png"), attached(PDF, "application/pdf")),
+        calling("call_1"),
+        answer(data({"n": [1.5, None]})),
+        turn("assistant", said("A fox.")),
+    ]
+    assert vercel_6(*turns) == written("vercel", *turns)

@@ -1,0 +1,52 @@
+"""What stands for the messages that were sent, and how many of them are the same."""
+
+import pytest
+
+from pagefault_dialects.documents import equal_hashes, session_document
+from pagefault_dialects.model.conversation import (
+    Attachment,
+    Medium,
+    SettledTurn,
+    StoredBytes,
+    TextItem,
+    Turn,
+)
+from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.resource import MediaHints
+from pagefault_dialects.targets.ladder import Settled
+from pagefault_dialects.targets.table import TARGETS
+
+HINTS = MediaHints(4_000, 3_000)
+MEDIUM = Medium("/parts/0", StoredBytes("a" * 32, "a" * 64), "image", "image/png", None, 9, HINTS)
+
+
+def shown(digest: str, *, address: str | None = None) -> list[bytes]:
+    """The hashes of a conversation with an image that was made smaller."""
+    made = StoredBytes(digest[:32], digest)
+    smaller = Attachment(
+        MEDIUM, made, "image", "image/jpeg", 500, MediaHints(800, 600), address=address
+    )
+    turns: tuple[SettledTurn, ...] = (
+        Turn("user", (TextItem("/content", "Look."),), seq=1),
+        Turn("assistant", (TextItem("/content", "I look."),), seq=2),
+        Turn("user", (smaller,), seq=3),
+        Turn("assistant", (TextItem("/content", "A fox."),), seq=4),
+    )
+    settled = Settled(turns, (), (0,) * len(turns))
+    document = session_document(settled, TARGETS["anthropic"], RenderOptions(), last_seq=4, since=0)
+    return [*document.hashes]
+
+
+@pytest.mark.parametrize(
+    ("now", "stable"),
+    [
+        (shown("b" * 64), 4),
+        # As another version of the encoder makes it.
+        (shown("c" * 64), 2),
+        (shown("b" * 64, address="https://one.example/?signature=1"), 2),
+    ],
+)
+def test_image_that_is_made_anew_is_as_far_as_messages_are_the_same(
+    now: list[bytes], stable: int
+) -> None:
+    assert equal_hashes(b"".join(shown("b" * 64)), now) == stable

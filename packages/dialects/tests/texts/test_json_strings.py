@@ -1,0 +1,45 @@
+"""The inside of JSON strings, written of bytes as they arrive: the same however they do."""
+
+import codecs
+import json
+
+import pybase64
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pagefault_dialects.text_windows import decode_text
+from pagefault_dialects.texts.json_strings import Base64Writer, StringWriter, TextWriter
+from tests.kit.media import noise_bytes
+
+LARGE = noise_bytes(1_000_001)
+_MARKS = [b"", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF32_BE]
+_texts = st.binary(max_size=40) | st.text(max_size=20).map(str.encode)
+_sizes = st.lists(st.integers(4, 12), max_size=10)
+
+
+def written(writer: StringWriter, data: bytes, sizes: list[int]) -> bytes:
+    """What comes of bytes in chunks of these sizes, and a last one of the rest."""
+    pieces: list[bytes] = []
+    for size in sizes:
+        pieces += writer.feed(data[:size]) if data else []
+        data = data[size:]
+    pieces += writer.feed(data) if data else []
+    return b"".join([*pieces, writer.finish()])
+
+
+@given(st.binary(max_size=60), _sizes)
+def test_base64_is_that_of_the_whole(data: bytes, sizes: list[int]) -> None:
+    assert written(Base64Writer(), data, sizes) == pybase64.b64encode(data)
+
+
+@given(st.sampled_from(_MARKS), _texts, _sizes)
+def test_text_is_that_of_the_whole(mark: bytes, content: bytes, sizes: list[int]) -> None:
+    data = mark + content
+    inside = written(TextWriter(), data, sizes)
+    assert json.loads(b'"' + inside + b'"') == decode_text(data)
+
+
+@pytest.mark.parametrize("writer", [Base64Writer(), TextWriter()], ids=["base64", "text"])
+def test_pieces_are_small_however_large_the_chunk(writer: StringWriter) -> None:
+    assert max(map(len, writer.feed(LARGE))) <= 256 * 1024

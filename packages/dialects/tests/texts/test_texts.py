@@ -1,0 +1,214 @@
+"""Lines and matches are the same however the text arrives, and never more than an answer holds."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pagefault_dialects.text_windows import text_decoder
+from pagefault_dialects.texts.excerpts import (
+    LONGEST_LINE_CHARS,
+    LONGEST_SHOWN_CHARS,
+    LineCollector,
+    LineExcerpt,
+    MatchCollector,
+    Matches,
+)
+from pagefault_dialects.texts.json_excerpts import ANSWER_BYTES
+from pagefault_dialects.texts.line_blocks import (
+    LONGEST_WHOLE_LINE_CHARS,
+    LineBlocks,
+    LineIndex,
+    LineIndexer,
+)
+
+TEXTS = st.text(alphabet="ab\r\n\u00e9\U0001f600", max_size=60)
+CUTS = st.lists(st.integers(1, 7), max_size=40)
+
+
+def pieces(data: bytes, sizes: list[int]) -> list[bytes]:
+    """Bytes in pieces of these sizes, the rest as one; the first is long enough for a mark."""
+    cut, start = [], 0
+    for size in [4, *sizes]:
+        cut.append(data[start : start + size])
+        start += size
+    return [piece for piece in [*cut, data[start:]] if piece]
+
+
+def lines_of(text: str) -> list[str]:
+    """What the lines are, said the simple way."""
+    lines = text.split("\n")
+    return [line.removesuffix("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
+
+
+def fed(
+    chunks: list[bytes], collector: LineCollector | MatchCollector, encoding: str = "utf-8-sig"
+) -> None:
+    decoder, blocks = text_decoder(encoding), LineBlocks()
+    for number, chunk in enumerate([*chunks, b""]):
+        for block in blocks.feed(decoder.decode(chunk, final=number == len(chunks))):
+            collector.feed(block)
+    for block in blocks.finish():
+        collector.feed(block)
+
+
+def excerpt(chunks: list[bytes], first: int, last: int) -> LineExcerpt:
+    collector = LineCollector(first, last)
+    fed(chunks, collector)
+    return collector.excerpt()
+
+
+def matches(
+    chunks: list[bytes],
+    words: str,
+    *,
+    ignore_case: bool = False,
+    context: int = 0,
+    first: int = 1,
+    last: int = 10**9,
+) -> Matches:
+    collector = MatchCollector(
+        words, ignore_case=ignore_case, context=context, first=first, last=last
+    )
+    fed(chunks, collector)
+    return collector.matches()
+
+
+def index(chunks: list[bytes]) -> LineIndex:
+    indexer = LineIndexer()
+    for chunk in chunks:
+        indexer.feed(chunk)
+    return indexer.finish()
+
+
+@given(TEXTS, CUTS, st.integers(1, 6), st.integers(1, 9))
+def test_lines_are_the_same_however_they_arrive(
+    text: str, sizes: list[int], first: int, last: int
+) -> None:
+    found = excerpt(pieces(text.encode(), sizes), first, last)
+    assert found == LineExcerpt(first, tuple(lines_of(text)[first - 1 : last]), (), None)
+
+
+@given(TEXTS, CUTS, st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]))
+def test_lines_are_counted_in_every_encoding(text: str, sizes: list[int], encoding: str) -> None:
+    assert index(pieces(text.encode(encoding), sizes)).total_lines == len(lines_of(text))
+
+
+@given(TEXTS, CUTS, st.sampled_from(["a", "ab", "\u00e9"]), st.integers(0, 2))
+def test_matches_are_the_same_however_they_arrive(
+    text: str, sizes: list[int], words: str, context: int
+) -> None:
+    lines = lines_of(text)
+    found = matches(pieces(text.encode(), sizes), words, context=context)
+    expected = [
+        (
+            number,
+            line,
+            lines[max(0, number - 1 - context) : number - 1],
+            lines[number : number + context],
+        )
+        for number, line in enumerate(lines, 1)
+        if words in line
+    ]
+    shown = [(each.line, each.text, each.before, each.after) for each in found.found]
+    assert (shown, found.total, found.next_line) == (expected, len(expected), None)
+
+
+def test_index_leads_to_a_place_before_every_line() -> None:
+    text = b"".join(b"line %d\n" % number for number in range(400_000))
+    chunks = [text[start : start + 300_000] for start in range(0, len(text), 300_000)]
+    found = index(chunks)
+    assert (found.total_lines, len(found.offsets)) == (400_000, 5)
+    for line in (1, 2, 100_000, 123_456, 400_000):
+        offset, at = found.place_before(line)
+        begins = text.index(b"line %d\n" % (line - 1))
+        assert offset <= begins < offset + 1_300_000
+        assert at == text.count(b"\n", 0, offset) + 1
+        assert at < line or offset == 0
+
+
+def test_long_line_is_cut_with_a_note_and_the_others_are_not() -> None:
+    long = "e\u0301" * (LONGEST_WHOLE_LINE_CHARS + 1)
+    text = f"a\r\n{long}\r\nb".encode()
+    chunks = [text[start : start + 100_001] for start in range(0, len(text), 100_001)]
+    found = excerpt(chunks, 1, 3)
+    head = "e\u0301" * (LONGEST_LINE_CHARS // 2)
+    left_out = len(long) - LONGEST_LINE_CHARS
+    assert found == LineExcerpt(
+        1, ("a", f"{head}[… {left_out} more characters in this line …]", "b"), (2,), None
+    )
+    assert excerpt(chunks, 3, 3).lines == ("b",)
+
+
+def test_character_is_never_cut_in_two() -> None:
+    family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+    line = "x" * (LONGEST_LINE_CHARS - 2) + family
+    found = excerpt([line.encode()], 1, 1)
+    assert found.lines == (f"{line[: LONGEST_LINE_CHARS - 2]}[… 5 more characters in this line …]",)
+
+
+def test_lines_that_do_not_fit_are_for_the_next_answer() -> None:
+    text = ("x" * 999 + "\n").encode() * 100
+    found = excerpt([text], 10, 90)
+    assert len(found.lines) == ANSWER_BYTES // 1_000
+    assert found.next_line == 10 + len(found.lines)
+    rest = excerpt([text], found.next_line or 0, 90)
+    assert (len(found.lines) + len(rest.lines), rest.next_line) == (81, None)
+
+
+def test_match_in_a_long_line_is_shown_with_what_is_around_it() -> None:
+    long = "y" * LONGEST_WHOLE_LINE_CHARS * 2 + "needle" + "z" * 5_000
+    text = f"a\n{long}\nneedle\n".encode()
+    for size in (50_000, 1_000_003, LONGEST_WHOLE_LINE_CHARS * 2 + 5):
+        chunks = [text[start : start + size] for start in range(0, len(text), size)]
+        found = matches(chunks, "needle")
+        assert [each.line for each in found.found] == [2, 3]
+        assert found.total == 2
+        shown = found.found[0].text
+        assert "yneedle" in shown
+        assert len(shown) <= LONGEST_SHOWN_CHARS
+
+
+def test_case_is_folded_and_not_only_lowered() -> None:
+    text = "Stra\u00dfe\nSTRASSE\nstrase\n".encode()
+    found = matches([text], "strasse", ignore_case=True)
+    assert [each.line for each in found.found] == [1, 2]
+    far = ("\u00df" * 2_000 + "needle" + "x" * 2_000).encode()
+    assert "needle" in matches([far], "NEEDLE", ignore_case=True).found[0].text
+
+
+def test_matches_are_counted_beyond_those_that_fit() -> None:
+    text = b"needle in a line\n" * 200_000
+    chunks = [text[start : start + 2**20] for start in range(0, len(text), 2**20)]
+    found = matches(chunks, "needle", context=2)
+    assert found.total == 200_000
+    assert found.next_line == len(found.found) + 1
+    assert sum(each.size_bytes for each in found.found) <= ANSWER_BYTES
+    rest = matches(chunks, "needle", first=found.next_line or 0)
+    assert rest.total == 200_000 - len(found.found)
+
+
+def test_matches_are_looked_for_inside_the_range_only() -> None:
+    text = b"needle\n" * 10
+    found = matches([text], "needle", context=1, first=4, last=6)
+    assert [(each.line, len(each.before), len(each.after)) for each in found.found] == [
+        (4, 0, 1),
+        (5, 1, 1),
+        (6, 1, 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "encoding", "expected"),
+    [
+        (["x" * 1_000_000] * 5, "utf-8", True),
+        (["x"] * 10, "utf-8", True),
+        (["x" * 4_000_000, "x"], "utf-8", False),
+        (["x"] * 10, "utf-16", False),
+    ],
+)
+def test_index_knows_whether_every_line_is_near_a_place(
+    lines: list[str], encoding: str, expected: bool
+) -> None:
+    data = "".join(f"{line}\n" for line in lines).encode(encoding)
+    chunks = [data[start : start + 2**20] for start in range(0, len(data), 2**20)]
+    assert index(chunks).is_dense is expected

@@ -1,0 +1,94 @@
+"""Lines that name stored media."""
+
+import pytest
+
+from pagefault_dialects.model.conversation import (
+    Address,
+    ComposedTurn,
+    DataItem,
+    InlineBytes,
+    LeftOut,
+    Medium,
+    StoredBytes,
+    TextItem,
+    Turn,
+)
+from pagefault_dialects.model.resource import MediaHints
+from pagefault_dialects.texts.cuts import preview
+from pagefault_dialects.turns.handles import with_handles
+
+STORED = StoredBytes("9a0e04717cce2431260284cf548150ee", "00" * 32)
+HANDLE = "@blob:9a0e04717cce2431260284cf548150ee"
+TIMES = "\N{MULTIPLICATION SIGN}"
+
+
+def medium(**changes: object) -> Medium:
+    """A stored picture, but for some changes."""
+    members = {
+        "pointer": "/sanitized/parts/0",
+        "source": STORED,
+        "kind": "image",
+        "mime_type": "image/png",
+        "filename": "shot.png",
+        "size_bytes": 100,
+        "hints": MediaHints(320, 180),
+    }
+    return Medium(**(members | changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({}, f"[image {HANDLE} shot.png 320{TIMES}180]"),
+        ({"filename": None}, f"[image {HANDLE} 320{TIMES}180]"),
+        ({"kind": "video", "hints": MediaHints(None, None, 2.5)}, f"[video {HANDLE} shot.png]"),
+        ({"filename": "a]\n[b", "hints": MediaHints()}, f"[image {HANDLE} a)\\n(b]"),
+    ],
+)
+def test_line_behind_a_stored_medium_names_it(changes: dict[str, object], line: str) -> None:
+    shown = medium(**changes)
+    (turn,) = with_handles([Turn("tool", (shown, TextItem("/sanitized/parts/1", "after")))])
+    assert turn.items == (
+        shown,
+        TextItem("/sanitized/parts/0", line),
+        TextItem("/sanitized/parts/1", "after"),
+    )
+
+
+@pytest.mark.parametrize("source", [InlineBytes(b"a"), Address("https://example.com/a.png")])
+def test_what_is_not_stored_has_no_name(source: InlineBytes | Address) -> None:
+    turns: list[ComposedTurn] = [Turn("tool", (medium(source=source),))]
+    assert with_handles(turns) == turns
+
+
+WHOLE = "é" * 9_001
+
+
+@pytest.mark.parametrize(
+    ("item", "seq", "line"),
+    [
+        (TextItem("/p", preview(WHOLE, HANDLE[1:])), None, f"[text {HANDLE} 9,001 characters]"),
+        (TextItem("/p", preview(WHOLE, HANDLE[1:])), 7, f"[text {HANDLE} 9,001 characters]"),
+        (TextItem("/p", WHOLE), 7, "[text @entry:7 9,001 characters]"),
+        (TextItem("/p", WHOLE), None, None),
+        (TextItem("/p", WHOLE[:8_000]), 7, None),
+        (DataItem("/p", [WHOLE]), 7, "[text @entry:7 9,005 characters]"),
+    ],
+)
+def test_line_behind_a_long_text_names_it(
+    item: TextItem | DataItem, seq: int | None, line: str | None
+) -> None:
+    (turn,) = with_handles([Turn("user", (item,), seq=seq)])
+    assert turn.items == (item, *([TextItem("/p", line)] if line else []))
+    assert with_handles([Turn("system", (item,), seq=seq)])[0].items[1:] == (
+        turn.items[1:] if line and HANDLE in line else ()
+    )
+
+
+def test_structured_content_that_is_shown_as_a_value_has_no_line() -> None:
+    value = [WHOLE]
+    apart = LeftOut("/p", "structuredContent", "stored-apart", "long", handle_line="[text …]")
+    for item in (DataItem("/p", value), apart):
+        turn: ComposedTurn = Turn("tool", (item,), seq=7, structured=(value,))
+        assert with_handles([turn], lambda _: True) == [turn]
+        assert len(with_handles([turn])[0].items) == 2

@@ -1,0 +1,221 @@
+"""Structured content beside parts: what is told twice, and what says more."""
+
+import json
+
+import pytest
+
+from pagefault_dialects.json.spelling import Spelling
+from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.model.conversation import (
+    Address,
+    InlineBytes,
+    Medium,
+    StoredBytes,
+    TextItem,
+)
+from pagefault_dialects.turns.mirrored_structures import Said, is_told
+
+ID = "0c8e6cc1ab1f4d34b4a5a0e21f7d6c15"
+REFERENCE = f"@blob:{ID}"
+URL = "https://files.example/a.png"
+CITY = {"name": "Köln", "share": 0.1, "of": {"b": [True, None], "a": 2**70 + 1}}
+IMAGE = {"type": "image", "data": REFERENCE, "mimeType": "image/png", "annotations": None}
+FILE = {"uri": "file:///a", "mimeType": "text/plain", "text": "hi"}
+
+
+def texts(*said: str) -> list[Said]:
+    return [Said(TextItem(f"/parts/{index}", text)) for index, text in enumerate(said)]
+
+
+def medium(source: StoredBytes | Address | InlineBytes, **members: JsonValue) -> Said:
+    return Said(Medium("/parts/9", source, "image", "image/png", None, None), members)
+
+
+STORED = medium(StoredBytes(ID, "ab" * 32))
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("a", ["a"]),
+        ("Grüße 🎉\n", ["Grüße 🎉\n"]),
+        ("7", ["7"]),
+        (7, ["7"]),
+        (2**70 + 1, ["1180591620717411303425"]),
+        (1e20, ["1e+20"]),
+        (1e20, ["100000000000000000000"]),
+        (0.1, ["0.10"]),
+        (3.0, ["3"]),
+        (True, ["true"]),
+        (False, ["False"]),
+        (None, [""]),
+        (["a", "b\n"], ["a", "b\n"]),
+        (["a", "b"], ["intro", "a", "more", "b"]),
+        ([1, 1e20, {"a": 1}], ["1", "1e20", '{ "a" : 1.0 }']),
+        (["a", 1], ['["a",1]']),
+        ([], [""]),
+        ({}, ["a"]),
+        (CITY, [json.dumps(CITY, indent=2, sort_keys=True)]),
+        (CITY, [json.dumps(CITY, ensure_ascii=True)]),
+        ([CITY, CITY], [json.dumps(CITY), json.dumps(CITY)]),
+        ([{"type": "text", "text": "a", "_meta": None}, "b"], ["a", "b"]),
+        ([{"type": "resource", "resource": FILE | {"uri": None}}], ["hi"]),
+        (1e25, ["10000000000000000000000000"]),
+        (-(10**25), ["-1e25"]),
+        (1e308, ["1e308"]),
+        (10**308, ["1E+308"]),
+        (12345678901234567000, ["12345678901234567000.0"]),
+    ],
+)
+def test_what_the_parts_say_is_told_however_it_is_wrapped(
+    value: JsonValue, said: list[str]
+) -> None:
+    wrapped = [value, {"result": value}, {"content": value}, {"result": {"content": value}}]
+    wrapped.append({"result": value, "error": None})
+    assert [is_told(each, texts(*said)) for each in wrapped] == [True] * 5
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"a": 1}, ["hello"]),
+        ({"message": "hello"}, ["hello"]),
+        ({"result": "hello", "score": 1}, ["hello"]),
+        ({"result": "hello", "score": 1}, ['{"result":"hello"}']),
+        ("a", ["A"]),
+        (1, ["true"]),
+        (True, ["1"]),
+        (2**53, ["9007199254740993"]),
+        (10**25 + 1, ["1e25"]),
+        (2**1_024, ["1e308"]),
+        ({"type": "text", "text": "a", "annotations": {"priority": 1}}, ["a"]),
+        ({"type": "text", "text": "a", "_meta": {"source": "guess"}}, ["a"]),
+        ([{"type": "resource", "resource": FILE}], ["hi"]),
+        ([FILE | {"uri": None, "name": "a.txt"}, FILE | {"uri": None}], ["hi", "hi"]),
+        (FILE | {"uri": None, "title": "Greeting", "description": "by ACME", "size": 2}, ["hi"]),
+        (["a", "b"], ["b", "a"]),
+        (["a", "a"], ["a"]),
+        (["a"], []),
+        ({"type": "text", "text": "a", "score": 1}, ["a"]),
+        ({"text": "a", "score": 1}, ["a"]),
+        ({"a": None}, ["{}"]),
+        ([IMAGE], ["a"]),
+        (json.loads('{"result":' * 4 + '"a"' + "}" * 4), ["a"]),
+    ],
+)
+def test_what_says_more_is_not_told(value: JsonValue, said: list[str]) -> None:
+    assert not is_told(value, texts(*said))
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (REFERENCE, STORED),
+        ([IMAGE], STORED),
+        ([{"type": "resource", "resource": {"blob": REFERENCE}}], STORED),
+        ({"type": "resource_link", "uri": URL}, medium(Address(URL))),
+        (
+            {"type": "image", "data": "AAEC", "mimeType": "image/png"},
+            medium(InlineBytes(b"\0\1\2")),
+        ),
+    ],
+)
+def test_reference_is_told_by_the_part_that_shows_the_medium(value: JsonValue, shown: Said) -> None:
+    assert is_told({"result": value}, [shown])
+    items = value if isinstance(value, list) else [value]
+    assert is_told([{"type": "text", "text": "a"}, *items], [*texts("a"), shown])
+    assert not is_told({"image": value, "caption": "A fox."}, [shown])
+    assert not is_told([value], texts("a"))
+
+
+LINK = {
+    "type": "resource_link",
+    "uri": "https://acme.example/r.html",
+    "name": "report",
+    "title": "Annual report 2025",
+    "description": "by ACME,\nfor everybody",
+    "mimeType": "text/html",
+    "size": 12,
+}
+LINES = "\n".join(
+    (
+        "Annual report 2025",
+        "report",
+        "https://acme.example/r.html",
+        "text/html",
+        "12 bytes",
+        "by ACME,\nfor everybody",
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("block", "part", "following"),
+    [
+        (
+            {"type": "text", "text": "a", "annotations": {"audience": None, "priority": 1.0}},
+            Said(TextItem("", "a"), {"annotations": {"priority": 1}}),
+            [],
+        ),
+        (
+            {"type": "text", "text": "a", "_meta": {"source": "guess"}},
+            Said(TextItem("", "a"), {"_meta": {"mimeType": "text/x", "source": "guess"}}),
+            [],
+        ),
+        (
+            {"type": "resource", "resource": FILE, "annotations": {"priority": 1}},
+            Said(TextItem("", "hi"), {"uri": "file:///a", "annotations": {"priority": 1}}),
+            [],
+        ),
+        (FILE | {"name": "a.txt"}, Said(TextItem("", "hi"), FILE | {"name": "a.txt"}), []),
+        (
+            IMAGE | {"name": "a.png", "title": "A fox", "icons": [{"src": URL}]},
+            medium(StoredBytes(ID, "ab" * 32), name="a.png"),
+            texts('{"title":"A fox","icons":[{"src":"https://files.example/a.png"}]}'),
+        ),
+        (
+            {"type": "resource", "resource": {"uri": "file:///a", "blob": REFERENCE, "title": "A"}},
+            medium(StoredBytes(ID, "ab" * 32), uri="file:///a"),
+            texts('{"resource":{"title":"A"}}'),
+        ),
+        (
+            {"type": "resource_link", "uri": URL, "name": "a"},
+            medium(Address(URL), uri=URL, name="a"),
+            [],
+        ),
+        (LINK, Said(TextItem("", LINES), {"uri": LINK["uri"], "name": "report"}), []),
+    ],
+)
+def test_block_is_told_by_the_part_that_was_made_of_it_and_by_no_other(
+    block: dict[str, JsonValue], part: Said, following: list[Said]
+) -> None:
+    assert is_told({"result": [block, "z"]}, [part, *following, *texts("z")])
+    bare = [Said(each.item) for each in (part, *texts("z"))]
+    assert not is_told({"result": [block, "z"]}, bare)
+    changed = {name: {"priority": 2} if name == "annotations" else "else" for name in block}
+    for name in block.keys() - {"type", "mimeType"}:
+        assert not is_told([block | {name: changed[name]}, "z"], [part, *following, *texts("z")])
+
+
+def test_values_of_any_depth_are_compared() -> None:
+    deep = "[" * 3_000 + "]" * 3_000
+    value: JsonValue = []
+    for _ in range(2_999):
+        value = [value]
+    assert is_told(value, texts(deep))
+    assert not is_told(value, texts(f"[{deep}]"))
+
+
+def test_text_that_would_be_very_long_if_it_were_the_value_is_none_of_it() -> None:
+    deep: JsonValue = [1] * 1_000
+    for _ in range(900):
+        deep = [deep]
+    assert Spelling(" " * 16).write(json_text(deep)) is None
+    shown = TextItem("", "[\n" + " " * 16 + "x" * 100)
+    assert not is_told({"a": deep}, [Said(shown, digest="ab" * 32)])
+
+
+def test_many_items_are_compared_with_as_many_parts() -> None:
+    items = [f"row {number} " + "x" * 100 for number in range(20_000)]
+    assert is_told({"result": items}, texts(*items))
+    assert not is_told({"result": [*items, "more"]}, texts(*items))

@@ -1,0 +1,344 @@
+"""Calls and answers brought together."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pagefault_dialects.model.conversation import Call, ComposedTurn, Invented, TextItem, Turn
+from pagefault_dialects.turns.pairing import NO_RESULT, paired, places
+
+NO_CALL = "The history has no call that this answers; one without arguments stands before it."
+LATE = "The answer came when the conversation had gone on; its call stands before it once more."
+NO_ANSWER = (
+    "No answer to a call was recorded before the conversation went on; a line stands for it."
+)
+
+
+def said(role: str, seq: int, text: str = "…") -> ComposedTurn:
+    return Turn(
+        "assistant" if role == "assistant" else "user", (TextItem("/content", text),), seq=seq
+    )
+
+
+def calling(seq: int, *call_ids: str) -> ComposedTurn:
+    return Turn(
+        "assistant",
+        (),
+        origin=f"/{seq}",
+        seq=seq,
+        calls=tuple(Call(each, "f", {}) for each in call_ids),
+    )
+
+
+def answer(seq: int, call_id: str, name: str = "f") -> ComposedTurn:
+    return Turn(
+        "tool",
+        (TextItem("/content", f"{call_id}!"),),
+        f"/{seq}",
+        seq,
+        call_id=call_id,
+        tool_name=name,
+    )
+
+
+def written(seq: int, call: Call, code: str = "no-call", reason: str = NO_CALL) -> ComposedTurn:
+    """The turn that is written for an answer."""
+    note = Invented("call", code, reason, seq)
+    return Turn("assistant", (note,), f"/{seq}", seq, calls=(call,))
+
+
+def missing(call_id: str, seq: int, origin: str) -> ComposedTurn:
+    note = Invented("answer", "no-answer", NO_ANSWER, int(origin.removeprefix("/")))
+    return Turn(
+        "tool",
+        (note, TextItem("", NO_RESULT)),
+        origin,
+        seq,
+        call_id=call_id,
+        tool_name="f",
+        is_error=True,
+    )
+
+
+def test_answers_stand_behind_their_calls_already() -> None:
+    turns = (said("user", 1), calling(2, "a", "b"), answer(3, "a"), answer(4, "b"), said("user", 5))
+    assert paired(turns) == turns
+
+
+def test_an_answer_without_a_call_gets_one() -> None:
+    turns = paired([answer(1, "a"), answer(2, "b")])
+    assert turns == (
+        written(1, Call("a", "f", {})),
+        answer(1, "a"),
+        written(2, Call("b", "f", {})),
+        answer(2, "b"),
+    )
+
+
+def test_a_call_that_is_still_open_waits_for_its_answer() -> None:
+    turns = (calling(1, "a", "b"), answer(2, "b"))
+    assert paired(turns) == turns
+
+
+def test_a_call_without_an_answer_gets_one_when_somebody_goes_on() -> None:
+    assert paired([calling(1, "a", "b"), answer(2, "b"), said("user", 3)]) == (
+        calling(1, "a", "b"),
+        answer(2, "b"),
+        missing("a", 3, "/1"),
+        said("user", 3),
+    )
+
+
+def test_a_late_answer_gets_its_call_again_with_another_id() -> None:
+    call = Call("a", "read", {"path": "x"})
+    called: ComposedTurn = Turn("assistant", (), "/1", 1, calls=(call,))
+    unanswered = replace(missing("a", 2, "/1"), tool_name="read")
+    assert paired([called, said("user", 2), answer(3, "a", name="")]) == (
+        called,
+        unanswered,
+        said("user", 2),
+        written(3, replace(call, call_id="a-2"), "late-answer", LATE),
+        Turn("tool", (TextItem("/content", "a!"),), "/3", 3, call_id="a-2", tool_name="read"),
+    )
+
+
+def test_answers_that_were_stored_before_their_calls_stand_behind_them() -> None:
+    turns = [said("user", 1), answer(2, "b"), answer(3, "a"), calling(4, "a", "b"), said("user", 5)]
+    for end in (4, 5):
+        assert paired(turns[:end]) == (
+            said("user", 1),
+            calling(4, "a", "b"),
+            answer(3, "a"),
+            answer(2, "b"),
+            *turns[4:end],
+        )
+
+
+def test_early_answers_stand_before_those_that_come_behind_the_calls() -> None:
+    turns = [answer(1, "b"), calling(2, "a", "b", "c"), answer(3, "a"), said("user", 4)]
+    assert paired(turns) == (
+        calling(2, "a", "b", "c"),
+        answer(1, "b"),
+        answer(3, "a"),
+        missing("c", 4, "/2"),
+        said("user", 4),
+    )
+
+
+def test_early_answer_finds_its_call_whoever_spoke_between() -> None:
+    turns = [answer(1, "a"), said("user", 2), calling(3, "x"), answer(4, "x"), calling(5, "a")]
+    assert paired(turns) == (*turns[1:], turns[0])
+
+
+def test_early_answer_of_another_tool_is_left_to_itself() -> None:
+    other, own = answer(1, "call_0", name="search"), answer(2, "call_0")
+    rest = (
+        written(1, Call("call_0", "search", {})),
+        other,
+        replace(calling(3, "call_0"), calls=(Call("call_0-2", "f", {}),)),
+    )
+    assert paired([other, calling(3, "call_0"), said("user", 4)]) == (
+        *rest,
+        replace(missing("call_0", 4, "/3"), call_id="call_0-2"),
+        said("user", 4),
+    )
+    assert paired([other, own, calling(3, "call_0"), said("user", 4)]) == (
+        *rest,
+        replace(own, call_id="call_0-2"),
+        said("user", 4),
+    )
+
+
+def test_early_answer_finds_its_call_if_one_of_them_names_no_tool() -> None:
+    unnamed: ComposedTurn = replace(calling(2, "a"), calls=(Call("a", "", {}),))
+    for early, call in ((answer(1, "a", name=""), calling(2, "a")), (answer(1, "a"), unnamed)):
+        assert paired([early, call]) == (call, replace(early, tool_name="f"))
+
+
+def test_late_answer_of_another_tool_is_left_to_itself() -> None:
+    turns = [calling(1, "call_0"), said("user", 2), answer(3, "call_0", name="search")]
+    assert paired(turns) == (
+        calling(1, "call_0"),
+        missing("call_0", 2, "/1"),
+        said("user", 2),
+        written(3, Call("call_0-2", "search", {})),
+        replace(turns[2], call_id="call_0-2"),
+    )
+
+
+def test_early_answer_without_an_id_finds_the_call_of_its_name_in_the_same_turn_only() -> None:
+    assert paired([answer(1, ""), calling(2, "a")]) == (
+        calling(2, "a"),
+        replace(answer(1, ""), call_id="a"),
+    )
+    turns = [answer(1, ""), said("user", 2), calling(3, "a"), said("user", 4)]
+    assert missing("a", 4, "/3") in paired(turns)
+
+
+def test_call_takes_what_comes_behind_it_before_what_was_stored_earlier() -> None:
+    first, second = answer(1, "a"), replace(answer(3, "a"), items=(TextItem("/content", "new"),))
+    assert paired([first, calling(2, "a"), second]) == (
+        written(1, Call("a", "f", {})),
+        first,
+        replace(calling(2, "a"), calls=(Call("a-2", "f", {}),)),
+        replace(second, call_id="a-2"),
+    )
+
+
+def test_second_answer_to_a_call_has_a_call_of_its_own() -> None:
+    assert paired([calling(1, "a"), answer(2, "a"), answer(3, "a")]) == (
+        calling(1, "a"),
+        answer(2, "a"),
+        written(3, Call("a-2", "f", {})),
+        replace(answer(3, "a"), call_id="a-2"),
+    )
+
+
+def tail(turns: Sequence[ComposedTurn], since: int) -> tuple[ComposedTurn, ...]:
+    """The turns of a conversation that have their place behind a `seq`."""
+    conversation = paired(turns)
+    return tuple(
+        turn
+        for turn, place in zip(conversation, places(conversation), strict=True)
+        if place > since
+    )
+
+
+def test_tail_begins_with_the_call_of_an_answer_that_was_stored_before_it() -> None:
+    turns = [answer(1, "a"), calling(2, "a"), said("user", 3)]
+    assert [tail(turns, since) for since in range(4)] == [
+        (turns[1], turns[0], turns[2]),
+        (turns[1], turns[0], turns[2]),
+        (turns[2],),
+        (),
+    ]
+
+
+def test_tail_behind_a_call_goes_on_with_its_answer() -> None:
+    turns = [calling(1, "a", "b"), answer(2, "a"), said("user", 3)]
+    assert tail(turns, 1) == (answer(2, "a"), missing("b", 3, "/1"), said("user", 3))
+    assert tail(turns, 2) == (missing("b", 3, "/1"), said("user", 3))
+
+
+_IDS = st.sampled_from(["a", "b", "c", "d", ""])
+
+
+@st.composite
+def _histories(draw: st.DrawFn) -> list[ComposedTurn]:
+    """Histories in any order, whose ids are used once, twice, or not at all."""
+    turns = []
+    for seq in range(1, draw(st.integers(0, 14)) + 1):
+        kind = draw(st.sampled_from(["user", "assistant", "calls", "answer", "answer"]))
+        if kind == "calls":
+            turns.append(calling(seq, *draw(st.lists(_IDS.filter(bool), min_size=1, max_size=3))))
+        elif kind == "answer":
+            turns.append(answer(seq, draw(_IDS)))
+        else:
+            turns.append(said(kind, seq))
+    return turns
+
+
+def _notes(turns: Sequence[ComposedTurn]) -> list[Invented]:
+    return [item for turn in turns for item in turn.items if isinstance(item, Invented)]
+
+
+@given(_histories())
+def test_any_history_is_told_once_and_what_is_invented_is_noted(turns: list[ComposedTurn]) -> None:
+    # Calls of the last turn may wait; here somebody has gone on.
+    turns = [*turns, said("user", 15)]
+    conversation = paired(turns)
+    notes = Counter(note.what for note in _notes(conversation))
+    recorded = [turn for turn in conversation if not _notes([turn])]
+    assert Counter(turn.seq for turn in recorded) == Counter(turn.seq for turn in turns)
+    called = [call.call_id for turn in conversation for call in turn.calls]
+    answered = [turn.call_id for turn in conversation if turn.role == "tool"]
+    assert len(set(called)) == len(called)
+    assert len(set(answered)) == len(answered)
+    assert notes["call"] == len(called) - sum(len(turn.calls) for turn in turns)
+    assert notes["answer"] == len(answered) - sum(turn.role == "tool" for turn in turns)
+    waiting: set[str] = set()
+    for turn in conversation:
+        if turn.role == "tool":
+            waiting.remove(turn.call_id)
+            continue
+        assert not waiting
+        waiting = {call.call_id for call in turn.calls}
+
+
+@given(_histories(), st.integers(0, 14))
+def test_any_tail_is_the_end_of_the_conversation(turns: list[ComposedTurn], since: int) -> None:
+    conversation, end = paired(turns), tail(turns, since)
+    following = iter(conversation)
+    assert all(turn in following for turn in end)
+    assert {turn.seq for turn in turns if (turn.seq or 0) > since} <= {turn.seq for turn in end}
+    called = {call.call_id for turn in end for call in turn.calls}
+    answered = {turn.call_id for turn in conversation if turn.role == "tool"}
+    assert called & answered <= {turn.call_id for turn in end}
+
+
+@given(_histories())
+def test_goes_on_from_what_was_rendered(turns: list[ComposedTurn]) -> None:
+    # Where no answer comes before its call, nothing that stood moves.
+    answered: set[str] = set()
+    kept: list[ComposedTurn] = []
+    for turn in turns:
+        if answered.isdisjoint(call.call_id for call in turn.calls):
+            kept.append(turn)
+        answered |= {turn.call_id} if turn.role == "tool" else set()
+    ends = [number for number, turn in enumerate(kept) if turn.role == "user"]
+    whole = paired(kept)
+    for end in ends:
+        before = paired(kept[: end + 1])
+        assert whole[: len(before)] == before
+
+
+def test_what_the_system_says_stands_behind_the_answers_of_open_calls() -> None:
+    system: ComposedTurn = Turn("system", (TextItem("/content", "Be quick."),), seq=2)
+    assert paired([calling(1, "a"), system, answer(3, "a")]) == (
+        calling(1, "a"),
+        answer(3, "a"),
+        system,
+    )
+
+
+def test_calls_of_one_id_in_one_turn_are_answered_in_order() -> None:
+    turns = paired([calling(1, "d", "d"), answer(2, "d"), answer(3, "d")])
+    assert [call.call_id for call in turns[0].calls] == ["d", "d-2"]
+    assert [turn.call_id for turn in turns[1:]] == ["d", "d-2"]
+
+
+def test_many_calls_take_no_longer_than_their_number() -> None:
+    calls = [calling(2 * number, "call_0") for number in range(10_000)]
+    answers = [answer(2 * number + 1, "call_0") for number in range(10_000)]
+    turns = paired([turn for pair in zip(calls, answers, strict=True) for turn in pair])
+    assert len({turn.call_id for turn in turns if turn.role == "tool"}) == 10_000
+
+
+def test_an_answer_finds_its_call_although_another_result_came_in_between() -> None:
+    assert paired([calling(1, "a"), answer(2, "other"), answer(3, "a")]) == (
+        calling(1, "a"),
+        answer(3, "a"),
+        written(2, Call("other", "f", {})),
+        answer(2, "other"),
+    )
+
+
+def test_a_call_id_that_was_used_before_is_told_apart() -> None:
+    turns = paired([calling(1, "a"), answer(2, "a"), calling(3, "a"), answer(4, "a")])
+    assert [turn.call_id or turn.calls[0].call_id for turn in turns] == ["a", "a", "a-2", "a-2"]
+
+
+def test_an_answer_without_an_id_takes_the_open_call_of_its_name() -> None:
+    turns = paired([calling(1, "a"), answer(2, "")])
+    assert [turn.call_id for turn in turns] == ["", "a"]
+
+
+def test_an_answer_without_a_name_takes_that_of_its_call() -> None:
+    assert paired([calling(1, "a"), answer(2, "a", name="")])[1].tool_name == "f"
+
+
+def test_nothing_is_nothing() -> None:
+    assert paired([]) == ()

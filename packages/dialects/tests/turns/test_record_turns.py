@@ -1,0 +1,291 @@
+"""Canonical tool results as turns."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from pagefault_dialects.model.conversation import (
+    Address,
+    DataItem,
+    InlineBytes,
+    LeftOut,
+    Medium,
+    StoredBytes,
+    TextItem,
+    Turn,
+    Words,
+)
+from pagefault_dialects.model.rendering import Audience
+from pagefault_dialects.model.resource import MediaHints
+from pagefault_dialects.texts.cuts import preview
+from pagefault_dialects.turns.record_turns import KeptApart, kept_apart, tool_result_turn
+from tests.kit.media import png
+
+ID = "0c8e6cc1ab1f4d34b4a5a0e21f7d6c15"
+DIGEST = "ab" * 32
+ORIGIN = "/api/tool-results/1"
+SPELLINGS: Sequence[dict[str, Any]] = (
+    {"separators": (",", ":")},
+    {},
+    {"indent": 2},
+    {"indent": 4},
+)
+
+
+def record(*parts: dict[str, Any], success: bool = True, **meta: object) -> bytes:
+    resource = {
+        "uri": f"blob:{ID}",
+        "kind": "video",
+        "mimeType": "video/mp4",
+        "filename": "demo.mp4",
+        "mediaKind": "video",
+        "size": 5_200_000,
+        "digest": f"sha-256:{DIGEST}",
+        "durationSeconds": 2.5,
+    }
+    about = {"toolName": "camera", "toolCallId": "call_1", "success": success, **meta}
+    return json.dumps({"parts": parts, "resources": [resource], "meta": about}).encode()
+
+
+def items(*parts: dict[str, Any], audience: Audience = "assistant") -> tuple[object, ...]:
+    return tool_result_turn(record(*parts), origin=ORIGIN, audience=audience).items
+
+
+def text(words: str, **more: object) -> dict[str, Any]:
+    return {"type": "text", "text": words, **more}
+
+
+def test_the_turn_answers_its_call() -> None:
+    turn = tool_result_turn(
+        record(text("hi"), success=False), origin=ORIGIN, audience="assistant", seq=7
+    )
+    assert turn == Turn(
+        "tool",
+        (TextItem("/sanitized/parts/0", "hi"),),
+        ORIGIN,
+        7,
+        call_id="call_1",
+        tool_name="camera",
+        is_error=True,
+    )
+
+
+def test_a_stored_medium_is_what_its_descriptor_says() -> None:
+    part = {
+        "type": "file",
+        "data": f"@blob:{ID}",
+        "mimeType": "video/mp4",
+        "mediaKind": "video",
+        "_meta": {"transcript": "Hello."},
+    }
+    assert items(part) == (
+        Medium(
+            "/sanitized/parts/0",
+            StoredBytes(ID, DIGEST),
+            "video",
+            "video/mp4",
+            "demo.mp4",
+            5_200_000,
+            MediaHints(None, None, 2.5),
+            Words("transcript", "Hello."),
+        ),
+    )
+
+
+def test_a_small_image_is_in_the_record() -> None:
+    encoded = base64.b64encode(png()).decode()
+    part = {"type": "image", "image": encoded, "mimeType": "image/png", "name": "dot"}
+    assert items(part) == (
+        Medium("/sanitized/parts/0", InlineBytes(png()), "image", "image/png", "dot", len(png())),
+    )
+
+
+def test_an_address_stays_one() -> None:
+    url = "https://files.example/a.pdf"
+    part = {"type": "file", "data": url, "mimeType": "application/pdf", "mediaKind": "binary"}
+    assert items(part) == (
+        Medium("/sanitized/parts/0", Address(url), "binary", "application/pdf", None, None),
+    )
+
+
+def test_what_is_for_the_user_only_is_left_out_for_a_model() -> None:
+    part = text("psst", annotations={"audience": ["user"]})
+    (left_out,) = items(part)
+    assert isinstance(left_out, LeftOut)
+    assert (left_out.pointer, left_out.what, left_out.code) == (
+        "/sanitized/parts/0",
+        "text",
+        "other-audience",
+    )
+    assert items(part, audience="user") == (TextItem("/sanitized/parts/0", "psst"),)
+
+
+def test_what_is_for_both_or_nobody_in_particular_is_shown() -> None:
+    cases: list[dict[str, Any]] = [
+        {"audience": ["user", "assistant"]},
+        {"audience": []},
+        {"priority": 1},
+    ]
+    for annotations in cases:
+        assert items(text("x", annotations=annotations)) == (TextItem("/sanitized/parts/0", "x"),)
+
+
+def test_structured_content_that_no_text_tells_is_shown_beside_the_parts() -> None:
+    value = {"a": [1, 2]}
+    turn = tool_result_turn(
+        record(text("done"), structuredContent=value), origin=ORIGIN, audience="assistant"
+    )
+    assert turn.items[1:] == (DataItem("/sanitized/meta/structuredContent", value),)
+    assert turn.structured == (value,)
+
+
+def test_structured_content_that_a_text_tells_is_not_repeated() -> None:
+    told = text('{ "a": [1, 2] }')
+    turn = tool_result_turn(
+        record(told, structuredContent={"a": [1, 2]}), origin=ORIGIN, audience="assistant"
+    )
+    assert turn.items == (TextItem("/sanitized/parts/0", told["text"]),)
+    assert turn.structured == ({"a": [1, 2]},)
+
+
+@pytest.mark.parametrize("said", ["x", ""])
+def test_null_is_no_structured_content(said: str) -> None:
+    turn = tool_result_turn(
+        record(text(said), structuredContent=None), origin=ORIGIN, audience="assistant"
+    )
+    assert (turn.structured, turn.items) == (None, (TextItem("/sanitized/parts/0", said),))
+
+
+def test_part_that_earlier_versions_made_of_null_says_nothing() -> None:
+    turn = tool_result_turn(
+        record(text("null"), structuredContent=None), origin=ORIGIN, audience="assistant"
+    )
+    assert turn.items == (TextItem("/sanitized/parts/0", ""),)
+
+
+@pytest.mark.parametrize(
+    ("sent", "about"), [('{"result":null}', {"structuredContent": {"result": None}}), ("null", {})]
+)
+def test_text_that_says_null_is_shown_as_it_was_sent(sent: str, about: dict[str, Any]) -> None:
+    turn = tool_result_turn(record(text(sent), **about), origin=ORIGIN, audience="assistant")
+    assert turn.items == (TextItem("/sanitized/parts/0", sent),)
+
+
+def test_mirror_of_a_block_is_told_by_the_part_that_carries_what_it_says() -> None:
+    block = {"uri": "file:///a.txt", "name": "a.txt", "mimeType": "text/plain", "text": "a"}
+    mirror = {"result": [{"type": "resource", "resource": block}]}
+    named = text("a", uri="file:///a.txt", name="a.txt")
+    for part, items in (
+        (named, []),
+        (text("a"), [DataItem("/sanitized/meta/structuredContent", mirror)]),
+    ):
+        turn = tool_result_turn(
+            record(part, structuredContent=mirror), origin=ORIGIN, audience="assistant"
+        )
+        assert turn.items == (TextItem("/sanitized/parts/0", "a"), *items)
+
+
+def long_record(whole: str, value: object) -> bytes:
+    """A record that shows a long text shortened, beside structured content."""
+    stored = record(text(preview(whole, f"blob:{ID}")), structuredContent=value)
+    digest = hashlib.sha256(whole.encode()).hexdigest()
+    return stored.replace(b'"video"', b'"text"').replace(DIGEST.encode(), digest.encode())
+
+
+_ROWS = [{"n\u00e4me": f"r\u00f6w {number}", "share": 0.1, "of": []} for number in range(400)]
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        "\n".join(f"l\u00efne {number}" for number in range(2_000)),
+        *(
+            json.dumps(_ROWS, ensure_ascii=is_ascii, **spelling)
+            for is_ascii in (False, True)
+            for spelling in SPELLINGS
+        ),
+    ],
+    ids=repr,
+)
+def test_long_text_is_compared_by_the_digest_of_the_whole(whole: str) -> None:
+    value = {"result": _ROWS if whole.startswith("[") else whole}
+    turn = tool_result_turn(long_record(whole, value), origin=ORIGIN, audience="assistant")
+    assert len(turn.items) == 1
+    changed = {"result": [*_ROWS, 1] if whole.startswith("[") else whole + "!"}
+    turn = tool_result_turn(long_record(whole, changed), origin=ORIGIN, audience="assistant")
+    assert turn.items[1:] == (DataItem("/sanitized/meta/structuredContent", changed),)
+
+
+def test_structured_content_stored_apart_is_no_loss_if_a_long_text_says_the_same() -> None:
+    whole = json.dumps(_ROWS, ensure_ascii=False, separators=(",", ":"))
+    stored = long_record(whole, f"@blob:{ID}")
+    turn = tool_result_turn(stored, origin=ORIGIN, audience="assistant")
+    assert (len(turn.items), turn.structured) == (1, None)
+
+
+def test_structured_content_that_was_read_back_is_compared_as_a_value() -> None:
+    value = {"result": ["a", "b"]}
+    left_out = LeftOut(
+        "/sanitized/meta/structuredContent",
+        "structuredContent",
+        "stored-apart",
+        "It is too long for the record, and kept as a resource.",
+        restore=f"GET /api/resources/{ID}/text",
+        handle_line=f"[text @blob:{ID} structuredContent, 5,200,000 bytes]",
+    )
+    for parts, rest in (((text("a"), text("b")), ()), ((text("a"),), (left_out,))):
+        stored = record(*parts, structuredContent=f"@blob:{ID}").replace(b'"video"', b'"text"')
+        turn = tool_result_turn(stored, origin=ORIGIN, audience="assistant", apart={DIGEST: value})
+        assert turn.items[len(parts) :] == rest
+        assert turn.structured == (value,)
+
+
+@pytest.mark.parametrize(
+    ("about", "kept"),
+    [
+        ({"structuredContent": f"@blob:{ID}"}, KeptApart(DIGEST, 5_200_000)),
+        ({"structuredContent": "@blob:" + "0" * 32}, None),
+        ({"structuredContent": {"a": f"@blob:{ID}"}}, None),
+        ({"other": {"structuredContent": f"@blob:{ID}"}}, None),
+        ({}, None),
+    ],
+    ids=str,
+)
+def test_kept_apart_is_what_stands_in_the_record_as_a_reference(
+    about: dict[str, Any], kept: KeptApart | None
+) -> None:
+    stored = record(text("a"), **about).replace(b'"video"', b'"text"')
+    assert kept_apart(json.dumps(json.loads(stored), separators=(",", ":")).encode()) == kept
+
+
+def test_a_medium_in_place_of_structured_content_is_not_read_back() -> None:
+    stored = json.loads(record(text("a"), structuredContent=f"@blob:{ID}"))
+    assert kept_apart(json.dumps(stored, separators=(",", ":")).encode()) is None
+
+
+def test_structured_content_that_was_a_medium_is_the_part_it_became() -> None:
+    turn = tool_result_turn(
+        record(text("here"), structuredContent=f"@blob:{ID}"), origin=ORIGIN, audience="assistant"
+    )
+    assert turn.items == (TextItem("/sanitized/parts/0", "here"),)
+
+
+def test_structured_content_kept_as_a_resource_is_told_to_be_there() -> None:
+    stored = record(text("long"), structuredContent=f"@blob:{ID}").replace(b'"video"', b'"text"')
+    turn = tool_result_turn(stored, origin=ORIGIN, audience="assistant")
+    assert turn.structured is None
+    assert [item.restore for item in turn.items if isinstance(item, LeftOut)] == [
+        f"GET /api/resources/{ID}/text"
+    ]
+
+
+def test_a_text_that_is_for_others_tells_a_model_nothing() -> None:
+    hidden = text('{"a":1}', annotations={"audience": ["User"]})
+    turn = tool_result_turn(
+        record(hidden, structuredContent={"a": 1}), origin=ORIGIN, audience="assistant"
+    )
+    assert turn.items[1:] == (DataItem("/sanitized/meta/structuredContent", {"a": 1}),)

@@ -1,0 +1,55 @@
+"""One entry in the table is all that a provider's block needs to be read everywhere."""
+
+import pytest
+
+from app.services.inline_media.stored_media import media_in_message
+from packages.dialects.tests.results import samples
+from packages.dialects.tests.results.samples import NOISE, Seen, medium, seen
+from pagefault_dialects.media import block_table
+from pagefault_dialects.media.block_table import SHAPES, BlockShape, BlockTable, paths
+from pagefault_dialects.messages.message_content import ContentReading
+from pagefault_dialects.model.conversation import InlineBytes, Medium
+from tests.kit.media import b64
+
+ACME = BlockShape(
+    "acme", "acme_clip", "video", paths("clip.raw"), type_name="clipType", file_name="clipName"
+)
+BARE = BlockShape("acme", None, "image", paths("acmePicture.raw"))
+LONG = NOISE * (2_000 // len(NOISE) + 1)
+CLIP = {
+    "type": "acme_clip",
+    "clip": {"raw": b64(LONG), "clipType": "video/x-acme", "clipName": "a.clip"},
+}
+PICTURE = {"acmePicture": {"raw": b64(LONG)}}
+
+
+@pytest.fixture
+def _known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(block_table, "KNOWN", BlockTable((*SHAPES, ACME, BARE)))
+
+
+@pytest.mark.usefixtures("_known")
+def test_a_new_shape_is_read_in_tool_results() -> None:
+    clip = samples.Medium(LONG, "video/x-acme", "video", "a.clip")
+    picture = samples.Medium(LONG, None, "image")
+    assert seen([CLIP, PICTURE]) == Seen((medium(0), medium(1)), (clip, picture))
+
+
+@pytest.mark.usefixtures("_known")
+def test_a_new_shape_is_moved_out_of_messages() -> None:
+    found = media_in_message({"role": "user", "content": [CLIP, PICTURE]})
+    assert [(each.pointer, each.uri and each.uri.mime_type) for each in found] == [
+        ("/content/0/clip/raw", "video/x-acme"),
+        ("/content/1/acmePicture/raw", ""),
+    ]
+
+
+@pytest.mark.usefixtures("_known")
+def test_a_new_shape_is_shown_to_any_model() -> None:
+    (shown,) = ContentReading({}, "assistant").items([CLIP], "/content")
+    size = len(LONG)
+    assert shown == Medium("/content", InlineBytes(LONG), "video", "video/x-acme", "a.clip", size)
+
+
+def test_without_an_entry_it_is_data() -> None:
+    assert media_in_message({"role": "user", "content": [CLIP, PICTURE]}) == []
