@@ -325,6 +325,7 @@ async def get_resource_text(
     openapi_extra={"parameters": [*CONTENT_CONDITIONS, *CONTENT_RANGES]},
     responses={
         200: {"description": "The poster, a JPEG.", "content": JPEG, "headers": CONTENT_HEADERS},
+        204: {"description": "There is none, and `optional` was given."},
         206: {"description": "The asked ranges.", "content": ANY_FILE, "headers": RANGE_HEADERS},
         **read_responses(
             NotFoundError,
@@ -335,14 +336,24 @@ async def get_resource_text(
         ),
     },
 )
-async def get_resource_poster(call: CallDep, uri: UriPath) -> Response:
+async def get_resource_poster(
+    call: CallDep,
+    uri: UriPath,
+    optional: Annotated[
+        bool,
+        Query(description="Answer 204 where there is none, as browsers log every 404."),
+    ] = False,
+) -> Response:
     """Read the first key frame of a video as a JPEG of at most 1,280 pixels a side.
 
     It is made when it is first asked for, where the service has the optional package `av`, and kept
     until the video is deleted. A video of more than 3840x2160 pixels has none.
     """
     video = await call.container.resources.get(call.project_id, uri)
-    poster = (await call.container.posters.get(call.project_id, video)).resource
-    content = _content(poster, "inline", None)
-    source = call.container.content_sources.of(call.project_id, poster.digest)
+    posters = call.container.posters
+    poster = await (posters.get_if_any if optional else posters.get)(call.project_id, video)
+    if poster is None:
+        return Response(status_code=204)
+    content = _content(poster.resource, "inline", None)
+    source = call.container.content_sources.of(call.project_id, poster.resource.digest)
     return content_response(call.request.headers, "GET", content, open_range=source.open)

@@ -116,5 +116,17 @@ def test_poster_that_could_not_be_made_in_bounds_is_tried_again(
     assert poster(client, uri).status_code == 200
 
 
+def test_poster_that_is_optional_is_no_error_where_there_is_none(client: httpx.Client) -> None:
+    asked = {"optional": "true"}
+    none, one = (
+        upload(client, content, filename="a.mp4")["uri"] for content in (media.png(), media.mp4())
+    )
+    answers = [
+        client.get(f"/api/resources/{uri}/poster", params=asked) for uri in (none, one, "0" * 32)
+    ]
+    assert [answer.status_code for answer in answers] == [204, 200, 404]
+    assert answers[0].content == b""
+
+
 def test_resource_that_is_not_there_has_no_poster(client: httpx.Client) -> None:
     assert poster(client, "0" * 32).status_code == 404

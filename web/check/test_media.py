@@ -253,6 +253,20 @@ def test_hostile_or_broken_pdf_does_nothing(
     # A dialog, a request elsewhere or a broken script fails every test.
 
 
+def test_video_without_a_poster_is_no_error_of_the_page(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    broken = file_block("a.mp4", media.mp4()[:600], "video/mp4")
+    shop.written(writer, [shop.tool_result("recorder", "c", shop.content(broken))])
+    tab = open_tab(open_service)
+    said: list[str] = []
+    tab.page.on("console", lambda message: said.append(message.text))
+    with tab.page.expect_response("**/poster*") as asked:
+        tab.open(f"/sessions/{shop.SESSION}")
+    assert asked.value.status == 204
+    assert [each for each in said if "404" in each] == []
+
+
 def test_recording_has_a_waveform_that_seeks(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:

@@ -5,7 +5,7 @@ It is made by a process of its own (`poster_process`), where the optional packag
 
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.util import find_spec
@@ -81,6 +81,12 @@ class Posters:
                 if poster is None:
                     poster = await self._make(project_id, video, video_format)
         return poster
+
+    async def get_if_any(self, project_id: str, video: Resource) -> DerivedImage | None:
+        """Return the poster of a video as `get` does; `None` if it has none."""
+        with suppress(NotFoundError):
+            return await self.get(project_id, video)
+        return None
 
     async def _find(self, project_id: str, video: Resource) -> DerivedImage | None:
         """Return the poster that was made before; `None` if it was not tried.

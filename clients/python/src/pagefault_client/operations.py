@@ -226,6 +226,7 @@ def get_resource_text(
 def get_resource_poster(
     uri: str | int,
     *,
+    optional: bool | None = None,
     want_repr_digest: str | None = None,
     range: str | None = None,
     if_range: str | None = None,
@@ -235,6 +236,9 @@ def get_resource_poster(
         "GET",
         f"/api/resources/{segment(uri)}/poster",
         decode=bytes_of,
+        query={
+            "optional": optional,
+        },
         headers={
             "Want-Repr-Digest": want_repr_digest,
             "Range": range,

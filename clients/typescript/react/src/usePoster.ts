@@ -11,8 +11,13 @@ export function usePoster(id: string | null): string | undefined {
     const life = new AbortController();
     let made: string | undefined;
     client
-      .request(`/api/resources/${id}/poster`, { signal: life.signal, retries: 0 })
+      .request(`/api/resources/${id}/poster`, {
+        query: { optional: true },
+        signal: life.signal,
+        retries: 0,
+      })
       .then(async (answer) => {
+        if (answer.status === 204) return;
         made = URL.createObjectURL(await answer.blob());
         if (life.signal.aborted) URL.revokeObjectURL(made);
         else setUrl(made);
