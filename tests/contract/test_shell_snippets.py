@@ -27,7 +27,7 @@ PAGES = [
     if "node_modules" not in page.parts
 ]
 FENCE = re.compile(
-    r"^(?:<!-- not run: (?P<why>[^\n]+) -->\n\n)?```(?P<language>[\w-]*)\n(?P<text>.*?)\n```$",
+    r"^(?:<!-- not run: (?P<why>[^\n]+) -->\n+)?```(?P<language>[\w-]*)\n(?P<text>.*?)\n```$",
     re.MULTILINE | re.DOTALL,
 )
 SHELL = {"sh", "bash"}

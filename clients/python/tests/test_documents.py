@@ -23,7 +23,7 @@ PAGES = [
     for pattern in ("*.md", "docs/**/*.md", "clients/*/README.md", "clients/*/*/README.md")
     for page in sorted(ROOT.glob(pattern))
 ]
-SNIPPET = re.compile(r"^(<!-- not run: [^\n]+ -->\n\n)?```python\n(.*?)^```$", re.M | re.S)
+SNIPPET = re.compile(r"^(<!-- not run: [^\n]+ -->\n+)?```python\n(.*?)^```$", re.M | re.S)
 NAMED = {str(page.relative_to(ROOT)): SNIPPET.findall(page.read_text()) for page in PAGES}
 RUN = {name: [code for mark, code in found if not mark] for name, found in NAMED.items()}
 # Another test runs it: it listens for ever.
