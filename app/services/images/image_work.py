@@ -26,7 +26,8 @@ from app.services.memory_budget.budget import MemoryBudget
 from pagefault_dialects.media.decoding_cost import DecodingCost, decoding_cost
 from pagefault_dialects.model.resource import ImageRecipe
 
-_QUICK_WORK = 1_000_000
+# A screenshot of 1280x800 is below it.
+_QUICK_WORK = 1 << 20
 _QUICK_AT_ONCE = 2
 _WAITING = 64
 # An honest progressive JPEG has ten scans.

@@ -88,10 +88,21 @@ def test_scans_are_found_as_a_decoder_finds_them(tail: bytes, scans: int) -> Non
         (saved(see_through(), "PNG"), "image/png", 11),
         (saved(picture().quantize(64), "GIF"), "image/gif", 11),
         (saved(picture(), "WEBP"), "image/webp", 20),
+        (saved(picture(), "WEBP")[:1_000], "image/webp", 20),
         # The bytes decide what it is.
         (saved(picture(), "WEBP"), "image/png", 20),
     ],
-    ids=["rows", "progressive", "cmyk", "png", "transparent", "gif", "webp", "called a png"],
+    ids=[
+        "rows",
+        "progressive",
+        "cmyk",
+        "png",
+        "transparent",
+        "gif",
+        "webp",
+        "beginning",
+        "called a png",
+    ],
 )
 def test_cost_is_in_the_header(data: bytes, mime_type: str, bytes_per_pixel: int) -> None:
     memory_bytes = bytes_per_pixel * PIXELS + OUTPUT

@@ -98,14 +98,14 @@ async def _decoded(_: Decode) -> str:
 @pytest.mark.parametrize(
     ("make", "is_in_worker"),
     [
-        (lambda: saved(picture(1_000, 1_000), "JPEG"), False),
-        (lambda: saved(picture(1_001, 1_000), "JPEG"), True),
+        (lambda: saved(picture(1_280, 800), "JPEG"), False),
+        (lambda: saved(picture(1_280, 820), "JPEG"), True),
         (lambda: saved(picture(300, 300), "JPEG", progressive=True), False),
         (lambda: jpeg_of_scans(300, 12), True),
         (lambda: saved(picture(600, 600), "BMP"), True),
         (lambda: saved(picture(), "AVIF"), True),
     ],
-    ids=["1 megapixel", "more", "10 scans", "12 scans", "more than 1 MiB", "avif"],
+    ids=["a screenshot", "more pixels", "10 scans", "12 scans", "more than 1 MiB", "avif"],
 )
 async def test_a_thread_decodes_what_is_quick_and_the_worker_all_else(
     make: Callable[[], bytes], is_in_worker: bool, monkeypatch: pytest.MonkeyPatch
@@ -198,4 +198,4 @@ async def test_deadline_says_nothing_of_an_image(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("app.services.images.image_work._LEAST_SECONDS", -10.0)
     async with image_work() as (images, _):
         with pytest.raises(UndecidedError):
-            await run(images, saved(picture(1_001, 1_000), "JPEG"))
+            await run(images, saved(picture(1_280, 820), "JPEG"))

@@ -9,9 +9,11 @@ import pytest
 
 from app.services.persistence.media_checks import probe_media, probe_stored_media
 from app.stores.blobs import FilesystemBlobStore, StoredBlob
+from pagefault_dialects.media.headers import image_hints
 from pagefault_dialects.model.media import CHUNK_BYTES, InMemoryMedia
 from pagefault_dialects.model.resource import MediaHints
 from tests.kit import media
+from tests.kit.images import picture, saved
 
 NO_HINTS = MediaHints()
 MIB = 1024 * 1024
@@ -62,6 +64,23 @@ def probe(data: bytes, mime_type: str, *, head_bytes: int = 4096) -> MediaHints:
 def test_the_pixels_of_an_image_are_known(mime_type: str, file_format: str) -> None:
     data = media.image(file_format, 320, 200)
     assert probe(data, mime_type) == MediaHints(width=320, height=200)
+
+
+@pytest.mark.parametrize(
+    ("mime_type", "file_format", "options"),
+    [
+        ("image/webp", "WEBP", {}),
+        ("image/webp", "WEBP", {"lossless": True}),
+        ("image/webp", "WEBP", {"icc_profile": b"any"}),
+        ("image/avif", "AVIF", {}),
+    ],
+    ids=["lossy", "lossless", "extended", "avif"],
+)
+def test_pixels_of_a_long_image_are_known_by_its_beginning(
+    mime_type: str, file_format: str, options: dict[str, object]
+) -> None:
+    data = saved(picture(1_300, 1_100), file_format, **options)
+    assert image_hints(data[:1_000], mime_type) == MediaHints(width=1_300, height=1_100)
 
 
 def test_a_photograph_on_its_side_is_measured_as_displayed() -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from pagefault_dialects.media.headers import open_image
+from pagefault_dialects.media.headers import open_image, size_by_beginning
 from pagefault_dialects.media.soundness import without_damaged_chunks
 from pagefault_dialects.media.types import sniff
 
@@ -63,13 +63,18 @@ def decoding_cost(head: bytes, mime_type: str, *, most_pixels: int) -> DecodingC
     mime_type = sniff(head[:_SNIFFED_BYTES]) or mime_type
     head = without_damaged_chunks(head)
     try:
-        image = open_image(BytesIO(head), mime_type)
+        size = size_by_beginning(head, mime_type)
+        image = None if size else open_image(BytesIO(head), mime_type)
     except Exception:  # noqa: BLE001 - parsers of hostile bytes raise anything
         return None
-    if image is None:
+    if size:
+        bytes_per_pixel = _BYTES_PER_PIXEL_BY_TYPE[mime_type]
+    elif image:
+        size, bytes_per_pixel = image.size, _bytes_per_pixel(image, head, mime_type)
+    else:
         return None
-    pixels = image.size[0] * image.size[1]
-    decoded = min(pixels, most_pixels) * _bytes_per_pixel(image, head, mime_type)
+    pixels = size[0] * size[1]
+    decoded = min(pixels, most_pixels) * bytes_per_pixel
     output = min(pixels, _MOST_OUTPUT_PIXELS) * _OUTPUT_BYTES_PER_PIXEL
     return DecodingCost(pixels, decoded + output, is_bounded=mime_type != "image/avif")
 
@@ -80,8 +85,7 @@ def _bytes_per_pixel(image: "ImageFile", head: bytes, mime_type: str) -> int:
             return _BYTES_PER_PIXEL_OF_ROWS
         # All coefficients of all colours are kept until the last scan.
         return 4 + 2 * len(image.getbands())
-    by_mode = _BYTES_PER_PIXEL_BY_MODE.get(image.mode, _BYTES_PER_PIXEL)
-    return _BYTES_PER_PIXEL_BY_TYPE.get(mime_type, by_mode)
+    return _BYTES_PER_PIXEL_BY_MODE.get(image.mode, _BYTES_PER_PIXEL)
 
 
 def is_read_in_rows(image: "ImageFile", data: bytes) -> bool:

@@ -6,6 +6,7 @@ where there are any, and a budget of reads, so that no hostile file makes a loop
 Durations that do not follow from what can be seen are unknown, never guessed.
 """
 
+import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -25,6 +26,9 @@ _IMAGE_TYPES = DECODED_TYPES | {"image/tiff"}
 _MOST_PIXELS = 1 << 30
 _EXIF_ORIENTATION = 0x0112
 _ORIENTATIONS_ON_THE_SIDE = frozenset({5, 6, 7, 8})
+
+# The property of an AVIF item that has its width and height (ISO/IEC 23008-12, 6.5.3).
+_SPATIAL_EXTENTS = re.compile(rb"ispe\0{4}(.{8})", re.DOTALL)
 
 _READS = 200_000
 _LARGEST_READ_BYTES = 8 * 1024 * 1024
@@ -84,21 +88,56 @@ def open_image(file: BytesIO, mime_type: str) -> "ImageFile.ImageFile | None":
     return _image_readers()[mime_type](file) if mime_type in DECODED_TYPES else None
 
 
+def size_by_beginning(head: bytes, mime_type: str) -> tuple[int, int] | None:
+    """Return the width and height of a WebP or AVIF, which Pillow opens only if all of it is there.
+
+    Args:
+        head: The first bytes.
+        mime_type: The type; `None` is returned for all others.
+
+    Raises:
+        struct.error: The head is too short.
+    """
+    if mime_type == "image/avif":
+        # Tiles and thumbnails have extents too, and are smaller.
+        sizes = [struct.unpack(">II", found) for found in _SPATIAL_EXTENTS.findall(head)]
+        return max(sizes, key=lambda size: size[0] * size[1], default=None)
+    if mime_type != "image/webp":
+        return None
+    kind = head[12:16]
+    if kind == b"VP8X":
+        # Three bytes each (RFC 9649, 2.7).
+        low_width, high_width, low_height, high_height = struct.unpack_from("<HBHB", head, 24)
+        return 1 + (high_width << 16 | low_width), 1 + (high_height << 16 | low_height)
+    if kind == b"VP8L":
+        # Fourteen bits each (RFC 9649, 3.4).
+        (bits,) = struct.unpack_from("<I", head, 21)
+        return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
+    # Fourteen bits each, in two bytes (RFC 6386, 9.1).
+    width, height = struct.unpack_from("<HH", head, 26)
+    return width & 0x3FFF, height & 0x3FFF
+
+
 def image_hints(head: bytes, mime_type: str) -> MediaHints:
     """Return the pixels as displayed, a photograph on its side turned; none if they do not show."""
     try:
-        # A chunk beside the picture may be damaged, which Pillow would refuse.
-        image = _image_readers()[mime_type](BytesIO(without_damaged_chunks(head)))
-        width, height = image.size
-        if mime_type == "image/jpeg":
-            orientation = image.getexif().get(_EXIF_ORIENTATION)
-            if orientation in _ORIENTATIONS_ON_THE_SIDE:
-                width, height = height, width
+        width, height = size_by_beginning(head, mime_type) or _opened_size(head, mime_type)
     except Exception:  # noqa: BLE001 - parsers of hostile bytes raise anything
         return MediaHints()
     if width <= 0 or height <= 0 or width * height > _MOST_PIXELS:
         return MediaHints()
     return MediaHints(width=width, height=height)
+
+
+def _opened_size(head: bytes, mime_type: str) -> tuple[int, int]:
+    # A chunk beside the picture may be damaged, which Pillow would refuse.
+    image = _image_readers()[mime_type](BytesIO(without_damaged_chunks(head)))
+    width, height = image.size
+    if mime_type == "image/jpeg":
+        orientation = image.getexif().get(_EXIF_ORIENTATION)
+        if orientation in _ORIENTATIONS_ON_THE_SIDE:
+            width, height = height, width
+    return width, height
 
 
 def hints_of(data: bytes, mime_type: str) -> MediaHints:
