@@ -253,7 +253,7 @@ def test_log_holds_no_secret_and_nothing_of_a_request(logged: tuple[str, list[st
 
 def test_what_is_wrong_with_an_image_is_logged_as_json_too() -> None:
     script = """
-from app.models.resource import ImageRecipe
+from pagefault_dialects.model.resource import ImageRecipe
 from pagefault_dialects.model.media import InMemoryMedia
 from app.services.images.image_tasks import ImageTask
 from app.services.images.pixels import make_image
