@@ -140,7 +140,8 @@ def limits_of(settings: Settings) -> Limits:
 async def bench(settings: Settings) -> AsyncIterator[Bench]:
     async with opened_stores(settings) as stores:
         images = images_of(stores.records, stores.blobs, limits_of(settings))
-        yield Bench(stores, images)
+        async with images.images.running():
+            yield Bench(stores, images)
 
 
 async def read(blobs: BlobStore, digest: str) -> bytes:
