@@ -163,21 +163,26 @@ class ClientPresence:
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
         self._next: Message | None = None
+        # A body may be read while its client is watched; its pieces stay in order.
+        self._reading = asyncio.Lock()
 
     async def receive(self) -> Message:
         """Return what the server says next."""
-        if self._next is not None:
-            message, self._next = self._next, None
-            return message
-        return await self._receive()
+        if self._next is None:
+            async with self._reading:
+                if self._next is None:
+                    return await self._receive()
+        message, self._next = self._next, None
+        return message
 
     async def wait_for_departure(self) -> None:
         """Return when the client has left; while its body is not read, it is taken to be there."""
         while self._next is None or not self._next.get("more_body"):
-            message = await self._receive()
-            if message["type"] == "http.disconnect":
-                return
-            self._next = message
+            async with self._reading:
+                message = await self._receive()
+                if message["type"] == "http.disconnect":
+                    return
+                self._next = message
         await asyncio.get_running_loop().create_future()
 
 

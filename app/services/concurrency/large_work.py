@@ -5,8 +5,9 @@ though none of the values is large. So only what is quickly done is done by any 
 Long work that only reads has turns of its own, so that no project keeps the others waiting.
 """
 
+import math
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeVar, TypeVarTuple
 from weakref import WeakValueDictionary
 
@@ -15,6 +16,7 @@ import anyio.to_thread
 
 from app.errors import OverloadedError
 from app.models.limits import Limits
+from app.services.concurrency.departures import until_departure
 
 LARGE_BYTES = 1024 * 1024
 """What is larger takes long, and several times its size in memory."""
@@ -61,6 +63,8 @@ class LargeWork:
 
     def __init__(self, limits: Limits) -> None:
         self._large_waiting = limits.large_bodies_waiting
+        # Turns are what bounds the threads.
+        self._threads = anyio.CapacityLimiter(math.inf)
         self._middling = anyio.CapacityLimiter(_MIDDLING_AT_ONCE)
         self._large = anyio.CapacityLimiter(limits.large_bodies)
 
@@ -69,10 +73,22 @@ class LargeWork:
     ) -> _T:
         """Return what `work` makes of its arguments, of which so many bytes are worked on.
 
+        It is not begun for a client that leaves while it waits for its turn.
+
         Raises:
+            MalformedRequestError: The client has left.
             OverloadedError: It is large, and as many wait for that as may.
         """
-        return await anyio.to_thread.run_sync(work, *arguments, limiter=self._limiter(size_bytes))
+        limiter = self._limiter(size_bytes)
+        if limiter is None:
+            return await anyio.to_thread.run_sync(work, *arguments)
+        async with AsyncExitStack() as turn:
+            if limiter.available_tokens:
+                await turn.enter_async_context(limiter)
+            else:
+                async with until_departure():
+                    await turn.enter_async_context(limiter)
+            return await anyio.to_thread.run_sync(work, *arguments, limiter=self._threads)
 
     def _limiter(self, size_bytes: int) -> anyio.CapacityLimiter | None:
         if size_bytes <= _SMALL_BYTES:

@@ -14,6 +14,7 @@ import anyio.to_thread
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.services.access.callers import LinkGrant, LinkSigner
+from app.services.concurrency.departures import until_departure
 from app.services.renders.loading import read_whole_texts
 from app.services.renders.media_loader import MediaLoader, judged, measured
 from app.stores.records import Records
@@ -72,21 +73,27 @@ class Settling:
         """Settle turns; return them with how far they had to be evicted to fit the limits.
 
         Raises:
+            MalformedRequestError: The client has left, so the work was ended.
             InvalidPayloadError: What is never evicted does not fit.
         """
-        if options.max_tokens is None and options.frontier is None:
-            settled = await self._settled(project_id, turns, profile, options, is_whole=is_whole)
-            return settled, frontier
-        history = await self.history(project_id, turns, options)
-        while True:
-            shown = history.evicted(frontier)
-            settled = await self._settled(project_id, shown, profile, options, is_whole=is_whole)
-            further = await self.worked(
-                partial(next_frontier, history, frontier, settled, profile, options)
-            )
-            if further == frontier:
+        async with until_departure():
+            if options.max_tokens is None and options.frontier is None:
+                settled = await self._settled(
+                    project_id, turns, profile, options, is_whole=is_whole
+                )
                 return settled, frontier
-            frontier = further
+            history = await self.history(project_id, turns, options)
+            while True:
+                shown = history.evicted(frontier)
+                settled = await self._settled(
+                    project_id, shown, profile, options, is_whole=is_whole
+                )
+                further = await self.worked(
+                    partial(next_frontier, history, frontier, settled, profile, options)
+                )
+                if further == frontier:
+                    return settled, frontier
+                frontier = further
 
     async def limited(
         self,

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import anyio
+import anyio.lowlevel
 import pytest
 from starlette.types import Message
 
@@ -64,3 +65,30 @@ async def test_what_was_said_meanwhile_is_handed_on() -> None:
     presence = ClientPresence(Server(PART, WHOLE).receive)
     assert not await is_noticed(presence.wait_for_departure)
     assert [await presence.receive(), await presence.receive()] == [PART, WHOLE]
+
+
+async def test_body_that_is_read_while_its_client_is_watched_stays_in_order() -> None:
+    pieces: list[Message] = [{**PART, "body": b"%d" % number} for number in range(5)]
+    sender, receiver = anyio.create_memory_object_stream[Message]()
+    presence = ClientPresence(receiver.receive)
+    read: list[Message] = []
+
+    async def watch() -> None:
+        while True:
+            with anyio.move_on_after(0):
+                await presence.wait_for_departure()
+            await anyio.lowlevel.checkpoint()
+
+    async def take() -> None:
+        while len(read) <= len(pieces):
+            read.append(await presence.receive())
+        tasks.cancel_scope.cancel()
+
+    with sender, receiver:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(watch)
+            tasks.start_soon(presence.wait_for_departure)
+            tasks.start_soon(take)
+            for piece in (*pieces, WHOLE):
+                await sender.send(piece)
+    assert read == [*pieces, WHOLE]

@@ -6,7 +6,9 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from app.errors import MalformedRequestError
 from app.models.limits import Limits
+from app.services.concurrency.departures import wait_for_departure
 from app.services.concurrency.large_work import LARGE_BYTES, LargeWork
 
 pytestmark = pytest.mark.anyio
@@ -49,3 +51,41 @@ async def test_only_so_much_is_done_at_the_same_time(
         assert [await work.run(size, str.upper, "x") for size in others] == ["X"] * len(others)
         may_end.set()
     assert sorted(done) == list("abcde")
+
+
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "Work on a body is not begun if its client leaves while it waits for its turn",
+    kept_by="app/services/concurrency/large_work.py",
+    tried="one that waits behind two",
+)
+async def test_work_that_waits_is_not_begun_for_a_client_that_left() -> None:
+    work = LargeWork(LIMITS)
+    started = threading.Semaphore(0)
+    may_end = threading.Event()
+    left = anyio.Event()
+    done: list[str] = []
+
+    def note(name: str) -> None:
+        started.release()
+        may_end.wait()
+        done.append(name)
+
+    async def run_for_a_client() -> None:
+        wait_for_departure.set(left.wait)
+        with pytest.raises(MalformedRequestError):
+            await work.run(LARGE_BYTES, note, "left")
+
+    async with anyio.create_task_group() as tasks:
+        for name in "ab":
+            tasks.start_soon(work.run, LARGE_BYTES, note, name)
+        for _ in range(2):
+            await anyio.to_thread.run_sync(started.acquire)
+        tasks.start_soon(run_for_a_client)
+        await anyio.wait_all_tasks_blocked()
+        left.set()
+        await anyio.wait_all_tasks_blocked()
+        may_end.set()
+    assert sorted(done) == ["a", "b"]
+    may_end.set()
+    assert await work.run(LARGE_BYTES, str.upper, "x") == "X"
