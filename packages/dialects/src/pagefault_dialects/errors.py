@@ -1,4 +1,4 @@
-"""What can go wrong in reading and writing, with a code and a sentence for the caller.
+"""Errors of reading and writing, each with a code and a sentence for the caller.
 
     PagefaultError
      ├─ InvalidJsonError       not JSON, or JSON that no two parsers agree on
