@@ -22,8 +22,6 @@ from tests.kit.hostile_texts import SHAPES
 from tests.kit.images import saved
 
 MIB = 1 << 20
-_DECODING_MS = 1_000
-_PARSING_MS = 2_000
 _SHAPES = (
     "escaped quotes with a head, never closed",
     "heads",
@@ -41,14 +39,12 @@ class Attack:
     Attributes:
         name: The row of the table.
         requests: The bytes of one request after another.
-        most_ms: The longest time to the answer.
         clients: How many send at once.
         sends_all: Whether the last byte of the body is sent.
     """
 
     name: str
     requests: Iterator[bytes]
-    most_ms: float = _PARSING_MS
     clients: int = 1
     sends_all: bool = True
 
@@ -74,10 +70,10 @@ class _Sender:
                 body=body.replace(b"NUMBER", b"%d" % number),
             )
 
-    def call(self, name: str, result: bytes, most_ms: float = _PARSING_MS) -> Attack:
+    def call(self, name: str, result: bytes) -> Attack:
         """Return the attack of a tool that returned `result`, a JSON text."""
         body = b'{"toolName": "t", "toolCallId": "cNUMBER", "result": ' + result + b"}"
-        return Attack(name, self.repeat("POST", "/api/tool-results", body), most_ms)
+        return Attack(name, self.repeat("POST", "/api/tool-results", body))
 
     def renders(self, make: Callable[[int], bytes], kind: str) -> Iterator[bytes]:
         """Yield renderings that make images smaller; see `render_requests`."""
@@ -134,7 +130,7 @@ def list_attacks(client: httpx.Client, headers: Mapping[str, str], scale: Scale)
 def _images(sender: _Sender) -> Iterator[Attack]:
     for name, (make, kind) in BOMBS.items():
         block = {"type": "image", "data": base64.b64encode(make()).decode(), "mimeType": kind}
-        yield sender.call(name, json.dumps(block).encode(), _DECODING_MS)
+        yield sender.call(name, json.dumps(block).encode())
 
 
 def _derived_images(sender: _Sender, scale: Scale) -> Iterator[Attack]:
@@ -165,7 +161,6 @@ def _derived_images(sender: _Sender, scale: Scale) -> Iterator[Attack]:
         yield Attack(
             f"the poster of a video of {side[0]:,}x{side[1]:,}",
             sender.repeat("GET", f"{video}/poster"),
-            most_ms=5_000,
         )
 
 
@@ -198,7 +193,6 @@ def _large_values(sender: _Sender, scale: Scale) -> Iterator[Attack]:
     yield Attack(
         f"a doctor of {messages:,} messages",
         sender.repeat("POST", "/api/doctor", json.dumps({"messages": history}).encode()),
-        most_ms=5_000,
     )
     members = scale.pick(200_000, 10)
     value = json.dumps({f"k{number}": number for number in range(members)}).encode()
@@ -226,7 +220,7 @@ def _mcp_bodies(sender: _Sender, scale: Scale) -> Iterator[Attack]:
         yield Attack(name, sender.repeat("POST", "/mcp", body, headers=headers))
     body = bodies["empty arrays at /mcp, 3 MB"]
     eight = sender.repeat("POST", "/mcp", body, headers=headers)
-    yield Attack("eight of these arrays at once", eight, clients=8, most_ms=5_000)
+    yield Attack("eight of these arrays at once", eight, clients=8)
     text = call % (b"tools/call", json.dumps({"a": "word " * (many * 4 // 5)}).encode())
     unfinished = sender.repeat("POST", "/mcp", text, headers=headers)
     yield Attack(
