@@ -337,13 +337,13 @@ async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter
 RenderOptionsDep = Annotated[RenderOptions, Depends(get_render_options)]
 
 
-async def get_render_wish(target: TargetQuery, options: RenderOptionsDep) -> RenderQuery:
+async def get_render_query(target: TargetQuery, options: RenderOptionsDep) -> RenderQuery:
     """Read for which target a record is to be rendered, and how."""
     return RenderQuery(target, options)
 
 
-async def get_session_render_wish(
-    wish: Annotated[RenderQuery, Depends(get_render_wish)],
+async def get_session_render_query(
+    query: Annotated[RenderQuery, Depends(get_render_query)],
     memory: Annotated[
         str | None,
         Query(
@@ -371,7 +371,7 @@ async def get_session_render_wish(
     """Read the same for a session, which has a memory of pages."""
     parts = cast("tuple[MemoryPart, ...]", tuple(memory.split(",") if memory else ()))
     options = replace(
-        wish.options,
+        query.options,
         memory=parts,
         memory_tokens=memory_tokens,
         frontier=frontier,
@@ -379,16 +379,16 @@ async def get_session_render_wish(
         cache_markers=cache_markers,
         adaptive=adaptive,
     )
-    return replace(wish, options=options)
+    return replace(query, options=options)
 
 
-async def get_page_render_wish(
+async def get_page_render_query(
     options: RenderOptionsDep, target: TargetQuery = "openai-compat"
 ) -> RenderQuery:
     """Read the same for a page, for which specification 000 has a shape of its own."""
     return RenderQuery(target, options)
 
 
-RenderQueryDep = Annotated[RenderQuery, Depends(get_render_wish)]
-SessionRenderQueryDep = Annotated[RenderQuery, Depends(get_session_render_wish)]
-PageRenderQueryDep = Annotated[RenderQuery, Depends(get_page_render_wish)]
+RenderQueryDep = Annotated[RenderQuery, Depends(get_render_query)]
+SessionRenderQueryDep = Annotated[RenderQuery, Depends(get_session_render_query)]
+PageRenderQueryDep = Annotated[RenderQuery, Depends(get_page_render_query)]

@@ -98,11 +98,11 @@ class TaskPoll:
 
 @dataclass(frozen=True, slots=True)
 class CallAnswer:
-    """What a call of a tool has come to."""
+    """A message that has the result of a call, or its error."""
 
     call: ToolCall
     end: TaskEnd
-    """Where in the message the result is, or the error."""
+    """The place of either in the message."""
 
 
 Answered: TypeAlias = CallAnswer | OwnList | Literal["tools/list"]
@@ -341,7 +341,7 @@ class PassingRequests:
 
 
 def _ended(task: ToolCall | TaskPoll | None, line: Message, described: Span) -> CallAnswer | None:
-    """Return what a call has come to, if its task has its result in it, and has ended."""
+    """Return the end of a call, if its task has ended and has the result in it."""
     end = task_end(line, described) if isinstance(task, TaskPoll) else None
     return CallAnswer(task.call, end) if isinstance(task, TaskPoll) and end else None
 

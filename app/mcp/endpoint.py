@@ -45,11 +45,11 @@ _LISTEN = "subscriptions/listen"
 _CALLER = "mcp_caller"
 
 
-def _taken(session: str | None = None, scope: Literal["project"] | None = None) -> None:
-    """Have the parameters that the address takes."""
+def _declare_query(session: str | None = None, scope: Literal["project"] | None = None) -> None:
+    """Declare the parameters of the address, for FastAPI to read."""
 
 
-_QUERY = QueryNames(get_dependant(path=PATH, call=_taken))
+_QUERY = QueryNames(get_dependant(path=PATH, call=_declare_query))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ async def _chunks(request: Request, limits: Limits) -> AsyncIterator[bytes]:
 
 
 def _read(body: bytes, *, max_depth: int) -> _Received:
-    """Check a message. The SDK refuses what is not JSON-RPC.
+    """Check a message; whether it is JSON-RPC is for the SDK to check.
 
     Raises:
         InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `parse_message` and

@@ -19,8 +19,8 @@ class HandedFiles:
     """A folder with the files that tools are given; to be removed when their server has ended."""
 
     folder: Path
-    """Where they are written. One that is not there is made, for its user alone; any other stays as
-    it is."""
+    """The folder of the files. If it is not there, it is made for its user alone; one that is there
+    keeps its mode."""
     _written: dict[str, Path] = field(default_factory=dict)
     """The files, by the ids of what they are copies of."""
     _servers: dict[str, set[object]] = field(default_factory=dict)

@@ -68,10 +68,9 @@ _PRIMED_SINCE = "2025-11-25"
 
 @dataclass(frozen=True, slots=True)
 class _Posted:
-    """What a host has posted: a message or a batch."""
+    """A message, or a batch, that a host has posted."""
 
-    said: Any
-    """The value."""
+    value: Any
     line: bytes
     """The same on a line, with its end."""
 
@@ -183,8 +182,8 @@ class HostEndpoint:
         limits = self.limits.model_copy(update={"body_bytes": self._most_bytes(request)})
         read = partial(_read, max_depth=limits.json_depth)
         async with self._bodies.read(limited_body(request, limits), read) as posted:
-            session, headers = await self._session_for(request, posted.said)
-            return session, headers, await session.ask(posted.line, posted.said)
+            session, headers = await self._session_for(request, posted.value)
+            return session, headers, await session.ask(posted.line, posted.value)
 
     def _most_bytes(self, request: Request) -> int:
         """Check the headers of a message; return how long it may be."""
@@ -314,14 +313,14 @@ def _is_primed(request: Request) -> bool:
 
 
 def _read(body: bytes, *, max_depth: int) -> _Posted:
-    """Return what a body is. Blocks unless it is short.
+    """Parse a body, and check that it is a message or a batch; blocks unless it is short.
 
     Raises:
         RefusedError: It is no message, and no batch of them.
         PagefaultError: As `parse_message`.
     """
-    said = parse_message(body, max_depth=max_depth)
-    messages = said if isinstance(said, list) else [said]
+    value = parse_message(body, max_depth=max_depth)
+    messages = value if isinstance(value, list) else [value]
     if len(messages) > _MOST_MESSAGES:
         raise RefusedError(413, f"a batch has at most {_MOST_MESSAGES} messages")
     if not messages or not all(isinstance(each, dict) for each in messages):
@@ -333,7 +332,7 @@ def _read(body: bytes, *, max_depth: int) -> _Posted:
     if any(isinstance(each, str) and len(each) > LONGEST_ID_CHARS for each in (*ids, *tokens)):
         # They are kept for as long as the request is open.
         raise RefusedError(400, f"an id or a token has at most {LONGEST_ID_CHARS} characters")
-    return _Posted(said, on_a_line(body) + b"\n")
+    return _Posted(value, on_a_line(body) + b"\n")
 
 
 def _accepted(request: Request) -> set[str]:

@@ -15,6 +15,6 @@ class NamedRecord:
     tool_result_id: str | None = None
     page_id: str | None = None
     session_id: str | None = None
-    level: "Level | None" = None
+    level: Level | None = None
     tool_call_id: str | None = None
     since: int = 0

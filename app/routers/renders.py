@@ -43,13 +43,13 @@ SinceQuery = Annotated[Count, Query(description=SINCE)]
 
 
 @router.reads("/tool-results/{tool_result_id}/render", RenderedRecord, *RECORD_ERRORS)
-async def render_tool_result(call: CallDep, tool_result_id: str, wish: RenderQueryDep) -> Response:
+async def render_tool_result(call: CallDep, tool_result_id: str, query: RenderQueryDep) -> Response:
     """Render a tool result for a model, as the answer to its call.
 
     What the target cannot take is made smaller, or described in words; `loss` says what and why.
     The same call gives the same bytes.
     """
-    body = await call.container.renders.tool_result(call.project_id, tool_result_id, wish)
+    body = await call.container.renders.tool_result(call.project_id, tool_result_id, query)
     return rendered_response(call.request, body)
 
 
@@ -58,12 +58,12 @@ async def render_page(
     call: CallDep,
     page_id: PageIdPath,
     level: LevelQuery,
-    wish: PageRenderQueryDep,
+    query: PageRenderQueryDep,
     tool_call_id: ToolCallIdQuery = None,
 ) -> Response:
     """Render a page at a level for a model, as the answer to the call that faults it in."""
     body = await call.container.renders.page(
-        call.project_id, page_id, level, wish, tool_call_id=tool_call_id
+        call.project_id, page_id, level, query, tool_call_id=tool_call_id
     )
     return rendered_response(call.request, body)
 
@@ -72,7 +72,7 @@ async def render_page(
 async def render_session(
     call: CallDep,
     session_id: SessionIdPath,
-    wish: SessionRenderQueryDep,
+    query: SessionRenderQueryDep,
     since: SinceQuery = 0,
     up_to: UpToQuery = None,
 ) -> Response:
@@ -82,21 +82,21 @@ async def render_session(
     older medium step down, which `loss` then says.
     """
     body = await call.container.renders.session(
-        call.project_id, session_id, wish, since=since, up_to=up_to
+        call.project_id, session_id, query, since=since, up_to=up_to
     )
     return rendered_response(call.request, body)
 
 
 @router.reads("/sessions/{session_id}/working-set", WorkingSet, *RECORD_ERRORS)
 async def get_working_set(
-    call: CallDep, session_id: SessionIdPath, wish: SessionRenderQueryDep
+    call: CallDep, session_id: SessionIdPath, query: SessionRenderQueryDep
 ) -> Response:
     """Read what of a session a model has in context with the same options of a rendering.
 
     At which level each entry and page is shown, what it costs, what was evicted, and how often a
     model has asked for it again. A frontier is read and not moved.
     """
-    body = await call.container.working_sets.get(call.project_id, session_id, wish)
+    body = await call.container.working_sets.get(call.project_id, session_id, query)
     return answer_record(call.request, body)
 
 
@@ -115,9 +115,9 @@ async def render_session_on(call: CallDep, session_id: SessionIdPath) -> Respons
     rendering only appends to the last, so that a provider's cache keeps its worth.
     """
     asked = await call.model(SessionRenderRequest)
-    wish = RenderQuery(asked.target, asked.options())
+    query = RenderQuery(asked.target, asked.options())
     body = await call.container.renders.session(
-        call.project_id, session_id, wish, since=asked.since, moves=True
+        call.project_id, session_id, query, since=asked.since, moves=True
     )
     return rendered_response(call.request, body)
 
@@ -130,6 +130,6 @@ async def render_record(call: CallDep) -> Response:
     has moved that is given by its name.
     """
     asked = await call.model(RenderRequest)
-    wish = RenderQuery(asked.target, asked.options())
-    body = await call.container.renders.record(call.project_id, asked.named(), wish)
+    query = RenderQuery(asked.target, asked.options())
+    body = await call.container.renders.record(call.project_id, asked.named(), query)
     return rendered_response(call.request, body)

@@ -47,7 +47,7 @@ def collect_as_usual() -> None:
 
 
 def collect_young_only() -> None:
-    """Leave garbage among old objects to whoever calls `gc.collect`."""
+    """Collect garbage among young objects only; among old ones, `gc.collect` has to be called."""
     gc.set_threshold(*_USUAL_COLLECTION[:2], _NEVER)
 
 

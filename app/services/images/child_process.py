@@ -18,7 +18,8 @@ import anyio
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 
 GRACE_SECONDS = 1.0
-"""How much later than the service a process ends itself, for when the service cannot."""
+"""The time after the service's own deadline at which a process ends itself: the service may have
+died."""
 
 _NICENESS = 5
 _STATUS = Path("/proc/self/status")

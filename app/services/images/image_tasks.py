@@ -12,7 +12,7 @@ from pagefault_dialects.model.resource import ImageRecipe
 
 MOST_LINE_BYTES = 4_096
 Outcome: TypeAlias = Literal["made", "same", "nothing", "too-costly", "out-of-memory"]
-"""What became of a task: an image, the image itself, nothing that is possible, or no answer."""
+"""The outcome of a task: an image, the image itself, nothing that is possible, or no result."""
 
 
 class TooCostlyError(Exception):
@@ -29,12 +29,12 @@ class TooCostlyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ImageTask:
-    """What to make of an image."""
+    """An image to be made of another one, and the bounds of decoding that."""
 
     mime_type: str
     """Its type if its own first bytes do not say."""
     recipe: ImageRecipe | None
-    """What it has to be like; `None` for the smaller form of a page's image."""
+    """The recipe of the new image; `None` for the smaller form of a page's image."""
     most_pixels: int
     """An image that decodes to more is not decoded."""
     most_work: int
@@ -57,7 +57,7 @@ def load_task(line: dict[str, object]) -> ImageTask:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the worker answers, before the bytes of an image that it made."""
+    """An answer of the worker, which the bytes of an image follow if it made one."""
 
     outcome: Outcome
     size_bytes: int = 0

@@ -56,7 +56,7 @@ class Posters:
     derived: DerivedImages
     """Keeps what was made."""
     memory: MemoryBudget
-    """What the pixels take their bytes from."""
+    """The budget that frames take their bytes from."""
     _turns: ProjectTurns = field(
         init=False, default_factory=lambda: ProjectTurns(waiting=64, at_once=1)
     )
