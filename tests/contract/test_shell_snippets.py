@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -27,13 +28,15 @@ PAGES = [
     if "node_modules" not in page.parts
 ]
 FENCE = re.compile(
-    r"^(?:<!-- not run: (?P<why>[^\n]+) -->\n+)?```(?P<language>[\w-]*)\n(?P<text>.*?)\n```$",
+    r"^(?:<!-- not run: (?P<why>[^\n]+) -->\n+)?"
+    r"(?P<indent> *)```(?P<language>[\w-]*)\n(?P<text>.*?)\n(?P=indent)```$",
     re.MULTILINE | re.DOTALL,
 )
 SHELL = {"sh", "bash"}
 # Without a language, a block is commands, settings, or what something prints.
 COMMAND = re.compile(
-    r"(aws|claude|curl|dd|docker|export|granian|make|npm|python3|(\.venv/bin/)?(pagefault|pip)) "
+    r"(aws|claude|curl|dd|docker|export|granian|make|npm|prometheus|python3|umask|"
+    r"(\.venv/bin/)?(pagefault|pip)) |[A-Z]+=\$\("
 )
 # What is sent to port 8000 arrives at the service of the test. A stream has no end, so only its
 # first line is read. `pagefault doctor` has status 1 if something is wrong, as its page says.
@@ -58,10 +61,14 @@ REFUSED_HISTORY = """{"messages": [
 
 def snippets(page: Path) -> list[tuple[str, str | None]]:
     """The commands of a page, each with the reason why it does not run, if there is one."""
-    return [
-        (found["text"], found["why"])
+    blocks = [
+        (found["language"], dedent(found["text"]), found["why"])
         for found in FENCE.finditer(page.read_text())
-        if found["language"] in SHELL or (not found["language"] and COMMAND.match(found["text"]))
+    ]
+    return [
+        (text, why)
+        for language, text, why in blocks
+        if language in SHELL or (not language and COMMAND.match(text))
     ]
 
 
