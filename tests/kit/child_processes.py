@@ -30,6 +30,17 @@ class ChildProcess:
         """Whether a signal keeps it from going on."""
         return self._read("stat").rpartition(b")")[2].split()[0] == b"T"
 
+    @property
+    def niceness(self) -> int:
+        """Its priority: the higher, the later its turn."""
+        return int(self._read("stat").rpartition(b")")[2].split()[16])
+
+    @property
+    def address_space(self) -> int:
+        """The most bytes that it may map."""
+        limits = self._read("limits").decode().splitlines()
+        return next(int(line.split()[3]) for line in limits if line.startswith("Max address"))
+
     def send(self, number: signal.Signals) -> None:
         """Send it a signal."""
         os.kill(self.pid, number)
