@@ -3,7 +3,9 @@
     python -m benchmarks.watched_service serve --port 0
 
 is the service. The thread wakes every two milliseconds. How long it waits beyond that for the
-interpreter is how long the event loop would have waited. Waits above `NOTED_MS` are written to the
+interpreter is how long the event loop would have waited for another thread. Python code that the
+event loop itself runs is not seen, since the interpreter is switched to the thread after five
+milliseconds: that shows in `/healthz` alone. Waits above `NOTED_MS` are written to the
 file that `HOLDS_FILE` names: one JSON array a line, of the milliseconds of processor time that the
 process spent meanwhile and where its threads were afterwards. Processor time is not spent while
 other programs of the machine have their turn.
