@@ -16,7 +16,7 @@ import asyncio
 import os
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -149,14 +149,16 @@ def _summary(measured: dict[str, Measured]) -> Iterator[Figure]:
 async def _run(service: Service, processes: Processes, attack: Attack, scale: Scale) -> Measured:
     """Send an attack and wait for the answers, then send it and leave."""
     found = Measured()
+    # Requests are made before the watch begins: this loop cannot ask `/healthz` meanwhile.
     if attack.sends_all:
+        rounds = [_answers(service, attack, found) for _ in range(scale.pick(3, 1))]
         async with _watching(service, processes, found):
-            for _ in range(scale.pick(3, 1)):
-                await asyncio.gather(
-                    *[_answered(service, attack, found) for _ in range(attack.clients)]
-                )
+            for answers in rounds:
+                await asyncio.gather(*answers)
+    leaving = [
+        _left(service, attack, next(attack.requests), scale) for _ in range(max(attack.clients, 4))
+    ]
     async with _watching(service, processes, found):
-        leaving = [_left(service, attack, scale) for _ in range(max(attack.clients, 4))]
         await asyncio.gather(*leaving)
         await asyncio.sleep(scale.pick(_GONE_SECONDS, 0))
     before = processes.used_ms()
@@ -194,11 +196,18 @@ async def _watch(
     writer.close()
 
 
-async def _answered(service: Service, attack: Attack, found: Measured) -> None:
+def _answers(
+    service: Service, attack: Attack, found: Measured
+) -> Sequence[Coroutine[None, None, None]]:
+    """Return what sends an attack by all of its clients, and waits for the answers."""
+    return [_answered(service, attack, next(attack.requests), found) for _ in range(attack.clients)]
+
+
+async def _answered(service: Service, attack: Attack, sent: bytes, found: Measured) -> None:
     # An answer that does not wait for all of the body ends its connection.
     reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
     began = time.perf_counter()
-    writer.write(next(attack.requests))
+    writer.write(sent)
     async with asyncio.timeout(_PATIENCE_SECONDS):
         status = await _status(reader)
     found.times.append((time.perf_counter() - began) * 1e3)
@@ -208,9 +217,8 @@ async def _answered(service: Service, attack: Attack, found: Measured) -> None:
         raise WrongAnswerError(f"{attack.name} was answered with {status}")
 
 
-async def _left(service: Service, attack: Attack, scale: Scale) -> None:
+async def _left(service: Service, attack: Attack, sent: bytes, scale: Scale) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", service.port)
-    sent = next(attack.requests)
     writer.write(sent if attack.sends_all else sent[:-1])
     await asyncio.sleep(scale.pick(_LEAVES_AFTER_SECONDS, 0))
     writer.transport.abort()
@@ -233,8 +241,9 @@ async def _other_project(service: Service, scale: Scale) -> Figure:
         )
         attack, probe = Attack("", costly), Attack("", small)
         found = Measured()
-        await asyncio.gather(*[_left(service, attack, scale) for _ in range(scale.pick(4, 1))])
-        await _answered(service, probe, found)
+        sent = [next(costly) for _ in range(scale.pick(4, 1))]
+        await asyncio.gather(*[_left(service, attack, each, scale) for each in sent])
+        await _answered(service, probe, next(small), found)
     return Figure(
         group=GROUP,
         name="another project's 300x300 PNG, made smaller behind JPEGs of 2,400 scans",
