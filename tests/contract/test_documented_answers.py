@@ -69,6 +69,25 @@ def faults_of(scope: dict[str, Any], *messages: Message, log: AnswerLog | None =
     return all_faults(log.take())
 
 
+def test_what_is_sent_to_a_client_that_has_left_is_no_answer() -> None:
+    log = AnswerLog()
+
+    async def answer(_: Scope, receive: Receive, send: Send) -> None:
+        assert (await receive())["type"] == "http.disconnect"
+        await send({"type": "http.response.start", "status": 400, "headers": []})
+        await send({"type": "http.response.body", "body": b"nothing documented"})
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def send(_: Message) -> None:
+        pass
+
+    scope = {"type": "http", "method": "GET", "path": "/healthz", "headers": []}
+    anyio.run(log.recording(answer), scope, receive, send)
+    assert [*log.take()] == []
+
+
 def test_answers_as_documented_have_no_faults() -> None:
     assert faults("/healthz", HEALTH) == []
     assert faults("/api/resources/r/content", b"<p>", kind="video/mp4") == []

@@ -104,7 +104,12 @@ class AnswerLog:
                 recorded.note(message)
                 await send(message)
 
-            await app(scope, receive, send_recorded)
+            async def receive_noted() -> Message:
+                message = await receive()
+                recorded.has_reader &= message["type"] != "http.disconnect"
+                return message
+
+            await app(scope, receive_noted, send_recorded)
 
         return record
 
@@ -129,9 +134,13 @@ class _Recording:
         self._headers: dict[str, str] = {}
         self._body: bytearray | None = None
         self._is_kept = self._is_stream = False
+        self.has_reader = True
+        """False once the client has left: what is sent then is no answer."""
 
     def note(self, message: Message) -> None:
         """Record one message of ASGI."""
+        if not self.has_reader:
+            return
         kind = message["type"].removeprefix("websocket.")
         if kind == "send" and message.get("text") is not None:
             self._add_frame(message["text"].encode())

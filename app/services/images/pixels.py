@@ -8,14 +8,18 @@ raises.
 
 from collections.abc import Iterator
 from io import BytesIO
-from math import ceil, log
+from math import ceil, isqrt, log
 
 import PIL
 from PIL import Image, ImageFile, ImageOps
 
 from app.models.resource import FittedImage
 from app.services.images.image_tasks import ImageTask, TooCostlyError
-from pagefault_dialects.media.decoding_cost import count_passes, is_read_in_rows
+from pagefault_dialects.media.decoding_cost import (
+    MOST_OUTPUT_PIXELS,
+    count_passes,
+    is_read_in_rows,
+)
 from pagefault_dialects.media.headers import open_image
 from pagefault_dialects.media.soundness import without_damaged_chunks
 from pagefault_dialects.media.types import sniff
@@ -131,8 +135,8 @@ def fit_image(data: bytes, task: ImageTask, recipe: ImageRecipe) -> FittedImage 
     What is damaged beside the picture of a PNG is left out.
 
     What is opaque becomes a JPEG, and what is not a PNG, if the recipe has them; else the first
-    type it has. Where the file has too many bytes, its quality is lowered, then its sides. The same
-    bytes give the same bytes.
+    type it has. It has at most `MOST_OUTPUT_PIXELS`. Where the file has too many bytes, its quality
+    is lowered, then its sides. The same bytes give the same bytes.
 
     Args:
         data: The whole image.
@@ -182,10 +186,15 @@ def _fitted(
         return None
     if fits:
         return FittedImage(data, shown, is_first_picture=False)
-    upright = _upright(image, side, orientation)
+    upright = _upright(image, min(side, _most_side(image.size)), orientation)
     mime_type = _type_of(upright, recipe.types)
     made = _within(upright, mime_type, recipe.most_bytes) if mime_type else None
     return FittedImage(made, mime_type, has_more) if made and mime_type else None
+
+
+def _most_side(size: tuple[int, int]) -> int:
+    """Return the longer side of an image of these proportions that has as many pixels as may be."""
+    return max(1, isqrt(MOST_OUTPUT_PIXELS * max(size) // min(size)))
 
 
 def _orientation(image: Image.Image) -> int:

@@ -235,6 +235,19 @@ def test_nothing_is_made_where_nothing_can_be_so_small(most_bytes: int) -> None:
     assert fit_image(data, task_of("image/png"), recipe) is None
 
 
+@pytest.mark.parametrize(
+    ("size", "made_size"),
+    [((4_100, 1_200), (3_201, 937)), ((1_700, 1_700), (1_700, 1_700))],
+    ids=["more", "not more"],
+)
+def test_smaller_image_has_at_most_three_megapixels(
+    size: tuple[int, int], made_size: tuple[int, int]
+) -> None:
+    data = saved(Image.new("RGB", size), "BMP")
+    made = fitted(data, "image/bmp", ImageRecipe(("image/png",), 4_000), most_pixels=10**7)
+    assert opened(made.data).size == made_size
+
+
 @pytest.mark.parametrize("mime_type", ["image/jpeg", "image/png", "image/webp", "image/gif"])
 @pytest.mark.parametrize("size", [(1, 50_000), (50_000, 1), (2, 70_000)])
 @pytest.mark.parametrize("most_side", [None, 2_000])

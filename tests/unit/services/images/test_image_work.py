@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 import pytest
+from PIL import Image
 
 from app.errors import MalformedRequestError, OverloadedError
 from app.models.limits import Limits
@@ -34,11 +35,13 @@ async def image_work(
         yield images, budget
 
 
-async def run(images: ImageWork, data: bytes, *, project_id: str = "p") -> tuple[int, int]:
+async def run(
+    images: ImageWork, data: bytes, *, project_id: str = "p", recipe: ImageRecipe = RECIPE
+) -> tuple[int, int]:
     """Have an image made smaller; returns the pixels of what was made."""
 
     async def attempt(decode: Decode) -> tuple[int, int]:
-        made = await decode(data, "image/png", RECIPE)
+        made = await decode(data, "image/png", recipe)
         assert made is not None
         return opened(made.data).size
 
@@ -82,6 +85,14 @@ async def test_image_is_refused_where_its_pixels_do_not_fit(
             with pytest.raises(OverloadedError):
                 await images.run("p", SMALL, 500, _decoded)
         assert await images.run("p", SMALL, 500, _decoded) == "decoded"
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA"])
+async def test_image_of_almost_as_many_pixels_as_may_be_is_made_smaller(mode: str) -> None:
+    data = saved(Image.new(mode, (8_200, 2_400)), "PNG")
+    async with image_work() as (images, _):
+        made = await run(images, data, recipe=ImageRecipe(("image/jpeg", "image/png"), 8_000))
+        assert made == (3_201, 937)
 
 
 async def test_image_that_takes_more_memory_than_there_is_is_not_decoded() -> None:

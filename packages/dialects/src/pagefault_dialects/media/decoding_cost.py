@@ -35,7 +35,8 @@ _BYTES_PER_PIXEL_BY_MODE = {"RGBA": 11, "LA": 11, "PA": 11, "P": 11}
 _BYTES_PER_PIXEL_BY_TYPE = {"image/webp": 20, "image/avif": 20}
 # The smaller image, and the files that are made of it.
 _OUTPUT_BYTES_PER_PIXEL = 9
-_MOST_OUTPUT_PIXELS = 3_000_000
+MOST_OUTPUT_PIXELS = 3_000_000
+"""A smaller image has no more pixels. Providers look at fewer, and more would take the budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def decoding_cost(head: bytes, mime_type: str, *, most_pixels: int) -> DecodingC
         return None
     pixels = size[0] * size[1]
     decoded = min(pixels, most_pixels) * bytes_per_pixel
-    output = min(pixels, _MOST_OUTPUT_PIXELS) * _OUTPUT_BYTES_PER_PIXEL
+    output = min(pixels, MOST_OUTPUT_PIXELS) * _OUTPUT_BYTES_PER_PIXEL
     return DecodingCost(pixels, decoded + output, is_bounded=mime_type != "image/avif")
 
 
