@@ -50,8 +50,7 @@ def make(folder: Path, python: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(  # noqa: S603 - our own Makefile
         [str(shutil.which("make")), STAMP, f"PYTHON={python}"],
         cwd=folder,
-        # Those that run the tests by make pass on its flags.
-        env={name: value for name, value in environment().items() if "MAKE" not in name},
+        env=environment(),
         capture_output=True,
         text=True,
         timeout=_MAKING_SECONDS,

@@ -35,7 +35,7 @@ _URL = re.compile(r"Pagefault is at (http://\S+)")
 # to come from whoever runs the tests.
 _NOT_INHERITED = re.compile(
     "(PAGEFAULT_|PROMETHEUS_|AWS_|DECTO_).*|.*_COLORS?|.*_proxy|COLUMNS|GITHUB_ACTIONS"
-    "|PYTHONDONTWRITEBYTECODE",
+    "|PYTHONDONTWRITEBYTECODE|MAKE.*|MFLAGS",
     re.IGNORECASE,
 )
 
