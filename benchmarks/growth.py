@@ -26,7 +26,9 @@ import anyio.to_thread
 
 from app.config.settings import Settings
 from app.models.identity import encode_cursor, new_id, utc_now
-from app.stores.records import UnitOfWork
+from app.stores.records.events import EventRecords
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wiring import Container, open_container
 from benchmarks import large_store
 from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most
@@ -92,8 +94,8 @@ async def _number(store: Store) -> int:
     """Take a number of a session."""
 
     def take(unit: UnitOfWork) -> None:
-        session = unit.sessions.enter(store.session, utc_now())
-        unit.sessions.number(session.session_id)
+        session = unit[SessionRecords].enter(store.session, utc_now())
+        unit[SessionRecords].number(session.session_id)
 
     await store.container.records.write(PROJECT, take)
     return 1
@@ -103,8 +105,8 @@ async def _history(store: Store, session_id: str, after_seq: int) -> int:
     """Read a page of a history; not by the service, which keeps the pages it has shown."""
 
     def read(unit: UnitOfWork) -> int:
-        unit.sessions.history_head(session_id)
-        return len(unit.sessions.entries(session_id, after_seq=after_seq, limit=SHOWN))
+        unit[SessionRecords].history_head(session_id)
+        return len(unit[SessionRecords].entries(session_id, after_seq=after_seq, limit=SHOWN))
 
     return await store.container.records.read(PROJECT, read)
 
@@ -151,7 +153,7 @@ async def _search(store: Store, words: str, session_id: str | None = None) -> in
 async def _events(store: Store, session_id: str | None = None) -> int:
     after = store.size // 2 if session_id is None else 0
     found = await store.container.records.read(
-        PROJECT, lambda unit: unit.events.after(after, session_id=session_id, limit=SHOWN)
+        PROJECT, lambda unit: unit[EventRecords].after(after, session_id=session_id, limit=SHOWN)
     )
     return len(found)
 

@@ -24,7 +24,6 @@ import psycopg
 from sqlalchemy import Table
 
 from app.config.settings import Settings
-from app.stores.records import UnitOfWork
 from app.stores.records.tables import (
     events,
     history_entries,
@@ -35,7 +34,9 @@ from app.stores.records.tables import (
     sessions,
     tool_results,
 )
+from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import MARK
+from app.stores.records.word_indexes import choose_page_index
 from app.wiring import Container, open_container
 from tests.kit.media import png
 
@@ -129,7 +130,7 @@ class _Marks:
     @classmethod
     def of(cls, unit: UnitOfWork, count: int) -> "_Marks":
         """Those of a store with so many pages."""
-        mark = unit.page_search.mark
+        mark = choose_page_index(unit).mark
         names = [f"s{number}" for number in range(count // PAGES_IN_SESSION)]
         return cls(
             mark("project", ""),

@@ -29,9 +29,12 @@ from app.config.settings import Settings
 from app.models.search import SearchableText, parse_search
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.lists import PageLists, page_place
-from app.stores.records import Records, UnitOfWork
 from app.stores.records.finding import find
+from app.stores.records.pages import PageRecords
+from app.stores.records.records import Records
+from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import IndexedPage
+from app.stores.records.word_indexes import choose_page_index
 from app.wiring import migrate_database, open_database
 from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_least, value_at_most
 from pagefault_dialects.model.page import MODALITIES, Modality, PageFields, PageFilters, PageVersion
@@ -204,8 +207,8 @@ async def fill(records: Records, author: Author, count: int) -> list[GeneratedPa
 
 
 def _write(written: Sequence[GeneratedPage], unit: UnitOfWork) -> None:
-    numbers = unit.pages.insert_absent([_version(page) for page in written])
-    unit.page_search.index_all(
+    numbers = unit[PageRecords].insert_absent([_version(page) for page in written])
+    choose_page_index(unit).index_all(
         {
             numbers[f"page-{page.number}"]: IndexedPage(
                 page.searchable(), page.session_id, page.modality
@@ -218,7 +221,7 @@ def _write(written: Sequence[GeneratedPage], unit: UnitOfWork) -> None:
 def _write_questions(unit: UnitOfWork) -> None:
     asked = questions()
     fields = PageFields(metadata={})
-    numbers = unit.pages.insert_absent(
+    numbers = unit[PageRecords].insert_absent(
         [
             PageVersion(
                 page_id=each["page_id"],
@@ -234,7 +237,7 @@ def _write_questions(unit: UnitOfWork) -> None:
             for number, each in enumerate(asked)
         ]
     )
-    unit.page_search.index_all(
+    choose_page_index(unit).index_all(
         {
             numbers[each["page_id"]]: IndexedPage(
                 SearchableText((), (each["text"],)), None, fields.modality
@@ -299,7 +302,7 @@ def _found(search: Search, unit: UnitOfWork) -> int:
     """Search, and read what is shown of the matches; how many there are."""
     place = page_place(unit, search.session_id, search.modality)
     matches = find(parse_search(search.text), [place]).matches
-    unit.pages.numbered([match.number for match in matches[:SHOWN]], content_up_to=2**40)
+    unit[PageRecords].numbered([match.number for match in matches[:SHOWN]], content_up_to=2**40)
     return len(matches)
 
 

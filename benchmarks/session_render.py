@@ -25,6 +25,8 @@ import anyio
 from app.config.settings import Settings
 from app.models.message import StoredMessage
 from app.services.renders.queries import RenderQuery
+from app.stores.records.session_resources import SessionResourceRecords
+from app.stores.records.sessions import SessionRecords
 from app.wiring import Container, open_container
 from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most
 from pagefault_dialects.json.values import json_text
@@ -69,8 +71,8 @@ async def copy(container: Container) -> int:
     entries, resources = await container.records.read(
         PROJECT,
         lambda unit: (
-            unit.sessions.entries(SESSION, after_seq=0, limit=ENTRIES),
-            unit.session_resources.all_of(SESSION),
+            unit[SessionRecords].entries(SESSION, after_seq=0, limit=ENTRIES),
+            unit[SessionResourceRecords].all_of(SESSION),
         ),
     )
     for entry in entries:

@@ -2,6 +2,7 @@
 
 from alembic import context
 
+from app.stores.records import search_tables  # noqa: F401 - completes the metadata
 from app.stores.records.columns import is_shared_schema, metadata
 
 context.configure(

@@ -32,7 +32,7 @@ from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.versions import read_descriptor, read_fields
 from app.services.renders.queries import RenderQuery
 from app.services.resources.texts import TextQuery
-from app.stores.blobs import read_whole
+from app.stores.blobs.store import read_whole
 from app.version import VERSION
 from app.wire.resource_texts import text_record
 from app.wire.tools import ToolCallRequest

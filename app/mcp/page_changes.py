@@ -37,6 +37,7 @@ from app.mcp.message_limits import check_uri
 from app.services.access.callers import Caller
 from app.services.concurrency.background import run_beside
 from app.services.events.subscriptions import EventItem
+from app.stores.records.resources import ResourceRecords
 from app.wiring import Container
 from pagefault_dialects.errors import PagefaultError
 
@@ -134,7 +135,7 @@ class ListedFiles:
 
 
 async def _extent(container: Container, project_id: str) -> tuple[int, datetime | None]:
-    return await container.records.read(project_id, lambda unit: unit.resources.extent())
+    return await container.records.read(project_id, lambda unit: unit[ResourceRecords].extent())
 
 
 @dataclass(slots=True, eq=False)

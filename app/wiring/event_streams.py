@@ -12,7 +12,7 @@ from app.services.events.feeds import Feeds, RawResults
 from app.services.events.streams import EventStreams, StreamLimits
 from app.services.events.subscriptions import QueueRoom
 from app.services.memory_budget.budget import MemoryBudget
-from app.stores.records import Records
+from app.stores.records.records import Records
 from app.telemetry.metrics import Metrics
 from app.wiring.signing_keys import signing_keys
 from app.wiring.stores import open_blob_store, open_broker, open_checked_database

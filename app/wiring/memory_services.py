@@ -42,8 +42,8 @@ from app.services.resources.texts import ResourceTexts
 from app.services.search.indexing import SearchIndexing
 from app.services.sessions.messages import SessionMessages
 from app.services.tool_results.tool_results import ToolResults
-from app.stores.blobs import BlobStore
-from app.stores.records import Records
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
 from app.telemetry.ingest_clock import IngestClock
 from app.wiring.signing_keys import signing_keys
 from app.wiring.stores import (

@@ -15,9 +15,9 @@ from app.config.settings import Settings
 from app.errors import StoreFullError
 from app.services.access.callers import Access
 from app.services.events.broker import EventBroker
-from app.stores.blobs import BlobStore, FilesystemBlobStore
+from app.stores.blobs.filesystem import FilesystemBlobStore
+from app.stores.blobs.store import BlobStore
 from app.stores.blobs.temporary_file import DurableDirectories
-from app.stores.records import Records
 from app.stores.records.engine import (
     DATABASE_FILE,
     Engines,
@@ -31,6 +31,7 @@ from app.stores.records.engine import (
     open_engines,
 )
 from app.stores.records.events import CHANNEL
+from app.stores.records.records import Records
 from app.wiring.brokers.sqlite import SqliteBroker
 from app.wiring.bucket_urls import check_endpoint, parse_bucket_url
 from app.wiring.startup_errors import DataDirectoryError, OutdatedDatabaseError, SettingError

@@ -7,8 +7,8 @@ from datetime import timedelta
 from app.config.settings import Settings
 from app.services.maintenance.sweep import Sweep
 from app.services.quotas.stored_bytes import StoredBytes
-from app.stores.blobs import BlobStore
-from app.stores.records import Records
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
 from app.wiring.stores import open_records
 
 

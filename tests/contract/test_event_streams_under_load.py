@@ -11,6 +11,7 @@ import pytest
 from app.config.groups import EventSettings
 from app.services.access.callers import Caller
 from app.services.events.subscriptions import EventItem
+from app.stores.records.events import EventRecords
 from app.wiring import Container, open_container
 from tests.kit.event_crowds import WAIT_SECONDS, EventSocket, listen
 from tests.kit.servers import Backends, LiveService, serving
@@ -186,7 +187,7 @@ async def test_stream_that_begins_while_the_service_stops_ends_as_the_others_do(
                 snapshot_of(process.records, settings.default_project) as unit,
             ):
                 # Who looks at the log holds the only connection from here on.
-                await unit.events.bounds()
+                await unit[EventRecords].bounds()
                 tasks.start_soon(listen_to_its_end, process)
                 for _ in range(_UNTIL_IT_WAITS):
                     await anyio.lowlevel.checkpoint()

@@ -21,7 +21,10 @@ from app.services.requests.idempotency import (
 )
 from app.services.requests.identity import RequestIdentity, json_digest
 from app.services.tool_results.tool_results import IDEMPOTENT_ROUTE
-from app.stores.records import Records, UnitOfWork
+from app.stores.records.idempotency import IdempotencyRecords
+from app.stores.records.records import Records
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wiring import open_database
 from tests.kit.servers import LiveService
 
@@ -117,7 +120,7 @@ def leave_claim(service: LiveService, left: IdempotentCall, age: timedelta) -> N
         async with opened_records(service) as records:
             await records.write(
                 left.project_id,
-                lambda unit: unit.idempotency.claim(
+                lambda unit: unit[IdempotencyRecords].claim(
                     left.route, left.key, digest, utc_now() - age, claim_id=left.claim_id
                 ),
             )
@@ -170,7 +173,7 @@ async def answer_slowly(
         idempotency = Idempotency(records)
 
         def write(unit: UnitOfWork) -> None:
-            unit.sessions.enter("of-the-slow-one", utc_now())
+            unit[SessionRecords].enter("of-the-slow-one", utc_now())
             idempotency.note_answer(unit, call, new_id())
 
         async with idempotency.claimed(call, utc_now() - timedelta(minutes=16)):

@@ -17,8 +17,8 @@ from sqlalchemy import text
 from app.config.groups import FetchSettings, QuotaSettings
 from app.config.settings import Settings
 from app.services.maintenance.sweep import SweepReport
-from app.stores.records import Records
-from app.stores.records.stored_blobs import StoredTotal
+from app.stores.records.records import Records
+from app.stores.records.stored_blobs import StoredBlobRecords, StoredTotal
 from app.wiring import open_container, open_database
 from tests.contract.bundled_sessions import SESSION, export, make_small_session, take_in
 from tests.contract.page_requests import data_uri, outcome
@@ -68,7 +68,7 @@ class Project:
 def total_of(settings: Settings, project: str) -> StoredTotal:
     async def ask() -> StoredTotal:
         records = Records(open_database(settings))
-        total = await records.write(project, lambda unit: unit.stored_blobs.total())
+        total = await records.write(project, lambda unit: unit[StoredBlobRecords].total())
         await records.close()
         return total
 

@@ -153,7 +153,7 @@ def test_a_result_is_handed_over_read_back_and_streamed(folder: Path) -> None:
 @pytest.mark.promise(
     "durability.md#the-process-dies",
     "After a restart everything reads back byte for byte",
-    kept_by="app/stores/records/unit_of_work.py",
+    kept_by="app/stores/records/records.py",
     tried="stopped and killed",
 )
 @pytest.mark.requirement("002-history-as-is")

@@ -17,8 +17,8 @@ from app.config.settings import Settings
 from app.models.identity import utc_now
 from app.models.resource import FaultKind
 from app.services.maintenance.scrub import ReadingPace, Scrub, SlicedPeriod
-from app.stores.blobs import BlobMissingError
-from app.stores.blobs.store import blob_path, quarantine_path
+from app.stores.blobs.store import BlobMissingError, blob_path, quarantine_path
+from app.stores.records.idempotency import IdempotencyRecords
 from app.telemetry.metrics import Metrics
 from tests.integration.sweep_stores import (
     PROJECT,
@@ -212,7 +212,9 @@ async def test_slice_of_a_process_that_was_killed_is_taken_over_after_a_while(
     (due,) = SlicedPeriod(3_600.0).due(NOON)
     await stores.records.write(
         PROJECT,
-        lambda unit: unit.idempotency.claim("scrub", due.key, "", utc_now() - age, claim_id="c"),
+        lambda unit: unit[IdempotencyRecords].claim(
+            "scrub", due.key, "", utc_now() - age, claim_id="c"
+        ),
     )
     counted = Counted()
     await scrub_of(stores, counted, period_seconds=3_600.0).run(NOON)

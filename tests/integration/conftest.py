@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from app.config.settings import Settings
-from app.stores.records import Records
+from app.stores.records.records import Records
 from app.wiring import migrate_database, open_database
 from tests.kit.units import projects_of
 

@@ -13,8 +13,9 @@ from app.models.event import EventType, NewEvent
 from app.services.access.callers import Caller
 from app.services.events.stream import EventStream
 from app.services.events.subscriptions import EventItem
-from app.stores.records import UnitOfWork
 from app.stores.records.engine import Engines
+from app.stores.records.events import EventRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wiring import Container, migrate_database, open_container, open_database
 from pagefault_dialects.json.values import JsonValue
 
@@ -69,7 +70,7 @@ async def write(process: Container, *subject_ids: str) -> None:
 
     def note(unit: UnitOfWork) -> None:
         for subject_id in subject_ids:
-            unit.events.note(page_event(subject_id))
+            unit[EventRecords].note(page_event(subject_id))
 
     await process.records.write(PROJECT, note)
 

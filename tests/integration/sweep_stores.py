@@ -16,11 +16,11 @@ from sqlalchemy import text
 from app.config.settings import Settings
 from app.models.resource import derive_resource_id
 from app.services.maintenance.sweep import Sweep
-from app.stores.blobs import BlobStore
-from app.stores.blobs.store import blob_path, quarantine_path
-from app.stores.records import Records
+from app.stores.blobs.store import BlobStore, blob_path, quarantine_path
 from app.stores.records.engine import Engines
-from app.stores.records.swept_blobs import BlobClaim
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.swept_blobs import BlobClaim, SweptBlobRecords
 from app.wiring import migrate_database, open_blob_store, open_database
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.resource import MediaHints, Resource
@@ -72,7 +72,7 @@ class Stores:
         """Do the second half of a write: the rows are stored."""
         await self.records.write(
             project,
-            lambda unit: unit.resources.ensure_all(
+            lambda unit: unit[ResourceRecords].ensure_all(
                 resource_of(data, project=project) for data in bodies
             ),
         )
@@ -85,13 +85,15 @@ class Stores:
     async def remove_row(self, data: bytes) -> None:
         """Delete a resource."""
         await self.records.write(
-            PROJECT, lambda unit: unit.resources.remove(resource_of(data).resource_id)
+            PROJECT, lambda unit: unit[ResourceRecords].remove(resource_of(data).resource_id)
         )
 
     async def row_ids(self) -> set[str]:
         """The digests of all rows of the project."""
         async with reading(self.records, PROJECT) as unit:
-            return {row.digest for row in await unit.resources.page(before=None, limit=10_000)}
+            return {
+                row.digest for row in await unit[ResourceRecords].page(before=None, limit=10_000)
+            }
 
     async def blob_ids(self, project: str = PROJECT) -> set[str]:
         """The digests of all blobs of the project."""
@@ -100,7 +102,7 @@ class Stores:
     async def claim(self, *bodies: bytes) -> BlobClaim:
         """Do the first step of a removal."""
         claim = await self.records.write(
-            PROJECT, lambda unit: unit.swept_blobs.claim([digest_of(data) for data in bodies])
+            PROJECT, lambda unit: unit[SweptBlobRecords].claim([digest_of(data) for data in bodies])
         )
         assert claim is not None
         return claim
@@ -108,7 +110,7 @@ class Stores:
     async def end(self, claim: BlobClaim) -> None:
         """Do the last step of a removal."""
         await self.records.write(
-            PROJECT, lambda unit: unit.swept_blobs.note_over(claim, claim.digests)
+            PROJECT, lambda unit: unit[SweptBlobRecords].note_over(claim, claim.digests)
         )
 
     async def delete(self, claim: BlobClaim) -> None:

@@ -15,8 +15,11 @@ from structlog.testing import capture_logs
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.models.event import NewEvent
-from app.stores.records import Records, UnitOfWork
 from app.stores.records.engine import Engines
+from app.stores.records.events import EventRecords
+from app.stores.records.records import Records
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wiring import open_database
 from tests.integration.sweep_stores import PROJECT, opened_stores
 from tests.kit.servers import Backends
@@ -36,27 +39,29 @@ async def enter_session(records: Records, session_id: str) -> None:
     """Write something, and tell of it."""
 
     def enter(unit: UnitOfWork) -> None:
-        unit.sessions.enter(session_id, NOW)
-        unit.events.note(NewEvent("page:created", "p", NOW, session_id=session_id, seq=1))
+        unit[SessionRecords].enter(session_id, NOW)
+        unit[EventRecords].note(NewEvent("page:created", "p", NOW, session_id=session_id, seq=1))
 
     await records.write(PROJECT, enter)
 
 
 async def enter_session_alone(records: Records, session_id: str) -> None:
     """Write something in a transaction of its own."""
-    await records.write(PROJECT, lambda unit: unit.sessions.enter(session_id, NOW), is_alone=True)
+    await records.write(
+        PROJECT, lambda unit: unit[SessionRecords].enter(session_id, NOW), is_alone=True
+    )
 
 
 async def lose_the_connection_early(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
-        await unit.sessions.enter("t", NOW)
+        await unit[SessionRecords].enter("t", NOW)
         raise OperationalError("INSERT", {}, OSError("the connection was lost"))
 
 
 async def end_the_connection(records: Records, away: AbstractContextManager[None]) -> None:
     """Have the connection of a write ended just before its commit."""
     async with writing(records, PROJECT) as unit:
-        await unit.sessions.enter("s", NOW)
+        await unit[SessionRecords].enter("s", NOW)
         with away:
             pass
 
@@ -64,7 +69,7 @@ async def end_the_connection(records: Records, away: AbstractContextManager[None
 @pytest.mark.promise(
     "durability.md#requests-break-off",
     "If notifying listeners fails after a commit, the write still succeeds",
-    kept_by="app/stores/records/unit_of_work.py",
+    kept_by="app/stores/records/records.py",
     tried="both engines",
 )
 async def test_fault_of_an_announcement_is_none_of_what_was_committed(settings: Settings) -> None:
@@ -75,8 +80,8 @@ async def test_fault_of_an_announcement_is_none_of_what_was_committed(settings: 
         records = Records(stores.engines, announce=fail)
         with capture_logs() as logs:
             await enter_session(records, "s")
-        assert await records.read(PROJECT, lambda unit: unit.sessions.find("s")) is not None
-        assert (await records.read(PROJECT, lambda unit: unit.events.bounds())).last == 1
+        assert await records.read(PROJECT, lambda unit: unit[SessionRecords].find("s")) is not None
+        assert (await records.read(PROJECT, lambda unit: unit[EventRecords].bounds())).last == 1
     assert [line["event"] for line in logs] == ["event not announced"]
 
 
@@ -105,7 +110,7 @@ def lose_commits(engines: Engines) -> None:
         "An answer says that nothing was stored if the write failed before the commit, and "
         "never if the commit was not confirmed"
     ),
-    kept_by="app/stores/records/unit_of_work.py",
+    kept_by="app/stores/records/records.py",
     tried="both engines",
 )
 @pytest.mark.parametrize("enter", [enter_session, enter_session_alone])
@@ -120,7 +125,7 @@ async def test_commit_that_was_not_confirmed_is_not_said_to_have_stored_nothing(
             await enter(records, "s")
         with pytest.raises(StoreUnavailableError) as before:
             await lose_the_connection_early(stores.records)
-        assert await records.read(PROJECT, lambda unit: unit.sessions.find("s")) is None
+        assert await records.read(PROJECT, lambda unit: unit[SessionRecords].find("s")) is None
         await records.close()
     assert unconfirmed.value.problem_code == before.value.problem_code == "store-unavailable"
     assert "this may have been stored, or not" in unconfirmed.value.detail
@@ -133,7 +138,7 @@ async def test_commit_that_was_not_confirmed_is_not_said_to_have_stored_nothing(
         "If the database ends the connection just before the commit is confirmed, the answer "
         "says that the outcome is unknown"
     ),
-    kept_by="app/stores/records/unit_of_work.py",
+    kept_by="app/stores/records/records.py",
     tried="PostgreSQL",
 )
 async def test_connection_that_is_lost_before_the_commit_is_confirmed_is_told_as_such(

@@ -10,7 +10,11 @@ from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.models.identity import new_id
 from app.models.message import MESSAGE, StoredHistoryMessage
-from app.stores.records import Records, UnitOfWork
+from app.stores.records.bundles import BundleRecords
+from app.stores.records.history import MessageRecords
+from app.stores.records.records import Records
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wiring import migrate_database, open_database
 from tests.kit.units import reading, snapshot_of
 
@@ -30,17 +34,17 @@ async def records(settings: Settings) -> AsyncIterator[Records]:
 
 async def append(records: Records, text: bytes = b"{}") -> None:
     def write(unit: UnitOfWork) -> None:
-        unit.sessions.enter("s", NOW)
+        unit[SessionRecords].enter("s", NOW)
         message_id = new_id()
-        seq = unit.sessions.append("s", MESSAGE, message_id)
+        seq = unit[SessionRecords].append("s", MESSAGE, message_id)
         stored = StoredHistoryMessage(seq, message_id, NOW, None, "0" * 64, text)
-        unit.bundles.add_messages("s", [stored])
+        unit[BundleRecords].add_messages("s", [stored])
 
     await records.write(PROJECT, write)
 
 
 def history(unit: UnitOfWork) -> list[int]:
-    return [entry.seq for entry, recorded in unit.bundles.history("s") if recorded]
+    return [entry.seq for entry, recorded in unit[BundleRecords].history("s") if recorded]
 
 
 async def test_snapshot_sees_nothing_that_is_committed_after_its_first_look(
@@ -50,7 +54,7 @@ async def test_snapshot_sees_nothing_that_is_committed_after_its_first_look(
     async with snapshot_of(records, PROJECT) as unit:
         before = await unit.run(history)
         await append(records)
-        again, session = await unit.run(history), await unit.sessions.find("s")
+        again, session = await unit.run(history), await unit[SessionRecords].find("s")
     after = await records.read_snapshot(PROJECT, history)
     assert session is not None
     assert (before, again, session.last_seq, after) == ([1], [1], 1, [1, 2])
@@ -60,14 +64,14 @@ async def test_connection_of_a_snapshot_is_used_again_without_it(records: Record
     for _ in range(30):
         await records.read_snapshot(PROJECT, history)
         await append(records)
-    session = await records.read(PROJECT, lambda unit: unit.sessions.find("s"))
+    session = await records.read(PROJECT, lambda unit: unit[SessionRecords].find("s"))
     assert session is not None
     assert session.last_seq == 30
 
 
 async def test_snapshot_cannot_be_written_to(records: Records) -> None:
     with pytest.raises((sql.InternalError, StoreUnavailableError)):
-        await records.read_snapshot(PROJECT, lambda unit: unit.sessions.enter("s", NOW))
+        await records.read_snapshot(PROJECT, lambda unit: unit[SessionRecords].enter("s", NOW))
 
 
 async def test_history_of_large_messages_is_read_in_order(records: Records) -> None:
@@ -78,13 +82,13 @@ async def test_history_of_large_messages_is_read_in_order(records: Records) -> N
 
 async def test_ids_that_are_taken_are_named_and_not_overwritten(records: Records) -> None:
     await append(records, b'"first"')
-    [(entry, _)] = await records.read(PROJECT, lambda unit: [*unit.bundles.history("s")])
+    [(entry, _)] = await records.read(PROJECT, lambda unit: [*unit[BundleRecords].history("s")])
     other = StoredHistoryMessage(9, entry.entry_id, NOW, None, "0" * 64, b'"other"')
     free = StoredHistoryMessage(8, new_id(), NOW, None, "0" * 64, b'"free"')
     taken = await records.write(
-        PROJECT, lambda unit: unit.bundles.add_messages("s-2", [other, free])
+        PROJECT, lambda unit: unit[BundleRecords].add_messages("s-2", [other, free])
     )
     async with reading(records, PROJECT) as unit:
-        kept = [await unit.messages.find(each.message_id) for each in (other, free)]
+        kept = [await unit[MessageRecords].find(each.message_id) for each in (other, free)]
     assert taken == [entry.entry_id]
     assert [each and each.message for each in kept] == [b'"first"', b'"free"']

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.stores.blobs import FilesystemBlobStore, read_whole
 from app.stores.blobs.file_reader import MOST_BYTES, CachedFiles, FileReader
+from app.stores.blobs.filesystem import FilesystemBlobStore
+from app.stores.blobs.store import read_whole
 
 pytestmark = pytest.mark.anyio
 

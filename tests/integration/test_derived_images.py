@@ -23,10 +23,13 @@ from app.services.images.posters import Posters
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.persistence.media_keeper import MediaKeeper
 from app.services.resources.resources import Resources
-from app.stores.blobs import BlobStore
-from app.stores.blobs.store import BlobMissingError
-from app.stores.records import Records
-from app.stores.records.derived_images import NotedImage
+from app.stores.blobs.store import BlobMissingError, BlobStore
+from app.stores.records.derived_images import DerivedImageRecords, NotedImage
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.session_resources import SessionResourceRecords
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.swept_blobs import SweptBlobRecords
 from pagefault_dialects.model.conversation import InlineBytes, StoredBytes
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.resource import DerivedImage, ImageRecipe, Resource
@@ -58,10 +61,10 @@ class Bench:
         resource = await keeper.store(InMemoryMedia(data), "image/png", filename)
         async with writing(self.stores.records, PROJECT) as unit:
             if session_id is None:
-                await unit.resources.ensure(resource)
+                await unit[ResourceRecords].ensure(resource)
                 return resource
-            await unit.sessions.add(Session(session_id, NOW, NOW, 0))
-            await unit.resources.ensure_linked(
+            await unit[SessionRecords].add(Session(session_id, NOW, NOW, 0))
+            await unit[ResourceRecords].ensure_linked(
                 [resource], owner_kind=MESSAGE, owner_id=session_id, session_id=session_id
             )
         return resource
@@ -85,7 +88,7 @@ class Bench:
     async def end(self, session_id: str) -> list[ReleasedResource]:
         """Do with the resources of a session what its deletion does."""
         return await self.stores.records.write(
-            PROJECT, lambda unit: unit.session_resources.release(session_id)
+            PROJECT, lambda unit: unit[SessionResourceRecords].release(session_id)
         )
 
     async def swept(self, source: Resource) -> str:
@@ -118,7 +121,9 @@ class Bench:
 
     async def resources(self) -> set[str]:
         async with reading(self.stores.records, PROJECT) as unit:
-            return {each.resource_id for each in await unit.resources.page(before=None, limit=99)}
+            return {
+                each.resource_id for each in await unit[ResourceRecords].page(before=None, limit=99)
+            }
 
     async def notes(self) -> int:
         """How many derived images are noted."""
@@ -161,7 +166,7 @@ async def test_image_is_made_and_described(bench: Bench) -> None:
     assert opened(data).size == shown == (100, 67)
     assert image.resource.size_bytes == len(data)
     async with reading(bench.stores.records, PROJECT) as unit:
-        assert await unit.resources.find(image.resource.resource_id) == image.resource
+        assert await unit[ResourceRecords].find(image.resource.resource_id) == image.resource
 
 
 async def test_image_that_was_made_is_found_without_any_bytes(bench: Bench) -> None:
@@ -338,8 +343,11 @@ async def test_file_that_somebody_has_stored_too_stays(bench: Bench, is_before: 
     uploaded = await keeper.store(InMemoryMedia(data), "image/jpeg", image.resource.filename)
     async with writing(bench.stores.records, PROJECT) as unit:
         # To who stores it, it is new.
-        assert await unit.resources.ensure(uploaded) == (uploaded, True)
-        assert await unit.resources.ensure(replace(uploaded, created_at=NOW)) == (uploaded, False)
+        assert await unit[ResourceRecords].ensure(uploaded) == (uploaded, True)
+        assert await unit[ResourceRecords].ensure(replace(uploaded, created_at=NOW)) == (
+            uploaded,
+            False,
+        )
     source = source or await bench.store(PICTURE, session_id="s")
     assert (await bench.made(source)).resource.resource_id == uploaded.resource_id
     await bench.end("s")
@@ -350,8 +358,8 @@ async def test_image_that_something_refers_to_stays_and_is_a_source_itself(bench
     source = await bench.store(PICTURE, session_id="s")
     image = await bench.made(source)
     async with writing(bench.stores.records, PROJECT) as unit:
-        await unit.sessions.add(Session("t", NOW, NOW, 0))
-        await unit.resources.ensure_linked(
+        await unit[SessionRecords].add(Session("t", NOW, NOW, 0))
+        await unit[ResourceRecords].ensure_linked(
             [image.resource], owner_kind=MESSAGE, owner_id="t", session_id="t"
         )
     smaller = await bench.made(image.resource, ImageRecipe(("image/png",), 50))
@@ -456,7 +464,7 @@ async def test_image_whose_bytes_are_being_swept_is_made_when_they_are_gone(benc
     source = await bench.store(PICTURE)
     digest = await bench.swept(source)
     async with writing(bench.stores.records, PROJECT) as unit:
-        claim = await unit.swept_blobs.claim([digest])
+        claim = await unit[SweptBlobRecords].claim([digest])
         assert claim is not None
     with pytest.raises(BlobSweptError):
         await bench.get(source)
@@ -502,8 +510,8 @@ async def test_links_and_images_and_deletions_at_once_do_not_block_each_other(
 
     async def link(number: int) -> None:
         async with writing(bench.stores.records, PROJECT) as unit:
-            await unit.sessions.add(Session(f"t{number}", NOW, NOW, 0))
-            await unit.resources.ensure_linked(
+            await unit[SessionRecords].add(Session(f"t{number}", NOW, NOW, 0))
+            await unit[ResourceRecords].ensure_linked(
                 both, owner_kind=MESSAGE, owner_id=f"t{number}", session_id=f"t{number}"
             )
         await bench.end(f"t{number}")
@@ -524,11 +532,11 @@ async def test_deleted_session_waits_for_an_image_before_it_holds_the_source(ben
         over.append("session")
 
     async with anyio.create_task_group() as tasks, writing(bench.stores.records, PROJECT) as unit:
-        assert await unit.resources.hold(image.resource_id)
+        assert await unit[ResourceRecords].hold(image.resource_id)
         tasks.start_soon(end)
         await bench.until_one_waits()
         # Whoever holds several goes on in the order of their ids.
-        assert await unit.resources.hold(source.resource_id)
+        assert await unit[ResourceRecords].hold(source.resource_id)
         over.append("other")
     assert over == ["other", "session"]
     assert await bench.resources() == set()
@@ -553,9 +561,9 @@ async def test_nothing_of_another_project_is_seen_or_removed(bench: Bench) -> No
     image = await bench.made(source)
     key = f"{RECIPE.key};{limits_of(bench.stores.settings).image_pixels};{PIL.__version__}"
     async with writing(bench.stores.records, "other") as unit:
-        assert await unit.derived_images.find(source.digest, key) is None
-        assert not await unit.derived_images.has_source(source.digest)
-        assert await unit.derived_images.hold_sources([source]) == set()
-        await unit.derived_images.remove_sourceless([source.digest])
+        assert await unit[DerivedImageRecords].find(source.digest, key) is None
+        assert not await unit[DerivedImageRecords].has_source(source.digest)
+        assert await unit[DerivedImageRecords].hold_sources([source]) == set()
+        await unit[DerivedImageRecords].remove_sourceless([source.digest])
     async with reading(bench.stores.records, PROJECT) as unit:
-        assert await unit.derived_images.find(source.digest, key) == NotedImage(image)
+        assert await unit[DerivedImageRecords].find(source.digest, key) == NotedImage(image)

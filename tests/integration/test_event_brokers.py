@@ -12,9 +12,10 @@ from sqlalchemy import text
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.services.events.broker import EventBroker
-from app.stores.records import Records, UnitOfWork
 from app.stores.records.engine import Engines, listen_address, open_change_counter
-from app.stores.records.events import CHANNEL
+from app.stores.records.events import CHANNEL, EventRecords
+from app.stores.records.records import Records
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wiring import migrate_database
 from app.wiring.brokers.postgres import PostgresBroker
 from app.wiring.brokers.sqlite import SqliteBroker
@@ -90,7 +91,7 @@ async def migrated(settings: Settings) -> AsyncIterator[tuple[Engines, Records]]
 
 
 async def commit(records: Records) -> None:
-    await records.write(PROJECT, lambda unit: unit.events.note(page_event("p")))
+    await records.write(PROJECT, lambda unit: unit[EventRecords].note(page_event("p")))
 
 
 @pytest.mark.parametrize("is_alone", [False, True])
@@ -132,8 +133,8 @@ async def test_commit_of_another_process_wakes(settings: Settings, engine: Engin
 
 def give_up(unit: UnitOfWork) -> None:
     """Write an event, and fail before the commit."""
-    unit.events.note(page_event("never"))
-    unit.events.flush()
+    unit[EventRecords].note(page_event("never"))
+    unit[EventRecords].flush()
     raise GivenUpError
 
 

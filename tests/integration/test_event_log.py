@@ -15,7 +15,12 @@ from app.models.event import EventType, LogBounds, LoggedEvent, NewEvent
 from app.models.interaction import StoredInteraction
 from app.models.message import StoredHistoryMessage
 from app.models.tool_result import StoredToolResult
-from app.stores.records import Records
+from app.stores.records.bundles import BundleRecords
+from app.stores.records.events import EventRecords
+from app.stores.records.history import InteractionRecords
+from app.stores.records.records import Records
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.tool_results import ToolResultRecords
 from app.wiring import Container
 from tests.integration.log_processes import (
     NOW,
@@ -57,7 +62,7 @@ async def records(processes: tuple[Container, Container]) -> Records:
 
 async def numbers(records: Records, project_id: str = PROJECT) -> list[tuple[int, str]]:
     """What the log of a project holds."""
-    logged = await records.read(project_id, lambda unit: unit.events.after(0, limit=10_000))
+    logged = await records.read(project_id, lambda unit: unit[EventRecords].after(0, limit=10_000))
     return [(event.number, event.subject_id) for event in logged]
 
 
@@ -77,15 +82,15 @@ def event_of(
 
 async def one_of_each(unit: OpenUnit) -> None:
     """A record of each kind that events show, and their events."""
-    await unit.sessions.enter("s", NOW)
-    await unit.tool_results.add(RESULT, success=True, request_digest="d")
-    await unit.bundles.add_messages("s", [MESSAGE])
-    await unit.bundles.add_interactions([ASKED])
-    await unit.interactions.set_output("i3", ANSWERED.output or b"", answer_seq=4, now=NOW)
-    await unit.events.note(event_of("llmservice:toolResult", "r1", 1, 12, toolName="\x00😀"))
-    await unit.events.note(event_of("message:created", "m2", 2, 15, role="user"))
-    await unit.events.note(event_of("interaction:created", "i3", 3, 6))
-    await unit.events.note(event_of("interaction:answered", "i3", 4, 20))
+    await unit[SessionRecords].enter("s", NOW)
+    await unit[ToolResultRecords].add(RESULT, success=True, request_digest="d")
+    await unit[BundleRecords].add_messages("s", [MESSAGE])
+    await unit[BundleRecords].add_interactions([ASKED])
+    await unit[InteractionRecords].set_output("i3", ANSWERED.output or b"", answer_seq=4, now=NOW)
+    await unit[EventRecords].note(event_of("llmservice:toolResult", "r1", 1, 12, toolName="\x00😀"))
+    await unit[EventRecords].note(event_of("message:created", "m2", 2, 15, role="user"))
+    await unit[EventRecords].note(event_of("interaction:created", "i3", 3, 6))
+    await unit[EventRecords].note(event_of("interaction:answered", "i3", 4, 20))
 
 
 @pytest.mark.parametrize("ends", ["commit", "rollback"])
@@ -98,9 +103,9 @@ async def test_later_number_waits_until_the_earlier_one_is_decided(
 
     async def write_first() -> None:
         async with writing(one.records, PROJECT) as unit:
-            await unit.events.note(page_event("first"))
+            await unit[EventRecords].note(page_event("first"))
             # What `write` does last is done by hand, so that the transaction is held behind it.
-            assert await unit.events.flush() == 1
+            assert await unit[EventRecords].flush() == 1
             has_number.set()
             await may_end.wait()
             if ends == "rollback":
@@ -150,7 +155,9 @@ class Crowd:
         seen = [0]
         while seen[-1] < self.last:
             async with reading(self._processes[at].records, PROJECT) as unit:
-                seen += [event.number for event in await unit.events.after(seen[-1], limit=3)]
+                seen += [
+                    event.number for event in await unit[EventRecords].after(seen[-1], limit=3)
+                ]
         self.seen.append(seen[1:])
 
     async def listen(self, at: int) -> None:
@@ -168,9 +175,9 @@ class Crowd:
             with suppress(GivenUpError):
                 async with writing(self._processes[number % 2].records, PROJECT) as unit:
                     for each in range(count or 1):
-                        await unit.events.note(page_event(f"{number}-{step}-{each}"))
+                        await unit[EventRecords].note(page_event(f"{number}-{step}-{each}"))
                     if not count:
-                        await unit.events.flush()
+                        await unit[EventRecords].flush()
                         raise GivenUpError
 
 
@@ -193,13 +200,13 @@ async def test_what_is_rolled_back_is_neither_written_nor_announced(settings: Se
         records = Records(engines, announce=lambda *told: announced.append(told))
         with suppress(GivenUpError):
             async with writing(records, PROJECT) as unit:
-                await unit.events.note(page_event("never"))
+                await unit[EventRecords].note(page_event("never"))
                 raise GivenUpError
-        await records.write(PROJECT, lambda unit: unit.sessions.enter("s", NOW))
+        await records.write(PROJECT, lambda unit: unit[SessionRecords].enter("s", NOW))
         assert (announced, await numbers(records)) == ([], [])
         async with writing(records, PROJECT) as unit:
-            await unit.events.note(page_event("a"))
-            await unit.events.note(page_event("b"))
+            await unit[EventRecords].note(page_event("a"))
+            await unit[EventRecords].note(page_event("b"))
             assert announced == []
         assert (announced, await numbers(records)) == ([(PROJECT, 2)], [(1, "a"), (2, "b")])
 
@@ -207,7 +214,7 @@ async def test_what_is_rolled_back_is_neither_written_nor_announced(settings: Se
 async def test_every_project_has_numbers_of_its_own(records: Records) -> None:
     for project_id, subject_id in [(PROJECT, "a"), ("other", "x"), (PROJECT, "b"), ("other", "y")]:
         async with writing(records, project_id) as unit:
-            await unit.events.note(page_event(subject_id))
+            await unit[EventRecords].note(page_event(subject_id))
     assert await numbers(records) == [(1, "a"), (2, "b")]
     assert await numbers(records, "other") == [(1, "x"), (2, "y")]
 
@@ -217,8 +224,8 @@ async def test_event_shows_the_stored_record_and_an_interaction_as_it_is_stored(
 ) -> None:
     async with writing(records, PROJECT) as unit:
         await one_of_each(unit)
-    logged = await records.read(PROJECT, lambda unit: unit.events.after(0, limit=9))
-    assert await records.read(PROJECT, lambda unit: unit.events.bounds()) == LogBounds(0, 4)
+    logged = await records.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=9))
+    assert await records.read(PROJECT, lambda unit: unit[EventRecords].bounds()) == LogBounds(0, 4)
     assert logged == [
         LoggedEvent(
             *(1, "llmservice:toolResult", "r1", "s", 1, NOW),
@@ -240,11 +247,11 @@ async def test_log_is_read_behind_a_number_of_a_session_and_up_to_a_limit(
 ) -> None:
     async with writing(records, PROJECT) as unit:
         for seq, session_id in enumerate(["s", "t", "s", None, "s"], 1):
-            await unit.events.note(page_event(f"p{seq}", session_id=session_id, seq=seq))
+            await unit[EventRecords].note(page_event(f"p{seq}", session_id=session_id, seq=seq))
     async with reading(records, PROJECT) as unit:
 
         async def read(after: int, session_id: str | None, limit: int = 9) -> list[int]:
-            logged = await unit.events.after(after, session_id=session_id, limit=limit)
+            logged = await unit[EventRecords].after(after, session_id=session_id, limit=limit)
             return [event.number for event in logged]
 
         assert await read(0, None, 2) == [1, 2]
@@ -257,22 +264,22 @@ async def test_log_is_read_behind_a_number_of_a_session_and_up_to_a_limit(
 
 async def test_hundreds_of_events_of_one_transaction_follow_each_other(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
-        await unit.bundles.add_messages("s", [MESSAGE])
+        await unit[BundleRecords].add_messages("s", [MESSAGE])
         for number in range(1_201):
-            await unit.events.note(event_of("message:created", "m2", number, 15))
-    logged = await records.read(PROJECT, lambda unit: unit.events.after(0, limit=2_000))
+            await unit[EventRecords].note(event_of("message:created", "m2", number, 15))
+    logged = await records.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=2_000))
     assert [event.number for event in logged] == list(range(1, 1_202))
     assert {event.content for event in logged} == {MESSAGE.message}
 
 
 async def test_reader_gets_no_more_than_it_can_hold(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
-        await unit.bundles.add_messages("s", [MESSAGE])
+        await unit[BundleRecords].add_messages("s", [MESSAGE])
         for number, size_bytes in enumerate([10 * MIB, 10 * MIB, 1, 40 * MIB, 1], 1):
-            await unit.events.note(event_of("message:created", "m2", number, size_bytes))
+            await unit[EventRecords].note(event_of("message:created", "m2", number, size_bytes))
     async with reading(records, PROJECT) as unit:
         read = [
-            [event.number for event in await unit.events.after(after, limit=9)]
+            [event.number for event in await unit[EventRecords].after(after, limit=9)]
             for after in (0, 2, 4)
         ]
     assert read == [[1, 2], [3, 4], [5]]
@@ -281,8 +288,8 @@ async def test_reader_gets_no_more_than_it_can_hold(records: Records) -> None:
 async def test_event_whose_record_is_gone_is_passed_over(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         await one_of_each(unit)
-        await unit.events.note(page_event("p"))
-    await records.write(PROJECT, lambda unit: unit.sessions.remove("s"))
+        await unit[EventRecords].note(page_event("p"))
+    await records.write(PROJECT, lambda unit: unit[SessionRecords].remove("s"))
     assert await numbers(records) == [(5, "p")]
 
 
@@ -292,40 +299,42 @@ async def test_what_the_events_of_a_session_said_goes_with_it_and_its_deletions_
     for round_ in range(2):
         async with writing(records, PROJECT) as unit:
             for seq in (1, 2):
-                await unit.events.note(page_event(f"p{round_}", session_id="s", seq=seq))
-            await unit.events.note(page_event("p", session_id="t", seq=1))
+                await unit[EventRecords].note(page_event(f"p{round_}", session_id="s", seq=seq))
+            await unit[EventRecords].note(page_event("p", session_id="t", seq=1))
         async with writing(records, PROJECT) as unit:
-            await unit.events.remove_session("s")
-            await unit.events.note(
+            await unit[EventRecords].remove_session("s")
+            await unit[EventRecords].note(
                 page_event("s", event_type="session:deleted", session_id="s", seq=3)
             )
     assert await numbers(records) == [(3, "p"), (4, "s"), (7, "p"), (8, "s")]
     async with reading(records, PROJECT) as unit:
-        found = [await unit.events.deletion_after("s", seq) for seq in (0, 2, 3)]
+        found = [await unit[EventRecords].deletion_after("s", seq) for seq in (0, 2, 3)]
         assert found == [8, 8, None]
-        assert await unit.events.deletion_after("t", 0) is None
-        assert await unit.events.bounds() == LogBounds(0, 8)
+        assert await unit[EventRecords].deletion_after("t", 0) is None
+        assert await unit[EventRecords].bounds() == LogBounds(0, 8)
 
 
 async def test_newest_event_of_a_seq_is_found(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
-        await unit.events.note(page_event("p", session_id="s", seq=1))
-        await unit.events.note(page_event("p", event_type="page:deleted", session_id="s", seq=1))
-        await unit.events.note(page_event("p", session_id="t", seq=1))
+        await unit[EventRecords].note(page_event("p", session_id="s", seq=1))
+        await unit[EventRecords].note(
+            page_event("p", event_type="page:deleted", session_id="s", seq=1)
+        )
+        await unit[EventRecords].note(page_event("p", session_id="t", seq=1))
     async with reading(records, PROJECT) as unit:
-        assert await unit.events.newest_with("s", 1) == 2
-        assert await unit.events.newest_with("s", 2) is None
-        assert await unit.events.newest_with("never", 1) is None
+        assert await unit[EventRecords].newest_with("s", 1) == 2
+        assert await unit[EventRecords].newest_with("s", 2) is None
+        assert await unit[EventRecords].newest_with("never", 1) is None
 
 
 async def expire(records: Records, *, age: timedelta, keep: int, limit: int = 99) -> int:
     return await records.write(
-        PROJECT, lambda unit: unit.events.expire(before=NOW + age, keep=keep, limit=limit)
+        PROJECT, lambda unit: unit[EventRecords].expire(before=NOW + age, keep=keep, limit=limit)
     )
 
 
 async def kept(records: Records) -> tuple[LogBounds, list[int]]:
-    bounds = await records.read(PROJECT, lambda unit: unit.events.bounds())
+    bounds = await records.read(PROJECT, lambda unit: unit[EventRecords].bounds())
     return bounds, [number for number, _ in await numbers(records)]
 
 
@@ -333,7 +342,7 @@ async def test_oldest_events_expire_by_age_and_by_number_a_few_at_once(records: 
     async with writing(records, PROJECT) as unit:
         for number in range(1, 9):
             event = replace(page_event("p"), created_at=NOW + timedelta(seconds=number))
-            await unit.events.note(event)
+            await unit[EventRecords].note(event)
     assert await expire(records, age=timedelta(seconds=1), keep=8) == 0
     assert await kept(records) == (LogBounds(0, 8), [1, 2, 3, 4, 5, 6, 7, 8])
     assert await expire(records, age=timedelta(seconds=3), keep=8) == 2
@@ -345,15 +354,15 @@ async def test_oldest_events_expire_by_age_and_by_number_a_few_at_once(records: 
     assert await expire(records, age=timedelta(hours=1), keep=99) == 3
     assert await kept(records) == (LogBounds(8, 8), [])
     async with writing(records, PROJECT) as unit:
-        await unit.events.note(page_event("p"))
+        await unit[EventRecords].note(page_event("p"))
     assert await kept(records) == (LogBounds(8, 9), [9])
 
 
 async def test_expiring_passes_over_numbers_that_a_deleted_session_left(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         for seq in range(1, 6):
-            await unit.events.note(page_event("p", session_id="s", seq=seq))
-        await unit.events.note(page_event("p"))
-    await records.write(PROJECT, lambda unit: unit.events.remove_session("s"))
+            await unit[EventRecords].note(page_event("p", session_id="s", seq=seq))
+        await unit[EventRecords].note(page_event("p"))
+    await records.write(PROJECT, lambda unit: unit[EventRecords].remove_session("s"))
     assert await expire(records, age=timedelta(), keep=3) == 0
     assert await kept(records) == (LogBounds(3, 6), [6])

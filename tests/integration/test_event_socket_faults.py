@@ -15,7 +15,9 @@ from app.models.event import NewEvent
 from app.routers.events import _Conversation
 from app.services.access.callers import Caller
 from app.services.concurrency.background import run_beside
-from app.stores.records import UnitOfWork
+from app.stores.records.events import EventRecords
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wiring import Container, open_container
 
 pytestmark = pytest.mark.anyio
@@ -25,9 +27,9 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
 
 async def write(container: Container) -> None:
     def note(unit: UnitOfWork) -> None:
-        unit.sessions.enter("s", NOW)
-        seq = unit.sessions.number("s")
-        unit.events.note(NewEvent("page:created", "p", NOW, session_id="s", seq=seq))
+        unit[SessionRecords].enter("s", NOW)
+        seq = unit[SessionRecords].number("s")
+        unit[EventRecords].note(NewEvent("page:created", "p", NOW, session_id="s", seq=seq))
 
     await container.records.write(PROJECT, note)
 

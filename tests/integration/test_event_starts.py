@@ -11,7 +11,9 @@ from app.config.settings import Settings
 from app.models.event import LogBounds, NewEvent
 from app.services.events.stream import Start, start_of
 from app.services.maintenance.sweep import Sweep, SweepReport
-from app.stores.records import Records
+from app.stores.records.events import EventRecords
+from app.stores.records.records import Records
+from app.stores.records.sessions import SessionRecords
 from tests.contract.session_requests import append
 from tests.integration.sweep_stores import PROJECT, Stores, opened_stores
 from tests.kit.event_streams import heard, listening
@@ -44,10 +46,10 @@ async def write(records: Records, *session_ids: str, fails: bool = False) -> Non
     """One write to each of some sessions, each in a transaction of its own."""
     for session_id in session_ids:
         async with writing(records, PROJECT) as unit:
-            await unit.sessions.enter(session_id, NOW)
-            seq = await unit.sessions.number(session_id)
+            await unit[SessionRecords].enter(session_id, NOW)
+            seq = await unit[SessionRecords].number(session_id)
             members = {"version": 1, "modality": "text", "pageType": "artifact"}
-            await unit.events.note(
+            await unit[EventRecords].note(
                 NewEvent("page:created", "p", NOW, session_id=session_id, seq=seq, members=members)
             )
             if fails:
@@ -57,12 +59,12 @@ async def write(records: Records, *session_ids: str, fails: bool = False) -> Non
 async def delete(records: Records, session_id: str) -> None:
     """Delete a session as its service does."""
     async with writing(records, PROJECT) as unit:
-        session = await unit.sessions.hold(session_id)
+        session = await unit[SessionRecords].hold(session_id)
         assert session is not None
-        await unit.sessions.remove(session_id)
-        await unit.events.remove_session(session_id)
+        await unit[SessionRecords].remove(session_id)
+        await unit[EventRecords].remove_session(session_id)
         seq = session.last_seq + 1
-        await unit.events.note(
+        await unit[EventRecords].note(
             NewEvent("session:deleted", session_id, NOW, session_id=session_id, seq=seq)
         )
 
@@ -82,7 +84,8 @@ async def told(records: Records, after: int, session_id: str = "s") -> list[tupl
     begin = await start(records, after, session_id)
     assert not begin.is_reset
     events = await records.read_snapshot(
-        PROJECT, lambda unit: unit.events.after(begin.number, session_id=session_id, limit=100)
+        PROJECT,
+        lambda unit: unit[EventRecords].after(begin.number, session_id=session_id, limit=100),
     )
     return [(event.type, event.seq) for event in events]
 
@@ -147,8 +150,8 @@ async def test_write_that_is_rolled_back_is_never_there_and_gives_its_number_bac
             await write(records, session_id, fails=True)
     await write(records, "s")
     async with reading(records, PROJECT) as unit:
-        logged = await unit.events.after(0, limit=10)
-        sessions = [await unit.sessions.find(each) for each in ("s", "t")]
+        logged = await unit[EventRecords].after(0, limit=10)
+        sessions = [await unit[SessionRecords].find(each) for each in ("s", "t")]
     assert [(event.number, event.session_id, event.seq) for event in logged] == [
         (1, "s", 1),
         (2, "s", 2),
@@ -256,8 +259,8 @@ async def test_nothing_is_kept_and_yet_the_end_is_a_place(
     await write(records, "s", "t", "s")
     assert await sweep(stores, **limits) == 3  # type: ignore[arg-type]
     assert await sweep(stores, **limits) == 0  # type: ignore[arg-type]
-    assert await records.read(PROJECT, lambda unit: unit.events.bounds()) == LogBounds(3, 3)
-    assert await records.read(PROJECT, lambda unit: unit.events.after(0, limit=10)) == []
+    assert await records.read(PROJECT, lambda unit: unit[EventRecords].bounds()) == LogBounds(3, 3)
+    assert await records.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=10)) == []
     assert await starts(records, [3, 2], None) == [Start(3, 3), Start(3, 3, RESET)]
     assert await starts(records, [2, 1]) == [Start(3, 2), Start(3, 2, RESET)]
     await write(records, "s")

@@ -22,10 +22,14 @@ from app.models.event import NewEvent
 from app.models.identity import new_id
 from app.models.message import TOOL_RESULT
 from app.models.tool_result import StoredToolResult
-from app.stores.records import Records, UnitOfWork
 from app.stores.records.connections import StatementConnection
 from app.stores.records.engine import Engines, database_url, open_engines
+from app.stores.records.events import EventRecords
 from app.stores.records.group_commits import GroupCommits, Written
+from app.stores.records.records import Records
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.tool_results import ToolResultRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wiring import migrate_database, open_database
 
 pytestmark = pytest.mark.anyio
@@ -136,9 +140,9 @@ async def test_changes_given_up_leave_the_others_and_take_no_numbers(records: Re
     numbers: list[int] = []
 
     def append(writer: int, unit: UnitOfWork) -> int:
-        unit.sessions.enter("s", NOW)
-        seq = unit.sessions.append("s", TOOL_RESULT, str(writer))
-        unit.events.note(NewEvent("page:deleted", str(writer), NOW, session_id="s", seq=seq))
+        unit[SessionRecords].enter("s", NOW)
+        seq = unit[SessionRecords].append("s", TOOL_RESULT, str(writer))
+        unit[EventRecords].note(NewEvent("page:deleted", str(writer), NOW, session_id="s", seq=seq))
         if writer % 3 == 0:
             raise GivenUpError
         return seq
@@ -152,8 +156,8 @@ async def test_changes_given_up_leave_the_others_and_take_no_numbers(records: Re
     async with anyio.create_task_group() as tasks:
         for writer in range(WRITERS):
             tasks.start_soon(write, writer)
-    logged = await records.read(PROJECT, lambda unit: unit.events.after(0, limit=100))
-    session = await records.read(PROJECT, lambda unit: unit.sessions.find("s"))
+    logged = await records.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=100))
+    session = await records.read(PROJECT, lambda unit: unit[SessionRecords].find("s"))
     kept = [writer for writer in range(WRITERS) if writer % 3]
     assert sorted(numbers) == [*range(1, len(kept) + 1)]
     assert [(each.number, each.seq) for each in logged] == [
@@ -364,14 +368,16 @@ async def test_tool_result_is_six_statements_to_the_server(
     )
 
     def append(unit: UnitOfWork) -> int:
-        unit.sessions.enter("s", NOW)
-        assert not unit.sessions.has_answer("s", "c")
-        row = unit.tool_results.row(result, success=True, request_digest="d")
-        seq = unit.sessions.append("s", TOOL_RESULT, result.tool_result_id, size_bytes=2, row=row)
-        unit.events.note(NewEvent("page:deleted", "p", NOW, session_id="s", seq=seq))
+        unit[SessionRecords].enter("s", NOW)
+        assert not unit[SessionRecords].has_answer("s", "c")
+        row = unit[ToolResultRecords].row(result, success=True, request_digest="d")
+        seq = unit[SessionRecords].append(
+            "s", TOOL_RESULT, result.tool_result_id, size_bytes=2, row=row
+        )
+        unit[EventRecords].note(NewEvent("page:deleted", "p", NOW, session_id="s", seq=seq))
         return seq
 
-    await records.write(PROJECT, lambda unit: unit.sessions.enter("t", NOW))
+    await records.write(PROJECT, lambda unit: unit[SessionRecords].enter("t", NOW))
     sent: list[str] = []
     execute = psycopg.Connection.execute
 
@@ -387,8 +393,8 @@ async def test_tool_result_is_six_statements_to_the_server(
     monkeypatch.setattr(psycopg.Connection, "execute", noted)
     seq = await records.write(PROJECT, append)
     monkeypatch.undo()
-    stored = await records.read(PROJECT, lambda unit: unit.tool_results.find_call("s", "c"))
-    logged = await records.read(PROJECT, lambda unit: unit.events.after(0, limit=9))
+    stored = await records.read(PROJECT, lambda unit: unit[ToolResultRecords].find_call("s", "c"))
+    logged = await records.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=9))
     numbering = "WITH numbered"
     assert sent == [
         *("BEGIN ISOLATION", "INSERT INTO", "SELECT (EXISTS", numbering, numbering, "COMMIT")

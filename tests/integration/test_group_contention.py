@@ -13,8 +13,11 @@ from sqlalchemy import text
 from app.config.settings import Settings
 from app.models.event import NewEvent
 from app.models.message import TOOL_RESULT
-from app.stores.records import Records, UnitOfWork
 from app.stores.records.engine import Engines
+from app.stores.records.events import EventRecords
+from app.stores.records.records import Records
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wiring import migrate_database, open_database
 from tests.kit.servers import Backends
 from tests.kit.units import writing
@@ -59,9 +62,9 @@ def append(sessions: tuple[str, ...], begun: list[str], unit: UnitOfWork) -> Non
     """Append something to each session, in this order, and tell of it."""
     for session_id in sessions:
         begun.append(session_id)
-        unit.sessions.enter(session_id, NOW)
-        seq = unit.sessions.append(session_id, TOOL_RESULT, f"{session_id}-{len(begun)}")
-        unit.events.note(NewEvent("page:deleted", "x", NOW, session_id=session_id, seq=seq))
+        unit[SessionRecords].enter(session_id, NOW)
+        seq = unit[SessionRecords].append(session_id, TOOL_RESULT, f"{session_id}-{len(begun)}")
+        unit[EventRecords].note(NewEvent("page:deleted", "x", NOW, session_id=session_id, seq=seq))
 
 
 @pytest.mark.promise(
@@ -88,7 +91,7 @@ async def test_change_whose_row_is_held_is_made_alone_and_the_others_do_not_wait
             free.set()
 
     async with anyio.create_task_group() as tasks, writing(others, PROJECT) as holder:
-        await holder.sessions.enter("held", NOW)
+        await holder[SessionRecords].enter("held", NOW)
         for session_id in waiting:
             tasks.start_soon(write, session_id)
         with anyio.fail_after(PATIENCE_SECONDS):
@@ -98,7 +101,7 @@ async def test_change_whose_row_is_held_is_made_alone_and_the_others_do_not_wait
     assert sorted(ended) == ["free", *["held"] * held]
     # Each that was held was begun in the group, and again alone.
     assert begun.count("held") == 2 * held
-    logged = await mine.read(PROJECT, lambda unit: unit.events.after(0, limit=9))
+    logged = await mine.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=9))
     assert [each.number for each in logged] == [*range(1, len(waiting) + 1)]
     assert [each.seq for each in logged if each.session_id == "held"] == [*range(1, held + 1)]
 
@@ -130,7 +133,7 @@ async def test_processes_that_want_rows_in_different_orders_come_apart(
             # In a group, the rows of several changes are taken in the order that they came in.
             for records, session in ((mine, "b"), (others, "a")):
                 tasks.start_soon(write, records, (session,))
-    logged = await mine.read(PROJECT, lambda unit: unit.events.after(0, limit=1_000))
+    logged = await mine.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=1_000))
     assert [each.number for each in logged] == [*range(1, len(written) + 1)]
     for session_id in "abc":
         seqs = [each.seq for each in logged if each.session_id == session_id]
@@ -150,7 +153,7 @@ async def test_connection_that_was_ended_while_nobody_wrote_is_nobodys_fault(
     await mine.write(PROJECT, partial(append, ("s",), begun))
     ended = await anyio.to_thread.run_sync(_end_others, engines)
     await mine.write(PROJECT, partial(append, ("s",), begun))
-    session = await mine.read(PROJECT, lambda unit: unit.sessions.find("s"))
+    session = await mine.read(PROJECT, lambda unit: unit[SessionRecords].find("s"))
     assert session is not None
     assert (ended > 0, session.last_seq, begun) == (True, 2, ["s", "s"])
 

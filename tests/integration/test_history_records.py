@@ -7,7 +7,11 @@ import pytest
 
 from app.models.message import PAGE_FAULT, TOOL_RESULT, StoredHistoryMessage, StoredMessage
 from app.models.tool_result import StoredToolResult
-from app.stores.records import Records
+from app.stores.records.bundles import BundleRecords
+from app.stores.records.history import MessageRecords
+from app.stores.records.records import Records
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.tool_results import ToolResultRecords
 from tests.kit.units import reading, writing
 
 pytestmark = pytest.mark.anyio
@@ -29,28 +33,31 @@ def message(number: int, tool_call_id: str | None) -> StoredHistoryMessage:
 async def test_history_has_results_and_messages_in_order(records: Records) -> None:
     expected: list[StoredMessage | StoredHistoryMessage] = []
     async with writing(records, PROJECT) as unit:
-        await unit.sessions.enter("s", NOW)
+        await unit[SessionRecords].enter("s", NOW)
         for number in range(1, 8):
             if number % 3:
-                await unit.sessions.append("s", PAGE_FAULT, f"m{number}")
-                await unit.bundles.add_messages("s", [message(number, "c\x00")])
+                await unit[SessionRecords].append("s", PAGE_FAULT, f"m{number}")
+                await unit[BundleRecords].add_messages("s", [message(number, "c\x00")])
                 expected.append(replace(message(number, "c\x00"), is_page_fault=True))
                 continue
-            await unit.sessions.append("s", TOOL_RESULT, f"r{number}")
+            await unit[SessionRecords].append("s", TOOL_RESULT, f"r{number}")
             result = StoredToolResult(f"r{number}", "s", number, NOW, "t", f"c{number}", b"{}")
-            await unit.tool_results.add(result, success=True, request_digest="d")
+            await unit[ToolResultRecords].add(result, success=True, request_digest="d")
             expected.append(StoredMessage(number, f"r{number}", NOW, f"c{number}", "t", b"{}"))
     async with reading(records, PROJECT) as unit:
-        assert await unit.sessions.entries("s", after_seq=0, limit=99) == expected
-        assert await unit.sessions.entries("s", after_seq=2, limit=3) == expected[2:5]
-        assert await unit.sessions.entries("s", after_seq=7, limit=3) == []
+        assert await unit[SessionRecords].entries("s", after_seq=0, limit=99) == expected
+        assert await unit[SessionRecords].entries("s", after_seq=2, limit=3) == expected[2:5]
+        assert await unit[SessionRecords].entries("s", after_seq=7, limit=3) == []
 
 
 async def test_message_is_found_by_its_call(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
-        await unit.bundles.add_messages("s", [message(1, "c\x00")])
-        await unit.bundles.add_messages("s", [message(2, None)])
-        assert await unit.messages.find_call("s", "c\x00") == message(1, "c\x00")
-        assert await unit.messages.find_call("s", "c") is None
-        assert await unit.messages.find_call("t", "c\x00") is None
-    assert await records.read("other", lambda unit: unit.messages.find_call("s", "c\x00")) is None
+        await unit[BundleRecords].add_messages("s", [message(1, "c\x00")])
+        await unit[BundleRecords].add_messages("s", [message(2, None)])
+        assert await unit[MessageRecords].find_call("s", "c\x00") == message(1, "c\x00")
+        assert await unit[MessageRecords].find_call("s", "c") is None
+        assert await unit[MessageRecords].find_call("t", "c\x00") is None
+    assert (
+        await records.read("other", lambda unit: unit[MessageRecords].find_call("s", "c\x00"))
+        is None
+    )

@@ -1,13 +1,14 @@
 """Lookups: on SQLite they are read in the event loop, and see what is committed at that moment."""
 
 import sqlite3
-import sys
 import threading
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
+from pkgutil import iter_modules
 
 import anyio
 import pytest
@@ -21,11 +22,17 @@ from app.models.project import new_api_key
 from app.models.tool_result import StoredToolResult
 from app.services.access.callers import Access
 from app.stores import records
-from app.stores.records import Records, UnitOfWork
+from app.stores.records.bundles import BundleRecords
 from app.stores.records.connections import LoopConnection, NotAtOnceError
 from app.stores.records.engine import Engines
+from app.stores.records.pages import PageLevelRecords, PageRecords
 from app.stores.records.prepared_statements import Lookup
 from app.stores.records.projects import _FIND_SECRET
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.tool_results import ToolResultRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wiring import migrate_database, open_database
 from pagefault_dialects.model.resource import MediaHints, Resource
 from tests.kit.servers import Engine
@@ -83,21 +90,21 @@ async def add(store: Store, result: StoredToolResult) -> StoredToolResult:
     """Store a result, in the history of its session if it has one."""
     async with writing(store.records, PROJECT) as unit:
         if result.session_id is not None:
-            await unit.sessions.enter(result.session_id, NOW)
-            seq = await unit.sessions.append(
+            await unit[SessionRecords].enter(result.session_id, NOW)
+            seq = await unit[SessionRecords].append(
                 result.session_id,
                 TOOL_RESULT,
                 result.tool_result_id,
                 size_bytes=len(result.sanitized),
             )
             result = replace(result, seq=seq)
-        await unit.tool_results.add(result, success=True, request_digest="d")
+        await unit[ToolResultRecords].add(result, success=True, request_digest="d")
     return result
 
 
 async def found(store: Store, result: StoredToolResult) -> StoredToolResult | None:
     return await store.records.read(
-        PROJECT, lambda unit: unit.tool_results.find(result.tool_result_id)
+        PROJECT, lambda unit: unit[ToolResultRecords].find(result.tool_result_id)
     )
 
 
@@ -113,19 +120,19 @@ async def test_only_a_long_value_is_read_by_the_pool(
 
 async def test_what_is_asked_all_the_time_is_read_by_no_pool(store: Store, engine: Engine) -> None:
     resource = Resource("0" * 32, "d" * 64, "image/png", "a\x00.png", 1, "image", MediaHints(), NOW)
-    await store.records.write(PROJECT, lambda unit: unit.resources.ensure(resource))
+    await store.records.write(PROJECT, lambda unit: unit[ResourceRecords].ensure(resource))
     access = Access(store.records, None)
     key = await access.create_key(PROJECT, "k")
 
     def find(unit: UnitOfWork) -> Resource | None:
-        return unit.resources.find(resource.resource_id)
+        return unit[ResourceRecords].find(resource.resource_id)
 
     def find_nothing(unit: UnitOfWork) -> tuple[object, ...]:
         return (
-            unit.pages.find("no-page", with_content=True),
-            unit.page_levels.of("no-page"),
-            unit.sessions.history_head("no-session"),
-            unit.sessions.entries("no-session", after_seq=0, limit=9),
+            unit[PageRecords].find("no-page", with_content=True),
+            unit[PageLevelRecords].of("no-page"),
+            unit[SessionRecords].history_head("no-session"),
+            unit[SessionRecords].entries("no-session", after_seq=0, limit=9),
         )
 
     store.taken = 0
@@ -143,8 +150,8 @@ async def test_work_that_comes_upon_more_than_lookups_is_done_anew_by_the_pool(
 
     def work(unit: UnitOfWork) -> tuple[StoredToolResult | None, list[Session]]:
         begun.append(threading.get_ident())
-        found = unit.tool_results.find(result.tool_result_id)
-        return found, [*unit.sessions.page(wanted=None, before=None, limit=9)]
+        found = unit[ToolResultRecords].find(result.tool_result_id)
+        return found, [*unit[SessionRecords].page(wanted=None, before=None, limit=9)]
 
     store.taken = 0
     assert await store.records.read(PROJECT, work) == (result, [])
@@ -161,14 +168,14 @@ async def test_history_is_the_same_however_long_its_entries_are(
     message = StoredHistoryMessage(4, new_id(), NOW, None, "d", b'{"role":"user"}', "form")
 
     def add_message(unit: UnitOfWork) -> None:
-        unit.sessions.enter("s", NOW)
-        unit.sessions.append("s", MESSAGE, message.message_id, size_bytes=15)
-        unit.bundles.add_messages("s", [message])
+        unit[SessionRecords].enter("s", NOW)
+        unit[SessionRecords].append("s", MESSAGE, message.message_id, size_bytes=15)
+        unit[BundleRecords].add_messages("s", [message])
 
     await store.records.write(PROJECT, add_message)
     store.taken = 0
     entries = await store.records.read(
-        PROJECT, lambda unit: unit.sessions.entries("s", after_seq=1, limit=200)
+        PROJECT, lambda unit: unit[SessionRecords].entries("s", after_seq=1, limit=200)
     )
     assert [entry.seq for entry in entries] == [2, 3, 4]
     assert [getattr(entry, "sanitized", None) for entry in entries] == [
@@ -182,8 +189,8 @@ async def test_history_is_the_same_however_long_its_entries_are(
 async def test_write_sees_what_it_has_written_and_nobody_else_does(store: Store) -> None:
     result = tool_result()
     async with writing(store.records, PROJECT) as unit:
-        await unit.tool_results.add(result, success=True, request_digest="d")
-        assert await unit.tool_results.find(result.tool_result_id) == result
+        await unit[ToolResultRecords].add(result, success=True, request_digest="d")
+        assert await unit[ToolResultRecords].find(result.tool_result_id) == result
         assert await found(store, result) is None
     assert await found(store, result) == result
 
@@ -191,12 +198,12 @@ async def test_write_sees_what_it_has_written_and_nobody_else_does(store: Store)
 async def test_snapshot_goes_on_seeing_what_is_removed(store: Store) -> None:
     result = await add(store, tool_result(session_id="s"))
     async with snapshot_of(store.records, PROJECT) as unit:
-        assert await unit.tool_results.find(result.tool_result_id) == result
+        assert await unit[ToolResultRecords].find(result.tool_result_id) == result
         async with writing(store.records, PROJECT) as removing:
-            await removing.sessions.hold("s")
-            await removing.sessions.remove("s")
+            await removing[SessionRecords].hold("s")
+            await removing[SessionRecords].remove("s")
         assert await found(store, result) is None
-        assert await unit.tool_results.find(result.tool_result_id) == result
+        assert await unit[ToolResultRecords].find(result.tool_result_id) == result
 
 
 async def test_key_is_refused_at_once_when_others_have_revoked_it(
@@ -294,7 +301,8 @@ async def test_loop_does_not_wait_for_a_file_that_others_hold(tmp_path: Path) ->
 async def test_every_lookup_is_one_that_sqlite_understands(tmp_path: Path) -> None:
     """A mistake in one would show only in the time it takes: the pool answers in its place."""
     await migrate_database(Settings(data_dir=tmp_path))
-    modules = [module for name, module in sys.modules.items() if name.startswith(records.__name__)]
+    names = [module.name for module in iter_modules(records.__path__, f"{records.__name__}.")]
+    modules = [import_module(name) for name in names]
     lookups = [each for module in modules for each in vars(module).values() if type(each) is Lookup]
     assert len(lookups) >= 10
     connection = sqlite3.connect(tmp_path / "pagefault.db")

@@ -28,8 +28,9 @@ from app.config.settings import Settings
 from app.errors import StoreMisconfiguredError, StoreUnavailableError
 from app.models.message import EntryCounts, Session, StoredMessage
 from app.services.search.indexing import SearchIndexing
-from app.stores.records import Records
+from app.stores.records import search_tables  # noqa: F401 - completes the metadata
 from app.stores.records.columns import is_shared_schema, metadata
+from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.engine import (
     DATABASE_FILE,
     current_revision,
@@ -38,6 +39,11 @@ from app.stores.records.engine import (
     newest_revision,
     open_engines,
 )
+from app.stores.records.pages import PageRecords
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.search_entries import SearchEntryRecords
+from app.stores.records.sessions import SessionRecords
 from app.wiring import (
     MissingSigningKeysError,
     OutdatedDatabaseError,
@@ -165,10 +171,10 @@ async def test_records_of_the_first_schema_are_read_after_migrating(empty: Setti
     assert await with_engines(empty, differences) == []
     records = Records(open_database(empty))
     async with writing(records, "p") as unit:
-        kept = await unit.sessions.entries("s", after_seq=0, limit=9)
-        assert await unit.pages.page_numbers(PageFilters(), before=None, limit=9) == []
-        session = await unit.sessions.find("s")
-        assert await unit.search_entries.count_waiting() == 1
+        kept = await unit[SessionRecords].entries("s", after_seq=0, limit=9)
+        assert await unit[PageRecords].page_numbers(PageFilters(), before=None, limit=9) == []
+        session = await unit[SessionRecords].find("s")
+        assert await unit[SearchEntryRecords].count_waiting() == 1
     assert await SearchIndexing(records).index_all() == 1
     await records.close()
     assert session == Session("s", EPOCH, EPOCH, 1, EntryCounts(tool_results=1))
@@ -203,8 +209,10 @@ async def test_going_back_before_derived_images_leaves_none_behind(empty: Settin
     assert await migrate_database(empty) == ("0003", newest_revision())
     assert await with_engines(empty, differences) == []
     records = Records(open_database(empty))
-    assert await records.read("p", lambda unit: unit.resources.find("source")) is not None
-    assert await records.read("p", lambda unit: unit.derived_images.find("source", "r")) is None
+    assert await records.read("p", lambda unit: unit[ResourceRecords].find("source")) is not None
+    assert (
+        await records.read("p", lambda unit: unit[DerivedImageRecords].find("source", "r")) is None
+    )
     await records.close()
 
 

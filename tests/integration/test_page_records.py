@@ -8,7 +8,9 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from app.stores.records import Records
+from app.stores.records.pages import PageAccessRecords, PageLevelRecords, PageRecords
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
 from pagefault_dialects.model.page import (
     Level,
     PageFields,
@@ -63,25 +65,25 @@ def representation(level: Level, body: bytes = b"x") -> StoredRepresentation:
 
 async def insert(unit: OpenUnit, *page_ids: str, **fields: object) -> dict[str, int]:
     versions = [version(each, 1, **fields) for each in page_ids]
-    numbers: dict[str, int] = await unit.pages.insert_absent(versions)
+    numbers: dict[str, int] = await unit[PageRecords].insert_absent(versions)
     return numbers
 
 
 async def listed(unit: OpenUnit, **filters: object) -> list[str]:
     narrowed = PageFilters(**filters)  # type: ignore[arg-type] # each test names real filters
-    numbers = await unit.pages.page_numbers(narrowed, before=None, limit=99)
-    found = await unit.pages.numbered(numbers)
+    numbers = await unit[PageRecords].page_numbers(narrowed, before=None, limit=99)
+    found = await unit[PageRecords].numbered(numbers)
     return [found[number].page_id for number in numbers]
 
 
 async def in_manifest(unit: OpenUnit, session_id: str, limit: int = 9) -> list[str]:
-    places = await unit.pages.manifest_places(session_id, after=None, limit=limit)
+    places = await unit[PageRecords].manifest_places(session_id, after=None, limit=limit)
     assert places == sorted(places, reverse=True)
     for index, place in enumerate(places):
-        rest = await unit.pages.manifest_places(session_id, after=place, limit=limit)
+        rest = await unit[PageRecords].manifest_places(session_id, after=place, limit=limit)
         assert rest[: limit - index - 1] == places[index + 1 :]
     numbers = [place.page_number for place in places]
-    found = await unit.pages.numbered(numbers)
+    found = await unit[PageRecords].numbered(numbers)
     return [found[number].page_id for number in numbers]
 
 
@@ -91,10 +93,10 @@ async def test_page_is_read_as_it_was_stored(records: Records) -> None:
     whole = stored(numbers["a"], version(), with_content=True)
     bare = replace(whole, content=None)
     async with reading(records, PROJECT) as unit:
-        assert await unit.pages.find("a", with_content=True) == whole
-        assert await unit.pages.find("a", with_content=False) == bare
-        assert await unit.pages.numbered([numbers["a"], 999_999]) == {numbers["a"]: bare}
-        assert await unit.pages.find("b", with_content=True) is None
+        assert await unit[PageRecords].find("a", with_content=True) == whole
+        assert await unit[PageRecords].find("a", with_content=False) == bare
+        assert await unit[PageRecords].numbered([numbers["a"], 999_999]) == {numbers["a"]: bare}
+        assert await unit[PageRecords].find("b", with_content=True) is None
 
 
 async def test_content_is_read_as_far_as_it_is_wanted(records: Records) -> None:
@@ -102,9 +104,9 @@ async def test_content_is_read_as_far_as_it_is_wanted(records: Records) -> None:
         number = (await insert(unit, "a"))["a"]
     async with reading(records, PROJECT) as unit:
         for size_bytes, content in ((256, version().content), (255, None)):
-            found = await unit.pages.numbered([number], content_up_to=size_bytes)
+            found = await unit[PageRecords].numbered([number], content_up_to=size_bytes)
             assert found[number].content == content
-        found = await unit.pages.numbered([number], content_up_to=2**40)
+        found = await unit[PageRecords].numbered([number], content_up_to=2**40)
         assert found[number].content == version().content
 
 
@@ -113,16 +115,16 @@ async def test_few_and_large_pages_are_read_alike(records: Records) -> None:
     large = replace(version("large"), descriptor=b"x" * 100_000)
     versions = [replace(version(each), content=content) for each, content in contents.items()]
     async with writing(records, PROJECT) as unit:
-        numbers = await unit.pages.insert_absent([*versions, large])
+        numbers = await unit[PageRecords].insert_absent([*versions, large])
         kept = {numbers[each.page_id]: each for each in [*versions, large]}
         wanted = {number: stored(number, each, with_content=True) for number, each in kept.items()}
-        assert await unit.pages.numbered(numbers.values(), content_up_to=65_536) == wanted
+        assert await unit[PageRecords].numbered(numbers.values(), content_up_to=65_536) == wanted
     async with reading(records, PROJECT) as unit:
         for up_to in (1, 5, 20, 21):
             some = dict(list(wanted.items())[-up_to:])
-            assert await unit.pages.numbered(some, content_up_to=65_536) == some
-        assert await unit.pages.numbered([]) == {}
-    assert await records.read("other", lambda unit: unit.pages.numbered(wanted)) == {}
+            assert await unit[PageRecords].numbered(some, content_up_to=65_536) == some
+        assert await unit[PageRecords].numbered([]) == {}
+    assert await records.read("other", lambda unit: unit[PageRecords].numbered(wanted)) == {}
 
 
 async def test_page_is_named_if_the_filters_let_it_pass(records: Records) -> None:
@@ -132,7 +134,7 @@ async def test_page_is_named_if_the_filters_let_it_pass(records: Records) -> Non
         (number,) = (await insert(unit, "a", **fields, compression_level=2)).values()
     async with reading(records, PROJECT) as unit:
         for filters in (PageFilters(), passing):
-            assert await unit.pages.number_of("a", filters) == number
+            assert await unit[PageRecords].number_of("a", filters) == number
         for other in (
             PageFilters(session_id="t"),
             PageFilters(modality="text"),
@@ -141,8 +143,8 @@ async def test_page_is_named_if_the_filters_let_it_pass(records: Records) -> Non
             PageFilters(compression_level=Level.FULL),
             replace(passing, pinned=False),
         ):
-            assert await unit.pages.number_of("a", other) is None
-        assert await unit.pages.number_of("b", passing) is None
+            assert await unit[PageRecords].number_of("a", other) is None
+        assert await unit[PageRecords].number_of("b", passing) is None
 
 
 async def test_taken_ids_are_left_as_they_are(records: Records) -> None:
@@ -150,10 +152,12 @@ async def test_taken_ids_are_left_as_they_are(records: Records) -> None:
         first = await insert(unit, "b")
     second = await records.write(
         PROJECT,
-        lambda unit: unit.pages.insert_absent([version("c", 7), version("b", 7), version("a", 7)]),
+        lambda unit: unit[PageRecords].insert_absent(
+            [version("c", 7), version("b", 7), version("a", 7)]
+        ),
     )
     assert second.keys() == {"a", "c"}
-    kept = await records.read(PROJECT, lambda unit: unit.pages.find("b", with_content=True))
+    kept = await records.read(PROJECT, lambda unit: unit[PageRecords].find("b", with_content=True))
     assert kept == stored(first["b"], version("b"), with_content=True)
 
 
@@ -177,17 +181,17 @@ async def test_page_that_is_not_as_it_was_read_stays(
     async with writing(records, PROJECT) as unit:
         kept = stored((await insert(unit, "a"))["a"], version())
         read = replace(kept, **change)
-        assert not await unit.pages.replace(read, version("a", 2), fetched_resource_id="r")
-        assert not await unit.pages.remove(read)
+        assert not await unit[PageRecords].replace(read, version("a", 2), fetched_resource_id="r")
+        assert not await unit[PageRecords].remove(read)
     async with reading(records, PROJECT) as unit:
-        assert await unit.pages.find("a", with_content=False) == kept
+        assert await unit[PageRecords].find("a", with_content=False) == kept
 
 
 async def test_number_of_a_removed_page_is_not_given_again(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         number = (await insert(unit, "a"))["a"]
-        assert await unit.pages.remove(stored(number, version()))
-        assert not await unit.pages.remove(stored(number, version()))
+        assert await unit[PageRecords].remove(stored(number, version()))
+        assert not await unit[PageRecords].remove(stored(number, version()))
     async with writing(records, PROJECT) as unit:
         assert (await insert(unit, "a"))["a"] > number
 
@@ -196,12 +200,12 @@ async def test_replaced_page_keeps_its_number(records: Records) -> None:
     changed = version("a", 2, session_id="t", modality="image", pinned=True)
     async with writing(records, PROJECT) as unit:
         number = (await insert(unit, "a", session_id="s"))["a"]
-        assert await unit.pages.replace(
+        assert await unit[PageRecords].replace(
             stored(number, version(session_id="s")), changed, fetched_resource_id="r"
         )
     expected = replace(stored(number, changed, with_content=True), fetched_resource_id="r")
     async with reading(records, PROJECT) as unit:
-        assert await unit.pages.find("a", with_content=True) == expected
+        assert await unit[PageRecords].find("a", with_content=True) == expected
         assert await listed(unit, session_id="s") == []
         assert await listed(unit, session_id="t", modality="image", pinned=True) == ["a"]
 
@@ -209,9 +213,11 @@ async def test_replaced_page_keeps_its_number(records: Records) -> None:
 async def test_download_is_noted_for_the_version_it_belongs_to(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         number = (await insert(unit, "a"))["a"]
-        assert not await unit.pages.set_fetched(number, "r", digest="of another version")
-        assert await unit.pages.set_fetched(number, "r", digest=version().digest)
-    found = await records.read(PROJECT, lambda unit: unit.pages.find("a", with_content=False))
+        assert not await unit[PageRecords].set_fetched(number, "r", digest="of another version")
+        assert await unit[PageRecords].set_fetched(number, "r", digest=version().digest)
+    found = await records.read(
+        PROJECT, lambda unit: unit[PageRecords].find("a", with_content=False)
+    )
     assert found == replace(stored(number, version()), fetched_resource_id="r")
 
 
@@ -219,9 +225,9 @@ async def test_list_is_newest_first_and_goes_on_where_it_ended(records: Records)
     async with writing(records, PROJECT) as unit:
         numbers = await insert(unit, "c", "a", "b")
     async with reading(records, PROJECT) as unit:
-        first = await unit.pages.page_numbers(PageFilters(), before=None, limit=2)
-        rest = await unit.pages.page_numbers(PageFilters(), before=first[-1], limit=2)
-        found = await unit.pages.numbered([*first, *rest])
+        first = await unit[PageRecords].page_numbers(PageFilters(), before=None, limit=2)
+        rest = await unit[PageRecords].page_numbers(PageFilters(), before=first[-1], limit=2)
+        found = await unit[PageRecords].numbered([*first, *rest])
     assert [*first, *rest] == [numbers[each] for each in ("b", "a", "c")]
     assert found == {numbers[each]: stored(numbers[each], version(each)) for each in numbers}
 
@@ -262,8 +268,8 @@ async def test_manifest_has_pinned_then_important_then_new_pages_first(records: 
     async with reading(records, PROJECT) as unit:
         assert await in_manifest(unit, "s") == ["pinned", "important", "new", "old"]
         assert await in_manifest(unit, "s", limit=2) == ["pinned", "important"]
-        assert await unit.pages.count_in_session("s") == 4
-        assert await unit.pages.count_in_session("none") == 0
+        assert await unit[PageRecords].count_in_session("s") == 4
+        assert await unit[PageRecords].count_in_session("none") == 0
 
 
 async def test_levels_are_replaced_together(records: Records) -> None:
@@ -271,22 +277,24 @@ async def test_levels_are_replaced_together(records: Records) -> None:
     supplied = replace(representation(Level.REFERENCE, b"new"), origin="supplied")
     async with writing(records, PROJECT) as unit:
         await insert(unit, "a", "b")
-        await unit.page_levels.replace_many({"b": [abstract], "a": [abstract, reduced]})
-        assert await unit.page_levels.of("a") == [reduced, abstract]
-        await unit.page_levels.replace_many({"a": [supplied]})
-        assert await unit.page_levels.of("a") == [supplied]
-        assert await unit.page_levels.of("b") == [abstract]
-        await unit.page_levels.replace_many({"a": []})
-        assert await unit.page_levels.of("a") == []
+        await unit[PageLevelRecords].replace_many({"b": [abstract], "a": [abstract, reduced]})
+        assert await unit[PageLevelRecords].of("a") == [reduced, abstract]
+        await unit[PageLevelRecords].replace_many({"a": [supplied]})
+        assert await unit[PageLevelRecords].of("a") == [supplied]
+        assert await unit[PageLevelRecords].of("b") == [abstract]
+        await unit[PageLevelRecords].replace_many({"a": []})
+        assert await unit[PageLevelRecords].of("a") == []
 
 
 async def test_accesses_are_added_and_the_later_moment_stays(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         numbers = await insert(unit, "a", "b")
-        await unit.page_accesses.add({"a": (2, LATER)})
-        await unit.page_accesses.add({"b": (1, NOW), "a": (3, NOW)})
-        await unit.page_accesses.add({})
-    found = await records.read(PROJECT, lambda unit: unit.pages.numbered(list(numbers.values())))
+        await unit[PageAccessRecords].add({"a": (2, LATER)})
+        await unit[PageAccessRecords].add({"b": (1, NOW), "a": (3, NOW)})
+        await unit[PageAccessRecords].add({})
+    found = await records.read(
+        PROJECT, lambda unit: unit[PageRecords].numbered(list(numbers.values()))
+    )
     counted = [(page.page_id, page.access_count, page.last_accessed) for page in found.values()]
     assert sorted(counted) == [("a", 5, LATER), ("b", 1, NOW)]
 
@@ -295,22 +303,22 @@ async def test_accesses_of_a_page_that_is_gone_are_passed_over(records: Records)
     many = {f"gone-{number}": (1, NOW) for number in range(1_500)}
     async with writing(records, PROJECT) as unit:
         await insert(unit, "a")
-        await unit.page_accesses.add({**many, "a": (1, NOW)})
+        await unit[PageAccessRecords].add({**many, "a": (1, NOW)})
         await insert(unit, "gone-1")
     async with reading(records, PROJECT) as unit:
-        found = [await unit.pages.find(each, with_content=False) for each in ("a", "gone-1")]
+        found = [await unit[PageRecords].find(each, with_content=False) for each in ("a", "gone-1")]
     assert [page.access_count for page in found if page] == [1, 0]
 
 
 async def test_everything_of_a_removed_page_is_gone(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         number = (await insert(unit, "a"))["a"]
-        await unit.page_levels.replace_many({"a": [representation(Level.REDUCED)]})
-        await unit.page_accesses.add({"a": (5, NOW)})
-        await unit.pages.remove(stored(number, version()))
+        await unit[PageLevelRecords].replace_many({"a": [representation(Level.REDUCED)]})
+        await unit[PageAccessRecords].add({"a": (5, NOW)})
+        await unit[PageRecords].remove(stored(number, version()))
         again = (await insert(unit, "a"))["a"]
-        assert await unit.page_levels.of("a") == []
-        assert await unit.pages.find("a", with_content=False) == stored(again, version())
+        assert await unit[PageLevelRecords].of("a") == []
+        assert await unit[PageRecords].find("a", with_content=False) == stored(again, version())
 
 
 async def test_of_two_that_create_a_page_one_wins(records: Records) -> None:
@@ -336,24 +344,26 @@ async def test_of_changes_of_one_version_one_wins_and_counters_go_on(records: Re
 
     async def change() -> None:
         async with writing(records, PROJECT) as unit:
-            current = await unit.pages.find("a", with_content=False)
+            current = await unit[PageRecords].find("a", with_content=False)
             assert current is not None
             await anyio.lowlevel.checkpoint()
             following = version("a", current.version + 1)
-            if await unit.pages.replace(current, following, fetched_resource_id=None):
+            if await unit[PageRecords].replace(current, following, fetched_resource_id=None):
                 changed.append(current.version)
                 return
         tasks.start_soon(change)
 
     async def count() -> None:
-        await records.write(PROJECT, lambda unit: unit.page_accesses.add({"a": (1, NOW)}))
+        await records.write(PROJECT, lambda unit: unit[PageAccessRecords].add({"a": (1, NOW)}))
 
     async with anyio.create_task_group() as tasks:
         for _ in range(10):
             tasks.start_soon(change)
             tasks.start_soon(count)
     assert changed == list(range(1, 11))
-    found = await records.read(PROJECT, lambda unit: unit.pages.find("a", with_content=False))
+    found = await records.read(
+        PROJECT, lambda unit: unit[PageRecords].find("a", with_content=False)
+    )
     assert found is not None
     assert (found.version, found.access_count) == (11, 10)
 
@@ -364,7 +374,7 @@ def resource(digit: str) -> Resource:
 
 async def owned(unit: OpenUnit, session_id: str) -> set[str]:
     everything = [digit * 32 for digit in "123"]
-    return {each[0] for each in await unit.resources.find_in_session(everything, session_id)}
+    return {each[0] for each in await unit[ResourceRecords].find_in_session(everything, session_id)}
 
 
 async def test_relinked_owner_refers_to_nothing_else_and_from_its_new_session(
@@ -372,39 +382,39 @@ async def test_relinked_owner_refers_to_nothing_else_and_from_its_new_session(
 ) -> None:
     async with writing(records, PROJECT) as unit:
         for digits, session_id in (("12", "s"), ("23", "t")):
-            await unit.resources.relink(
+            await unit[ResourceRecords].relink(
                 [resource(digit) for digit in digits],
                 owner_kind="page",
                 owner_id="a",
                 session_id=session_id,
             )
-        await unit.resources.relink(
+        await unit[ResourceRecords].relink(
             [resource("1")], owner_kind="page", owner_id="b", session_id="s"
         )
         assert (await owned(unit, "s"), await owned(unit, "t")) == ({"1"}, {"2", "3"})
-        await unit.resources.relink([], owner_kind="page", owner_id="b", session_id="s")
-        await unit.resources.unlink("page", "a")
+        await unit[ResourceRecords].relink([], owner_kind="page", owner_id="b", session_id="s")
+        await unit[ResourceRecords].unlink("page", "a")
         assert (await owned(unit, "s"), await owned(unit, "t")) == (set(), set())
 
 
 async def test_nothing_of_another_projects_pages_is_seen_or_changed(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         number = (await insert(unit, "a", session_id="s"))["a"]
-        await unit.page_levels.replace_many({"a": [representation(Level.REDUCED)]})
+        await unit[PageLevelRecords].replace_many({"a": [representation(Level.REDUCED)]})
     async with writing(records, "other") as unit:
-        assert await unit.pages.find("a", with_content=True) is None
-        assert await unit.pages.numbered([number]) == {}
+        assert await unit[PageRecords].find("a", with_content=True) is None
+        assert await unit[PageRecords].numbered([number]) == {}
         assert await listed(unit) == []
         assert await in_manifest(unit, "s") == []
-        assert await unit.pages.count_in_session("s") == 0
-        assert await unit.page_levels.of("a") == []
+        assert await unit[PageRecords].count_in_session("s") == 0
+        assert await unit[PageLevelRecords].of("a") == []
         kept = stored(number, version(session_id="s"))
-        assert not await unit.pages.remove(kept)
-        assert not await unit.pages.set_fetched(number, "r", digest=version().digest)
-        assert not await unit.pages.replace(kept, version("a", 9), fetched_resource_id=None)
-        await unit.page_accesses.add({"a": (9, NOW)})
-        await unit.page_levels.replace_many({"a": []})
+        assert not await unit[PageRecords].remove(kept)
+        assert not await unit[PageRecords].set_fetched(number, "r", digest=version().digest)
+        assert not await unit[PageRecords].replace(kept, version("a", 9), fetched_resource_id=None)
+        await unit[PageAccessRecords].add({"a": (9, NOW)})
+        await unit[PageLevelRecords].replace_many({"a": []})
         assert (await insert(unit, "a")).keys() == {"a"}
     async with reading(records, PROJECT) as unit:
-        assert await unit.pages.find("a", with_content=False) == stored(number, version())
-        assert await unit.page_levels.of("a") == [representation(Level.REDUCED)]
+        assert await unit[PageRecords].find("a", with_content=False) == stored(number, version())
+        assert await unit[PageLevelRecords].of("a") == [representation(Level.REDUCED)]

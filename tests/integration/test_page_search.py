@@ -3,13 +3,17 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from app.models.search import SearchableText, SearchWords, parse_search, search_words
-from app.stores.records import Records, UnitOfWork
 from app.stores.records.finding import IN_PAGES, Match, SearchPlace, find
+from app.stores.records.pages import PageRecords
+from app.stores.records.records import Records
+from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import IndexedPage
+from app.stores.records.word_indexes import choose_page_index
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.model.page import Modality, PageFields, PageVersion
 from tests.kit.units import OpenUnit, reading, writing
@@ -132,7 +136,7 @@ HOSTILE = [
 
 async def insert(unit: OpenUnit, *page_ids: str) -> dict[str, int]:
     """Pages that are in order of their numbers the newer the later."""
-    numbers: dict[str, int] = await unit.pages.insert_absent(
+    numbers: dict[str, int] = await unit[PageRecords].insert_absent(
         [
             PageVersion(
                 page_id=page_id,
@@ -159,25 +163,30 @@ async def index(
     modality: Modality = "text",
 ) -> dict[str, int]:
     numbers = await insert(unit, *texts)
-    await unit.page_search.index_all(
-        {numbers[each]: IndexedPage(text, session_id, modality) for each, text in texts.items()}
-    )
+    indexed = {
+        numbers[each]: IndexedPage(text, session_id, modality) for each, text in texts.items()
+    }
+    await unit.run(lambda unit: choose_page_index(unit).index_all(indexed))
     return numbers
 
 
-async def matches(unit: OpenUnit, text: str, **narrowed: object) -> list[Match]:
+async def remove(unit: OpenUnit, number: int) -> None:
+    await unit.run(lambda unit: choose_page_index(unit).remove_all([number]))
+
+
+async def matches(unit: OpenUnit, text: str, **narrowed: Any) -> list[Match]:  # noqa: ANN401 - any narrowing
     def search(unit: UnitOfWork) -> list[Match]:
-        marks = unit.page_search.narrowed(**narrowed)
-        place = SearchPlace(IN_PAGES, unit.page_search, marks)
+        pages = choose_page_index(unit)
+        place = SearchPlace(IN_PAGES, pages, pages.narrowed(**narrowed))
         return list(find(parse_search(text), [place]).matches)
 
     found: list[Match] = await unit.run(search)
     return found
 
 
-async def ids(unit: OpenUnit, text: str, **narrowed: object) -> list[str]:
+async def ids(unit: OpenUnit, text: str, **narrowed: Any) -> list[str]:  # noqa: ANN401 - any narrowing
     numbers = [match.number for match in await matches(unit, text, **narrowed)]
-    stored = await unit.pages.numbered(numbers)
+    stored = await unit[PageRecords].numbered(numbers)
     return [stored[number].page_id for number in numbers]
 
 
@@ -261,7 +270,7 @@ async def test_another_projects_pages_are_neither_found_nor_forgotten(records: R
         before = await matches(unit, "zebra")
     async with writing(records, "other") as unit:
         assert await matches(unit, "zebra") == []
-        await unit.page_search.remove_all([numbers["a"]])
+        await remove(unit, numbers["a"])
         await index(unit, {f"page-{each}": said("zebra") for each in range(50)}, session_id="s")
         assert len(await matches(unit, "zebra", session_id="s")) == 50
     async with reading(records, PROJECT) as unit:
@@ -271,19 +280,19 @@ async def test_another_projects_pages_are_neither_found_nor_forgotten(records: R
 async def test_words_of_a_changed_page_replace_those_before(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         numbers = await index(unit, {"a": said("zebra"), "b": said("lion")})
-        words = search_words(said("lion"))
-        await unit.page_search.index_all({numbers["a"]: IndexedPage(words, None, "text")})
+        indexed = {numbers["a"]: IndexedPage(search_words(said("lion")), None, "text")}
+        await unit.run(lambda unit: choose_page_index(unit).index_all(indexed))
         assert await ids(unit, "zebra") == []
         assert await ids(unit, "lion") == ["b", "a"]
-        await unit.page_search.remove_all([numbers["a"]])
-        await unit.page_search.remove_all([numbers["a"]])
+        await remove(unit, numbers["a"])
+        await remove(unit, numbers["a"])
         assert await ids(unit, "lion") == ["b"]
 
 
 async def test_removed_page_is_not_found(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         await index(unit, {"a": said("zebra"), "b": said("zebra")})
-        await unit.pages.remove(await unit.pages.find("b", with_content=False))
+        await unit[PageRecords].remove(await unit[PageRecords].find("b", with_content=False))
         assert await ids(unit, "zebra") == ["a"]
 
 

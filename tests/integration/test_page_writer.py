@@ -24,8 +24,10 @@ from app.services.pages.versions import find_page
 from app.services.pages.writing import PageChangedError, PageWriter, WrittenPage
 from app.services.requests.streamed_bodies import StreamedBodies
 from app.services.requests.streamed_requests import StreamedRequests
-from app.stores.blobs import FilesystemBlobStore
-from app.stores.records import Records
+from app.stores.blobs.filesystem import FilesystemBlobStore
+from app.stores.records.pages import PageAccessRecords, PageRecords
+from app.stores.records.records import Records
+from app.stores.records.sessions import SessionRecords
 from app.wiring import migrate_database, open_database
 from pagefault_dialects.model.page import Body, Page, PageFields, StoredPage
 from tests.kit.units import projects_of, reading
@@ -87,10 +89,10 @@ async def test_nothing_is_left_of_a_write_over_what_is_not_there(records: Record
     assert raised.value.taken == [0]
     assert await read(records) == second
     async with reading(records, PROJECT) as unit:
-        assert await unit.sessions.find("new") is None
+        assert await unit[SessionRecords].find("new") is None
     await writer.remove(PROJECT, second)
     async with reading(records, PROJECT) as unit:
-        assert await unit.pages.find("a", with_content=False) is None
+        assert await unit[PageRecords].find("a", with_content=False) is None
 
 
 @pytest.mark.parametrize(
@@ -181,7 +183,7 @@ async def test_writers_of_two_processes_all_write_and_counters_go_on(
 
     async def count(number: int) -> None:
         await processes[number].write(
-            PROJECT, lambda unit: unit.page_accesses.add({"a": (1, utc_now())})
+            PROJECT, lambda unit: unit[PageAccessRecords].add({"a": (1, utc_now())})
         )
 
     async with anyio.create_task_group() as tasks:

@@ -8,8 +8,11 @@ import pytest
 from sqlalchemy import event
 
 from app.config.settings import Settings
-from app.stores.records import Records, UnitOfWork
 from app.stores.records.engine import Engines
+from app.stores.records.records import Records
+from app.stores.records.resources import AliasRecords, ResourceRecords
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wiring import migrate_database, open_database
 from pagefault_dialects.model.resource import MediaHints, Resource
 
@@ -49,9 +52,9 @@ async def engines(settings: Settings) -> AsyncIterator[Engines]:
     def write(unit: UnitOfWork) -> None:
         for number in range(12):
             moment, name = place(number)
-            unit.resources.ensure(resource(number))
-            unit.aliases.ensure(name, name, now=moment)
-            unit.sessions.enter(name, moment)
+            unit[ResourceRecords].ensure(resource(number))
+            unit[AliasRecords].ensure(name, name, now=moment)
+            unit[SessionRecords].enter(name, moment)
 
     await records.write(PROJECT, write)
     yield opened
@@ -59,17 +62,17 @@ async def engines(settings: Settings) -> AsyncIterator[Engines]:
 
 
 def aliases(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
-    found = unit.aliases.list(before=before, resource_id=None, limit=5)
+    found = unit[AliasRecords].list(before=before, resource_id=None, limit=5)
     return [(each.created_at, each.alias) for each in found]
 
 
 def resources(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
-    found = unit.resources.page(before=before, limit=5)
+    found = unit[ResourceRecords].page(before=before, limit=5)
     return [(each.created_at, each.resource_id) for each in found]
 
 
 def sessions(unit: UnitOfWork, before: Place | None) -> Sequence[Place]:
-    found = unit.sessions.page(wanted=None, before=before, limit=5)
+    found = unit[SessionRecords].page(wanted=None, before=before, limit=5)
     return [(each.updated_at, each.session_id) for each in found]
 
 

@@ -32,14 +32,17 @@ from app.services.requests.idempotency import (
     key_in_session,
 )
 from app.services.requests.identity import RequestIdentity
-from app.stores.records import Records, UnitOfWork
 from app.stores.records.connections import DriverConnection
 from app.stores.records.database_errors import translated_errors
 from app.stores.records.engine import database_url, open_engines
-from app.stores.records.idempotency import Claim
-from app.stores.records.resources import NamedResource
+from app.stores.records.idempotency import Claim, IdempotencyRecords
+from app.stores.records.records import Records
+from app.stores.records.resources import AliasRecords, NamedResource, ResourceRecords
 from app.stores.records.scope import ProjectScope
+from app.stores.records.sessions import SessionRecords
 from app.stores.records.tables import resource_links
+from app.stores.records.tool_results import ToolResultRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wiring import migrate_database, open_database
 from pagefault_dialects.model.resource import MediaHints, Resource
 from tests.kit.servers import Backends
@@ -108,13 +111,13 @@ async def given_up(records: Records) -> AsyncIterator[OpenUnit]:
 
 
 async def append(unit: OpenUnit, session_id: str = "s") -> int:
-    await unit.sessions.enter(session_id, NOW)
-    number: int = await unit.sessions.append(session_id, TOOL_RESULT, new_id())
+    await unit[SessionRecords].enter(session_id, NOW)
+    number: int = await unit[SessionRecords].append(session_id, TOOL_RESULT, new_id())
     return number
 
 
 async def link(unit: OpenUnit, owner_id: str = "o") -> None:
-    await unit.resources.ensure_linked(
+    await unit[ResourceRecords].ensure_linked(
         [resource()], owner_kind=TOOL_RESULT, owner_id=owner_id, session_id="s"
     )
 
@@ -131,7 +134,7 @@ async def test_number_of_a_rolled_back_entry_is_given_again(records: Records) ->
 async def test_session_of_a_rolled_back_write_was_never_there(records: Records) -> None:
     async with given_up(records) as unit:
         await append(unit)
-    assert await records.read(PROJECT, lambda unit: unit.sessions.find("s")) is None
+    assert await records.read(PROJECT, lambda unit: unit[SessionRecords].find("s")) is None
 
 
 async def test_concurrent_writers_number_a_session_without_gaps(records: Records) -> None:
@@ -158,36 +161,40 @@ async def test_concurrent_writers_number_a_session_without_gaps(records: Records
 async def test_entering_a_session_keeps_when_it_began(records: Records) -> None:
     later = NOW + timedelta(microseconds=1)
     async with writing(records, PROJECT) as unit:
-        await unit.sessions.enter("s", NOW)
-        entered = await unit.sessions.enter("s", later)
+        await unit[SessionRecords].enter("s", NOW)
+        entered = await unit[SessionRecords].enter("s", later)
     assert (entered.created_at, entered.updated_at, entered.last_seq) == (NOW, later, 0)
 
 
 async def test_appending_to_a_session_nobody_entered_is_a_mistake(records: Records) -> None:
     with pytest.raises(RuntimeError, match="entered before"):
-        await records.write(PROJECT, lambda unit: unit.sessions.append("s", TOOL_RESULT, "x"))
+        await records.write(
+            PROJECT, lambda unit: unit[SessionRecords].append("s", TOOL_RESULT, "x")
+        )
 
 
 async def test_resource_stays_as_it_was_first_stored(records: Records) -> None:
     again = replace(resource(), created_at=NOW + timedelta(days=1), hints=MediaHints())
     async with writing(records, PROJECT) as unit:
-        assert await unit.resources.ensure(resource()) == (resource(), True)
+        assert await unit[ResourceRecords].ensure(resource()) == (resource(), True)
     async with writing(records, PROJECT) as unit:
-        assert await unit.resources.ensure(again) == (resource(), False)
+        assert await unit[ResourceRecords].ensure(again) == (resource(), False)
     async with reading(records, PROJECT) as unit:
-        assert await unit.resources.find(resource().resource_id) == resource()
+        assert await unit[ResourceRecords].find(resource().resource_id) == resource()
 
 
 async def test_linked_resource_cannot_be_removed(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
-        await unit.resources.ensure(resource())
+        await unit[ResourceRecords].ensure(resource())
         await link(unit)
         await link(unit)
     with pytest.raises(sql.IntegrityError):
-        await records.write(PROJECT, lambda unit: unit.resources.remove(resource().resource_id))
+        await records.write(
+            PROJECT, lambda unit: unit[ResourceRecords].remove(resource().resource_id)
+        )
     async with reading(records, PROJECT) as unit:
-        assert await unit.resources.find(resource().resource_id) == resource()
-        assert await unit.resources.owners("0" * 32, limit=9) == [(TOOL_RESULT, "o")]
+        assert await unit[ResourceRecords].find(resource().resource_id) == resource()
+        assert await unit[ResourceRecords].owners("0" * 32, limit=9) == [(TOOL_RESULT, "o")]
 
 
 async def test_link_to_a_resource_that_is_not_there_is_refused(
@@ -204,17 +211,17 @@ async def test_link_to_a_resource_that_is_not_there_is_refused(
 
 async def delete_unless_used(records: Records) -> bool:
     async with writing(records, PROJECT) as unit:
-        if not await unit.resources.hold(resource().resource_id):
+        if not await unit[ResourceRecords].hold(resource().resource_id):
             return False
-        if await unit.resources.owners(resource().resource_id, limit=1):
+        if await unit[ResourceRecords].owners(resource().resource_id, limit=1):
             return False
-        await unit.resources.remove(resource().resource_id)
+        await unit[ResourceRecords].remove(resource().resource_id)
         return True
 
 
 async def store_and_link(records: Records, owner_id: str) -> None:
     async with writing(records, PROJECT) as unit:
-        await unit.resources.ensure(resource())
+        await unit[ResourceRecords].ensure(resource())
         await anyio.lowlevel.checkpoint()
         await link(unit, owner_id)
 
@@ -230,7 +237,7 @@ async def test_delete_waits_for_a_link_that_is_being_made(records: Records) -> N
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(delete)
         async with writing(records, PROJECT) as unit:
-            await unit.resources.ensure(resource())
+            await unit[ResourceRecords].ensure(resource())
             ensured.set()
             await anyio.lowlevel.checkpoint()
             await link(unit)
@@ -247,8 +254,8 @@ async def test_links_and_deletes_at_once_never_leave_a_link_to_nothing(records: 
                 tasks.start_soon(store_and_link, records, f"{round_number}-{index}")
                 tasks.start_soon(delete)
         async with reading(records, PROJECT) as unit:
-            assert await unit.resources.find(resource().resource_id) is not None
-            owners = await unit.resources.owners(resource().resource_id, limit=99)
+            assert await unit[ResourceRecords].find(resource().resource_id) is not None
+            owners = await unit[ResourceRecords].owners(resource().resource_id, limit=99)
         assert len(owners) == 3 * (round_number + 1)
 
 
@@ -263,13 +270,13 @@ async def test_every_string_comes_back_as_it_was(records: Records) -> None:
     results = [tool_result(string) for string in STRINGS]
     async with writing(records, PROJECT) as unit:
         for one, result in zip(stored, results, strict=True):
-            await unit.resources.ensure(one)
-            await unit.tool_results.add(result, success=True, request_digest="d")
+            await unit[ResourceRecords].ensure(one)
+            await unit[ToolResultRecords].add(result, success=True, request_digest="d")
     async with reading(records, PROJECT) as unit:
         for one, result in zip(stored, results, strict=True):
-            assert await unit.resources.find(one.resource_id) == one
-            assert await unit.tool_results.find(result.tool_result_id) == result
-            found = await unit.tool_results.find_call("s", result.tool_call_id)
+            assert await unit[ResourceRecords].find(one.resource_id) == one
+            assert await unit[ToolResultRecords].find(result.tool_result_id) == result
+            found = await unit[ToolResultRecords].find_call("s", result.tool_call_id)
             assert found is not None
             assert found.result == result
 
@@ -278,7 +285,9 @@ async def test_key_is_claimed_once_for_each_route_and_project(records: Records) 
     claims = []
     for project, route in ((PROJECT, "a"), (PROJECT, "a"), (PROJECT, "b"), ("other", "a")):
         async with writing(records, project) as unit:
-            claims.append(await unit.idempotency.claim(route, "k\x00", "digest", NOW, claim_id="c"))
+            claims.append(
+                await unit[IdempotencyRecords].claim(route, "k\x00", "digest", NOW, claim_id="c")
+            )
     assert [claim is None for claim in claims] == [True, False, True, True]
 
 
@@ -299,7 +308,7 @@ async def test_keys_of_a_session_are_freed_by_an_index(settings: Settings) -> No
         event.remove(engines.writer, "before_cursor_execute", note)
 
     def claims(unit: UnitOfWork) -> list[bool]:
-        keys = unit.idempotency
+        keys = unit[IdempotencyRecords]
         return [
             keys.claim(route, key, "digest", NOW, claim_id="c") is None
             for route in (CALL_ROUTE, PAGE_ROUTE)
@@ -330,7 +339,7 @@ async def test_key_is_free_whose_claim_was_cancelled_while_it_was_written(record
             raise AssertionError
 
     async with given_up(records) as unit:
-        await unit.idempotency.claim("r", "k", "digest", NOW, claim_id="of another")
+        await unit[IdempotencyRecords].claim("r", "k", "digest", NOW, claim_id="of another")
         claiming = asyncio.create_task(claim())
         await anyio.wait_all_tasks_blocked()
         claiming.cancel()
@@ -343,7 +352,7 @@ async def test_key_is_free_whose_claim_was_cancelled_while_it_was_written(record
 async def test_claim_says_what_holds_the_key_and_may_be_taken_over(records: Records) -> None:
     later = NOW + timedelta(minutes=16)
     async with writing(records, PROJECT) as unit:
-        keys = unit.idempotency
+        keys = unit[IdempotencyRecords]
         await keys.claim("r", "k", "digest", NOW, claim_id="first")
         held = await keys.claim("r", "k", "other", later, claim_id="second")
         assert held == Claim("digest", NOW, None, "first")
@@ -368,20 +377,20 @@ async def test_nothing_of_another_project_is_seen_or_changed(records: Records) -
     result = tool_result()
     async with writing(records, PROJECT) as unit:
         await append(unit)
-        await unit.resources.ensure(resource())
-        await unit.tool_results.add(result, success=True, request_digest="d")
+        await unit[ResourceRecords].ensure(resource())
+        await unit[ToolResultRecords].add(result, success=True, request_digest="d")
     async with writing(records, "other") as unit:
-        assert await unit.sessions.find("s") is None
-        assert await unit.sessions.entries("s", after_seq=0, limit=9) == []
-        assert await unit.resources.find(resource().resource_id) is None
-        assert await unit.resources.page(before=None, limit=9) == []
-        assert await unit.tool_results.find(result.tool_result_id) is None
-        assert await unit.tool_results.page(None, before_id=None, limit=9) == []
-        assert not await unit.resources.hold(resource().resource_id)
-        await unit.resources.remove(resource().resource_id)
+        assert await unit[SessionRecords].find("s") is None
+        assert await unit[SessionRecords].entries("s", after_seq=0, limit=9) == []
+        assert await unit[ResourceRecords].find(resource().resource_id) is None
+        assert await unit[ResourceRecords].page(before=None, limit=9) == []
+        assert await unit[ToolResultRecords].find(result.tool_result_id) is None
+        assert await unit[ToolResultRecords].page(None, before_id=None, limit=9) == []
+        assert not await unit[ResourceRecords].hold(resource().resource_id)
+        await unit[ResourceRecords].remove(resource().resource_id)
         assert await append(unit) == 1
     async with reading(records, PROJECT) as unit:
-        assert await unit.resources.find(resource().resource_id) == resource()
+        assert await unit[ResourceRecords].find(resource().resource_id) == resource()
 
 
 @asynccontextmanager
@@ -408,7 +417,7 @@ async def full_database(settings: Settings) -> AsyncIterator[Records]:
 @pytest.mark.promise(
     "security.md#quotas-and-a-full-disk",
     "A full database is answered with 507 and can be read",
-    kept_by="app/stores/records/unit_of_work.py",
+    kept_by="app/stores/records/records.py",
     tried="507",
 )
 async def test_full_disk_is_said_to_be_full_and_can_be_read(tmp_path: Path) -> None:
@@ -420,10 +429,10 @@ async def test_full_disk_is_said_to_be_full_and_can_be_read(tmp_path: Path) -> N
         with pytest.raises(StoreFullError):
             await records.write(
                 PROJECT,
-                lambda unit: unit.tool_results.add(large, success=True, request_digest="d"),
+                lambda unit: unit[ToolResultRecords].add(large, success=True, request_digest="d"),
             )
         async with reading(records, PROJECT) as unit:
-            assert await unit.tool_results.page(None, before_id=None, limit=9) == []
+            assert await unit[ToolResultRecords].page(None, before_id=None, limit=9) == []
 
 
 @pytest.mark.parametrize(
@@ -461,13 +470,13 @@ async def test_server_that_does_not_answer_is_unavailable(
     with pytest.raises(StoreUnavailableError):
         await records.check()
     with pytest.raises(StoreUnavailableError):
-        await records.read(PROJECT, lambda unit: unit.sessions.find("s"))
+        await records.read(PROJECT, lambda unit: unit[SessionRecords].find("s"))
     with pytest.raises(StoreUnavailableError):
-        await records.read_snapshot(PROJECT, lambda unit: unit.sessions.find("s"))
+        await records.read_snapshot(PROJECT, lambda unit: unit[SessionRecords].find("s"))
     with pytest.raises(StoreUnavailableError):
         await records.write_projects(lambda projects: projects.ensure(PROJECT, NOW))
     with pytest.raises(StoreUnavailableError):
-        await records.write(PROJECT, lambda unit: unit.sessions.enter("s", NOW))
+        await records.write(PROJECT, lambda unit: unit[SessionRecords].enter("s", NOW))
     with pytest.raises(StoreUnavailableError):
         async with writing(records, PROJECT):
             raise AssertionError("there is no transaction")
@@ -479,12 +488,12 @@ async def test_reading_changes_nothing_on_the_embedded_database(tmp_path: Path) 
     await migrate_database(settings)
     records = Records(open_database(settings))
     with pytest.raises(StoreUnavailableError):
-        await records.read(PROJECT, lambda unit: unit.sessions.enter("s", NOW))
+        await records.read(PROJECT, lambda unit: unit[SessionRecords].enter("s", NOW))
     await records.close()
 
 
 _FREE_TO_USE_SQL = {
-    *("scope", "prepared_statements", "projects", "unit_of_work", "engine", "columns"),
+    *("scope", "prepared_statements", "projects", "records", "engine", "columns"),
     "search_tables",
     "tables",
 }
@@ -519,23 +528,23 @@ def test_repositories_make_no_statement_without_a_project() -> None:
 
 async def test_key_with_an_answer_is_not_given_up(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
-        await unit.idempotency.claim("r", "answered", "d", NOW, claim_id="c")
-        await unit.idempotency.answer("r", "answered", "a", claim_id="c")
-        await unit.idempotency.claim("r", "open", "d", NOW, claim_id="c")
-        await unit.idempotency.abandon("r", "answered", claim_id="c")
-        await unit.idempotency.abandon("r", "open", claim_id="c")
-        assert await unit.idempotency.claim("r", "answered", "d", NOW, claim_id="c") == Claim(
-            "d", NOW, "a", "c"
-        )
-        assert await unit.idempotency.claim("r", "open", "d", NOW, claim_id="c") is None
+        await unit[IdempotencyRecords].claim("r", "answered", "d", NOW, claim_id="c")
+        await unit[IdempotencyRecords].answer("r", "answered", "a", claim_id="c")
+        await unit[IdempotencyRecords].claim("r", "open", "d", NOW, claim_id="c")
+        await unit[IdempotencyRecords].abandon("r", "answered", claim_id="c")
+        await unit[IdempotencyRecords].abandon("r", "open", claim_id="c")
+        assert await unit[IdempotencyRecords].claim(
+            "r", "answered", "d", NOW, claim_id="c"
+        ) == Claim("d", NOW, "a", "c")
+        assert await unit[IdempotencyRecords].claim("r", "open", "d", NOW, claim_id="c") is None
 
 
 async def test_alias_is_new_once_even_at_one_moment(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
-        await unit.resources.ensure(resource())
-        await unit.resources.ensure(resource("1" * 32))
-        ensured = [await unit.aliases.ensure("a", each * 32, now=NOW) for each in "001"]
-        await unit.aliases.remove("a")
-        ensured.append(await unit.aliases.ensure("a", "1" * 32, now=NOW))
+        await unit[ResourceRecords].ensure(resource())
+        await unit[ResourceRecords].ensure(resource("1" * 32))
+        ensured = [await unit[AliasRecords].ensure("a", each * 32, now=NOW) for each in "001"]
+        await unit[AliasRecords].remove("a")
+        ensured.append(await unit[AliasRecords].ensure("a", "1" * 32, now=NOW))
     named = [NamedResource(each * 32, NOW) for each in "0001"]
     assert ensured == list(zip(named, [True, False, False, True], strict=True))

@@ -11,9 +11,15 @@ import pytest
 from app.models.message import MESSAGE, StoredHistoryMessage
 from app.models.search import SearchableText, parse_search, search_words
 from app.services.search.indexing import SearchIndexing
-from app.stores.records import Records, UnitOfWork
+from app.stores.records.bundles import BundleRecords
 from app.stores.records.finding import IN_ENTRIES, IN_PAGES, Match, SearchPlace, find
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.search_entries import SearchEntryRecords
 from app.stores.records.search_tables import stemless_pages
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
+from app.stores.records.word_indexes import choose_entry_index, choose_page_index
 from tests.integration.test_page_search import index
 from tests.integration.test_session_records import resource
 from tests.kit.units import writing
@@ -25,19 +31,20 @@ MESSAGES = 80
 
 
 def add_messages(unit: UnitOfWork) -> None:
-    unit.sessions.enter("s", NOW)
+    unit[SessionRecords].enter("s", NOW)
     for number in range(1, MESSAGES + 1):
         text = b"\x00" if number == 1 else b'{"role":"user","content":"walruses %d"}' % number
         message = StoredHistoryMessage(number, f"m{number}", NOW, None, "d" * 64, text)
-        unit.sessions.append("s", MESSAGE, message.message_id)
-        unit.bundles.add_messages("s", [message])
+        unit[SessionRecords].append("s", MESSAGE, message.message_id)
+        unit[BundleRecords].add_messages("s", [message])
 
 
 def found(text: str) -> Callable[[UnitOfWork], list[Match]]:
     def search(unit: UnitOfWork) -> list[Match]:
+        pages, entries = choose_page_index(unit), choose_entry_index(unit)
         places = [
-            SearchPlace(IN_PAGES, unit.page_search, unit.page_search.narrowed()),
-            SearchPlace(IN_ENTRIES, unit.entry_search, unit.entry_search.narrowed()),
+            SearchPlace(IN_PAGES, pages, pages.narrowed()),
+            SearchPlace(IN_ENTRIES, entries, entries.narrowed()),
         ]
         return list(find(parse_search(text), places).matches)
 
@@ -45,7 +52,7 @@ def found(text: str) -> Callable[[UnitOfWork], list[Match]]:
 
 
 def waiting(unit: UnitOfWork) -> int:
-    return unit.search_entries.count_waiting()
+    return unit[SearchEntryRecords].count_waiting()
 
 
 async def test_everything_is_indexed_once_by_processes_that_do_it_together(
@@ -67,8 +74,8 @@ async def test_step_that_is_broken_off_is_done_again(records: Records) -> None:
     await records.write(PROJECT, add_messages)
 
     def broken_off(unit: UnitOfWork) -> None:
-        entries = unit.search_entries.waiting(limit=10)
-        unit.search_entries.index(dict.fromkeys(entries))
+        entries = unit[SearchEntryRecords].waiting(limit=10)
+        unit[SearchEntryRecords].index(dict.fromkeys(entries))
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
@@ -82,9 +89,9 @@ async def test_what_changed_while_it_was_prepared_waits_on(records: Records) -> 
     await records.write(PROJECT, add_messages)
 
     def overtaken(unit: UnitOfWork) -> int:
-        (entry,) = unit.search_entries.waiting(limit=1)
+        (entry,) = unit[SearchEntryRecords].waiting(limit=1)
         before = replace(entry, revision=entry.revision - 1)
-        return unit.search_entries.index({before: None})
+        return unit[SearchEntryRecords].index({before: None})
 
     assert await records.write(PROJECT, overtaken) == 0
     assert await records.read(PROJECT, waiting) == MESSAGES
@@ -113,7 +120,9 @@ async def test_file_waits_again_when_a_session_takes_it_up_or_lets_it_go(records
     file = replace(resource(1), filename="walrus.png")
 
     def link(unit: UnitOfWork, session_id: str | None) -> None:
-        unit.resources.ensure_linked([file], owner_kind="page", owner_id="p", session_id=session_id)
+        unit[ResourceRecords].ensure_linked(
+            [file], owner_kind="page", owner_id="p", session_id=session_id
+        )
 
     await records.write(PROJECT, lambda unit: link(unit, "s"))
     changes = {
@@ -121,7 +130,7 @@ async def test_file_waits_again_when_a_session_takes_it_up_or_lets_it_go(records
         "another session": (lambda unit: link(unit, "t"), 1),
         "none": (lambda unit: link(unit, None), 1),
         "one again": (lambda unit: link(unit, "s"), 1),
-        "the owner is gone": (lambda unit: unit.resources.unlink("page", "p"), 1),
+        "the owner is gone": (lambda unit: unit[ResourceRecords].unlink("page", "p"), 1),
     }
     waited = {}
     for name, (change, _) in changes.items():

@@ -26,8 +26,13 @@ from app.models.message import (
     StoredMessage,
 )
 from app.models.tool_result import StoredToolResult
-from app.stores.records import Records
-from app.stores.records.resources import NamedResource
+from app.stores.records.bundles import BundleRecords
+from app.stores.records.history import InteractionRecords, MessageRecords
+from app.stores.records.records import Records
+from app.stores.records.resources import AliasRecords, NamedResource, ResourceRecords
+from app.stores.records.session_resources import SessionResourceRecords
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.tool_results import ToolResultRecords
 from pagefault_dialects.model.resource import MediaHints, Resource
 from tests.kit.units import OpenUnit, reading, writing
 
@@ -82,25 +87,25 @@ def message(number: int, *, inline_form: str | None = None) -> StoredHistoryMess
 async def link(
     unit: OpenUnit, resources: Sequence[Resource], owner_id: str, session_id: str | None
 ) -> None:
-    await unit.resources.ensure_linked(
+    await unit[ResourceRecords].ensure_linked(
         resources, owner_kind=MESSAGE, owner_id=owner_id, session_id=session_id
     )
 
 
 async def one_of_each(unit: OpenUnit) -> list[HistoryEntry]:
     """A history of every kind of entry; the answer is set behind what came after its question."""
-    await unit.sessions.enter("s", NOW)
-    assert await unit.sessions.append("s", INTERACTION, "i1") == 1
-    await unit.bundles.add_interactions([interaction(1)])
-    assert await unit.sessions.append("s", PAGE_FAULT, "m2") == 2
-    await unit.bundles.add_messages("s", [message(2)])
-    assert await unit.sessions.append("s", MESSAGE, "m3") == 3
-    await unit.bundles.add_messages("s", [message(3, inline_form='{"\x00":1}')])
-    assert await unit.sessions.append("s", TOOL_RESULT, "r4") == 4
+    await unit[SessionRecords].enter("s", NOW)
+    assert await unit[SessionRecords].append("s", INTERACTION, "i1") == 1
+    await unit[BundleRecords].add_interactions([interaction(1)])
+    assert await unit[SessionRecords].append("s", PAGE_FAULT, "m2") == 2
+    await unit[BundleRecords].add_messages("s", [message(2)])
+    assert await unit[SessionRecords].append("s", MESSAGE, "m3") == 3
+    await unit[BundleRecords].add_messages("s", [message(3, inline_form='{"\x00":1}')])
+    assert await unit[SessionRecords].append("s", TOOL_RESULT, "r4") == 4
     result = StoredToolResult("r4", "s", 4, NOW, "t", "c4", b"{}")
-    await unit.tool_results.add(result, success=True, request_digest="d")
-    assert await unit.sessions.append("s", ANSWER, "i1") == 5
-    await unit.interactions.set_output("i1", b'{"role":"user"}', answer_seq=5, now=LATER)
+    await unit[ToolResultRecords].add(result, success=True, request_digest="d")
+    assert await unit[SessionRecords].append("s", ANSWER, "i1") == 5
+    await unit[InteractionRecords].set_output("i1", b'{"role":"user"}', answer_seq=5, now=LATER)
     answered = replace(interaction(1), output=b'{"role":"user"}', answer_seq=5, answered_at=LATER)
     return [
         answered,
@@ -117,11 +122,11 @@ async def test_entries_of_every_kind_come_in_order(records: Records) -> None:
     async with reading(records, PROJECT) as unit:
         for after in range(6):
             for limit in (1, 2, 5):
-                found = await unit.sessions.entries("s", after_seq=after, limit=limit)
+                found = await unit[SessionRecords].entries("s", after_seq=after, limit=limit)
                 assert found == expected[after : after + limit]
-        assert await unit.sessions.entries("t", after_seq=0, limit=9) == []
+        assert await unit[SessionRecords].entries("t", after_seq=0, limit=9) == []
     async with reading(records, "other") as unit:
-        assert await unit.sessions.entries("s", after_seq=0, limit=9) == []
+        assert await unit[SessionRecords].entries("s", after_seq=0, limit=9) == []
 
 
 async def test_interaction_shows_its_first_output_only_where_it_came_along(
@@ -130,9 +135,9 @@ async def test_interaction_shows_its_first_output_only_where_it_came_along(
     along = replace(interaction(2), output=b"{}")
     async with writing(records, PROJECT) as unit:
         (answered, *_) = await one_of_each(unit)
-        await unit.bundles.add_interactions([along])
-    found = await records.read(PROJECT, lambda unit: unit.interactions.find("s", "i2"))
-    again = await records.read(PROJECT, lambda unit: unit.interactions.find("s", "i1"))
+        await unit[BundleRecords].add_interactions([along])
+    found = await records.read(PROJECT, lambda unit: unit[InteractionRecords].find("s", "i2"))
+    again = await records.read(PROJECT, lambda unit: unit[InteractionRecords].find("s", "i1"))
     assert (found, again) == (along, answered)
     assert found is not None
     assert again is not None
@@ -142,16 +147,16 @@ async def test_interaction_shows_its_first_output_only_where_it_came_along(
 async def test_every_kind_has_a_counter(records: Records) -> None:
     kinds: list[EntryKind] = ["tool_result", "page_fault", "message", "interaction", "answer"]
     async with writing(records, PROJECT) as unit:
-        await unit.sessions.enter("s", NOW)
-        await unit.sessions.enter("t", NOW)
+        await unit[SessionRecords].enter("s", NOW)
+        await unit[SessionRecords].enter("t", NOW)
         for times, kind in enumerate(kinds, 1):
             for number in range(times):
-                await unit.sessions.append("s", kind, f"{kind}{number}")
+                await unit[SessionRecords].append("s", kind, f"{kind}{number}")
     async with reading(records, PROJECT) as unit:
-        assert await unit.sessions.find("s") == Session(
+        assert await unit[SessionRecords].find("s") == Session(
             "s", NOW, NOW, 15, EntryCounts(1, 2, 3, 4, 5)
         )
-        assert await unit.sessions.find("t") == Session("t", NOW, NOW, 0)
+        assert await unit[SessionRecords].find("t") == Session("t", NOW, NOW, 0)
 
 
 async def test_rollback_gives_number_and_counter_back(records: Records) -> None:
@@ -160,37 +165,38 @@ async def test_rollback_gives_number_and_counter_back(records: Records) -> None:
             await one_of_each(unit)
             raise GivenUpError
     async with writing(records, PROJECT) as unit:
-        assert await unit.sessions.find("s") is None
+        assert await unit[SessionRecords].find("s") is None
         await one_of_each(unit)
 
 
 async def test_session_is_added_once_with_its_counts(records: Records) -> None:
     given = Session("s", NOW, LATER, 15, EntryCounts(1, 2, 3, 4, 5))
     async with writing(records, PROJECT) as unit:
-        assert await unit.sessions.add(given)
-        assert not await unit.sessions.add(replace(given, last_seq=99))
-        assert await unit.sessions.hold("s") == given
-        assert await unit.sessions.hold("t") is None
+        assert await unit[SessionRecords].add(given)
+        assert not await unit[SessionRecords].add(replace(given, last_seq=99))
+        assert await unit[SessionRecords].hold("s") == given
+        assert await unit[SessionRecords].hold("t") is None
     async with writing(records, "other") as unit:
-        assert await unit.sessions.hold("s") is None
-        assert await unit.sessions.add(Session("s", NOW, NOW, 0))
+        assert await unit[SessionRecords].hold("s") is None
+        assert await unit[SessionRecords].add(Session("s", NOW, NOW, 0))
 
 
 async def test_sessions_are_paged_last_written_first(records: Records) -> None:
     names = ["a", "B", "c", "d", "e"]
     async with writing(records, PROJECT) as unit:
         for number, name in enumerate(names):
-            await unit.sessions.enter(name, NOW + timedelta(microseconds=number // 2))
-        await unit.sessions.enter("a", NOW + timedelta(seconds=1))
-    await records.write("other", lambda unit: unit.sessions.enter("x", NOW))
+            await unit[SessionRecords].enter(name, NOW + timedelta(microseconds=number // 2))
+        await unit[SessionRecords].enter("a", NOW + timedelta(seconds=1))
+    await records.write("other", lambda unit: unit[SessionRecords].enter("x", NOW))
     async with reading(records, PROJECT) as unit:
         whole = [
-            each.session_id for each in await unit.sessions.page(wanted=None, before=None, limit=9)
+            each.session_id
+            for each in await unit[SessionRecords].page(wanted=None, before=None, limit=9)
         ]
         assert (whole[0], whole[1], sorted(whole)) == ("a", "e", sorted(names))
         paged: list[str] = []
         before = None
-        while page := await unit.sessions.page(wanted=None, before=before, limit=2):
+        while page := await unit[SessionRecords].page(wanted=None, before=before, limit=2):
             paged += [each.session_id for each in page]
             before = page[-1].updated_at, page[-1].session_id
         assert paged == whole
@@ -199,18 +205,20 @@ async def test_sessions_are_paged_last_written_first(records: Records) -> None:
 async def test_interactions_are_paged_by_seq_and_kind(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         for number in (5, 3, 1, 4, 2, 6):
-            await unit.bundles.add_interactions([interaction(number)])
-        await unit.bundles.add_interactions([replace(interaction(7), session_id="t")])
+            await unit[BundleRecords].add_interactions([interaction(number)])
+        await unit[BundleRecords].add_interactions([replace(interaction(7), session_id="t")])
     async with reading(records, PROJECT) as unit:
-        page = unit.interactions.page
+        page = unit[InteractionRecords].page
         every = await page("s", input_kind=None, after_seq=0, limit=9)
         assert every == [interaction(number) for number in range(1, 7)]
         assert await page("s", input_kind="dict", after_seq=0, limit=9) == [every[0], every[3]]
         assert await page("s", input_kind="dict", after_seq=1, limit=9) == [every[3]]
         assert await page("s", input_kind="text", after_seq=0, limit=1) == [every[2]]
         assert await page("s", input_kind=None, after_seq=6, limit=9) == []
-        assert await unit.interactions.find("t", "i1") is None
-    assert await records.read("other", lambda unit: unit.interactions.find("s", "i1")) is None
+        assert await unit[InteractionRecords].find("t", "i1") is None
+    assert (
+        await records.read("other", lambda unit: unit[InteractionRecords].find("s", "i1")) is None
+    )
 
 
 async def test_use_counts_blobs_once_and_base64_in_every_record(records: Records) -> None:
@@ -226,9 +234,9 @@ async def test_use_counts_blobs_once_and_base64_in_every_record(records: Records
     async with writing(records, "other") as unit:
         await link(unit, [first], "m1", "s")
     async with reading(records, PROJECT) as unit:
-        found = await unit.session_resources.use_of(["s", "t", "u"])
-        assert await unit.session_resources.use_of([]) == {}
-        assert await unit.session_resources.all_of("s") == [first, renamed, other, empty]
+        found = await unit[SessionResourceRecords].use_of(["s", "t", "u"])
+        assert await unit[SessionResourceRecords].use_of([]) == {}
+        assert await unit[SessionResourceRecords].all_of("s") == [first, renamed, other, empty]
     large = (2**40 + 2) // 3 * 4
     assert found == {
         "s": SessionUse(
@@ -247,13 +255,13 @@ async def test_release_deletes_what_nobody_else_uses_and_names_who_does(records:
         await link(unit, [alone], "m2", "s")
         await link(unit, [shared], "m4", "t")
         await link(unit, [shared], "m3", "u")
-        await unit.resources.ensure_linked(
+        await unit[ResourceRecords].ensure_linked(
             [shared, outside], owner_kind="page", owner_id="p1", session_id=None
         )
         await link(unit, [untouched], "m5", "t")
     async with writing(records, "other") as unit:
         await link(unit, [alone], "m1", "s")
-    released = await records.write(PROJECT, lambda unit: unit.session_resources.release("s"))
+    released = await records.write(PROJECT, lambda unit: unit[SessionResourceRecords].release("s"))
     assert released == [
         ReleasedResource(alone.resource_id, 10),
         ReleasedResource(
@@ -264,19 +272,21 @@ async def test_release_deletes_what_nobody_else_uses_and_names_who_does(records:
         ReleasedResource(outside.resource_id, 10, (ResourceUser("page", 1, "p1"),)),
     ]
     async with reading(records, PROJECT) as unit:
-        assert await unit.resources.find(alone.resource_id) is None
+        assert await unit[ResourceRecords].find(alone.resource_id) is None
         kept = [shared, outside, untouched]
-        assert await unit.resources.find_all([each.resource_id for each in kept]) == {
+        assert await unit[ResourceRecords].find_all([each.resource_id for each in kept]) == {
             each.resource_id: each for each in kept
         }
-        assert await unit.resources.owners(shared.resource_id, limit=9) == [
+        assert await unit[ResourceRecords].owners(shared.resource_id, limit=9) == [
             ("message", "m3"),
             ("message", "m4"),
             ("page", "p1"),
         ]
-        assert await unit.session_resources.all_of("s") == []
-        assert (await unit.session_resources.use_of(["s"]))["s"] == SessionUse()
-    assert await records.read("other", lambda unit: unit.session_resources.all_of("s")) == [alone]
+        assert await unit[SessionResourceRecords].all_of("s") == []
+        assert (await unit[SessionResourceRecords].use_of(["s"]))["s"] == SessionUse()
+    assert await records.read("other", lambda unit: unit[SessionResourceRecords].all_of("s")) == [
+        alone
+    ]
 
 
 async def test_release_of_more_than_a_thousand_resources_is_whole(records: Records) -> None:
@@ -284,8 +294,8 @@ async def test_release_of_more_than_a_thousand_resources_is_whole(records: Recor
     async with writing(records, PROJECT) as unit:
         await link(unit, many, "m1", "s")
         await link(unit, many[::100], "m2", "t")
-        released = await unit.session_resources.release("s")
-        assert await unit.session_resources.all_of("t") == many[::100]
+        released = await unit[SessionResourceRecords].release("s")
+        assert await unit[SessionResourceRecords].all_of("t") == many[::100]
     assert [each.resource_id for each in released] == [each.resource_id for each in many]
     assert [bool(each.used_by) for each in released] == [
         number % 100 == 0 for number in range(2_100)
@@ -295,7 +305,7 @@ async def test_release_of_more_than_a_thousand_resources_is_whole(records: Recor
 async def others_get_their_turn(unit: OpenUnit) -> None:
     """Go to the database and back often enough for others to come as far as they can."""
     for _ in range(30):
-        await unit.sessions.find("s")
+        await unit[SessionRecords].find("s")
 
 
 async def test_resource_linked_while_it_is_released_is_there_afterwards(records: Records) -> None:
@@ -310,13 +320,13 @@ async def test_resource_linked_while_it_is_released_is_there_afterwards(records:
             linked.append("m2")
 
     async with anyio.create_task_group() as tasks, writing(records, PROJECT) as unit:
-        await unit.session_resources.release("s")
+        await unit[SessionResourceRecords].release("s")
         tasks.start_soon(link_meanwhile)
         await others_get_their_turn(unit)
         assert linked == []
     async with reading(records, PROJECT) as unit:
-        assert await unit.resources.find(kept.resource_id) == kept
-        assert await unit.resources.owners(kept.resource_id, limit=9) == [("message", "m2")]
+        assert await unit[ResourceRecords].find(kept.resource_id) == kept
+        assert await unit[ResourceRecords].owners(kept.resource_id, limit=9) == [("message", "m2")]
 
 
 async def test_release_waits_for_who_is_linking_and_sees_the_link(records: Records) -> None:
@@ -327,7 +337,7 @@ async def test_release_waits_for_who_is_linking_and_sees_the_link(records: Recor
 
     async def release_meanwhile() -> None:
         async with writing(records, PROJECT) as unit:
-            released.extend(await unit.session_resources.release("s"))
+            released.extend(await unit[SessionResourceRecords].release("s"))
 
     async with anyio.create_task_group() as tasks, writing(records, PROJECT) as unit:
         await link(unit, [kept], "m2", "t")
@@ -346,17 +356,17 @@ async def test_links_and_releases_at_once_never_leave_a_link_to_nothing(records:
             if number % 3:
                 await link(unit, kept[:: 1 - number % 2 * 2], f"m{number}", f"s{number % 2}")
             else:
-                await unit.session_resources.release(f"s{number % 2}")
+                await unit[SessionResourceRecords].release(f"s{number % 2}")
 
     async with anyio.create_task_group() as tasks:
         for number in range(60):
             tasks.start_soon(write, number)
     async with writing(records, PROJECT) as unit:
         for session_id in ("s0", "s1"):
-            used = await unit.session_resources.all_of(session_id)
+            used = await unit[SessionResourceRecords].all_of(session_id)
             assert used in ([], kept)
-            await unit.session_resources.release(session_id)
-        assert await unit.resources.find_all([each.resource_id for each in kept]) == {}
+            await unit[SessionResourceRecords].release(session_id)
+        assert await unit[ResourceRecords].find_all([each.resource_id for each in kept]) == {}
 
 
 async def test_removed_session_leaves_nothing_and_its_neighbours_whole(records: Records) -> None:
@@ -364,20 +374,20 @@ async def test_removed_session_leaves_nothing_and_its_neighbours_whole(records: 
         expected = await one_of_each(unit)
     async with writing(records, PROJECT) as unit:
         await one_of_each(unit)
-        await unit.sessions.enter("t", NOW)
-        await unit.sessions.append("t", INTERACTION, "i9")
-        await unit.bundles.add_interactions([replace(interaction(9, "t"), seq=1)])
-        await unit.sessions.remove("s")
-        assert await unit.sessions.find("s") is None
-        assert await unit.sessions.entries("s", after_seq=0, limit=9) == []
-        assert await unit.interactions.find("s", "i1") is None
-        assert await unit.messages.find("m3") is None
-        assert await unit.tool_results.find_call("s", "c4") is None
-        (kept,) = await unit.sessions.entries("t", after_seq=0, limit=9)
+        await unit[SessionRecords].enter("t", NOW)
+        await unit[SessionRecords].append("t", INTERACTION, "i9")
+        await unit[BundleRecords].add_interactions([replace(interaction(9, "t"), seq=1)])
+        await unit[SessionRecords].remove("s")
+        assert await unit[SessionRecords].find("s") is None
+        assert await unit[SessionRecords].entries("s", after_seq=0, limit=9) == []
+        assert await unit[InteractionRecords].find("s", "i1") is None
+        assert await unit[MessageRecords].find("m3") is None
+        assert await unit[ToolResultRecords].find_call("s", "c4") is None
+        (kept,) = await unit[SessionRecords].entries("t", after_seq=0, limit=9)
         assert kept == replace(interaction(9, "t"), seq=1)
         await one_of_each(unit)
     async with reading(records, "other") as unit:
-        assert await unit.sessions.entries("s", after_seq=0, limit=9) == expected
+        assert await unit[SessionRecords].entries("s", after_seq=0, limit=9) == expected
 
 
 async def test_session_entered_while_it_is_deleted_is_a_new_one(records: Records) -> None:
@@ -386,14 +396,16 @@ async def test_session_entered_while_it_is_deleted_is_a_new_one(records: Records
         await one_of_each(unit)
 
     async def enter_meanwhile() -> None:
-        entered.append(await records.write(PROJECT, lambda unit: unit.sessions.enter("s", LATER)))
+        entered.append(
+            await records.write(PROJECT, lambda unit: unit[SessionRecords].enter("s", LATER))
+        )
 
     async with anyio.create_task_group() as tasks, writing(records, PROJECT) as unit:
-        assert await unit.sessions.hold("s") is not None
+        assert await unit[SessionRecords].hold("s") is not None
         tasks.start_soon(enter_meanwhile)
         await others_get_their_turn(unit)
         assert entered == []
-        await unit.sessions.remove("s")
+        await unit[SessionRecords].remove("s")
     assert entered == [Session("s", LATER, LATER, 0)]
 
 
@@ -406,7 +418,7 @@ async def test_rows_are_found_by_any_of_many_texts_whatever_they_hold(records: R
     taken = {name: NamedResource(second.resource_id, NOW) for name in (*ODD_NAMES, "free")}
     async with writing(records, PROJECT) as unit:
         for each in (first, second):
-            await unit.resources.ensure(each)
-        assert await unit.aliases.add_all(given) == []
+            await unit[ResourceRecords].ensure(each)
+        assert await unit[AliasRecords].add_all(given) == []
     async with writing(records, PROJECT) as unit:
-        assert sorted(await unit.aliases.add_all(taken)) == sorted(ODD_NAMES)
+        assert sorted(await unit[AliasRecords].add_all(taken)) == sorted(ODD_NAMES)

@@ -13,8 +13,9 @@ from app.models.upload import ResumableUpload, Segment
 from app.services.maintenance import blob_removal
 from app.services.maintenance import fsck as store_check
 from app.services.maintenance.fsck import StoreCheck, StoreCheckReport, StoreFault
-from app.stores.blobs import BlobMissingError, BlobReader
-from app.stores.blobs.store import blob_path, quarantine_path
+from app.stores.blobs.store import BlobMissingError, BlobReader, blob_path, quarantine_path
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.uploads import UploadRecords
 from tests.integration.sweep_stores import (
     NOW,
     PROJECT,
@@ -89,10 +90,10 @@ async def test_all_rows_of_a_blob_are_named(stores: Stores, behind: BehindTheSto
     await stores.store(A)
     named = resource_of(A, filename="a name")
     async with writing(stores.records, PROJECT) as unit:
-        await unit.resources.ensure(named)
-        await unit.uploads.add(ResumableUpload("u", 10**6, 0, None, None, None, NOW, NOW))
+        await unit[ResourceRecords].ensure(named)
+        await unit[UploadRecords].add(ResumableUpload("u", 10**6, 0, None, None, None, NOW, NOW))
         pieces = [Segment(0, len(A), digest_of(A))]
-        assert await unit.uploads.advance("u", pieces, expires_at=NOW)
+        assert await unit[UploadRecords].advance("u", pieces, expires_at=NOW)
     behind.remove(place(A))
     owners = sorted([resource_of(A).uri, named.uri])
     assert await faults(stores) == [fault(A, "missing", *owners, "upload u from byte 0")]
@@ -103,9 +104,9 @@ async def test_piece_of_an_upload_is_checked_as_a_file_is(
 ) -> None:
     await stores.put(A, B)
     async with writing(stores.records, PROJECT) as unit:
-        await unit.uploads.add(ResumableUpload("u", 10**6, 0, None, None, None, NOW, NOW))
+        await unit[UploadRecords].add(ResumableUpload("u", 10**6, 0, None, None, None, NOW, NOW))
         pieces = [Segment(0, len(A), digest_of(A)), Segment(len(A), len(B), digest_of(B))]
-        assert await unit.uploads.advance("u", pieces, expires_at=NOW)
+        assert await unit[UploadRecords].advance("u", pieces, expires_at=NOW)
     assert await check(stores) == (StoreCheckReport(2, len(A) + len(B), 0, 0), [])
     behind.write(place(B), b"damaged")
     assert await faults(stores) == [fault(B, "damaged", f"upload u from byte {len(A)}")]
@@ -115,8 +116,8 @@ async def test_row_that_names_another_size_is_a_fault_of_the_row(stores: Stores)
     wrong = ResumableUpload("u", 10**6, 0, None, None, None, NOW, NOW)
     await stores.store(A)
     async with writing(stores.records, PROJECT) as unit:
-        await unit.uploads.add(wrong)
-        assert await unit.uploads.advance("u", [Segment(0, 1, digest_of(A))], expires_at=NOW)
+        await unit[UploadRecords].add(wrong)
+        assert await unit[UploadRecords].advance("u", [Segment(0, 1, digest_of(A))], expires_at=NOW)
     assert await faults(stores, repair=True) == [fault(A, "wrong-size", "upload u from byte 0")]
     assert await stores.blob_ids() == {digest_of(A)}
 
@@ -229,7 +230,7 @@ async def test_file_that_is_deleted_swept_and_uploaded_again_meanwhile_is_no_fau
         yield
         await stores.remove_row(A)
         other = resource_of(A, filename="uploaded again")
-        await stores.records.write(PROJECT, lambda unit: unit.resources.ensure(other))
+        await stores.records.write(PROJECT, lambda unit: unit[ResourceRecords].ensure(other))
         yield
 
     await stores.store(A)

@@ -13,8 +13,10 @@ from app.models.identity import utc_now
 from app.services.maintenance.sweep import Sweep, SweepReport
 from app.services.quotas.quota_blob_store import QuotaBlobStore
 from app.services.quotas.stored_bytes import BLOCK_BYTES, StoredBytes
-from app.stores.blobs import DraftMedia, StoredBlob
-from app.stores.records.stored_blobs import StoredTotal
+from app.stores.blobs.store import StoredBlob
+from app.stores.blobs.writing import DraftMedia
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.stored_blobs import StoredBlobRecords, StoredTotal
 from pagefault_dialects.model.media import InMemoryMedia, MediaSource
 from tests.integration.sweep_stores import (
     PROJECT,
@@ -44,7 +46,9 @@ class Bench:
         self.files = ProjectFiles(BehindTheStore(stores.settings), PROJECT)
 
     async def total(self, project: str = PROJECT) -> StoredTotal:
-        return await self.stores.records.write(project, lambda unit: unit.stored_blobs.total())
+        return await self.stores.records.write(
+            project, lambda unit: unit[StoredBlobRecords].total()
+        )
 
     async def put(self, data: bytes) -> StoredBlob:
         return await self.blobs.put(PROJECT, InMemoryMedia(data), limit_bytes=2**30)
@@ -162,7 +166,7 @@ async def test_reservation_that_has_expired_is_given_back_once(bench: Bench) -> 
     expired = []
     for hours in (1, 5):
         async with writing(records, PROJECT) as unit:
-            expired.append(await unit.stored_blobs.expire(utc_now() + timedelta(hours=hours)))
+            expired.append(await unit[StoredBlobRecords].expire(utc_now() + timedelta(hours=hours)))
     assert (expired, await bench.total()) == ([0, 5], NOTHING)
     # Its blob may come all the same, and is counted as it should be.
     await bench.stores.put(A)
@@ -224,7 +228,7 @@ async def test_blob_that_came_back_before_its_removal_was_over_is_counted_with_i
 async def test_sweep_counts_what_somebody_stored_who_knows_of_no_quota(bench: Bench) -> None:
     await bench.stores.store(A, B)
     await bench.stores.records.write(
-        PROJECT, lambda unit: unit.resources.ensure(resource_of(A, "a.txt"))
+        PROJECT, lambda unit: unit[ResourceRecords].ensure(resource_of(A, "a.txt"))
     )
     await bench.sweep()
     assert await bench.total() == StoredTotal(len(A) + len(B), 0)

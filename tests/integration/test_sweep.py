@@ -22,6 +22,9 @@ from app.models.upload import ResumableUpload, Segment
 from app.services.maintenance import blob_removal, sweep
 from app.services.maintenance.sweep import Sweep, SweepReport
 from app.stores.blobs.store import project_path
+from app.stores.records.idempotency import IdempotencyRecords
+from app.stores.records.swept_blobs import SweptBlobRecords
+from app.stores.records.uploads import UploadRecords
 from tests.integration.sweep_stores import (
     NOW,
     PROJECT,
@@ -97,7 +100,7 @@ async def test_store_without_garbage_is_swept_without_a_claim(
 ) -> None:
     await stores.store(A, B)
     async with writing(stores.records, PROJECT) as long_write:
-        await long_write.swept_blobs.guard(["0" * 64])
+        await long_write[SweptBlobRecords].guard(["0" * 64])
         if not stores.settings.is_embedded_database:
             assert await sweeping.run(0) == SweepReport(looked_at=2)
     assert await sweeping.run(0) == SweepReport(looked_at=2)
@@ -142,17 +145,26 @@ async def test_uploads_and_keys_whose_time_is_over_are_removed(
     await stores.put(A, B)
     async with writing(stores.records, PROJECT) as unit:
         for name, body, expires_at in (("over", A, now), ("open", B, later)):
-            await unit.uploads.add(ResumableUpload(name, 100, 0, None, None, None, now, later))
+            await unit[UploadRecords].add(
+                ResumableUpload(name, 100, 0, None, None, None, now, later)
+            )
             segment = Segment(0, len(body), digest_of(body))
-            assert await unit.uploads.advance(name, [segment], expires_at=expires_at)
-        await unit.idempotency.claim("r", "over", "d", now - timedelta(hours=25), claim_id="c")
-        await unit.idempotency.claim("r", "open", "d", now - timedelta(hours=23), claim_id="c")
+            assert await unit[UploadRecords].advance(name, [segment], expires_at=expires_at)
+        await unit[IdempotencyRecords].claim(
+            "r", "over", "d", now - timedelta(hours=25), claim_id="c"
+        )
+        await unit[IdempotencyRecords].claim(
+            "r", "open", "d", now - timedelta(hours=23), claim_id="c"
+        )
     report = await sweeping.run(0)
     assert report == SweepReport(
         looked_at=2, removed=1, bytes_removed=len(A), expired_uploads=1, expired_keys=1
     )
-    assert await stores.records.read(PROJECT, lambda unit: unit.uploads.find("over")) is None
-    assert await stores.records.read(PROJECT, lambda unit: unit.uploads.find("open")) is not None
+    assert await stores.records.read(PROJECT, lambda unit: unit[UploadRecords].find("over")) is None
+    assert (
+        await stores.records.read(PROJECT, lambda unit: unit[UploadRecords].find("open"))
+        is not None
+    )
     assert await stores.blob_ids() == ids(B)
 
 
@@ -185,8 +197,8 @@ async def test_dry_run_says_what_a_run_would_remove_and_removes_nothing(
     await stores.put(B, C)
     long_ago = NOW - timedelta(days=2)
     async with writing(stores.records, PROJECT) as unit:
-        await unit.uploads.add(ResumableUpload("u", 1, 0, None, None, None, NOW, NOW))
-        await unit.idempotency.claim("r", "k", "d", long_ago, claim_id="c")
+        await unit[UploadRecords].add(ResumableUpload("u", 1, 0, None, None, None, NOW, NOW))
+        await unit[IdempotencyRecords].claim("r", "k", "d", long_ago, claim_id="c")
     said = await sweeping.run(0, dry_run=True)
     assert await stores.blob_ids() == ids(A, B, C)
     assert await stores.claims() == 0
@@ -282,7 +294,7 @@ async def test_sweep_of_a_busy_project_is_put_off_on_a_server(
         await stores.store(A)
         await stores.put(B)
         async with writing(stores.records, PROJECT) as long_write:
-            await long_write.swept_blobs.guard(list(ids(A)))
+            await long_write[SweptBlobRecords].guard(list(ids(A)))
             with capture_logs() as logs:
                 assert await sweeping.run(0) == SweepReport(looked_at=2)
         assert [line["log_level"] for line in logs] == ["warning"]

@@ -16,8 +16,12 @@ from app.config.settings import Settings
 from app.errors import BlobSweptError
 from app.models.upload import ResumableUpload, Segment
 from app.services.maintenance.blob_removal import BlobRemoval
-from app.stores.records import Records, UnitOfWork, swept_blobs
-from app.stores.records.swept_blobs import BlobClaim
+from app.stores.records import swept_blobs
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.swept_blobs import BlobClaim, SweptBlobRecords
+from app.stores.records.unit_of_work import UnitOfWork
+from app.stores.records.uploads import UploadRecords
 from tests.integration.sweep_stores import (
     NOW,
     PROJECT,
@@ -82,7 +86,7 @@ async def test_sizes_of_many_blobs_that_were_spared_are_asked_for_at_once(stores
 
     def add_rows(unit: UnitOfWork) -> None:
         begun.append(unit)
-        unit.resources.ensure_all(map(resource_of, bodies))
+        unit[ResourceRecords].ensure_all(map(resource_of, bodies))
 
     await stores.records.write(PROJECT, add_rows)
     assert len(begun) == 2
@@ -94,7 +98,7 @@ async def test_removal_that_is_cancelled_while_it_claims_refuses_no_row(stores: 
     removal = BlobRemoval(stores.records, stores.blobs)
     async with writing(stores.records, PROJECT) as unit:
         # Whoever claims waits for those who write rows of blobs.
-        await unit.swept_blobs.guard([digest_of(b"another")])
+        await unit[SweptBlobRecords].guard([digest_of(b"another")])
         removing = asyncio.create_task(removal.remove(PROJECT, [digest_of(A)]))
         await anyio.wait_all_tasks_blocked()
         removing.cancel()
@@ -149,10 +153,12 @@ async def test_piece_of_an_upload_keeps_its_blob_from_being_claimed(stores: Stor
     upload = ResumableUpload("u", 2 * len(A), 0, None, None, None, NOW, NOW)
     await stores.put(A)
     async with writing(stores.records, PROJECT) as unit:
-        await unit.uploads.add(upload)
-        assert await unit.uploads.advance("u", [Segment(0, len(A), digest_of(A))], expires_at=NOW)
+        await unit[UploadRecords].add(upload)
+        assert await unit[UploadRecords].advance(
+            "u", [Segment(0, len(A), digest_of(A))], expires_at=NOW
+        )
     assert (await stores.claim(A)).digests == ()
-    await stores.records.write(PROJECT, lambda unit: unit.uploads.remove("u"))
+    await stores.records.write(PROJECT, lambda unit: unit[UploadRecords].remove("u"))
     assert (await stores.claim(A)).digests == (digest_of(A),)
 
 
@@ -216,7 +222,7 @@ async def test_old_claims_are_forgotten_whether_they_were_ended_or_not(stores: S
 
     async def forget() -> int:
         return await stores.records.write(
-            PROJECT, lambda unit: unit.swept_blobs.forget(timedelta(hours=1))
+            PROJECT, lambda unit: unit[SweptBlobRecords].forget(timedelta(hours=1))
         )
 
     assert (await forget(), await stores.claims()) == (0, 2)
@@ -227,7 +233,7 @@ async def test_old_claims_are_forgotten_whether_they_were_ended_or_not(stores: S
 async def test_damaged_blob_is_claimed_although_rows_need_it(stores: Stores) -> None:
     await stores.store(A)
     claim = await stores.records.write(
-        PROJECT, lambda unit: unit.swept_blobs.claim_needed(digest_of(A))
+        PROJECT, lambda unit: unit[SweptBlobRecords].claim_needed(digest_of(A))
     )
     assert claim is not None
     assert claim.digests == (digest_of(A),)
@@ -251,10 +257,10 @@ async def claimed_while_a_write_is_open(stores: Stores) -> list[tuple[str, ...]]
         claims.append(await stores.claim(A, B))
 
     async with anyio.create_task_group() as tasks, writing(stores.records, PROJECT) as unit:
-        await unit.resources.ensure(resource_of(A))
+        await unit[ResourceRecords].ensure(resource_of(A))
         tasks.start_soon(claim)
         await stores.until_one_waits()
-        await unit.resources.ensure(resource_of(A, filename="another name"))
+        await unit[ResourceRecords].ensure(resource_of(A, filename="another name"))
     return [claim.digests for claim in claims]
 
 
@@ -266,7 +272,7 @@ async def test_write_that_waits_for_a_claim_is_refused(stores: Stores) -> None:
         refusals.append(await refused(stores, A))
 
     async with anyio.create_task_group() as tasks, writing(stores.records, PROJECT) as unit:
-        assert await unit.swept_blobs.claim([digest_of(A)]) is not None
+        assert await unit[SweptBlobRecords].claim([digest_of(A)]) is not None
         tasks.start_soon(write)
         await stores.until_one_waits()
     assert refusals == [True]
@@ -279,7 +285,7 @@ async def test_writes_do_not_wait_for_each_other_on_a_server(
         await stores.put(A, B)
         with anyio.fail_after(30):
             async with writing(stores.records, PROJECT) as unit:
-                await unit.resources.ensure(resource_of(A))
+                await unit[ResourceRecords].ensure(resource_of(A))
                 await stores.add_rows(B)
         assert await stores.row_ids() == set(BOTH)
 
@@ -291,10 +297,10 @@ async def test_claim_is_given_up_while_a_long_write_goes_on_on_a_server(
     async with opened_stores(backends.settings("server", tmp_path)) as stores:
         await stores.put(A, B)
         async with writing(stores.records, PROJECT) as long:
-            await long.resources.ensure(resource_of(A))
+            await long[ResourceRecords].ensure(resource_of(A))
             async with writing(stores.records, PROJECT) as sweep:
-                assert await sweep.swept_blobs.claim([digest_of(B)]) is None
-                assert await sweep.swept_blobs.claim_needed(digest_of(A)) is None
+                assert await sweep[SweptBlobRecords].claim([digest_of(B)]) is None
+                assert await sweep[SweptBlobRecords].claim_needed(digest_of(A)) is None
             assert await stores.claims() == 0
         assert (await stores.claim(A, B)).digests == (digest_of(B),)
 
@@ -318,4 +324,4 @@ async def test_without_a_blob_store_to_ask_a_swept_blob_is_taken_for_gone(stores
     await stores.end(await stores.claim(A))
     async with writing(Records(stores.engines), PROJECT) as unit:
         with pytest.raises(BlobSweptError):
-            await unit.resources.ensure(resource_of(A))
+            await unit[ResourceRecords].ensure(resource_of(A))

@@ -8,7 +8,10 @@ import pytest
 
 from app.errors import BlobSweptError
 from app.models.upload import ResumableUpload, Segment
-from app.stores.records import Records
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.swept_blobs import SweptBlobRecords
+from app.stores.records.uploads import UploadRecords
 from pagefault_dialects.model.resource import MediaHints, Resource
 from tests.kit.units import reading, writing
 
@@ -35,24 +38,24 @@ RESOURCE = Resource(
 
 @pytest.fixture
 async def records(records: Records) -> Records:
-    await records.write(PROJECT, lambda unit: unit.uploads.add(UPLOAD))
+    await records.write(PROJECT, lambda unit: unit[UploadRecords].add(UPLOAD))
     return records
 
 
 async def found(records: Records) -> tuple[ResumableUpload | None, list[Segment]]:
     async with reading(records, PROJECT) as unit:
-        return await unit.uploads.find("u"), list(await unit.uploads.segments("u"))
+        return await unit[UploadRecords].find("u"), list(await unit[UploadRecords].segments("u"))
 
 
 async def advance(records: Records, *segments: Segment) -> bool:
     return await records.write(
-        PROJECT, lambda unit: unit.uploads.advance("u", segments, expires_at=LATER)
+        PROJECT, lambda unit: unit[UploadRecords].advance("u", segments, expires_at=LATER)
     )
 
 
 async def test_upload_is_found_as_it_was_added(records: Records) -> None:
     assert await found(records) == (UPLOAD, [])
-    assert await records.read(PROJECT, lambda unit: unit.uploads.find("v")) is None
+    assert await records.read(PROJECT, lambda unit: unit[UploadRecords].find("v")) is None
 
 
 async def test_segments_move_the_offset_and_the_expiry(records: Records) -> None:
@@ -87,9 +90,9 @@ async def test_of_segments_at_one_offset_one_counts(records: Records) -> None:
 
 async def test_segment_of_a_swept_blob_does_not_count(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
-        claim = await unit.swept_blobs.claim([FIRST.digest])
+        claim = await unit[SweptBlobRecords].claim([FIRST.digest])
         assert claim is not None
-        await unit.swept_blobs.note_over(claim, claim.digests)
+        await unit[SweptBlobRecords].note_over(claim, claim.digests)
     with pytest.raises(BlobSweptError):
         await advance(records, FIRST)
     assert await found(records) == (UPLOAD, [])
@@ -101,12 +104,12 @@ async def test_blob_of_a_segment_is_not_claimed_until_the_upload_is_complete(
     await advance(records, FIRST, SECOND)
     digests = [FIRST.digest, SECOND.digest]
     async with writing(records, PROJECT) as unit:
-        claim = await unit.swept_blobs.claim(digests)
+        claim = await unit[SweptBlobRecords].claim(digests)
         assert claim is not None
         assert claim.digests == ()
-        await unit.resources.ensure(RESOURCE)
-        assert await unit.uploads.complete("u", RESOURCE.resource_id)
-        claim = await unit.swept_blobs.claim(digests)
+        await unit[ResourceRecords].ensure(RESOURCE)
+        assert await unit[UploadRecords].complete("u", RESOURCE.resource_id)
+        claim = await unit[SweptBlobRecords].claim(digests)
         assert claim is not None
         assert claim.digests == (SECOND.digest,)
 
@@ -114,8 +117,8 @@ async def test_blob_of_a_segment_is_not_claimed_until_the_upload_is_complete(
 async def test_complete_upload_has_a_resource_and_no_segments(records: Records) -> None:
     await advance(records, FIRST)
     async with writing(records, PROJECT) as unit:
-        assert await unit.uploads.complete("u", "r")
-        assert not await unit.uploads.complete("v", "r")
+        assert await unit[UploadRecords].complete("u", "r")
+        assert not await unit[UploadRecords].complete("v", "r")
     moved = replace(UPLOAD, received_bytes=2**33, expires_at=LATER, resource_id="r")
     assert await found(records) == (moved, [])
 
@@ -123,8 +126,8 @@ async def test_complete_upload_has_a_resource_and_no_segments(records: Records) 
 async def test_removed_upload_takes_its_segments_with_it(records: Records) -> None:
     await advance(records, FIRST)
     async with writing(records, PROJECT) as unit:
-        assert await unit.uploads.remove("u")
-        assert not await unit.uploads.remove("u")
+        assert await unit[UploadRecords].remove("u")
+        assert not await unit[UploadRecords].remove("u")
     assert await found(records) == (None, [])
     assert not await advance(records, SECOND)
 
@@ -132,12 +135,12 @@ async def test_removed_upload_takes_its_segments_with_it(records: Records) -> No
 async def test_expired_uploads_are_removed_with_their_segments(records: Records) -> None:
     await advance(records, FIRST)
     async with writing(records, PROJECT) as unit:
-        await unit.uploads.add(replace(UPLOAD, upload_id="v", resource_id="r"))
-        await unit.uploads.add(replace(UPLOAD, upload_id="w"))
-        assert await unit.uploads.remove_expired(NOW) == 0
-        assert await unit.uploads.remove_expired(LATER) == 2
-        assert await unit.uploads.find("u") is not None
-        assert await unit.uploads.remove_expired(LATER + timedelta(microseconds=1)) == 1
+        await unit[UploadRecords].add(replace(UPLOAD, upload_id="v", resource_id="r"))
+        await unit[UploadRecords].add(replace(UPLOAD, upload_id="w"))
+        assert await unit[UploadRecords].remove_expired(NOW) == 0
+        assert await unit[UploadRecords].remove_expired(LATER) == 2
+        assert await unit[UploadRecords].find("u") is not None
+        assert await unit[UploadRecords].remove_expired(LATER + timedelta(microseconds=1)) == 1
     assert await found(records) == (None, [])
 
 
@@ -145,10 +148,10 @@ async def test_nothing_of_another_project_is_seen_or_changed(records: Records) -
     await advance(records, FIRST)
     before = await found(records)
     async with writing(records, "other") as unit:
-        assert await unit.uploads.find("u") is None
-        assert await unit.uploads.segments("u") == []
-        assert not await unit.uploads.advance("u", [SECOND], expires_at=LATER)
-        assert not await unit.uploads.complete("u", "r")
-        assert not await unit.uploads.remove("u")
-        assert await unit.uploads.remove_expired(LATER + timedelta(days=1)) == 0
+        assert await unit[UploadRecords].find("u") is None
+        assert await unit[UploadRecords].segments("u") == []
+        assert not await unit[UploadRecords].advance("u", [SECOND], expires_at=LATER)
+        assert not await unit[UploadRecords].complete("u", "r")
+        assert not await unit[UploadRecords].remove("u")
+        assert await unit[UploadRecords].remove_expired(LATER + timedelta(days=1)) == 0
     assert await found(records) == before

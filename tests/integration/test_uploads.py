@@ -15,7 +15,8 @@ from app.models.identity import utc_now
 from app.models.upload import Checksum, ResumableUpload, Segment
 from app.services.uploads.segments import SEGMENT_BYTES
 from app.services.uploads.uploads import Piece, UploadDraft, Uploads
-from app.stores.blobs import read_whole
+from app.stores.blobs.store import read_whole
+from app.stores.records.uploads import UploadRecords
 from app.wiring import Container, open_container
 from pagefault_dialects.model.media import InMemoryMedia
 from tests.kit.units import writing
@@ -69,7 +70,7 @@ def piece(offset: int, checksum: Checksum | None = None) -> Piece:
 
 async def segments_of(container: Container, upload: ResumableUpload) -> Sequence[Segment]:
     return await container.records.read(
-        PROJECT, lambda unit: unit.uploads.segments(upload.upload_id)
+        PROJECT, lambda unit: unit[UploadRecords].segments(upload.upload_id)
     )
 
 
@@ -273,7 +274,7 @@ async def received(container: Container, *sizes: int) -> ResumableUpload:
     assert start == len(DATA)
     async with writing(container.records, PROJECT) as unit:
         later = utc_now() + timedelta(days=1)
-        assert await unit.uploads.advance(upload.upload_id, segments, expires_at=later)
+        assert await unit[UploadRecords].advance(upload.upload_id, segments, expires_at=later)
     return upload
 
 

@@ -4,7 +4,7 @@
 thing after the other, until the test's block is over:
 
     async with writing(records, "p") as unit:
-        await unit.sessions.enter("s", NOW)
+        await unit[SessionRecords].enter("s", NOW)
         ...
 """
 
@@ -12,21 +12,22 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from contextlib import asynccontextmanager
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from queue import SimpleQueue
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import anyio
 
-from app.stores.records import Records
-from app.stores.records.swept_blobs import SizeUnknownError
+from app.stores.records.blob_sizes import SizeUnknownError
+from app.stores.records.records import Records
+from app.stores.records.unit_of_work import Repository
 
 _Result = TypeVar("_Result")
 _Function: TypeAlias = Callable[[Any], Any]
 _Run: TypeAlias = Callable[[_Function], Coroutine[Any, Any, Any]]
 
 OpenUnit: TypeAlias = Any
-"""Repositories whose methods and properties are all awaited: `await unit.events.noted`.
+"""Repositories whose methods and properties are all awaited: `await unit[EventRecords].noted`.
 
 `await unit.run(work)` does some work with those that it stands for.
 """
@@ -63,21 +64,20 @@ async def reading(records: Records, project_id: str) -> AsyncIterator[OpenUnit]:
 
 
 class _Path:
-    """A property or a method, by its names from the repositories on."""
+    """A repository, or a property or a method of one, by the way to it from the unit of work."""
 
-    def __init__(self, call: _Run, *names: str) -> None:
+    def __init__(self, call: _Run, find: _Function) -> None:
         self._call = call
-        self._names = names
+        self._find = find
 
     def __getattr__(self, name: str) -> "_Path":
-        return _Path(self._call, *self._names, name)
+        return _Path(self._call, lambda unit: getattr(self._find(unit), name))
 
     def __call__(self, *args: object, **keywords: object) -> Coroutine[Any, Any, Any]:
-        found = attrgetter(".".join(self._names))
-        return self._call(lambda repositories: found(repositories)(*args, **keywords))
+        return self._call(lambda unit: self._find(unit)(*args, **keywords))
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        return self._call(attrgetter(".".join(self._names))).__await__()
+        return self._call(self._find).__await__()
 
 
 class _Open:
@@ -87,7 +87,10 @@ class _Open:
         self._call = call
 
     def __getattr__(self, name: str) -> _Path:
-        return _Path(self._call, name)
+        return _Path(self._call, attrgetter(name))
+
+    def __getitem__(self, kind: type[Repository]) -> _Path:
+        return _Path(self._call, itemgetter(kind))
 
     async def run(self, work: Callable[[Any], _Result]) -> _Result:
         """Do some work with the repositories themselves."""

@@ -15,8 +15,8 @@ from typing import Any
 from app.errors import ForbiddenLinkError, UnauthorizedError
 from app.models.identity import utc_now
 from app.models.project import ApiKey, new_api_key, parse_api_key
-from app.stores.records import Records
 from app.stores.records.projects import ProjectRecords
+from app.stores.records.records import Records
 
 
 @dataclass(frozen=True, slots=True)

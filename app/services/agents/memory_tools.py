@@ -34,8 +34,11 @@ from app.services.pages.pages import Pages
 from app.services.renders.loading import load_entry
 from app.services.requests.idempotency import key_in_session
 from app.services.resources.texts import ResourceTexts, TextQuery, find_in_text
-from app.stores.blobs import BlobStore
-from app.stores.records import Records, UnitOfWork
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.session_resources import SessionResourceRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.context.eviction import entry_text
 from pagefault_dialects.context.recalls import ENTRY_NAMED, MEDIUM_NAMED
 from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
@@ -228,7 +231,7 @@ class MemoryTools:
         """Return which page has words about a medium, a caption or a transcript, if one has."""
         owners = await self.records.read(
             place.project_id,
-            lambda unit: unit.resources.owners(resource.resource_id, limit=_OWNERS),
+            lambda unit: unit[ResourceRecords].owners(resource.resource_id, limit=_OWNERS),
         )
         page_id = next((owner_id for kind, owner_id in owners if kind == "page"), None)
         if page_id is None:
@@ -265,7 +268,7 @@ class MemoryTools:
             raise WrongArgumentsError("Only this session's media can be listed: leave session out.")
         found = await self.records.read(
             place.project_id,
-            lambda unit: unit.session_resources.newest(
+            lambda unit: unit[SessionResourceRecords].newest(
                 session_id, kind=asked.kind, limit=_LISTED + 1
             ),
         )
@@ -286,9 +289,11 @@ class MemoryTools:
 
             def find(unit: UnitOfWork) -> Resource | None:
                 if place.scope == "project":
-                    return unit.resources.find(resource_id)
-                return unit.resources.find_in_session([resource_id], place.session_id).get(
-                    resource_id
+                    return unit[ResourceRecords].find(resource_id)
+                return (
+                    unit[ResourceRecords]
+                    .find_in_session([resource_id], place.session_id)
+                    .get(resource_id)
                 )
 
             resource = await self.records.read(place.project_id, find)

@@ -39,8 +39,14 @@ from app.services.requests.identity import RequestIdentity, json_digest
 from app.services.requests.streamed_bodies import RequestBodies
 from app.services.requests.validation import read_object, validated
 from app.services.sessions.messages import PreparedMessage, SessionMessages
-from app.services.tool_results.tool_results import AnsweredError, PreparedResult, ToolResults
-from app.stores.records import Records, UnitOfWork
+from app.services.tool_results.prepared_results import AnsweredError, PreparedResult
+from app.services.tool_results.tool_results import ToolResults
+from app.stores.records.history import MessageRecords
+from app.stores.records.idempotency import IdempotencyRecords
+from app.stores.records.records import Records
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.tool_results import ToolResultRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.tools import ToolCall, ToolCallRequest
 from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
 from pagefault_dialects.json.values import JsonValue, json_text
@@ -91,7 +97,7 @@ class PreparedCall:
 
     def note(self, unit: UnitOfWork, seq: int) -> None:
         """Note the answer of a call in a turn: the same call by itself is answered with it."""
-        call, keys = self.known_as, unit.idempotency
+        call, keys = self.known_as, unit[IdempotencyRecords]
         digest = call.identity.digest
         if keys.claim(call.route, call.key, digest, utc_now(), claim_id=call.claim_id) is None:
             keys.answer(call.route, call.key, str(seq), claim_id=call.claim_id)
@@ -229,9 +235,9 @@ def _known_as(project_id: str, session_id: str, asked: ToolCall) -> IdempotentCa
 
 def answer_of(unit: UnitOfWork, session_id: str, call_id: str) -> int | None:
     """Return the `seq` of what answers a call of a session; `None` if nothing does."""
-    if (recorded := unit.tool_results.find_call(session_id, call_id)) is not None:
+    if (recorded := unit[ToolResultRecords].find_call(session_id, call_id)) is not None:
         return recorded.result.seq
-    answer = unit.messages.find_call(session_id, call_id)
+    answer = unit[MessageRecords].find_call(session_id, call_id)
     return None if answer is None else answer.seq
 
 
@@ -240,12 +246,14 @@ def _is_called(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
 
     The answers of parallel calls stand between their message and the call that is run last.
     """
-    head = unit.sessions.history_head(session_id)
+    head = unit[SessionRecords].history_head(session_id)
     last_seq = head.last_seq if head else 0
     spelled = json_text(call_id).encode()
     for end in range(last_seq, max(0, last_seq - _MOST_LOOKED_BACK), -_LOOKED_BACK):
         after_seq = max(0, end - _LOOKED_BACK)
-        entries = unit.sessions.entries(session_id, after_seq=after_seq, limit=end - after_seq)
+        entries = unit[SessionRecords].entries(
+            session_id, after_seq=after_seq, limit=end - after_seq
+        )
         others = [
             entry
             for entry in entries

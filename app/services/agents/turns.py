@@ -32,9 +32,12 @@ from app.services.requests.identity import RequestIdentity, identity_of_body
 from app.services.requests.streamed_bodies import RequestBodies
 from app.services.requests.validation import read_object, validated
 from app.services.sessions.messages import PreparedMessage, SessionMessages
-from app.services.tool_results.tool_results import PreparedResult, ToolResults
-from app.stores.blobs import BlobStore
-from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
+from app.services.tool_results.prepared_results import PreparedResult
+from app.services.tool_results.tool_results import ToolResults
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import MOST_TOGETHER_BYTES, Records
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.shape import GAP
 from app.wire.tools import ToolCall
 from app.wire.turns import TurnReceipt, TurnRender, TurnRequest
@@ -133,7 +136,7 @@ class Turns:
         """
         seqs, _, incarnation = answer_id.partition(" ")
         head = await self.records.read(
-            project_id, lambda unit: unit.sessions.history_head(session_id)
+            project_id, lambda unit: unit[SessionRecords].history_head(session_id)
         )
         # An older version has not noted which session it was.
         if head is None or incarnation not in ("", head.incarnation):
@@ -150,7 +153,7 @@ class Turns:
         _check_ids(prepared)
 
         def append(unit: UnitOfWork) -> Sequence[int]:
-            last_seq = unit.sessions.enter(session_id, utc_now()).last_seq
+            last_seq = unit[SessionRecords].enter(session_id, utc_now()).last_seq
             if turn.request.expected_seq not in (None, last_seq):
                 raise ConflictError(
                     f"The session has come to seq {last_seq} meanwhile; nothing was appended. Read "
@@ -159,7 +162,7 @@ class Turns:
                 )
             seqs = [_appended(unit, session_id, each, index) for index, each in enumerate(prepared)]
             if call is not None:
-                head = unit.sessions.history_head(session_id)
+                head = unit[SessionRecords].history_head(session_id)
                 incarnation = (head.incarnation if head else None) or ""
                 noted = f"{','.join(map(str, seqs))} {incarnation}"
                 Idempotency(self.records).note_answer(unit, call, noted)

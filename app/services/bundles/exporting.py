@@ -31,8 +31,14 @@ from app.services.bundles.stored import (
 )
 from app.services.pages.accesses import AccessCounts
 from app.services.requests.validation import require_found
-from app.stores.blobs import BlobMissingError, BlobStore
-from app.stores.records import Records, UnitOfWork
+from app.stores.blobs.store import BlobMissingError, BlobStore
+from app.stores.records.bundles import BundleRecords
+from app.stores.records.pages import PageRecords
+from app.stores.records.records import Records
+from app.stores.records.resources import AliasRecords
+from app.stores.records.session_resources import SessionResourceRecords
+from app.stores.records.sessions import FrontierRecords, SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.model.frontier import StoredFrontier
 from pagefault_dialects.model.media import CHUNK_BYTES
 from pagefault_dialects.model.moments import rfc3339
@@ -190,17 +196,17 @@ class BundleExports:
             def write(
                 unit: UnitOfWork,
             ) -> tuple[Session, Sequence[StoredFrontier], Sequence[Resource]]:
-                session = require_found(unit.sessions.find(session_id), "session")
-                resources = unit.session_resources.all_of(session_id)
+                session = require_found(unit[SessionRecords].find(session_id), "session")
+                resources = unit[SessionResourceRecords].all_of(session_id)
                 lines: tuple[Iterable[msgspec.Struct], ...] = (
-                    starmap(history_line, unit.bundles.history(session_id)),
-                    map(interaction_line, unit.bundles.interactions(session_id)),
+                    starmap(history_line, unit[BundleRecords].history(session_id)),
+                    map(interaction_line, unit[BundleRecords].interactions(session_id)),
                     _page_lines(unit, session_id),
                     _resource_lines(unit, resources, project_id),
                 )
                 for file, written in zip(files, lines, strict=True):
                     file.write(written)
-                return session, unit.frontiers.all_of(session_id), resources
+                return session, unit[FrontierRecords].all_of(session_id), resources
 
             session, frontiers, resources = await self.records.read_snapshot(project_id, write)
             stack.pop_all()
@@ -209,9 +215,9 @@ class BundleExports:
 
 
 def _page_lines(unit: UnitOfWork, session_id: str) -> Iterator[rows.PageLine]:
-    for numbers in unit.bundles.page_numbers(session_id):
-        stored = unit.pages.numbered(numbers, content_up_to=_ANY_BYTES)
-        levels = unit.bundles.levels([page.page_id for page in stored.values()])
+    for numbers in unit[BundleRecords].page_numbers(session_id):
+        stored = unit[PageRecords].numbered(numbers, content_up_to=_ANY_BYTES)
+        levels = unit[BundleRecords].levels([page.page_id for page in stored.values()])
         for number in numbers:
             page = stored[number]
             yield page_line(page, levels.get(page.page_id, ()))
@@ -222,6 +228,6 @@ def _resource_lines(
 ) -> Iterator[rows.ResourceLine]:
     for start in range(0, len(resources), _RESOURCES_AT_ONCE):
         batch = resources[start : start + _RESOURCES_AT_ONCE]
-        aliases = unit.aliases.of_resources([each.resource_id for each in batch])
+        aliases = unit[AliasRecords].of_resources([each.resource_id for each in batch])
         for each in batch:
             yield resource_line(each, project_id, aliases.get(each.resource_id, {}))

@@ -37,10 +37,16 @@ from app.services.pages.versions import searchable_text
 from app.services.quotas.stored_bytes import StoredBytes
 from app.services.resources.aliases import too_many_aliases
 from app.services.sessions.sessions import ShownSession, uses_of
-from app.stores.blobs import BlobStore
-from app.stores.records import Records, UnitOfWork
-from app.stores.records.bundles import Entry
+from app.stores.blobs.store import BlobStore
+from app.stores.records.bundles import BundleRecords, Entry
+from app.stores.records.events import EventRecords
+from app.stores.records.pages import PageAccessRecords, PageLevelRecords, PageRecords
+from app.stores.records.records import Records
+from app.stores.records.resources import AliasRecords, ResourceRecords
+from app.stores.records.sessions import FrontierRecords, SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import IndexedPage
+from app.stores.records.word_indexes import choose_page_index
 from app.wire.sessions import imported_entries
 from pagefault_dialects.model.page import Page
 
@@ -115,7 +121,7 @@ class BundleImports:
                 seq=session.last_seq,
                 members={"imported": imported_entries(session.counts).as_value()},
             )
-            unit.events.note(event)
+            unit[EventRecords].note(event)
             return uses_of(unit, [session.session_id])[session.session_id]
 
         return await self.records.write(project_id, write, is_alone=True)
@@ -139,18 +145,20 @@ class _BundleWriter:
             ConflictError: Something has one of the ids, or one of the aliases, already.
             BlobSweptError: A sweep has removed one of the blobs meanwhile.
         """
-        if not self.unit.sessions.add(self.session):
+        if not self.unit[SessionRecords].add(self.session):
             raise _conflict("session", self.session.session_id)
         for each in self.bundle.file.manifest.session.frontiers:
             frontier = stored_frontier(each)
-            self.unit.frontiers.put(self.session.session_id, frontier, utc_now(), replaces=None)
+            self.unit[FrontierRecords].put(
+                self.session.session_id, frontier, utc_now(), replaces=None
+            )
         for lines in self.bundle.batches(archive.PAGES, rows.PAGE_LINES):
             self._add_pages(lines)
         for entries in self.bundle.batches(archive.HISTORY, rows.HISTORY_LINES):
             self._add_history(entries)
         for interactions in self.bundle.batches(archive.INTERACTIONS, rows.INTERACTION_LINES):
             stored = [stored_interaction(line, self.session.session_id) for line in interactions]
-            for taken in self.unit.bundles.add_interactions(stored):
+            for taken in self.unit[BundleRecords].add_interactions(stored):
                 raise _conflict("interaction", taken)
         self._add_resources()
 
@@ -158,12 +166,12 @@ class _BundleWriter:
         """Store pages, newer than those stored before."""
         unit = self.unit
         pages = [read_bundled_page(line) for line in lines]
-        numbers = unit.pages.insert_absent([version for _, version in pages])
+        numbers = unit[PageRecords].insert_absent([version for _, version in pages])
         for line in lines:
             if line.page_id not in numbers:
                 raise _conflict("page", line.page_id)
-        unit.page_levels.replace_many({line.page_id: stored_levels(line) for line in lines})
-        unit.page_search.index_all(
+        unit[PageLevelRecords].replace_many({line.page_id: stored_levels(line) for line in lines})
+        choose_page_index(unit).index_all(
             {
                 numbers[version.page_id]: IndexedPage(
                     self._words(page), self.session.session_id, version.fields.modality
@@ -171,7 +179,7 @@ class _BundleWriter:
                 for page, version in pages
             }
         )
-        unit.page_accesses.add(
+        unit[PageAccessRecords].add(
             {
                 line.page_id: (line.access_count, rows.parse_moment(line.last_accessed))
                 for line in lines
@@ -180,13 +188,13 @@ class _BundleWriter:
         )
         for line in lines:
             if line.fetched_resource_id is not None:
-                unit.pages.set_fetched(
+                unit[PageRecords].set_fetched(
                     numbers[line.page_id], line.fetched_resource_id, digest=line.digest
                 )
 
     def _add_history(self, batch: Sequence[rows.HistoryLine]) -> None:
         """Store entries of the history, with the records they stand for."""
-        bundles = self.unit.bundles
+        bundles = self.unit[BundleRecords]
         entries = [Entry(line.seq, ENTRY_KINDS[type(line)], line.id) for line in batch]
         bundles.add_entries(self.session.session_id, entries)
         results = [
@@ -206,8 +214,8 @@ class _BundleWriter:
 
     def _add_resources(self) -> None:
         """Store the descriptors that are not there, their aliases, and what refers to them."""
-        self.unit.resources.ensure_all(self.bundle.resources.values())
-        for taken in self.unit.aliases.add_all(self.bundle.aliases):
+        self.unit[ResourceRecords].ensure_all(self.bundle.resources.values())
+        for taken in self.unit[AliasRecords].add_all(self.bundle.aliases):
             raise ConflictError(
                 f"The alias {taken} names another resource in this project already, and an import "
                 "replaces nothing. Delete the alias first, or import into another project. "
@@ -215,10 +223,10 @@ class _BundleWriter:
                 code="alias-exists",
             )
         named = {each.resource_id for each in self.bundle.aliases.values()}
-        if self.unit.aliases.count_most(named) > MOST_ALIASES:
+        if self.unit[AliasRecords].count_most(named) > MOST_ALIASES:
             raise too_many_aliases()
-        self.unit.bundles.size_entries(self.session.session_id)
-        self.unit.bundles.add_links(self.session.session_id, self.bundle.links)
+        self.unit[BundleRecords].size_entries(self.session.session_id)
+        self.unit[BundleRecords].add_links(self.session.session_id, self.bundle.links)
 
     def _words(self, page: Page) -> SearchWords:
         text = None

@@ -16,8 +16,8 @@ from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.loading import MOST_TEXT_BYTES, load_session
 from app.services.renders.settling import Settling
 from app.services.requests.streamed_bodies import RequestBodies
-from app.stores.blobs import BlobStore
-from app.stores.records import Records
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
 from app.wire.doctor import Finding
 from pagefault_dialects.documents import document_of
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError

@@ -19,7 +19,9 @@ import structlog
 from app.models.event import Event, LoggedEvent
 from app.services.concurrency.background import log_failures
 from app.services.events.subscriptions import EventBatch, QueueRoom, Subscription, event_batch_of
-from app.stores.records import Records, UnitOfWork
+from app.stores.records.events import EventRecords
+from app.stores.records.records import Records
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.events import event_of, with_raw_result
 from pagefault_dialects.json.values import JsonValue, json_text
 
@@ -153,9 +155,9 @@ class ProjectFeed:
 
     def _look(self, unit: UnitOfWork) -> tuple[Sequence[LoggedEvent], int]:
         """Return what is new, and the number up to which events were removed before being read."""
-        logged = unit.events.after(self.position, limit=_AT_ONCE, most_bytes=_AT_ONCE_BYTES)
+        logged = unit[EventRecords].after(self.position, limit=_AT_ONCE, most_bytes=_AT_ONCE_BYTES)
         is_gap = bool(logged) and logged[0].number > self.position + 1
-        return logged, unit.events.bounds().removed if is_gap else 0
+        return logged, unit[EventRecords].bounds().removed if is_gap else 0
 
     def _shown(self, event: Event) -> Event:
         raw = self._raw_results.take(event.subject_id)
@@ -227,7 +229,9 @@ class Feeds:
         if feed.is_begun:
             return feed
         try:
-            newest = await self._records.read(project_id, lambda unit: unit.events.bounds().last)
+            newest = await self._records.read(
+                project_id, lambda unit: unit[EventRecords].bounds().last
+            )
         except BaseException:
             self.leave(feed, project_id)
             raise

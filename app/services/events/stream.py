@@ -16,7 +16,10 @@ from app.models.event import EndReason, LoggedEvent
 from app.services.access.callers import Caller
 from app.services.events.feeds import ProjectFeed
 from app.services.events.subscriptions import EventItem, Subscription, event_item_of
-from app.stores.records import Records, UnitOfWork
+from app.stores.records.events import EventRecords
+from app.stores.records.records import Records
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.events import ResetEvent, event_of
 from pagefault_dialects.errors import PagefaultError
 
@@ -52,7 +55,7 @@ def start_of(unit: UnitOfWork, session_id: str | None, after: int | None) -> Sta
     if session_id is not None:
         return _start_in_session(unit, session_id, after)
     # The positions in a project are the numbers of its log.
-    bounds = unit.events.bounds()
+    bounds = unit[EventRecords].bounds()
     if after is not None and bounds.removed <= after <= bounds.last:
         return Start(after, after)
     return Start(bounds.last, bounds.last, is_reset=after is not None)
@@ -64,8 +67,8 @@ def _start_in_session(unit: UnitOfWork, session_id: str, after: int | None) -> S
     A session may have been deleted since its listener was here, and begun anew: it is told of the
     deletion, or gets a reset where its position could be one of either, however long ago that was.
     """
-    bounds = unit.events.bounds()
-    session = unit.sessions.find(session_id)
+    bounds = unit[EventRecords].bounds()
+    session = unit[SessionRecords].find(session_id)
     last_seq = session.last_seq if session else 0
     if after is None:
         return Start(bounds.last, last_seq)
@@ -85,9 +88,9 @@ def _start_in_session(unit: UnitOfWork, session_id: str, after: int | None) -> S
 
 def _number_behind(unit: UnitOfWork, session_id: str, after: int) -> int | None:
     """Return the number behind which the events with a `seq` above `after` follow without a gap."""
-    if after and (number := unit.events.newest_with(session_id, after)) is not None:
+    if after and (number := unit[EventRecords].newest_with(session_id, after)) is not None:
         return number
-    number = unit.events.newest_with(session_id, after + 1)
+    number = unit[EventRecords].newest_with(session_id, after + 1)
     return None if number is None else number - 1
 
 
@@ -102,16 +105,16 @@ def _is_ambiguous(unit: UnitOfWork, session_id: str, after: int, number: int | N
     """
     if not after:
         return False
-    ended = unit.events.first_deletion_from(session_id, after)
+    ended = unit[EventRecords].first_deletion_from(session_id, after)
     if ended is None:
         # The log may have forgotten the deletion; what the session has not reached is not kept.
-        return after <= unit.sessions.last_ended(session_id)
+        return after <= unit[SessionRecords].last_ended(session_id)
     # The deletion itself, where its own `seq` is asked for, is seen.
     return number is not None and ended < number
 
 
 def _before_deletion(unit: UnitOfWork, session_id: str, after: int) -> int | None:
-    number = unit.events.deletion_after(session_id, after)
+    number = unit[EventRecords].deletion_after(session_id, after)
     return None if number is None else number - 1
 
 
@@ -221,9 +224,9 @@ class EventStream:
 
     def _look(self, unit: UnitOfWork) -> tuple[Start | None, Sequence[LoggedEvent]]:
         anew = None
-        if self._number < unit.events.bounds().removed:
+        if self._number < unit[EventRecords].bounds().removed:
             anew = start_of(unit, self.subscription.session_id, None)
-        logged = unit.events.after(
+        logged = unit[EventRecords].after(
             self._number,
             session_id=self.subscription.session_id,
             limit=_AT_ONCE,

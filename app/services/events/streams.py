@@ -24,7 +24,7 @@ from app.services.events.feeds import Feeds
 from app.services.events.stream import EventStream, start_of
 from app.services.events.subscriptions import Subscription, WriteBuffers
 from app.services.memory_budget.budget import MemoryBudget
-from app.stores.records import Records
+from app.stores.records.records import Records
 from app.telemetry.metrics import Metrics
 
 _log = structlog.get_logger(__name__)

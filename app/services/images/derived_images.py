@@ -20,9 +20,10 @@ from app.services.images.image_work import Decode, ImageWork
 from app.services.images.image_worker import UndecidedError
 from app.services.persistence.media_checks import probe_media
 from app.services.persistence.media_keeper import MediaKeeper
-from app.stores.blobs import BlobStore, read_whole
-from app.stores.records import Records, UnitOfWork
-from app.stores.records.derived_images import NotedImage
+from app.stores.blobs.store import BlobStore, read_whole
+from app.stores.records.derived_images import DerivedImageRecords, NotedImage
+from app.stores.records.records import Records
+from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.model.conversation import InlineBytes, StoredBytes
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.resource import DerivedImage, ImageRecipe, Resource, resource_kind
@@ -147,7 +148,7 @@ class DerivedImages:
             key: What was to be made.
         """
         return await self.records.read(
-            project_id, lambda unit: unit.derived_images.find(digest, key)
+            project_id, lambda unit: unit[DerivedImageRecords].find(digest, key)
         )
 
     async def _keep_again(
@@ -183,12 +184,12 @@ class DerivedImages:
             image = DerivedImage(resource, fitted.is_first_picture)
 
         def note(unit: UnitOfWork) -> NotedImage:
-            unit.derived_images.lock()
-            noted = unit.derived_images.find(digest, key)
+            unit[DerivedImageRecords].lock()
+            noted = unit[DerivedImageRecords].find(digest, key)
             if noted is not None:
                 return noted
-            if unit.derived_images.has_source(digest):
-                unit.derived_images.note(digest, key, image, now=now)
+            if unit[DerivedImageRecords].has_source(digest):
+                unit[DerivedImageRecords].note(digest, key, image, now=now)
             return NotedImage(image)
 
         return await self.records.write(project_id, note)

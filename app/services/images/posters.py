@@ -21,7 +21,7 @@ from app.services.images.child_process import GRACE_SECONDS, start_child
 from app.services.images.derived_images import DerivedImages
 from app.services.images.poster_process import NO_PICTURE, TOO_LARGE
 from app.services.memory_budget.budget import MemoryBudget
-from app.stores.blobs import BlobStore
+from app.stores.blobs.store import BlobStore
 from pagefault_dialects.model.resource import DerivedImage, Resource
 
 _MODULE = "app.services.images.poster_process"

@@ -33,8 +33,10 @@ from app.services.requests.data_uris import (
 )
 from app.services.requests.streamed_requests import StreamedMedia
 from app.services.requests.validation import require_found
-from app.stores.blobs import BlobStore, DraftMedia, StoredBlob, read_whole
-from app.stores.records import Records
+from app.stores.blobs.store import BlobStore, StoredBlob, read_whole
+from app.stores.blobs.writing import DraftMedia
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, json_text, parse_stored_json
 from pagefault_dialects.media import block_table
@@ -154,7 +156,7 @@ class StoredMedia:
         if resource_id is None:
             return None
         return await self.records.read(
-            self.project_id, lambda unit: unit.resources.find(resource_id)
+            self.project_id, lambda unit: unit[ResourceRecords].find(resource_id)
         )
 
     async def resource(self, reference: str) -> Resource:
@@ -198,7 +200,7 @@ class StoredMedia:
         written: dict[str, str] = {}
         sources = {at: each.text_resource_id or each.resource_id for at, each in forms.items()}
         resources = await self.records.read(
-            self.project_id, lambda unit: unit.resources.find_all(set(sources.values()))
+            self.project_id, lambda unit: unit[ResourceRecords].find_all(set(sources.values()))
         )
         for pointer, form in forms.items():
             resource = require_found(resources.get(sources[pointer]), "resource")

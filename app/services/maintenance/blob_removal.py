@@ -14,9 +14,16 @@ import anyio
 import structlog
 
 from app.crash_points import CrashPoint, reached
-from app.stores.blobs import BlobStore, ListedBlob
-from app.stores.records import Records, UnitOfWork
-from app.stores.records.swept_blobs import CLAIM_SECONDS, DIGESTS_AT_ONCE, BlobClaim
+from app.stores.blobs.store import BlobStore, ListedBlob
+from app.stores.records.records import Records
+from app.stores.records.swept_blobs import (
+    CLAIM_SECONDS,
+    DIGESTS_AT_ONCE,
+    BlobClaim,
+    BlobReferenceRecords,
+    SweptBlobRecords,
+)
+from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import PagefaultError
 
 _REMOVED_AT_ONCE = 8
@@ -49,7 +56,7 @@ async def _next_batch(listed: AsyncIterator[ListedBlob]) -> list[ListedBlob]:
 
 
 def _needed(batch: Sequence[ListedBlob], unit: UnitOfWork) -> set[str]:
-    return unit.blob_references.needed([blob.digest for blob in batch])
+    return unit[BlobReferenceRecords].needed([blob.digest for blob in batch])
 
 
 class ClaimTime:
@@ -128,7 +135,7 @@ class BlobRemoval:
     async def _claimed(self, project_id: str, digests: Collection[str]) -> BlobClaim | None:
         claiming = asyncio.ensure_future(
             self.records.write(
-                project_id, lambda unit: unit.swept_blobs.claim(digests), is_alone=True
+                project_id, lambda unit: unit[SweptBlobRecords].claim(digests), is_alone=True
             )
         )
         try:
@@ -143,7 +150,7 @@ class BlobRemoval:
 
     async def _note_over(self, project_id: str, claim: BlobClaim, digests: Collection[str]) -> None:
         await self.records.write(
-            project_id, lambda unit: unit.swept_blobs.note_over(claim, digests), is_alone=True
+            project_id, lambda unit: unit[SweptBlobRecords].note_over(claim, digests), is_alone=True
         )
 
     async def _remove_claimed(

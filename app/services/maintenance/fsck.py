@@ -20,9 +20,10 @@ from app.errors import StoreFullError, StoreUnavailableError
 from app.models.resource import FaultKind
 from app.services.concurrency.background import run_to_completion
 from app.services.maintenance.blob_removal import ClaimTime, unneeded_blobs
-from app.stores.blobs import BlobMissingError, BlobStore, ListedBlob
-from app.stores.records import Records, UnitOfWork
-from app.stores.records.swept_blobs import BlobReference
+from app.stores.blobs.store import BlobMissingError, BlobStore, ListedBlob
+from app.stores.records.records import Records
+from app.stores.records.swept_blobs import BlobReference, BlobReferenceRecords, SweptBlobRecords
+from app.stores.records.unit_of_work import UnitOfWork
 
 _DIGESTS_AT_ONCE = 500
 _BLOBS_AT_ONCE = 4
@@ -85,7 +86,7 @@ class StoreCheck:
         total = 0
         for project_id in project_ids:
             total += await self.records.read(
-                project_id, lambda unit: unit.blob_references.bytes_needed()
+                project_id, lambda unit: unit[BlobReferenceRecords].bytes_needed()
             )
         report = StoreCheckReport()
 
@@ -160,7 +161,7 @@ class BlobCheck:
         kind, wrong = await self._fault(digest, wrong)
         # Rows that have been there all the while had a right to their blob all the while.
         still_there = await self.records.read(
-            self.project_id, lambda unit: set(unit.blob_references.of([digest]))
+            self.project_id, lambda unit: set(unit[BlobReferenceRecords].of([digest]))
         )
         wrong = [row for row in wrong if row in still_there]
         if kind is None or not wrong:
@@ -224,7 +225,7 @@ class BlobCheck:
         time = ClaimTime()
         claim = await self.records.write(
             self.project_id,
-            lambda unit: unit.swept_blobs.claim_needed(damaged.digest),
+            lambda unit: unit[SweptBlobRecords].claim_needed(damaged.digest),
             is_alone=True,
         )
         if claim is None or not claim.digests:
@@ -236,7 +237,7 @@ class BlobCheck:
         # Not after an error: a move that failed may still come to pass.
         await self.records.write(
             self.project_id,
-            lambda unit: unit.swept_blobs.note_over(claim, claim.digests),
+            lambda unit: unit[SweptBlobRecords].note_over(claim, claim.digests),
             is_alone=True,
         )
         return may_move
@@ -256,8 +257,10 @@ async def rows_behind(
     """
 
     def rows(unit: UnitOfWork) -> Sequence[BlobReference]:
-        digests = unit.blob_references.digests(after=after, limit=limit)
-        return unit.blob_references.of([each for each in digests if end is None or each < end])
+        digests = unit[BlobReferenceRecords].digests(after=after, limit=limit)
+        return unit[BlobReferenceRecords].of(
+            [each for each in digests if end is None or each < end]
+        )
 
     found = await records.read(project_id, rows)
     return [list(group) for _, group in groupby(found, key=lambda row: row.digest)]

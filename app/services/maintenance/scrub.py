@@ -27,9 +27,9 @@ from app.services.concurrency.background import log_failures, run_beside
 from app.services.maintenance.fsck import BlobCheck, StoreFault, rows_behind
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.identity import RequestIdentity
-from app.stores.blobs import BlobStore
-from app.stores.records import Records
+from app.stores.blobs.store import BlobStore
 from app.stores.records.idempotency import KEPT
+from app.stores.records.records import Records
 from app.telemetry.metrics import Metrics
 
 _log = structlog.get_logger(__name__)

@@ -20,9 +20,15 @@ from app.models.identity import utc_now
 from app.services.concurrency.background import log_failures, run_beside
 from app.services.maintenance.blob_removal import BlobRemoval, unneeded_blobs
 from app.services.quotas.stored_bytes import StoredBytes
-from app.stores.blobs import BlobStore, ListedBlob
-from app.stores.records import Records, UnitOfWork
+from app.stores.blobs.store import BlobStore, ListedBlob
+from app.stores.records.events import EventRecords
 from app.stores.records.idempotency import KEPT as KEYS_KEPT
+from app.stores.records.idempotency import IdempotencyRecords
+from app.stores.records.records import Records
+from app.stores.records.stored_blobs import StoredBlobRecords
+from app.stores.records.swept_blobs import SweptBlobRecords
+from app.stores.records.unit_of_work import UnitOfWork
+from app.stores.records.uploads import UploadRecords
 
 _log = structlog.get_logger(__name__)
 
@@ -162,11 +168,11 @@ class _Run:
 
         def expire(unit: UnitOfWork) -> SweepReport:
             expired = SweepReport(
-                expired_uploads=unit.uploads.remove_expired(now),
-                expired_keys=unit.idempotency.purge(now - KEYS_KEPT),
-                expired_reserved_bytes=unit.stored_blobs.expire(now),
+                expired_uploads=unit[UploadRecords].remove_expired(now),
+                expired_keys=unit[IdempotencyRecords].purge(now - KEYS_KEPT),
+                expired_reserved_bytes=unit[StoredBlobRecords].expire(now),
             )
-            unit.swept_blobs.forget(_CLAIMS_KEPT)
+            unit[SweptBlobRecords].forget(_CLAIMS_KEPT)
             return expired
 
         self._count(await self._removed(project_id, expire))
@@ -175,12 +181,12 @@ class _Run:
         """Remove events whose time is over, a few at once: writers wait meanwhile."""
         # Asked without a lock first: where nothing is over, no write ever waits for this.
         if None is await self.records.read(
-            project_id, lambda unit: unit.events.newest_expired(before=before, keep=keep)
+            project_id, lambda unit: unit[EventRecords].newest_expired(before=before, keep=keep)
         ):
             return
 
         def expire(unit: UnitOfWork) -> SweepReport:
-            removed = unit.events.expire(before=before, keep=keep, limit=_EVENTS_AT_ONCE)
+            removed = unit[EventRecords].expire(before=before, keep=keep, limit=_EVENTS_AT_ONCE)
             return SweepReport(expired_events=removed)
 
         while True:

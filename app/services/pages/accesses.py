@@ -15,7 +15,8 @@ import anyio
 import structlog
 
 from app.services.concurrency.background import log_failures, run_beside, run_to_completion
-from app.stores.records import Records
+from app.stores.records.pages import PageAccessRecords
+from app.stores.records.records import Records
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.model.page import StoredPage
 
@@ -82,7 +83,7 @@ class AccessCounts:
 
     async def _write(self, project_id: str, pages: dict[str, Accesses]) -> None:
         try:
-            await self._records.write(project_id, lambda unit: unit.page_accesses.add(pages))
+            await self._records.write(project_id, lambda unit: unit[PageAccessRecords].add(pages))
         except PagefaultError as exc:
             newer = self._pending[project_id]
             for page_id, (count, last_accessed) in pages.items():

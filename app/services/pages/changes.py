@@ -29,7 +29,7 @@ from app.services.pages.writing import PageWriter, WrittenPage
 from app.services.requests.streamed_bodies import RequestBodies
 from app.services.requests.streamed_requests import StreamedRequests
 from app.services.requests.validation import WriteCondition, read_value
-from app.stores.records import Records
+from app.stores.records.records import Records
 from app.wire.pages import level_record
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue

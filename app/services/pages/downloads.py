@@ -23,8 +23,11 @@ from app.services.pages.contents import fits
 from app.services.pages.reading import PageReading, PageView
 from app.services.pages.versions import find_page, updated_at
 from app.services.pages.writing import PAGE
-from app.stores.blobs import BlobStore
-from app.stores.records import Records, UnitOfWork
+from app.stores.blobs.store import BlobStore
+from app.stores.records.pages import PageRecords
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.media.data_uris import DataUriText, split_data_uri
@@ -162,16 +165,16 @@ class PageDownloads:
         def keep(unit: UnitOfWork) -> None:
             current = find_page(unit, view.page.page_id, with_content=False)
             if not is_content:
-                unit.resources.ensure(resource)
+                unit[ResourceRecords].ensure(resource)
                 return
-            if not unit.pages.set_fetched(
+            if not unit[PageRecords].set_fetched(
                 current.page_number, resource.resource_id, digest=view.stored.digest
             ):
                 raise ConflictError(
                     "The page was changed while its file was fetched. Ask again.",
                     code="page-changed",
                 )
-            unit.resources.ensure_linked(
+            unit[ResourceRecords].ensure_linked(
                 [resource],
                 owner_kind=PAGE,
                 owner_id=view.page.page_id,

@@ -24,7 +24,13 @@ from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.media import image_ids, with_images
 from app.services.pages.reading import BlocksOptions, PageReading
-from app.stores.records import Records, UnitOfWork
+from app.stores.records.events import EventRecords
+from app.stores.records.history import MessageRecords
+from app.stores.records.pages import PageAccessRecords, PageRecords
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.base import ClientId, Count, FrozenModel, faults_of
@@ -113,7 +119,7 @@ class PageFaults:
             )
             self.reading.note(project_id, page_id)
             event = _event(page_id, request, utc_now())
-            await self.records.write(project_id, lambda unit: unit.events.note(event))
+            await self.records.write(project_id, lambda unit: unit[EventRecords].note(event))
             return answer
         call = _Call(page_id, request.session_id, request, utc_now())
         answered = await self.records.read(project_id, lambda unit: _answered(unit, call))
@@ -167,7 +173,9 @@ class PageFaults:
             return []
         return await self.records.read(
             project_id,
-            lambda unit: [each for each in candidates if unit.pages.find(each, with_content=False)],
+            lambda unit: [
+                each for each in candidates if unit[PageRecords].find(each, with_content=False)
+            ],
         )
 
     async def _with_media(self, project_id: str, message: bytes) -> RenderedBody:
@@ -195,7 +203,7 @@ class PreparedFault:
             ConflictError: The call was answered with something else, or the page was changed.
         """
         call, message, message_id = self.call, self.message, new_id()
-        unit.sessions.enter(call.session_id, call.now)
+        unit[SessionRecords].enter(call.session_id, call.now)
         answered = _answered(unit, call)
         if answered is not None:
             return answered, False
@@ -207,29 +215,29 @@ class PreparedFault:
             request_digest=call.digest,
             message=message,
         )
-        seq = unit.sessions.append(
+        seq = unit[SessionRecords].append(
             call.session_id,
             PAGE_FAULT,
             message_id,
             size_bytes=len(message),
-            row=unit.messages.row(given, session_id=call.session_id),
+            row=unit[MessageRecords].row(given, session_id=call.session_id),
         )
         # The page before its resources: everybody who takes both takes them in this order.
-        unit.page_accesses.add({call.page_id: (1, call.now)})
+        unit[PageAccessRecords].add({call.page_id: (1, call.now)})
         wanted = image_ids(message)
-        resources = unit.resources.find_all(wanted)
+        resources = unit[ResourceRecords].find_all(wanted)
         if wanted - resources.keys():
             raise ConflictError(
                 "The page was changed while it was faulted in. Ask again.", code="page-changed"
             )
-        unit.resources.ensure_linked(
+        unit[ResourceRecords].ensure_linked(
             resources.values(),
             owner_kind=PAGE_FAULT,
             owner_id=message_id,
             session_id=call.session_id,
         )
         event = _event(call.page_id, call.request, call.now, message_id=message_id)
-        unit.events.note(replace(event, session_id=call.session_id, seq=seq))
+        unit[EventRecords].note(replace(event, session_id=call.session_id, seq=seq))
         return replace(given, seq=seq), True
 
 
@@ -251,9 +259,9 @@ def _event(
 def _answered(unit: UnitOfWork, call: _Call) -> StoredHistoryMessage | None:
     """Return what this call of the session was answered with before, if it was."""
     tool_call_id = call.request.tool_call_id
-    if tool_call_id is None or not unit.sessions.has_answer(call.session_id, tool_call_id):
+    if tool_call_id is None or not unit[SessionRecords].has_answer(call.session_id, tool_call_id):
         return None
-    earlier = unit.messages.find_call(call.session_id, tool_call_id)
+    earlier = unit[MessageRecords].find_call(call.session_id, tool_call_id)
     if earlier is not None and earlier.request_digest == call.digest:
         return earlier
     raise ConflictError(

@@ -13,8 +13,11 @@ from app.models.search import SearchQuery, ids_in, parse_search
 from app.rendering.snippets import Passages
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.versions import stored_texts
-from app.stores.records import Records, UnitOfWork
 from app.stores.records.finding import IN_PAGES, Found, Match, SearchPlace, find
+from app.stores.records.pages import PageRecords
+from app.stores.records.records import Records
+from app.stores.records.unit_of_work import UnitOfWork
+from app.stores.records.word_indexes import choose_page_index
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.model.page import Modality, PageFilters, StoredPage
 
@@ -95,7 +98,7 @@ class PageLists:
         before = None if cursor is None else int(decode_cursor("pages", cursor, (int,))[0])
 
         def find(unit: UnitOfWork) -> tuple[Sequence[int], list[StoredPage]]:
-            numbers = unit.pages.page_numbers(filters, before=before, limit=limit + 1)
+            numbers = unit[PageRecords].page_numbers(filters, before=before, limit=limit + 1)
             return numbers, [*bounded_pages(unit, numbers[:limit])]
 
         numbers, found = await self.records.read(project_id, find)
@@ -159,13 +162,13 @@ def page_place(
 ) -> SearchPlace:
     """Return the index of pages, narrowed to a session and to modalities."""
     wanted = [each for each in modalities if each is not None]
-    index = unit.page_search
+    index = choose_page_index(unit)
     return SearchPlace(IN_PAGES, index, index.narrowed(session_id=session_id, modalities=wanted))
 
 
 def named_pages(unit: UnitOfWork, text: str, filters: PageFilters) -> list[int]:
     """Return the numbers of the pages whose ids are in a query."""
-    numbers = (unit.pages.number_of(each, filters) for each in ids_in(text))
+    numbers = (unit[PageRecords].number_of(each, filters) for each in ids_in(text))
     return [number for number in numbers if number is not None]
 
 
@@ -179,7 +182,7 @@ def bounded_pages(
     size_bytes = 0
     for start in range(0, len(numbers), _PAGES_AT_ONCE):
         batch = numbers[start : start + _PAGES_AT_ONCE]
-        stored = unit.pages.numbered(batch, content_up_to=content_up_to)
+        stored = unit[PageRecords].numbered(batch, content_up_to=content_up_to)
         for page in (stored[number] for number in batch if number in stored):
             before_bytes, size_bytes = size_bytes, size_bytes + len(page.descriptor)
             if before_bytes and size_bytes > _LARGEST_ANSWER_BYTES:

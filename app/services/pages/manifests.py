@@ -10,7 +10,10 @@ from app.models.identity import decode_cursor, encode_cursor
 from app.services.pages.lists import bounded_pages
 from app.services.pages.versions import read_descriptor, read_fields
 from app.services.requests.validation import require_found
-from app.stores.records import Records, UnitOfWork
+from app.stores.records.pages import PageRecords
+from app.stores.records.records import Records
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.model.page import Level, ManifestPlace, StoredPage
 from pagefault_dialects.pages.detail import ManifestEntry, manifest_lines, manifest_text
 from pagefault_dialects.targets.tokens import count_tokens
@@ -106,11 +109,11 @@ class PageManifests:
         """Return the next pages with their places, and how many the session has in all."""
 
         def find(unit: UnitOfWork) -> tuple[Sequence[tuple[ManifestPlace, StoredPage]], int]:
-            require_found(unit.sessions.find(session_id), "session")
-            listed = unit.pages.manifest_places(session_id, after=after, limit=limit)
+            require_found(unit[SessionRecords].find(session_id), "session")
+            listed = unit[PageRecords].manifest_places(session_id, after=after, limit=limit)
             places = {place.page_number: place for place in listed}
             pages = [(places[each.page_number], each) for each in bounded_pages(unit, [*places])]
-            return pages, unit.pages.count_in_session(session_id)
+            return pages, unit[PageRecords].count_in_session(session_id)
 
         return await self.records.read(project_id, find)
 

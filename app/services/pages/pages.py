@@ -34,7 +34,9 @@ from app.services.pages.writing import PageChangedError, PageWriter, WrittenPage
 from app.services.requests.idempotency import PAGE_ROUTE, Idempotency, IdempotentCall
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
 from app.services.requests.validation import WriteCondition
-from app.stores.records import Records, UnitOfWork
+from app.stores.records.pages import PageLevelRecords, PageRecords
+from app.stores.records.records import Records
+from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.page import StoredPage
 
@@ -70,7 +72,7 @@ class Pages:
 
             async def put() -> WrittenPage:
                 current = await self.records.read(
-                    project_id, lambda unit: unit.pages.find(page_id, with_content=False)
+                    project_id, lambda unit: unit[PageRecords].find(page_id, with_content=False)
                 )
                 condition(current.digest if current else None)
                 if current is None:
@@ -221,7 +223,7 @@ class Pages:
         ):
             return await self._plan(prepared, current)
         levels = await self.records.read(
-            project_id, lambda unit: unit.page_levels.of(current.page_id)
+            project_id, lambda unit: unit[PageLevelRecords].of(current.page_id)
         )
         quick = quick and is_quick(*(level.body for level in levels))
         return await run_in_loop_if(

@@ -37,8 +37,8 @@ from app.services.pages.versions import (
 from app.services.persistence.media_keeper import MediaKeeper
 from app.services.requests.data_uris import InlineForm, dump_forms
 from app.services.requests.streamed_requests import StreamedRequest
-from app.stores.blobs import BlobStore, read_whole
-from app.stores.records import Records
+from app.stores.blobs.store import BlobStore, read_whole
+from app.stores.records.records import Records
 from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.media.data_uris import split_data_uri

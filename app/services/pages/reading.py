@@ -22,8 +22,10 @@ from app.services.pages.media import PageMediaReader
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.versions import find_page, read_descriptor, read_page, updated_at
 from app.services.persistence.media_checks import MediaChecks
-from app.stores.blobs import BlobStore
-from app.stores.records import Records, UnitOfWork
+from app.stores.blobs.store import BlobStore
+from app.stores.records.pages import PageLevelRecords
+from app.stores.records.records import Records
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.pages import blocks_record, content_record, level_record, page_record_pieces
 from pagefault_dialects.model.page import Body, Level, Page, Representation, StoredPage
 from pagefault_dialects.model.rendering import ImageDetail, Rendering, rendering_of
@@ -298,7 +300,7 @@ def _load(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page, bool]:
         NotFoundError: The project has none.
     """
     stored = find_page(unit, page_id, with_content=True)
-    levels = unit.page_levels.of(page_id)
+    levels = unit[PageLevelRecords].of(page_id)
     texts = (stored.descriptor, stored.body, stored.content or b"")
     is_short = is_quick(*texts, *(each.body for each in levels))
     return stored, read_page(stored, levels), is_short

@@ -14,7 +14,8 @@ from typing import Any
 from app.models.search import SearchableText
 from app.services.requests.data_uris import load_forms
 from app.services.requests.validation import require_found
-from app.stores.records import UnitOfWork
+from app.stores.records.pages import PageLevelRecords, PageRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.json.values import JsonValue, json_text, parse_json, parse_stored_json
 from pagefault_dialects.model.moments import rfc3339
 from pagefault_dialects.model.page import (
@@ -258,7 +259,7 @@ def find_page(unit: UnitOfWork, page_id: str, *, with_content: bool) -> StoredPa
     Raises:
         NotFoundError: The project has none.
     """
-    return require_found(unit.pages.find(page_id, with_content=with_content), "page")
+    return require_found(unit[PageRecords].find(page_id, with_content=with_content), "page")
 
 
 def load_page(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page]:
@@ -268,4 +269,4 @@ def load_page(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page]:
         NotFoundError: The project has none.
     """
     stored = find_page(unit, page_id, with_content=True)
-    return stored, read_page(stored, unit.page_levels.of(page_id))
+    return stored, read_page(stored, unit[PageLevelRecords].of(page_id))

@@ -26,8 +26,14 @@ from app.models.event import NewEvent
 from app.models.identity import utc_now
 from app.services.pages.preparing import PageChange
 from app.services.pages.versions import read_descriptor, read_fields
-from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
+from app.stores.records.events import EventRecords
+from app.stores.records.pages import PageLevelRecords, PageRecords
+from app.stores.records.records import MOST_TOGETHER_BYTES, Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import IndexedPage
+from app.stores.records.word_indexes import choose_page_index
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.model.page import PageFields, StoredPage
 from pagefault_dialects.model.resource import Resource
@@ -122,8 +128,8 @@ class PageWriter:
             for session_id in sorted(
                 {change.version.fields.session_id or "" for change in changes} - {""}
             ):
-                unit.sessions.enter(session_id, changes[0].now)
-            known = unit.pages.insert_absent([change.version for change in changes])
+                unit[SessionRecords].enter(session_id, changes[0].now)
+            known = unit[PageRecords].insert_absent([change.version for change in changes])
             numbers = [known.get(change.version.page_id) for change in changes]
             pairs = zip(numbers, changes, strict=True)
             written = {number: each for number, each in pairs if number is not None}
@@ -153,9 +159,9 @@ class PageWriter:
 
         def swap(unit: UnitOfWork) -> None:
             if change.version.fields.session_id is not None:
-                unit.sessions.enter(change.version.fields.session_id, change.now)
+                unit[SessionRecords].enter(change.version.fields.session_id, change.now)
             fetched = change.fetched_resource_id
-            if not unit.pages.replace(current, change.version, fetched_resource_id=fetched):
+            if not unit[PageRecords].replace(current, change.version, fetched_resource_id=fetched):
                 raise PageChangedError
             _write_beside(unit, {current.page_number: change}, "page:updated")
 
@@ -172,10 +178,10 @@ class PageWriter:
 
         def remove(unit: UnitOfWork) -> None:
             if fields.session_id is not None:
-                unit.sessions.hold(fields.session_id)
-            if not unit.pages.remove(current):
+                unit[SessionRecords].hold(fields.session_id)
+            if not unit[PageRecords].remove(current):
                 raise PageChangedError
-            unit.resources.unlink(PAGE, current.page_id)
+            unit[ResourceRecords].unlink(PAGE, current.page_id)
             removed = {current.page_id: fields}
             note_written(unit, "page:deleted", removed, version=current.version, now=utc_now())
 
@@ -196,11 +202,11 @@ def _write_beside(
     unit: UnitOfWork, changes: Mapping[int, PageChange], event_type: PageEventType
 ) -> None:
     """Write what belongs to pages just written, by their numbers."""
-    unit.page_levels.replace_many(
+    unit[PageLevelRecords].replace_many(
         {change.version.page_id: change.levels for change in changes.values()},
         are_new=event_type == "page:created",
     )
-    unit.page_search.index_all(
+    choose_page_index(unit).index_all(
         {
             number: IndexedPage(
                 change.words, change.version.fields.session_id, change.version.fields.modality
@@ -213,11 +219,11 @@ def _write_beside(
     if len(referred) > 1:
         # In one order: two batches that share some would wait for each other.
         shared = {key: each for _, kept in referred for key, each in kept.items()}
-        unit.resources.ensure_all(shared.values())
+        unit[ResourceRecords].ensure_all(shared.values())
     for change, kept in referred:
         # Nothing is linked to what is new, and most pages refer to nothing.
         if kept or event_type == "page:updated":
-            unit.resources.relink(
+            unit[ResourceRecords].relink(
                 kept.values(),
                 owner_kind=PAGE,
                 owner_id=change.version.page_id,
@@ -231,7 +237,7 @@ def _write_beside(
 def _referred(unit: UnitOfWork, change: PageChange) -> dict[str, Resource]:
     """Return all that a page is made of in the store, by id."""
     stored = change.stored_resource_ids
-    return {**change.resources, **(unit.resources.find_all(stored) if stored else {})}
+    return {**change.resources, **(unit[ResourceRecords].find_all(stored) if stored else {})}
 
 
 def _written(number: int, change: PageChange, before: StoredPage | None = None) -> WrittenPage:
@@ -267,9 +273,9 @@ def note_written(
     Each takes its session's next number, though the history does not show it.
     """
     counts = Counter(fields.session_id for fields in pages.values() if fields.session_id)
-    seqs = {each: count(unit.sessions.number(each, count=counts[each])) for each in counts}
+    seqs = {each: count(unit[SessionRecords].number(each, count=counts[each])) for each in counts}
     for page_id, fields in pages.items():
-        unit.events.note(
+        unit[EventRecords].note(
             NewEvent(
                 event_type,
                 page_id,

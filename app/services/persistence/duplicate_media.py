@@ -9,8 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.stores.blobs import DraftMedia
-from app.stores.blobs.writing import digest_of
+from app.stores.blobs.writing import DraftMedia, digest_of
 from pagefault_dialects.media.types import OCTET_STREAM, canonical_mime_type
 from pagefault_dialects.model.media import InMemoryMedia, MediaSource
 from pagefault_dialects.model.normalized import (

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from app.models.resource import derive_resource_id
 from app.services.persistence.media_checks import MediaChecks, probe_media
-from app.stores.blobs import BlobStore
+from app.stores.blobs.store import BlobStore
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.settling import HEAD_BYTES, settle_type
 from pagefault_dialects.media.soundness import damage_of

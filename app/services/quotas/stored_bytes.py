@@ -19,10 +19,11 @@ import structlog
 from app.errors import StoredBytesQuotaError
 from app.models.identity import new_id, utc_now
 from app.services.concurrency.background import log_failures, run_beside, run_to_completion
-from app.stores.blobs import BlobStore, StoredBlob
-from app.stores.records import Records, UnitOfWork
-from app.stores.records.stored_blobs import StoredTotal
-from app.stores.records.swept_blobs import DIGESTS_AT_ONCE
+from app.stores.blobs.store import BlobStore, StoredBlob
+from app.stores.records.records import Records
+from app.stores.records.stored_blobs import StoredBlobRecords, StoredTotal
+from app.stores.records.swept_blobs import DIGESTS_AT_ONCE, SweptBlobRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import PagefaultError
 
 BLOCK_BYTES = 8 * 1024 * 1024
@@ -62,7 +63,7 @@ class StoredBytes:
         Raises:
             StoredBytesQuotaError: There is none.
         """
-        total = await self._records.write(project_id, lambda unit: unit.stored_blobs.total())
+        total = await self._records.write(project_id, lambda unit: unit[StoredBlobRecords].total())
         if total.bytes + size_bytes > self._quota_bytes:
             raise _no_room(total, self._quota_bytes, size_bytes)
 
@@ -70,7 +71,7 @@ class StoredBytes:
         """Check like `check_room`, for blobs of which some may be there: sizes by digest."""
 
         def kept_bytes(unit: UnitOfWork) -> int:
-            return sum(unit.stored_blobs.sizes(sizes).values())
+            return sum(unit[StoredBlobRecords].sizes(sizes).values())
 
         needed = sum(sizes.values()) - await self._records.read(project_id, kept_bytes)
         if needed > 0:
@@ -87,7 +88,7 @@ class StoredBytes:
         last = ""
 
         def uncounted(unit: UnitOfWork) -> Mapping[str, int]:
-            return unit.stored_blobs.uncounted(after=last, limit=DIGESTS_AT_ONCE)
+            return unit[StoredBlobRecords].uncounted(after=last, limit=DIGESTS_AT_ONCE)
 
         # Asked without a lock first: where all are counted, no write waits for this.
         while sizes := await self._records.read(project_id, uncounted):
@@ -99,7 +100,7 @@ class StoredBytes:
         last = ""
 
         def unneeded(unit: UnitOfWork) -> Sequence[str]:
-            return unit.stored_blobs.unneeded(after=last, limit=DIGESTS_AT_ONCE)
+            return unit[StoredBlobRecords].unneeded(after=last, limit=DIGESTS_AT_ONCE)
 
         while digests := await self._records.read(project_id, unneeded):
             last = digests[-1]
@@ -111,9 +112,9 @@ class StoredBytes:
 
         def forget(unit: UnitOfWork) -> None:
             # As a removal is: whoever puts one of them again meanwhile learns of it.
-            claim = unit.swept_blobs.claim(missing)
+            claim = unit[SweptBlobRecords].claim(missing)
             if claim is not None:
-                unit.swept_blobs.note_over(claim, claim.digests)
+                unit[SweptBlobRecords].note_over(claim, claim.digests)
 
         await self._records.write(project_id, forget, is_alone=True)
 
@@ -181,7 +182,7 @@ class ByteReservation:
     async def is_kept(self, digest: str) -> bool:
         """Return whether a blob is counted already, so that the same bytes again cost nothing."""
         return await self._records.read(
-            self._project_id, lambda unit: bool(unit.stored_blobs.sizes([digest]))
+            self._project_id, lambda unit: bool(unit[StoredBlobRecords].sizes([digest]))
         )
 
     async def cover(self, size_bytes: int) -> None:
@@ -227,7 +228,7 @@ class ByteReservation:
         """
 
         def count(unit: UnitOfWork) -> None:
-            entered = unit.swept_blobs.enter(
+            entered = unit[SweptBlobRecords].enter(
                 {blob.digest: blob.size_bytes}, reservation_id=self._id if self._is_open else None
             )
             needed_more = entered.size_bytes > entered.released_bytes
@@ -259,7 +260,7 @@ class ByteReservation:
         total = await run_to_completion(
             self._records.write(
                 self._project_id,
-                lambda unit: unit.stored_blobs.reserve(
+                lambda unit: unit[StoredBlobRecords].reserve(
                     self._id,
                     more_bytes,
                     quota_bytes=self._quota_bytes,
@@ -275,11 +276,11 @@ class ByteReservation:
 
 
 def _enter(sizes: Mapping[str, int], unit: UnitOfWork) -> None:
-    unit.swept_blobs.enter(sizes)
+    unit[SweptBlobRecords].enter(sizes)
 
 
 def _release(reservation_id: str, unit: UnitOfWork) -> None:
-    unit.stored_blobs.release(reservation_id)
+    unit[StoredBlobRecords].release(reservation_id)
 
 
 def _no_room(total: StoredTotal, quota_bytes: int, needed_bytes: int) -> StoredBytesQuotaError:

@@ -21,8 +21,11 @@ from app.services.renders.interaction_turns import answer_turn, attached_ids, in
 from app.services.renders.known_turns import KnownTurns
 from app.services.renders.stored_message_turns import stored_message_turns
 from app.services.requests.validation import require_found
-from app.stores.blobs import BlobMissingError, BlobStore, read_whole
-from app.stores.records import Records, UnitOfWork
+from app.stores.blobs.store import BlobMissingError, BlobStore, read_whole
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, parse_json
 from pagefault_dialects.media.data_uris import split_data_uri
@@ -163,10 +166,10 @@ async def load_entry(
     known = KnownTurns()
 
     def read(unit: UnitOfWork) -> tuple[Sequence[HistoryEntry], Mapping[str, Resource]]:
-        found = unit.sessions.entries(session_id, after_seq=seq - 1, limit=1)
+        found = unit[SessionRecords].entries(session_id, after_seq=seq - 1, limit=1)
         if not found or found[0].seq != seq:
             raise NotFoundError("entry")
-        return found, unit.resources.find_in_session(referred(found, known), session_id)
+        return found, unit[ResourceRecords].find_in_session(referred(found, known), session_id)
 
     entries, resources = await records.read(project_id, read)
     results = [each.sanitized for each in entries if isinstance(each, StoredMessage)]
@@ -205,10 +208,10 @@ def _all_entries(
     """Read a history, the resources that its messages refer to, and its last `seq`."""
     entries: list[HistoryEntry] = []
     size_bytes = 0
-    session = require_found(unit.sessions.find(session_id), "session")
+    session = require_found(unit[SessionRecords].find(session_id), "session")
     while not entries or entries[-1].seq < session.last_seq:
         after_seq = entries[-1].seq if entries else 0
-        page = unit.sessions.entries(session_id, after_seq=after_seq, limit=_ENTRIES_AT_ONCE)
+        page = unit[SessionRecords].entries(session_id, after_seq=after_seq, limit=_ENTRIES_AT_ONCE)
         if not page:
             break
         size_bytes += sum(map(entry_size_bytes, page))
@@ -218,7 +221,7 @@ def _all_entries(
                 "is more than any model reads. Render its tool results one by one."
             )
         entries += page
-    resources = unit.resources.find_in_session(referred(entries, known), session_id)
+    resources = unit[ResourceRecords].find_in_session(referred(entries, known), session_id)
     return entries, resources, session.last_seq
 
 
@@ -251,7 +254,8 @@ async def read_whole_texts(
     if not wanted:
         return {}
     found = await records.read(
-        project_id, lambda unit: unit.resources.find_in_session(set(wanted.values()), session_id)
+        project_id,
+        lambda unit: unit[ResourceRecords].find_in_session(set(wanted.values()), session_id),
     )
     texts: dict[str, str] = {}
     for text, resource_id in wanted.items():

@@ -32,7 +32,10 @@ from app.services.renders.known_turns import KnownTurns
 from app.services.renders.loading import LoadedSession, entry_size_bytes, referred
 from app.services.requests.validation import require_found
 from app.services.sessions.history import start_of
-from app.stores.records import Records, UnitOfWork
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.lists import list_page
 from app.wire.outlines import OutlinedCall, OutlineEntry
 from app.wire.shape import moment
@@ -106,8 +109,8 @@ class Outlines:
         def read(unit: UnitOfWork) -> LoadedSession:
             # A history only grows, so it is the same as when it was looked at.
             known = KnownTurns(most_bytes=0)
-            entries = unit.sessions.entries(session_id, after_seq=start, limit=found)
-            resources = unit.resources.find_in_session(referred(entries, known), session_id)
+            entries = unit[SessionRecords].entries(session_id, after_seq=start, limit=found)
+            resources = unit[ResourceRecords].find_in_session(referred(entries, known), session_id)
             return LoadedSession(session_id, entries, resources, {}, known)
 
         if size_bytes <= _FREE_BYTES:
@@ -126,12 +129,14 @@ def _found(
     unit: UnitOfWork, *, session_id: str, after_seq: int, limit: int
 ) -> tuple[int, int, str | None]:
     """Return how many entries are to be read, their bytes, and where the history goes on."""
-    head = require_found(unit.sessions.history_head(session_id), "session")
-    found = unit.sessions.stretch(
+    head = require_found(unit[SessionRecords].history_head(session_id), "session")
+    found = unit[SessionRecords].stretch(
         session_id, after_seq=after_seq, limit=limit, most_bytes=_MOST_READ_BYTES
     )
     last_seq = found.rows[-1].seq if found.rows else head.last_seq
-    more = last_seq < head.last_seq and unit.sessions.has_entries(session_id, after_seq=last_seq)
+    more = last_seq < head.last_seq and unit[SessionRecords].has_entries(
+        session_id, after_seq=last_seq
+    )
     next_cursor = encode_cursor(_CURSOR, last_seq) if more else None
     return len(found.rows), found.size_bytes, next_cursor
 

@@ -28,8 +28,11 @@ from app.services.renders.loading import (
 from app.services.renders.queries import RenderQuery
 from app.services.renders.settling import Settling
 from app.services.requests.validation import require_found
-from app.stores.blobs import BlobStore
-from app.stores.records import Records, UnitOfWork
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
+from app.stores.records.sessions import FrontierRecords, SessionRecords
+from app.stores.records.tool_results import ToolResultRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.documents import document_of, equal_hashes, mark, session_document
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PagefaultError
 from pagefault_dialects.model.conversation import ComposedTurn, TextItem, Turn
@@ -95,7 +98,7 @@ class Renders:
         stored = None
         if is_id(tool_result_id):
             stored = await self.records.read(
-                project_id, lambda unit: unit.tool_results.find(tool_result_id)
+                project_id, lambda unit: unit[ToolResultRecords].find(tool_result_id)
             )
         found = require_found(stored, "tool result")
         sanitized = found.sanitized
@@ -289,7 +292,7 @@ class Renders:
         if not isinstance(asked, str):
             return StoredFrontier("", asked or NOTHING_EVICTED)
         found = await self.records.read(
-            project_id, lambda unit: unit.frontiers.find(session_id, asked)
+            project_id, lambda unit: unit[FrontierRecords].find(session_id, asked)
         )
         return found or StoredFrontier(asked)
 
@@ -301,9 +304,9 @@ class Renders:
             return True
 
         def put(unit: UnitOfWork) -> bool:
-            require_found(unit.sessions.hold(loaded.session_id), "session")
+            require_found(unit[SessionRecords].hold(loaded.session_id), "session")
             replaces = old.version or None
-            return unit.frontiers.put(loaded.session_id, new, utc_now(), replaces=replaces)
+            return unit[FrontierRecords].put(loaded.session_id, new, utc_now(), replaces=replaces)
 
         # What was sent last only tells what has changed; how far it has moved decides what will.
         is_durable = old.frontier != new.frontier

@@ -17,7 +17,8 @@ from app.services.access.callers import LinkGrant, LinkSigner
 from app.services.concurrency.departures import until_departure
 from app.services.renders.loading import read_whole_texts
 from app.services.renders.media_loader import MediaLoader, judged, measured
-from app.stores.records import Records
+from app.stores.records.pages import PageRecords
+from app.stores.records.records import Records
 from pagefault_dialects.context.budget import next_frontier
 from pagefault_dialects.context.eviction import History, faulted_pages, history_of
 from pagefault_dialects.model.conversation import ComposedTurn
@@ -130,7 +131,7 @@ class Settling:
         pinned: Collection[str] = ()
         if named:
             pinned = await self.records.read(
-                project_id, lambda unit: unit.pages.pinned_among(named)
+                project_id, lambda unit: unit[PageRecords].pinned_among(named)
             )
         return await self.worked(partial(history_of, turns, pinned, is_adaptive=options.adaptive))
 

@@ -21,8 +21,9 @@ from app.errors import ConflictError
 from app.models.identity import new_id
 from app.services.concurrency.background import run_to_completion
 from app.services.requests.identity import RequestIdentity, how_compared
-from app.stores.records import Records, UnitOfWork
-from app.stores.records.idempotency import KEPT, Claim
+from app.stores.records.idempotency import KEPT, Claim, IdempotencyRecords
+from app.stores.records.records import Records
+from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
 from pagefault_dialects.json.values import json_text
 
@@ -88,7 +89,9 @@ class Idempotency:
         Raises:
             ConflictError: Another request has taken the key over, and answers it.
         """
-        if not unit.idempotency.answer(call.route, call.key, answer_id, claim_id=call.claim_id):
+        if not unit[IdempotencyRecords].answer(
+            call.route, call.key, answer_id, claim_id=call.claim_id
+        ):
             raise ConflictError(
                 "This request took so long that another one with the same Idempotency-Key has "
                 "taken its place. Nothing of this one was stored: send it again, with the same "
@@ -103,7 +106,7 @@ class Idempotency:
         """
         await self.records.write(
             call.project_id,
-            lambda unit: unit.idempotency.answer(
+            lambda unit: unit[IdempotencyRecords].answer(
                 call.route, call.key, answer_id, claim_id=call.claim_id
             ),
         )
@@ -112,9 +115,9 @@ class Idempotency:
         route, key, digest, claim_id = call.route, call.key, call.identity.digest, call.claim_id
 
         def claim(unit: UnitOfWork) -> Claim | None:
-            held = unit.idempotency.claim(route, key, digest, now, claim_id=claim_id)
+            held = unit[IdempotencyRecords].claim(route, key, digest, now, claim_id=claim_id)
             if held is not None and _is_over(held, now):
-                held = unit.idempotency.take_over(
+                held = unit[IdempotencyRecords].take_over(
                     route, key, held, request_digest=digest, now=now, claim_id=claim_id
                 )
             return held
@@ -129,7 +132,9 @@ class Idempotency:
         with anyio.CancelScope(shield=True), suppress(PagefaultError):
             await self.records.write(
                 call.project_id,
-                lambda unit: unit.idempotency.abandon(call.route, call.key, claim_id=call.claim_id),
+                lambda unit: unit[IdempotencyRecords].abandon(
+                    call.route, call.key, claim_id=call.claim_id
+                ),
             )
 
 
@@ -143,7 +148,7 @@ def key_in_session(session_id: str, name: str) -> str:
 
 def forget_session(unit: UnitOfWork, session_id: str) -> None:
     """Free the keys of a session that is deleted: another one of its name begins anew."""
-    unit.idempotency.free_all(_ROUTES_OF_SESSIONS, _digest(session_id))
+    unit[IdempotencyRecords].free_all(_ROUTES_OF_SESSIONS, _digest(session_id))
 
 
 def _digest(text: str) -> str:

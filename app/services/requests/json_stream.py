@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 
 from app.services.concurrency.large_work import QUICK_BYTES, is_quick
 from app.services.requests.long_strings import LongString, raw_head_end, without_open_escape
-from app.stores.blobs import BlobDraft
+from app.stores.blobs.store import BlobDraft
 from pagefault_dialects.media.base64_text import NotStrictBase64Error
 
 LONG_CHARS = 65_536

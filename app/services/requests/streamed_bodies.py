@@ -23,7 +23,7 @@ from app.services.memory_budget.request_bodies import (
     BodyMemory,
 )
 from app.services.requests.json_stream import LONG_CHARS, JsonStream
-from app.stores.blobs import BlobDraft, BlobStore, StoredBlob
+from app.stores.blobs.store import BlobDraft, BlobStore, StoredBlob
 from pagefault_dialects.model.media import InMemoryMedia
 
 _COPIES = 2

@@ -8,7 +8,9 @@ from app.errors import ConflictError, NotFoundError
 from app.models.identity import decode_moment_cursor, encode_moment_cursor, utc_now
 from app.models.resource import MOST_ALIASES, Alias, check_alias, is_alias
 from app.services.requests.validation import WriteCondition, require_found
-from app.stores.records import Records, UnitOfWork
+from app.stores.records.records import Records
+from app.stores.records.resources import AliasRecords, ResourceRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.resources import alias_record
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.resource import Resource, parse_resource_id
@@ -28,7 +30,7 @@ class Aliases:
         """
         found = None
         if is_alias(alias):
-            found = await self.records.read(project_id, lambda unit: unit.aliases.find(alias))
+            found = await self.records.read(project_id, lambda unit: unit[AliasRecords].find(alias))
         return require_found(found, "alias")
 
     async def list(
@@ -50,7 +52,9 @@ class Aliases:
         before = decode_moment_cursor("aliases", cursor)
         found = await self.records.read(
             project_id,
-            lambda unit: unit.aliases.list(before=before, resource_id=resource_id, limit=limit + 1),
+            lambda unit: unit[AliasRecords].list(
+                before=before, resource_id=resource_id, limit=limit + 1
+            ),
         )
         if len(found) <= limit:
             return found, None
@@ -85,12 +89,12 @@ class Aliases:
         resource_id = _resource_id(uri, pointer="/uri")
 
         def name(unit: UnitOfWork) -> tuple[Alias, bool]:
-            resource = unit.resources.find(resource_id)
+            resource = unit[ResourceRecords].find(resource_id)
             if resource is None:
                 raise _no_resource("/uri")
             # Its row is held from here on. One that was only derived from another file, and
             # would go with it, is kept for itself.
-            unit.resources.ensure(resource)
+            unit[ResourceRecords].ensure(resource)
             return name_resource(unit, alias, resource, condition=condition, is_guarded=is_guarded)
 
         return await self.records.write(project_id, name)
@@ -106,8 +110,8 @@ class Aliases:
             raise NotFoundError("alias")
 
         def remove(unit: UnitOfWork) -> None:
-            condition(_digest(require_found(unit.aliases.hold(alias), "alias")))
-            unit.aliases.remove(alias)
+            condition(_digest(require_found(unit[AliasRecords].hold(alias), "alias")))
+            unit[AliasRecords].remove(alias)
 
         await self.records.write(project_id, remove)
 
@@ -125,20 +129,20 @@ def name_resource(
     Of several who do so at once for one alias, each sees what the one before has committed.
     """
     now = utc_now()
-    named, is_new = unit.aliases.ensure(alias, resource.resource_id, now=now)
+    named, is_new = unit[AliasRecords].ensure(alias, resource.resource_id, now=now)
     if named.resource_id == resource.resource_id:
         written = Alias(alias, resource, named.created_at)
         condition(None if is_new else _digest(written))
         if not is_new:
             return written, False
     else:
-        other = unit.aliases.find(alias)
+        other = unit[AliasRecords].find(alias)
         condition(None if other is None else _digest(other))
         if not is_guarded:
             raise _taken()
-        unit.aliases.move(alias, resource.resource_id, now=now)
+        unit[AliasRecords].move(alias, resource.resource_id, now=now)
         written = Alias(alias, resource, now)
-    if unit.aliases.count_most([resource.resource_id]) > MOST_ALIASES:
+    if unit[AliasRecords].count_most([resource.resource_id]) > MOST_ALIASES:
         raise too_many_aliases()
     return written, is_new
 
@@ -149,7 +153,7 @@ def check_room_for_alias(unit: UnitOfWork, alias: str, size_bytes: int) -> None:
     Raises:
         ConflictError: It does; whether a file of the same size is the same shows in the end.
     """
-    named = unit.aliases.find(alias)
+    named = unit[AliasRecords].find(alias)
     if named is not None and named.resource.size_bytes != size_bytes:
         raise _taken()
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from app.stores.blobs import BlobStore, LinkedBlobs, LocalBlobs
-from app.stores.blobs.store import blob_path
+from app.stores.blobs.store import BlobStore, LinkedBlobs, LocalBlobs, blob_path
 
 Sender = Literal["proxy", "store"]
 

@@ -29,8 +29,11 @@ from app.services.inline_media.stored_media import length_of
 from app.services.requests.data_uris import held_strings, pointer_to
 from app.services.requests.streamed_bodies import RequestBodies
 from app.services.requests.validation import read_object, require_found, validated
-from app.stores.blobs import BlobStore
-from app.stores.records import Records, UnitOfWork
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.resources import ResolvedArguments, ResolvedReference, UnresolvedReference
 from app.wire.shape import GAP
 from app.wire.tools import ToolScope
@@ -168,10 +171,10 @@ class References:
             wanted = {each.resource_id for each in read.mentions if each.resource_id}
 
             def find(unit: UnitOfWork) -> Mapping[str, Resource]:
-                require_found(unit.sessions.find(request.session_id), "session")
+                require_found(unit[SessionRecords].find(request.session_id), "session")
                 if request.scope == "project":
-                    return unit.resources.find_all(wanted)
-                return unit.resources.find_in_session(wanted, request.session_id)
+                    return unit[ResourceRecords].find_all(wanted)
+                return unit[ResourceRecords].find_in_session(wanted, request.session_id)
 
             found = await self.records.read(project_id, find)
             resolved = {

@@ -8,8 +8,11 @@ from app.models.identity import decode_moment_cursor, encode_moment_cursor
 from app.models.resource import check_alias
 from app.services.inline_media.stored_media import StoredMedia, describe_stored
 from app.services.resources.aliases import name_resource
-from app.stores.blobs import BlobStore, StoredBlob
-from app.stores.records import Records, UnitOfWork
+from app.stores.blobs.store import BlobStore, StoredBlob
+from app.stores.records.derived_images import DerivedImageRecords
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.settling import HEAD_BYTES, settle_type
 from pagefault_dialects.model.resource import Resource
@@ -65,7 +68,7 @@ class Resources:
         )
 
         def described(unit: UnitOfWork) -> tuple[Resource, bool]:
-            stored, is_new = unit.resources.ensure(resource)
+            stored, is_new = unit[ResourceRecords].ensure(resource)
             if upload.alias is not None:
                 name_resource(unit, upload.alias, stored)
             return stored, is_new
@@ -90,7 +93,7 @@ class Resources:
         """
         before = decode_moment_cursor("resources", cursor)
         found = await self.records.read(
-            project_id, lambda unit: unit.resources.page(before=before, limit=limit + 1)
+            project_id, lambda unit: unit[ResourceRecords].page(before=before, limit=limit + 1)
         )
         if len(found) <= limit:
             return found, None
@@ -109,18 +112,18 @@ class Resources:
         resource = await self.get(project_id, uri)
 
         def delete(unit: UnitOfWork) -> None:
-            held = unit.derived_images.hold_sources([resource])
+            held = unit[DerivedImageRecords].hold_sources([resource])
             if resource.resource_id not in held:
                 raise NotFoundError("resource")
-            owners = unit.resources.owners(resource.resource_id, limit=_NAMED_OWNERS)
+            owners = unit[ResourceRecords].owners(resource.resource_id, limit=_NAMED_OWNERS)
             if owners:
                 named = ", ".join(f"{kind} {owner_id}" for kind, owner_id in owners)
                 raise ConflictError(
                     f"The resource is still referred to by {named}. Delete that first.",
                     code="resource-in-use",
                 )
-            unit.resources.remove(resource.resource_id)
-            unit.derived_images.remove_sourceless([resource.digest])
+            unit[ResourceRecords].remove(resource.resource_id)
+            unit[DerivedImageRecords].remove_sourceless([resource.digest])
 
         await self.records.write(project_id, delete, is_alone=True)
 

@@ -19,7 +19,7 @@ from app.services.concurrency.large_work import LARGE_BYTES, LargeWork, ProjectT
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 from app.services.memory_budget.request_bodies import FREE_BYTES, TextWeight, grow_within
 from app.services.resources.resources import Resources
-from app.stores.blobs import BlobStore, read_whole
+from app.stores.blobs.store import BlobStore, read_whole
 from pagefault_dialects.errors import InvalidJsonError, InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.pointer_scanner import ScanLimits, scan_pointer
 from pagefault_dialects.json.pointers import parse_json_pointer

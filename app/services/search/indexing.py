@@ -27,7 +27,9 @@ from app.models.search_entry import EntrySource, WaitingEntry
 from app.rendering.entry_texts import entry_texts
 from app.services.concurrency.background import log_failures, run_beside, run_to_completion
 from app.services.concurrency.large_work import is_quick
-from app.stores.records import Records, UnitOfWork
+from app.stores.records.records import Records
+from app.stores.records.search_entries import SearchEntryRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import IndexedPage
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.model.page import MODALITIES
@@ -63,7 +65,9 @@ class SearchIndexing:
 
         A store that takes no writes is searched as it is.
         """
-        if not await self.records.read(project_id, lambda unit: unit.search_entries.are_waiting()):
+        if not await self.records.read(
+            project_id, lambda unit: unit[SearchEntryRecords].are_waiting()
+        ):
             return 0
         try:
             for _ in range(_MOST_BEFORE_A_SEARCH // _AT_ONCE):
@@ -71,7 +75,9 @@ class SearchIndexing:
                     break
         except PagefaultError as exc:
             _log.warning("search index not brought up to date", code=exc.problem_code)
-        return await self.records.read(project_id, lambda unit: unit.search_entries.count_waiting())
+        return await self.records.read(
+            project_id, lambda unit: unit[SearchEntryRecords].count_waiting()
+        )
 
     async def index_all(self) -> int:
         """Index a step of what waits in every project; returns how much that was."""
@@ -102,7 +108,7 @@ class SearchIndexing:
         """Index some of what waits in a project; returns how much."""
 
         def load(unit: UnitOfWork) -> dict[WaitingEntry, EntrySource | None]:
-            entries = unit.search_entries
+            entries = unit[SearchEntryRecords]
             waiting = entries.waiting(limit=_AT_ONCE, newest_first=newest_first)
             sources = entries.sources(waiting)
             return {each: sources.get(each) for each in waiting}
@@ -113,15 +119,17 @@ class SearchIndexing:
         prepared = {entry: await _prepared(source) for entry, source in loaded.items()}
         # What may be lost is indexed again: there is no need to wait for the disk.
         return await self.records.write(
-            project_id, lambda unit: unit.search_entries.index(prepared), is_durable=False
+            project_id, lambda unit: unit[SearchEntryRecords].index(prepared), is_durable=False
         )
 
     async def _add_stems(self, project_id: str) -> int:
-        if not await self.records.read(project_id, lambda unit: unit.search_entries.are_stemless()):
+        if not await self.records.read(
+            project_id, lambda unit: unit[SearchEntryRecords].are_stemless()
+        ):
             return 0
         return await self.records.write(
             project_id,
-            lambda unit: unit.search_entries.add_stems(limit=_PAGES_AT_ONCE),
+            lambda unit: unit[SearchEntryRecords].add_stems(limit=_PAGES_AT_ONCE),
             is_durable=False,
         )
 

@@ -19,8 +19,12 @@ from app.rendering.snippets import Passages
 from app.services.pages.lists import SearchList, named_pages, page_place
 from app.services.pages.versions import read_descriptor, stored_texts
 from app.services.search.indexing import SearchIndexing
-from app.stores.records import Records, UnitOfWork
 from app.stores.records.finding import IN_ENTRIES, IN_PAGES, Found, Match, SearchPlace, find
+from app.stores.records.pages import PageRecords
+from app.stores.records.records import Records
+from app.stores.records.search_entries import SearchEntryRecords
+from app.stores.records.unit_of_work import UnitOfWork
+from app.stores.records.word_indexes import choose_entry_index
 from pagefault_dialects.model.page import MODALITIES, Modality, PageFilters, StoredPage
 from pagefault_dialects.model.resource import parse_resource_id, resource_kind
 from pagefault_dialects.texts.cuts import cut_short
@@ -96,8 +100,8 @@ class Search:
             return _Loaded(
                 found,
                 rest,
-                unit.pages.numbered(numbers[IN_PAGES], content_up_to=_SNIPPED_BYTES),
-                unit.search_entries.entries(numbers[IN_ENTRIES]),
+                unit[PageRecords].numbered(numbers[IN_PAGES], content_up_to=_SNIPPED_BYTES),
+                unit[SearchEntryRecords].entries(numbers[IN_ENTRIES]),
             )
 
         loaded = await self.records.read(project_id, load)
@@ -129,7 +133,7 @@ class Search:
 
 
 def _sources(entries: Sequence[WaitingEntry], unit: UnitOfWork) -> dict[WaitingEntry, EntrySource]:
-    return unit.search_entries.sources(entries)
+    return unit[SearchEntryRecords].sources(entries)
 
 
 def _places(unit: UnitOfWork, asked: SearchRequest) -> list[SearchPlace]:
@@ -139,7 +143,7 @@ def _places(unit: UnitOfWork, asked: SearchRequest) -> list[SearchPlace]:
     if not kinds or kinds & _PAGE_KINDS:
         places.append(page_place(unit, asked.session_id, *_modalities(asked)))
     if not kinds or kinds & _ENTRY_KINDS:
-        index = unit.entry_search
+        index = choose_entry_index(unit)
         marks = index.narrowed(session_id=asked.session_id, kinds=kinds & _ENTRY_KINDS)
         places.append(SearchPlace(IN_ENTRIES, index, marks))
     return places
@@ -160,9 +164,9 @@ def _named(unit: UnitOfWork, asked: SearchRequest) -> list[tuple[int, int]]:
     if not kinds or kinds & _ENTRY_KINDS:
         ids = [parse_resource_id(each) or each for each in ids]
         wanted = (kinds & _ENTRY_KINDS) or _ENTRY_KINDS
-        entries = unit.search_entries.named(ids, wanted)
+        entries = unit[SearchEntryRecords].named(ids, wanted)
         if asked.session_id is not None:
-            sources = unit.search_entries.sources(entries)
+            sources = unit[SearchEntryRecords].sources(entries)
             entries = [each for each in entries if _is_in(sources.get(each), asked.session_id)]
         named += [(IN_ENTRIES, each.number) for each in entries]
     return named

@@ -23,9 +23,11 @@ from app.services.memory_budget.responses import ResponseBudget, ResponseMemory
 from app.services.pages.media import with_images
 from app.services.requests.data_uris import load_forms
 from app.services.requests.validation import require_found
-from app.stores.blobs import BlobStore
-from app.stores.records import Records, UnitOfWork
+from app.stores.blobs.store import BlobStore
 from app.stores.records.history import HistoryHead
+from app.stores.records.records import Records
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.history import history_entry, history_message_pieces
 from app.wire.lists import list_page, list_page_pieces
 from pagefault_dialects.errors import Fault, InvalidPayloadError
@@ -152,7 +154,7 @@ class History:
         start = start_of("messages", "A page of a history", cursor, after_seq)
         place = ListPosition(project_id, session_id, start, limit)
         found = await self.records.read(
-            project_id, lambda unit: unit.sessions.history_head(session_id)
+            project_id, lambda unit: unit[SessionRecords].history_head(session_id)
         )
         head = require_found(found, "session")
         if known := self._known.find(place, head):
@@ -260,14 +262,16 @@ class History:
 
 def _entries(unit: UnitOfWork, place: ListPosition, *, most_bytes: int) -> _Entries | int:
     """Return the entries of a list and whether others follow, or their bytes if there are more."""
-    head = require_found(unit.sessions.history_head(place.session_id), "session")
-    stretch = unit.sessions.stretch(place.session_id, after_seq=place.after_seq, limit=place.limit)
+    head = require_found(unit[SessionRecords].history_head(place.session_id), "session")
+    stretch = unit[SessionRecords].stretch(
+        place.session_id, after_seq=place.after_seq, limit=place.limit
+    )
     if stretch.size_bytes > most_bytes:
         return stretch.size_bytes
     entries = stretch.entries()
     last_seq = entries[-1].seq if entries else head.last_seq
     # What was appended meanwhile is for the next list.
-    more = last_seq < head.last_seq and unit.sessions.has_entries(
+    more = last_seq < head.last_seq and unit[SessionRecords].has_entries(
         place.session_id, after_seq=last_seq
     )
     return _Entries(head, entries, more)

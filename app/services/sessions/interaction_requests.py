@@ -28,7 +28,8 @@ from app.models.resource import is_alias
 from app.services.inline_media.stored_media import references_in
 from app.services.requests.identity import RequestIdentity, identity_of_body
 from app.services.requests.validation import read_object, validated
-from app.stores.records import UnitOfWork
+from app.stores.records.resources import AliasRecords, ResourceRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, json_text, parse_stored_json
 from pagefault_dialects.model.base import thawed
@@ -149,7 +150,7 @@ def resolve_attachments(
     # By what the spellings of an id have in common.
     by_id = {resource_id for _, each in attached if (resource_id := parse_resource_id(each))}
     by_alias = {each for _, each in attached if is_alias(each)}
-    found = {**unit.resources.find_all(by_id), **unit.aliases.find_all(by_alias)}
+    found = {**unit[ResourceRecords].find_all(by_id), **unit[AliasRecords].find_all(by_alias)}
     missing = [
         Fault(f"/input{pointer}", "is no resource and no alias of this project")
         for pointer, each in attached
@@ -189,7 +190,7 @@ def attachments_of(
         for interaction in stored
     ]
     wanted = {resource_id for ids in attached for _, resource_id in ids if resource_id}
-    resources = unit.resources.find_all(wanted)
+    resources = unit[ResourceRecords].find_all(wanted)
     return [
         tuple(
             AttachedResource(each, resource_id, resources.get(resource_id or ""))

@@ -29,7 +29,12 @@ from app.services.sessions.interaction_requests import (
     read_output,
     resolve_attachments,
 )
-from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
+from app.stores.records.events import EventRecords
+from app.stores.records.history import InteractionRecords
+from app.stores.records.records import MOST_TOGETHER_BYTES, Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.history import interaction_record
 from pagefault_dialects.errors import Fault
 from pagefault_dialects.json.pointers import first_difference
@@ -125,11 +130,11 @@ class Interactions:
         after_seq = 0 if cursor is None else int(decode_cursor("interactions", cursor, (int,))[0])
 
         def find(unit: UnitOfWork) -> tuple[Sequence[ShownInteraction], bool]:
-            require_found(unit.sessions.find(session_id), "session")
-            found = unit.interactions.page(
+            require_found(unit[SessionRecords].find(session_id), "session")
+            found = unit[InteractionRecords].page(
                 session_id, input_kind=input_kind, after_seq=after_seq, limit=limit
             )
-            more = bool(found) and unit.interactions.are_more(
+            more = bool(found) and unit[InteractionRecords].are_more(
                 session_id, input_kind=input_kind, after_seq=found[-1].seq
             )
             attachments = attachments_of(unit, found)
@@ -165,7 +170,7 @@ class Interactions:
             now = utc_now()
 
             def answer(unit: UnitOfWork) -> ShownInteraction:
-                unit.sessions.enter(session_id, now)
+                unit[SessionRecords].enter(session_id, now)
                 stored = _found(unit, session_id, interaction_id)
                 attachments = attachments_of(unit, [stored])[0]
                 condition(sha256(interaction_record(stored, attachments)).hexdigest())
@@ -192,24 +197,24 @@ class Interactions:
         size_bytes = len(given.input) + len(given.output or b"")
 
         def create(unit: UnitOfWork) -> ShownInteraction:
-            unit.sessions.enter(session_id, given.created_at)
+            unit[SessionRecords].enter(session_id, given.created_at)
             attachments = resolve_attachments(
                 unit, read.interaction.input, accepts_unknown=accepts_unknown
             )
-            referred = unit.resources.find_all(read.references)
+            referred = unit[ResourceRecords].find_all(read.references)
             bound = replace(given, bindings=bindings_of(attachments))
-            seq = unit.sessions.append(
+            seq = unit[SessionRecords].append(
                 session_id,
                 INTERACTION,
                 given.interaction_id,
                 size_bytes=size_bytes,
-                row=unit.interactions.row(bound),
+                row=unit[InteractionRecords].row(bound),
             )
             stored = replace(bound, seq=seq)
             kept = {
                 each.resource.resource_id: each.resource for each in attachments if each.resource
             }
-            unit.resources.ensure_linked(
+            unit[ResourceRecords].ensure_linked(
                 {**referred, **kept}.values(),
                 owner_kind=INTERACTION,
                 owner_id=stored.interaction_id,
@@ -217,7 +222,9 @@ class Interactions:
             )
             if call is not None:
                 Idempotency(self.records).note_answer(unit, call, stored.interaction_id)
-            unit.events.note(_event("interaction:created", stored, seq, size_bytes=size_bytes))
+            unit[EventRecords].note(
+                _event("interaction:created", stored, seq, size_bytes=size_bytes)
+            )
             return ShownInteraction(stored, attachments, is_new=True)
 
         is_alone = size_bytes > MOST_TOGETHER_BYTES
@@ -263,17 +270,17 @@ def _answered(
     """Write the answer of an interaction as an entry of its own; return both."""
     text = json_text(output.dump()).encode()
     session_id, interaction_id = stored.session_id, stored.interaction_id
-    seq = unit.sessions.append(session_id, ANSWER, interaction_id, size_bytes=len(text))
-    unit.interactions.set_output(interaction_id, text, answer_seq=seq, now=now)
-    referred = unit.resources.find_all(references_in(output.dump()))
-    unit.resources.ensure_linked(
+    seq = unit[SessionRecords].append(session_id, ANSWER, interaction_id, size_bytes=len(text))
+    unit[InteractionRecords].set_output(interaction_id, text, answer_seq=seq, now=now)
+    referred = unit[ResourceRecords].find_all(references_in(output.dump()))
+    unit[ResourceRecords].ensure_linked(
         referred.values(),
         owner_kind=INTERACTION,
         owner_id=interaction_id,
         session_id=session_id,
     )
     stored = replace(stored, output=text, answer_seq=seq, answered_at=now)
-    unit.events.note(_event("interaction:answered", stored, seq, size_bytes=len(text)))
+    unit[EventRecords].note(_event("interaction:answered", stored, seq, size_bytes=len(text)))
     return stored
 
 
@@ -292,5 +299,7 @@ def _event(
 
 
 def _found(unit: UnitOfWork, session_id: str, interaction_id: str) -> StoredInteraction:
-    stored = unit.interactions.find(session_id, interaction_id) if is_id(interaction_id) else None
+    stored = (
+        unit[InteractionRecords].find(session_id, interaction_id) if is_id(interaction_id) else None
+    )
     return require_found(stored, "interaction")

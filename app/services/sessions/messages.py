@@ -27,8 +27,13 @@ from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.identity import RequestIdentity, how_compared
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
 from app.services.requests.validation import as_object, read_value, require_found, validated
-from app.stores.blobs import BlobStore
-from app.stores.records import MOST_TOGETHER_BYTES, Records, UnitOfWork
+from app.stores.blobs.store import BlobStore
+from app.stores.records.events import EventRecords
+from app.stores.records.history import MessageRecords
+from app.stores.records.records import MOST_TOGETHER_BYTES, Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.pointers import first_difference
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_text, parse_stored_json
@@ -137,7 +142,7 @@ class SessionMessages:
                         await idempotency.note_known_answer(call, message.message_id)
                     return message, is_new
                 stored = await self.records.read(
-                    project_id, lambda unit: unit.messages.find(answer_id)
+                    project_id, lambda unit: unit[MessageRecords].find(answer_id)
                 )
         return require_found(stored, "message"), False
 
@@ -235,21 +240,21 @@ class PreparedMessage:
             ConflictError: The tool call was answered with something else.
         """
         session_id, message, read = self.session_id, self.message, self.read
-        unit.sessions.enter(session_id, message.created_at)
+        unit[SessionRecords].enter(session_id, message.created_at)
         # Nobody else writes to the session now, so a twin that was faster is seen here.
         answered = _answered(unit, session_id, read, self.identity)
         if answered is not None:
             return answered, False
-        seq = unit.sessions.append(
+        seq = unit[SessionRecords].append(
             session_id,
             MESSAGE,
             message.message_id,
             size_bytes=len(message.message),
-            row=unit.messages.row(message, session_id=session_id),
+            row=unit[MessageRecords].row(message, session_id=session_id),
         )
         appended = replace(message, seq=seq)
-        referred = unit.resources.find_all(read.references)
-        unit.resources.ensure_linked(
+        referred = unit[ResourceRecords].find_all(read.references)
+        unit[ResourceRecords].ensure_linked(
             {**referred, **{each.resource_id: each for each in self.resources}}.values(),
             owner_kind=MESSAGE,
             owner_id=message.message_id,
@@ -264,7 +269,7 @@ class PreparedMessage:
             size_bytes=len(appended.message),
             members={"role": str(read.value["role"])},
         )
-        unit.events.note(event)
+        unit[EventRecords].note(event)
         return appended, True
 
 
@@ -287,9 +292,11 @@ def _answered(
     Raises:
         ConflictError: The call was answered with something else.
     """
-    if read.tool_call_id is None or not unit.sessions.has_answer(session_id, read.tool_call_id):
+    if read.tool_call_id is None or not unit[SessionRecords].has_answer(
+        session_id, read.tool_call_id
+    ):
         return None
-    earlier = unit.messages.find_call(session_id, read.tool_call_id)
+    earlier = unit[MessageRecords].find_call(session_id, read.tool_call_id)
     if earlier is not None and identity.is_that_of(earlier.request_digest):
         return earlier
     differences = _differences(earlier, read) if earlier else ()

@@ -13,7 +13,12 @@ from app.rendering.entry_texts import entry_texts, first_line
 from app.services.pages.accesses import AccessCounts
 from app.services.requests.idempotency import forget_session
 from app.services.requests.validation import WriteCondition, require_found
-from app.stores.records import Records, UnitOfWork
+from app.stores.records.events import EventRecords
+from app.stores.records.pages import PageRecords
+from app.stores.records.records import Records
+from app.stores.records.session_resources import SessionResourceRecords
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.sessions import deleted_entries, session_record
 
 
@@ -45,8 +50,8 @@ class Sessions:
         now = utc_now()
 
         def ensured(unit: UnitOfWork) -> ShownSession:
-            is_new = unit.sessions.add(Session(session_id, now, now, 0))
-            session = unit.sessions.hold(session_id)
+            is_new = unit[SessionRecords].add(Session(session_id, now, now, 0))
+            session = unit[SessionRecords].hold(session_id)
             if session is None:
                 # Somebody has deleted it in this moment.
                 raise StoreUnavailableError("database")
@@ -64,7 +69,7 @@ class Sessions:
         """
 
         def found(unit: UnitOfWork) -> ShownSession:
-            session = require_found(unit.sessions.find(session_id), "session")
+            session = require_found(unit[SessionRecords].find(session_id), "session")
             return ShownSession(session, uses_of(unit, [session_id])[session_id])
 
         return await self.records.read(project_id, found)
@@ -86,7 +91,7 @@ class Sessions:
         before = decode_moment_cursor("sessions", cursor)
 
         def find(unit: UnitOfWork) -> tuple[Sequence[ShownSession], bool]:
-            rows = unit.sessions.page(wanted=wanted, before=before, limit=limit + 1)
+            rows = unit[SessionRecords].page(wanted=wanted, before=before, limit=limit + 1)
             use = uses_of(unit, [each.session_id for each in rows[:limit]])
             shown = [ShownSession(each, use[each.session_id]) for each in rows[:limit]]
             return shown, len(rows) > limit
@@ -111,12 +116,12 @@ class Sessions:
         """
 
         def delete(unit: UnitOfWork) -> tuple[DeletedSession, Sequence[str]]:
-            session = require_found(unit.sessions.hold(session_id), "session")
-            page_ids = unit.pages.remove_session(session_id)
-            released = unit.session_resources.release(session_id)
-            unit.sessions.remove(session_id)
+            session = require_found(unit[SessionRecords].hold(session_id), "session")
+            page_ids = unit[PageRecords].remove_session(session_id)
+            released = unit[SessionResourceRecords].release(session_id)
+            unit[SessionRecords].remove(session_id)
             forget_session(unit, session_id)
-            unit.events.remove_session(session_id)
+            unit[EventRecords].remove_session(session_id)
             deleted = DeletedSession(session_id, session.counts, len(page_ids), tuple(released))
             event = NewEvent(
                 "session:deleted",
@@ -127,7 +132,7 @@ class Sessions:
                 seq=session.last_seq + 1,
                 members={"deleted": deleted_entries(deleted).as_value()},
             )
-            unit.events.note(event)
+            unit[EventRecords].note(event)
             return deleted, page_ids
 
         deleted, page_ids = await self.records.write(project_id, delete, is_alone=True)
@@ -138,10 +143,10 @@ class Sessions:
 
 def uses_of(unit: UnitOfWork, session_ids: Collection[str]) -> dict[str, SessionUse]:
     """Return what each of these sessions, at most 1,000, takes, with its title."""
-    openings = unit.session_resources.openings(session_ids)
+    openings = unit[SessionResourceRecords].openings(session_ids)
     return {
         session_id: replace(use, title=_title(openings.get(session_id, ())))
-        for session_id, use in unit.session_resources.use_of(session_ids).items()
+        for session_id, use in unit[SessionResourceRecords].use_of(session_ids).items()
     }
 
 

@@ -27,8 +27,11 @@ from app.services.requests.streamed_requests import (
     read_with_placeholders,
 )
 from app.services.requests.validation import validated
-from app.stores.blobs import DraftMedia
-from app.stores.records import UnitOfWork
+from app.stores.blobs.writing import DraftMedia
+from app.stores.records.history import MessageRecords
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.tool_results import ToolResultRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue, parse_json, values_in
 from pagefault_dialects.model.base import ClientId
@@ -147,9 +150,9 @@ def previous_answer(
         ConflictError: It was answered with something else.
     """
     session_id = request.session_id
-    if session_id is None or not unit.sessions.has_answer(session_id, request.tool_call_id):
+    if session_id is None or not unit[SessionRecords].has_answer(session_id, request.tool_call_id):
         return None
-    recorded = unit.tool_results.find_call(session_id, request.tool_call_id)
+    recorded = unit[ToolResultRecords].find_call(session_id, request.tool_call_id)
     if recorded is not None and identity.is_that_of(recorded.request_digest):
         return recorded.result
     if recorded is not None:
@@ -167,7 +170,7 @@ def previous_answer(
             faults=faults,
             code="tool-call-answered",
         )
-    answer = unit.messages.find_call(session_id, request.tool_call_id)
+    answer = unit[MessageRecords].find_call(session_id, request.tool_call_id)
     if answer is None:
         return None
     raise ConflictError(

@@ -10,10 +10,8 @@ from datetime import datetime
 from types import MappingProxyType
 
 from app.crash_points import CrashPoint, reached
-from app.models.event import NewEvent
 from app.models.identity import decode_cursor, encode_cursor, is_id, new_id, utc_now
 from app.models.limits import Limits
-from app.models.message import TOOL_RESULT
 from app.models.tool_result import PersistedToolResult, StoredToolResult
 from app.services.concurrency.large_work import LargeWork, run_in_loop_if
 from app.services.events.feeds import RawResults
@@ -25,6 +23,7 @@ from app.services.requests.json_stream import JsonStream
 from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
 from app.services.requests.validation import require_found
 from app.services.sessions.messages import PreparedMessage, SessionMessages
+from app.services.tool_results.prepared_results import AnsweredError, Ingested, PreparedResult
 from app.services.tool_results.requests import (
     NormalizedRequest,
     ReadToolResult,
@@ -34,7 +33,10 @@ from app.services.tool_results.requests import (
     read_tool_result_request,
     whole_request,
 )
-from app.stores.records import Records, UnitOfWork
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.tool_results import ToolResultRecords
+from app.stores.records.unit_of_work import UnitOfWork
 from app.telemetry.ingest_clock import IngestClock
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import json_bytes
@@ -43,14 +45,6 @@ from pagefault_dialects.model.resource import Resource
 
 IDEMPOTENT_ROUTE = "POST /api/tool-results"
 _NOTHING_SHOWN: Mapping[str, Resource] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Ingested:
-    """A record, and whether this request made it or an earlier one with the same JSON."""
-
-    result: StoredToolResult
-    is_new: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,80 +62,6 @@ class _Received(NormalizedRequest):
             or bool(self.normalized.media)
             or any(isinstance(part, NormalizedReference) for part in self.normalized.parts)
         )
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedResult:
-    """A record ready to be committed, with everything its transaction needs."""
-
-    result: StoredToolResult
-    resources: Sequence[Resource]
-    success: bool
-    request: NormalizedRequest
-    call_message: PreparedMessage | None = None
-    """What made the call, if it is to be appended before the result."""
-
-    @property
-    def is_long(self) -> bool:
-        """Whether nobody else's changes are to wait for its commit; see `PreparedMessage`."""
-        return self.call_message is not None and self.call_message.is_long
-
-    def append(self, unit: UnitOfWork) -> Ingested:
-        """Write record, history entry and resources, behind the message that made the call.
-
-        Raises:
-            AnsweredError: The call has this result already.
-            ConflictError: It was answered with something else.
-        Source: spec 002, "Event Flow & Consumers".
-        """
-        result, identity = self.result, self.request.identity
-        digest = identity.digest
-        if result.session_id is None:
-            unit.tool_results.add(result, success=self.success, request_digest=digest)
-        else:
-            unit.sessions.enter(result.session_id, result.created_at)
-            # Nobody else writes to the session now, so a twin that was faster is seen here.
-            twin = previous_answer(unit, self.request.request, identity)
-            if twin is not None:
-                raise AnsweredError(twin)
-            if self.call_message is not None:
-                self.call_message.append(unit)
-            seq = unit.sessions.append(
-                result.session_id,
-                TOOL_RESULT,
-                result.tool_result_id,
-                size_bytes=len(result.sanitized),
-                row=unit.tool_results.row(result, success=self.success, request_digest=digest),
-            )
-            result = replace(result, seq=seq)
-        unit.resources.ensure_linked(
-            self.resources,
-            owner_kind=TOOL_RESULT,
-            owner_id=result.tool_result_id,
-            session_id=result.session_id,
-        )
-        event = NewEvent(
-            "llmservice:toolResult",
-            result.tool_result_id,
-            result.created_at,
-            session_id=result.session_id,
-            seq=result.seq,
-            size_bytes=len(result.sanitized),
-            members={
-                "toolName": result.tool_name,
-                "callId": result.tool_call_id,
-                "success": self.success,
-            },
-        )
-        unit.events.note(event)
-        return Ingested(result, is_new=True)
-
-
-@dataclass(eq=False)
-class AnsweredError(Exception):
-    """The call has this result already: nothing is written, the session's own time included."""
-
-    twin: StoredToolResult
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -234,7 +154,7 @@ class ToolResults:
         stored = None
         if is_id(tool_result_id):
             stored = await self.records.read(
-                project_id, lambda unit: unit.tool_results.find(tool_result_id)
+                project_id, lambda unit: unit[ToolResultRecords].find(tool_result_id)
             )
         return require_found(stored, "tool result")
 
@@ -242,7 +162,7 @@ class ToolResults:
         """Return whether a tool call of a session has a result."""
         return await self.records.read(
             project_id,
-            lambda unit: unit.tool_results.find_call(session_id, tool_call_id) is not None,
+            lambda unit: unit[ToolResultRecords].find_call(session_id, tool_call_id) is not None,
         )
 
     async def list(
@@ -258,7 +178,9 @@ class ToolResults:
             before_id = str(decode_cursor("tool-results", cursor, (str,))[0])
         found = await self.records.read(
             project_id,
-            lambda unit: unit.tool_results.page(session_id, before_id=before_id, limit=limit + 1),
+            lambda unit: unit[ToolResultRecords].page(
+                session_id, before_id=before_id, limit=limit + 1
+            ),
         )
         if len(found) <= limit:
             return found, None
@@ -396,4 +318,4 @@ def _session_resources(unit: UnitOfWork, received: _Received) -> dict[str, Resou
     }
     if session_id is None or not wanted:
         return {}
-    return unit.resources.find_in_session(wanted, session_id)
+    return unit[ResourceRecords].find_in_session(wanted, session_id)

@@ -25,9 +25,11 @@ from app.models.identity import utc_now
 from app.models.upload import Checksum, ResumableUpload, Segment
 from app.services.concurrency.background import run_to_completion
 from app.services.maintenance.blob_removal import BlobRemoval
-from app.stores.blobs import BlobStore, BlobWriter
-from app.stores.records import Records, UnitOfWork
+from app.stores.blobs.store import BlobStore, BlobWriter
+from app.stores.records.records import Records
 from app.stores.records.scope import in_batches
+from app.stores.records.unit_of_work import UnitOfWork
+from app.stores.records.uploads import UploadRecords
 from pagefault_dialects.errors import PagefaultError, PayloadTooLargeError
 
 SEGMENT_BYTES = 64 * 1024 * 1024
@@ -205,9 +207,9 @@ class SegmentIntake:
         expires_at = utc_now() + self.kept_for
 
         def advance(unit: UnitOfWork) -> None:
-            if unit.uploads.advance(upload_id, segments, expires_at=expires_at):
+            if unit[UploadRecords].advance(upload_id, segments, expires_at=expires_at):
                 return
-            upload = unit.uploads.find(upload_id)
+            upload = unit[UploadRecords].find(upload_id)
             raise NotFoundError("upload") if upload is None else wrong_offset(upload)
 
         await self.records.write(project_id, advance)

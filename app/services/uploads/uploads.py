@@ -40,8 +40,11 @@ from app.services.uploads.segments import (
     beyond_the_end,
     wrong_offset,
 )
-from app.stores.blobs import BlobMissingError, BlobStore, StoredBlob, read_whole
-from app.stores.records import Records, UnitOfWork
+from app.stores.blobs.store import BlobMissingError, BlobStore, StoredBlob, read_whole
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.unit_of_work import UnitOfWork
+from app.stores.records.uploads import UploadRecords
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.media.settling import HEAD_BYTES
 from pagefault_dialects.model.resource import Resource
@@ -133,7 +136,7 @@ class Uploads:
         def add(unit: UnitOfWork) -> None:
             if upload.alias is not None:
                 check_room_for_alias(unit, upload.alias, upload.length_bytes)
-            unit.uploads.add(upload)
+            unit[UploadRecords].add(upload)
 
         await self.records.write(project_id, add)
         return await self._completed(project_id, upload)
@@ -165,7 +168,7 @@ class Uploads:
         resource = None
         if resource_id := upload.resource_id:
             resource = await self.records.read(
-                project_id, lambda unit: unit.resources.find(resource_id)
+                project_id, lambda unit: unit[ResourceRecords].find(resource_id)
             )
         return upload, resource
 
@@ -216,14 +219,16 @@ class Uploads:
             NotFoundError: The project has none with this id.
         """
         if not is_id(upload_id) or not await self.records.write(
-            project_id, lambda unit: unit.uploads.remove(upload_id)
+            project_id, lambda unit: unit[UploadRecords].remove(upload_id)
         ):
             raise NotFoundError("upload")
 
     async def _find(self, project_id: str, upload_id: str) -> ResumableUpload:
         found = None
         if is_id(upload_id):
-            found = await self.records.read(project_id, lambda unit: unit.uploads.find(upload_id))
+            found = await self.records.read(
+                project_id, lambda unit: unit[UploadRecords].find(upload_id)
+            )
         upload = require_found(found, "upload")
         if utc_now() >= upload.expires_at:
             raise GoneError("The time for this upload is over. Begin a new one.")
@@ -248,7 +253,10 @@ class Uploads:
         # In this order: whoever completes it elsewhere drops the segments with the same commit.
         segments, found = await self.records.read(
             project_id,
-            lambda unit: (unit.uploads.segments(upload_id), unit.uploads.find(upload_id)),
+            lambda unit: (
+                unit[UploadRecords].segments(upload_id),
+                unit[UploadRecords].find(upload_id),
+            ),
         )
         upload = require_found(found, "upload")
         if upload.resource_id is not None:
@@ -266,7 +274,7 @@ class Uploads:
             # Its client sends again what is damaged, and goes on from there.
             start = exc.segment.start
             await self.records.write(
-                project_id, lambda unit: unit.uploads.set_back(upload_id, start)
+                project_id, lambda unit: unit[UploadRecords].set_back(upload_id, start)
             )
             return replace(upload, received_bytes=start)
         try:
@@ -278,11 +286,11 @@ class Uploads:
         resource = await describe_blob(self.blobs, project_id, blob=blob, claim=claim, head=head)
 
         def complete(unit: UnitOfWork) -> None:
-            stored, _ = unit.resources.ensure(resource)
+            stored, _ = unit[ResourceRecords].ensure(resource)
             if alias is not None:
                 with _kept_whole():
                     name_resource(unit, alias, stored)
-            if not unit.uploads.complete(upload_id, resource.resource_id):
+            if not unit[UploadRecords].complete(upload_id, resource.resource_id):
                 raise NotFoundError("upload")
 
         await self.records.write(project_id, complete)

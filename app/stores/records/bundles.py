@@ -29,7 +29,7 @@ from app.stores.records.history import (
 )
 from app.stores.records.pages import stored_level
 from app.stores.records.prepared_statements import touch
-from app.stores.records.scope import AnyTable, Repository, read_row, values_of
+from app.stores.records.scope import AnyTable, read_row, values_of
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tables import (
     history_entries,
@@ -40,6 +40,7 @@ from app.stores.records.tables import (
     resource_links,
     tool_results,
 )
+from app.stores.records.unit_of_work import Repository, UnitOfWork
 from pagefault_dialects.model.page import StoredRepresentation
 
 _BATCH_BYTES = 4 * 1024 * 1024
@@ -80,12 +81,16 @@ Recorded = RecordedResult | StoredHistoryMessage
 class BundleRecords(Repository):
     """The rows of one project's sessions, all of them."""
 
+    def __init__(self, unit: UnitOfWork) -> None:
+        super().__init__(unit)
+        self._sessions = unit[SessionRecords]
+        self._interactions = unit[InteractionRecords]
+
     def history(self, session_id: str) -> Iterator[tuple[Entry, Recorded | None]]:
         """Yield the entries of a history in order, with their tool results and messages."""
-        sessions = SessionRecords(self._scope)
         after_seq = 0
         while (
-            stretch := sessions.stretch(
+            stretch := self._sessions.stretch(
                 session_id, after_seq=after_seq, limit=_ROWS_AT_ONCE, most_bytes=_BATCH_BYTES
             )
         ).rows:
@@ -102,9 +107,8 @@ class BundleRecords(Repository):
 
     def interactions(self, session_id: str) -> Iterator[StoredInteraction]:
         """Yield the interactions of a session in the order of `seq`."""
-        stored = InteractionRecords(self._scope)
         after_seq = 0
-        while batch := stored.page(
+        while batch := self._interactions.page(
             session_id,
             input_kind=None,
             after_seq=after_seq,

@@ -1,7 +1,7 @@
 """What tables are made of: metadata, column types, and the order of lists by a moment.
 
-The types mean the same on both engines. `app.stores.records` imports every repository, and so every
-table: whoever imports this module has the metadata complete.
+The types mean the same on both engines. The metadata are complete once `search_tables`, which
+imports `tables`, has been imported.
 """
 
 from datetime import UTC, datetime, timedelta

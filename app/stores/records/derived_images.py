@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.stores.records.resources import ResourceRecords, stored_resource
-from app.stores.records.scope import ProjectScope, in_batches
+from app.stores.records.scope import in_batches
 from app.stores.records.tables import derived_images, resource_links, resources
+from app.stores.records.unit_of_work import Repository, UnitOfWork
 from pagefault_dialects.model.resource import DerivedImage, Resource
 
 _LOCK = 7_224_014
@@ -30,12 +31,12 @@ class NotedImage:
     image: DerivedImage | None
 
 
-class DerivedImageRecords:
+class DerivedImageRecords(Repository):
     """The derived images of one project."""
 
-    def __init__(self, scope: ProjectScope, resource_records: ResourceRecords) -> None:
-        self._scope = scope
-        self._resources = resource_records
+    def __init__(self, unit: UnitOfWork) -> None:
+        super().__init__(unit)
+        self._resources = unit[ResourceRecords]
 
     def lock(self) -> None:
         """Keep others from noting images and from removing sources until the transaction ends.

@@ -35,13 +35,13 @@ from app.stores.records.columns import microseconds
 from app.stores.records.history import MOST_BYTES, as_many_as_fit, stored_interaction
 from app.stores.records.scope import (
     AnyTable,
-    ProjectScope,
     read_row,
     scoped_update,
     values_of,
     with_inserts,
 )
 from app.stores.records.tables import events, interactions, messages, projects, tool_results
+from app.stores.records.unit_of_work import Repository, UnitOfWork
 from pagefault_dialects.json.values import json_text
 
 CHANNEL = "pagefault_events"
@@ -94,11 +94,11 @@ _WRITE = with_inserts(
 )
 
 
-class EventRecords:
+class EventRecords(Repository):
     """The events of one project."""
 
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope
+    def __init__(self, unit: UnitOfWork) -> None:
+        super().__init__(unit)
         # What was noted and is not written yet.
         self.noted: list[NewEvent] = []
 

@@ -40,7 +40,7 @@ from app.stores.records.database_errors import (
 )
 from app.stores.records.database_threads import WorkerThreads
 from app.stores.records.events import EventRecords
-from app.stores.records.scope import ProjectScope
+from app.stores.records.unit_of_work import UnitOfWork
 
 # So that nobody waits for long, and who wants a transaction alone comes to it.
 _MOST_TOGETHER = 32
@@ -317,7 +317,7 @@ def write_events(
     connection: StatementConnection, project_id: str, events: Iterable[NewEvent], patience_ms: int
 ) -> int | None:
     """Write events, the last before a commit, as `EventRecords.flush` does."""
-    records = EventRecords(ProjectScope(connection, project_id))
+    records = UnitOfWork(connection, project_id, {})[EventRecords]
     records.noted.extend(events)
     last_event = records.flush(patience_ms=patience_ms)
     reached(CrashPoint.ROWS_WRITTEN)

@@ -28,7 +28,6 @@ from app.stores.records.prepared_statements import Lookup
 from app.stores.records.scope import (
     AnyTable,
     ProjectScope,
-    Repository,
     read_row,
     scoped_any,
     scoped_select,
@@ -41,6 +40,7 @@ from app.stores.records.tables import (
     sessions,
     tool_results,
 )
+from app.stores.records.unit_of_work import Repository
 from pagefault_dialects.json.values import json_text, parse_stored_json
 
 MOST_BYTES = 16 * 1024 * 1024

@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement
 
-from app.stores.records.scope import Repository, read_row
+from app.stores.records.scope import read_row
 from app.stores.records.tables import idempotency_keys
+from app.stores.records.unit_of_work import Repository
 
 KEPT = timedelta(hours=24)
 """How long keys are kept, and the answers that belong to them."""

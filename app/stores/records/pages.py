@@ -21,13 +21,13 @@ from sqlalchemy import (
 
 from app.stores.records.prepared_statements import IsAmong, Lookup, Offered
 from app.stores.records.scope import (
-    Repository,
     in_batches,
     read_row,
     scoped_select,
     values_of,
 )
 from app.stores.records.tables import page_accesses, page_levels, page_numbers, pages
+from app.stores.records.unit_of_work import Repository
 from pagefault_dialects.model.page import (
     Level,
     ManifestPlace,

@@ -11,25 +11,24 @@ from app.models.resource import Alias
 from app.stores.records.columns import newest_first
 from app.stores.records.prepared_statements import Lookup, Offered, touch
 from app.stores.records.scope import (
-    ProjectScope,
-    Repository,
     read_row,
     scoped_select,
     values_of,
 )
 from app.stores.records.swept_blobs import SweptBlobRecords
 from app.stores.records.tables import aliases, resource_links, resources
+from app.stores.records.unit_of_work import Repository, UnitOfWork
 from pagefault_dialects.model.resource import MediaHints, Resource
 
 _FIND = Lookup(scoped_select(resources, by=["resource_id"]))
 
 
-class ResourceRecords:
+class ResourceRecords(Repository):
     """The resources of one project."""
 
-    def __init__(self, scope: ProjectScope, swept_blobs: SweptBlobRecords) -> None:
-        self._scope = scope
-        self._swept_blobs = swept_blobs
+    def __init__(self, unit: UnitOfWork) -> None:
+        super().__init__(unit)
+        self._swept_blobs = unit[SweptBlobRecords]
 
     def ensure(self, resource: Resource) -> tuple[Resource, bool]:
         """Store a descriptor unless it is there; returns the stored one and whether it is new.

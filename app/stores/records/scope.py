@@ -349,10 +349,3 @@ class ProjectScope:
     def _batches(self, rows: Sequence[Mapping[str, object]]) -> Iterator[list[dict[str, object]]]:
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             yield [self._row(row) for row in rows[start : start + _ROWS_AT_ONCE]]
-
-
-class Repository:
-    """Records of one project, by the statements of a scope."""
-
-    def __init__(self, scope: ProjectScope) -> None:
-        self._scope = scope

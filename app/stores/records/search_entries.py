@@ -15,7 +15,7 @@ from sqlalchemy import Column, LargeBinary, Row, Select, and_, func, null, or_, 
 from app.models.message import PAGE_FAULT
 from app.models.search_entry import MOST_READ_BYTES, EntrySource, IndexedKind, WaitingEntry
 from app.stores.records.prepared_statements import IsAmong, Lookup
-from app.stores.records.scope import ProjectScope, Repository, in_batches, read_row, scoped_select
+from app.stores.records.scope import ProjectScope, in_batches, read_row, scoped_select
 from app.stores.records.search_tables import search_entries, stemless_pages
 from app.stores.records.tables import (
     history_entries,
@@ -25,7 +25,9 @@ from app.stores.records.tables import (
     resources,
     tool_results,
 )
-from app.stores.records.word_index import IndexedPage, WordIndex
+from app.stores.records.unit_of_work import Repository, UnitOfWork
+from app.stores.records.word_index import IndexedPage
+from app.stores.records.word_indexes import choose_entry_index, choose_page_index
 
 _IS_WAITING = search_entries.c.indexed < search_entries.c.revision
 _ANY_WAITING = Lookup(
@@ -38,18 +40,13 @@ _ANY_STEMLESS = Lookup(scoped_select(stemless_pages, stemless_pages.c.page_numbe
 
 
 class SearchEntryRecords(Repository):
-    """The entries of one project.
+    """The entries of one project."""
 
-    Args:
-        scope: The project.
-        entries: The index of their words.
-        pages: That of pages, for what was indexed before there were stems.
-    """
-
-    def __init__(self, scope: ProjectScope, entries: WordIndex, pages: WordIndex) -> None:
-        super().__init__(scope)
-        self._entries = entries
-        self._pages = pages
+    def __init__(self, unit: UnitOfWork) -> None:
+        super().__init__(unit)
+        self._entries = choose_entry_index(unit)
+        # For what was indexed before there were stems.
+        self._pages = choose_page_index(unit)
 
     def are_waiting(self) -> bool:
         """Say whether anything waits; looked up at once."""

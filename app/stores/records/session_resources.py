@@ -18,7 +18,6 @@ from app.stores.records.prepared_statements import IsAmong
 from app.stores.records.resources import stored_resource
 from app.stores.records.scope import (
     AnyTable,
-    ProjectScope,
     in_batches,
     scoped_from,
     scoped_select,
@@ -32,6 +31,7 @@ from app.stores.records.tables import (
     sessions,
     tool_results,
 )
+from app.stores.records.unit_of_work import Repository, UnitOfWork
 from pagefault_dialects.model.resource import Resource, ResourceKind
 
 # A title is looked for in so many of the first messages: those before may be the system's.
@@ -91,12 +91,12 @@ _FIND_OPENINGS = scoped_select(
 ).where(IsAmong(sessions.c.session_id, "session_ids"))
 
 
-class SessionResourceRecords:
+class SessionResourceRecords(Repository):
     """The resources of one project's sessions."""
 
-    def __init__(self, scope: ProjectScope, derived_images: DerivedImageRecords) -> None:
-        self._scope = scope
-        self._derived_images = derived_images
+    def __init__(self, unit: UnitOfWork) -> None:
+        super().__init__(unit)
+        self._derived_images = unit[DerivedImageRecords]
 
     def use_of(self, session_ids: Collection[str]) -> dict[str, SessionUse]:
         """Return what each of these sessions, at most 1,000, takes of the store."""

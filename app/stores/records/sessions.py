@@ -30,7 +30,6 @@ from app.stores.records.history import FIND_SESSION, NewRow, SessionHistory
 from app.stores.records.prepared_statements import Offered, touch
 from app.stores.records.scope import (
     AnyTable,
-    Repository,
     read_row,
     scoped_update,
     values_of,
@@ -45,6 +44,7 @@ from app.stores.records.tables import (
     sessions,
     tool_results,
 )
+from app.stores.records.unit_of_work import Repository
 from pagefault_dialects.model.frontier import Frontier, StoredFrontier
 
 _NUMBER = (

@@ -20,7 +20,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, bindparam
 
 from app.stores.records.prepared_statements import Offered, touch
-from app.stores.records.scope import AnyTable, Repository, scoped_update
+from app.stores.records.scope import AnyTable, scoped_update
 from app.stores.records.tables import (
     byte_reservations,
     resources,
@@ -28,6 +28,7 @@ from app.stores.records.tables import (
     stored_totals,
     upload_segments,
 )
+from app.stores.records.unit_of_work import Repository
 
 _TOTAL = stored_totals.c.stored_bytes + stored_totals.c.reserved_bytes
 _CHANGE = scoped_update(stored_totals).values(

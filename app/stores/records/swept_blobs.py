@@ -14,26 +14,20 @@ A row is refused while a claim runs; once it is over, the blob store is asked. M
 the database's clock, so that the clocks of several machines need not agree.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from typing import Any
 
 from sqlalchemy import Row, func, or_
 
 from app.errors import BlobSweptError
+from app.stores.records.blob_sizes import ClaimOver, SizeUnknownError
 from app.stores.records.prepared_statements import touch
-from app.stores.records.scope import (
-    ProjectScope,
-    Repository,
-    read_row,
-    scoped_from,
-)
+from app.stores.records.scope import read_row, scoped_from
 from app.stores.records.stored_blobs import Entered, StoredBlobRecords
 from app.stores.records.tables import resources, swept_blobs, upload_segments
-
-BlobSize: TypeAlias = Callable[[str, str], Awaitable[int | None]]
-"""The size in bytes of the blob that a project (first) has of a digest (second), if it has one."""
+from app.stores.records.unit_of_work import Repository, UnitOfWork
 
 CLAIM_SECONDS = 60.0
 """How long a sweep may go on removing what it has claimed."""
@@ -120,37 +114,14 @@ class BlobClaim:
     claimed_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimOver:
-    """A claim on the strength of which nothing is removed any more."""
-
-    digest: str
-    claimed_at: datetime
-    swept_at: datetime | None
-
-
-KnownSizes: TypeAlias = dict[ClaimOver, int | None]
-"""Sizes that were asked for before the transaction: of the blobs that claims were about.
-
-A blob that was claimed again since has another claim, and is asked for again.
-"""
-
-
-@dataclass(eq=False)
-class SizeUnknownError(Exception):
-    """A transaction needs the sizes of blobs that have come back behind claims, if they have."""
-
-    claims: Sequence[ClaimOver]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SweptBlobRecords:
+class SweptBlobRecords(Repository):
     """The removals of one project's blobs."""
 
-    _scope: ProjectScope
-    _references: BlobReferenceRecords
-    _stored_blobs: StoredBlobRecords
-    _sizes: KnownSizes
+    def __init__(self, unit: UnitOfWork) -> None:
+        super().__init__(unit)
+        self._references = unit[BlobReferenceRecords]
+        self._stored_blobs = unit[StoredBlobRecords]
+        self._sizes = unit.blob_sizes
 
     def guard(self, digests: Collection[str]) -> None:
         """Make sure that the blobs will be there when this transaction's rows are.

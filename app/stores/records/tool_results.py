@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from app.models.tool_result import StoredToolResult
 from app.stores.records.history import BY_CALL, NewRow
 from app.stores.records.prepared_statements import Lookup
-from app.stores.records.scope import Repository, read_row, scoped_select, values_of
+from app.stores.records.scope import read_row, scoped_select, values_of
 from app.stores.records.tables import tool_results
+from app.stores.records.unit_of_work import Repository
 
 _FIND_RESULT = Lookup(
     scoped_select(tool_results, by=["tool_result_id"]), large=[tool_results.c.sanitized]

@@ -4,17 +4,18 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from app.models.upload import ResumableUpload, Segment
-from app.stores.records.scope import ProjectScope, read_row, values_of
+from app.stores.records.scope import read_row, values_of
 from app.stores.records.swept_blobs import SweptBlobRecords
 from app.stores.records.tables import upload_segments, uploads
+from app.stores.records.unit_of_work import Repository, UnitOfWork
 
 
-class UploadRecords:
+class UploadRecords(Repository):
     """The uploads of one project."""
 
-    def __init__(self, scope: ProjectScope, swept_blobs: SweptBlobRecords) -> None:
-        self._scope = scope
-        self._swept_blobs = swept_blobs
+    def __init__(self, unit: UnitOfWork) -> None:
+        super().__init__(unit)
+        self._swept_blobs = unit[SweptBlobRecords]
 
     def add(self, upload: ResumableUpload) -> None:
         """Store a new upload."""

@@ -30,8 +30,9 @@ from app.models.search import (
 )
 from app.models.stems import stem
 from app.stores.records.prepared_statements import Lookup
-from app.stores.records.scope import AnyTable, ProjectScope, Repository, in_batches, scoped_select
+from app.stores.records.scope import AnyTable, in_batches, scoped_select
 from app.stores.records.search_tables import IndexTables
+from app.stores.records.unit_of_work import Repository, UnitOfWork
 from pagefault_dialects.model.page import Modality
 
 MOST_FOUND = 1_000
@@ -81,15 +82,15 @@ class WordIndex(Repository, ABC):
     """The words of one project's pages, or entries. What is removed takes its words with it.
 
     Args:
-        scope: The project.
+        unit: The project.
         tables: Which index it is.
     """
 
-    def __init__(self, scope: ProjectScope, tables: IndexTables) -> None:
-        super().__init__(scope)
+    def __init__(self, unit: UnitOfWork, tables: IndexTables) -> None:
+        super().__init__(unit)
         self._tables = tables
         # Where the words are as they are kept.
-        self._texts = tables.texts if scope.is_postgresql else tables.sqlite
+        self._texts = tables.texts if unit.scope.is_postgresql else tables.sqlite
 
     def index_all(self, indexed: Mapping[int, IndexedPage]) -> None:
         """Make these the words of pages, by page number."""

@@ -8,7 +8,7 @@ import pytest
 
 from app.errors import StoreUnavailableError
 from app.services.inline_media.json_with_media import RenderedBody
-from app.stores.blobs import FilesystemBlobStore
+from app.stores.blobs.filesystem import FilesystemBlobStore
 from pagefault_dialects.model.conversation import Attachment, Medium, StoredBytes
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.resource import MediaHints

@@ -18,7 +18,7 @@ from app.services.concurrency.large_work import LargeWork
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import FREE_BYTES, BodyBudget, BodyMemory, TextWeight
 from app.services.requests.streamed_bodies import RequestBodies, StreamedBodies
-from app.stores.blobs import FilesystemBlobStore
+from app.stores.blobs.filesystem import FilesystemBlobStore
 from pagefault_dialects.errors import PagefaultError, PayloadTooLargeError
 
 LIMITS = Limits()

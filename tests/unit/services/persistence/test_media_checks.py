@@ -8,7 +8,8 @@ from app.errors import StoreUnavailableError
 from app.models.identity import utc_now
 from app.services.persistence.media_checks import MediaChecks
 from app.services.persistence.media_keeper import MediaKeeper
-from app.stores.blobs import FilesystemBlobStore, StoredBlob
+from app.stores.blobs.filesystem import FilesystemBlobStore
+from app.stores.blobs.store import StoredBlob
 from pagefault_dialects.model.conversation import (
     Address,
     InlineBytes,

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.services.persistence.media_checks import probe_media, probe_stored_media
-from app.stores.blobs import FilesystemBlobStore, StoredBlob
+from app.stores.blobs.filesystem import FilesystemBlobStore
+from app.stores.blobs.store import StoredBlob
 from pagefault_dialects.media.headers import image_hints
 from pagefault_dialects.model.media import CHUNK_BYTES, InMemoryMedia
 from pagefault_dialects.model.resource import MediaHints

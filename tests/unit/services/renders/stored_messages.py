@@ -11,7 +11,7 @@ from app.models.resource import derive_resource_id
 from app.services.inline_media.stored_media import MediaMover, media_in_message
 from app.services.persistence.media_keeper import MediaKeeper
 from app.services.renders.stored_message_turns import stored_message_turns
-from app.stores.blobs import FilesystemBlobStore
+from app.stores.blobs.filesystem import FilesystemBlobStore
 from pagefault_dialects.json.values import json_text, parse_json
 from pagefault_dialects.model.conversation import (
     Call,

@@ -7,7 +7,7 @@ import pytest
 
 from app.services.persistence.media_checks import MediaChecks
 from app.services.renders.media_loader import judged
-from app.stores.blobs import FilesystemBlobStore
+from app.stores.blobs.filesystem import FilesystemBlobStore
 from packages.dialects.tests.targets.composed import medium, profile, rule, turn
 from pagefault_dialects.model.conversation import Address, InlineBytes, Item, Medium, TextItem
 from pagefault_dialects.model.rendering import RenderOptions

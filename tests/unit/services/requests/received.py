@@ -22,7 +22,7 @@ from app.services.tool_results.requests import (
     normalize_streamed,
     read_tool_result_request,
 )
-from app.stores.blobs import FilesystemBlobStore
+from app.stores.blobs.filesystem import FilesystemBlobStore
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.model.resource import Resource
 

@@ -26,7 +26,7 @@ from app.services.tool_results.requests import (
     normalize_streamed,
     read_tool_result_request,
 )
-from app.stores.blobs import FilesystemBlobStore
+from app.stores.blobs.filesystem import FilesystemBlobStore
 from pagefault_dialects.json.pointers import first_difference
 from pagefault_dialects.json.values import JsonValue, parse_json
 from tests.unit.services.requests.received import Outcome, outcome_of
