@@ -2,7 +2,7 @@
 
 - `models.py` has a `TypedDict` for each schema of `openapi/openapi.json`.
 - `operations.py` has a function for each operation, which makes a `Call` and sends nothing.
-- `_sync/` is `_async/` without `async` and `await`.
+- `_sync/` is `_async/` without `async` and `await`, but for two modules that wait in another way.
 - `_version.py` repeats the version of the service.
 
 With `--check` nothing is written, and what is out of date is an error.
@@ -41,6 +41,8 @@ REPEATABLE = {
 ANY_JSON = {"str", "bool", "dict[str, Any]", "list[Any]"}
 CONDITIONS = {"if-match", "if-none-match", "if-modified-since", "if-unmodified-since"}
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+# What waits in another way; `_sync/` has its own.
+WRITTEN_BY_HAND = {"content_files.py", "wrapping.py"}
 # How `_async/` becomes `_sync/`, in this order; `\b` on both sides is implied.
 WORDS = {
     "AsyncIterable": "Iterable",
@@ -93,7 +95,8 @@ def generated() -> dict[str, str]:
         "_version.py": f'"""The version, that of the service."""\n\nVERSION = "{version[1]}"\n',
     }
     for path in sorted((PACKAGE / "_async").glob("*.py")):
-        files[f"_sync/{path.name}"] = without_async(path.read_text())
+        if path.name not in WRITTEN_BY_HAND:
+            files[f"_sync/{path.name}"] = without_async(path.read_text())
     return {name: formatted(name, text) for name, text in files.items()}
 
 

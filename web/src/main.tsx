@@ -4,9 +4,9 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { RouterProvider } from "react-router/dom";
 
-import { WithClient } from "./api/client";
 import { queryClient } from "./api/queryClient";
 import { router } from "./router";
+import { WithClient } from "./shell/WithClient";
 import "@pagefault/react/styles.css";
 import "./styles/tokens.css";
 import "./styles/base.css";

@@ -3,7 +3,7 @@ import { visibleText } from "@pagefault/react";
 import { useState } from "react";
 
 import { READING } from "../words/reading";
-import { TextTree } from "./TextTree";
+import { ColouredText } from "./ColouredText";
 import { useTextTree } from "./useTextTree";
 
 const LONGEST_AT_ONCE = 10_000;
@@ -27,7 +27,7 @@ export function CodeText({ text, language = "" }: CodeTextProps) {
         </button>
       )}
       <pre className="code" dir="ltr" tabIndex={0} data-language={language || undefined}>
-        <code>{tree == null ? visibleText(text) : <TextTree nodes={tree} />}</code>
+        <code>{tree == null ? visibleText(text) : <ColouredText nodes={tree} />}</code>
       </pre>
     </>
   );

@@ -1,4 +1,4 @@
-/** Draws the tree of a text, with characters that hide or reorder text shown as what they are. */
+/** Draws the tree of a Markdown text, with characters that hide or reorder text shown as what they are. */
 import { ForeignLink, visibleText } from "@pagefault/react";
 import { Fragment, type ReactNode, useContext } from "react";
 
@@ -43,12 +43,6 @@ function drawn(node: TextNode): ReactNode {
       );
     case "image":
       return <ForeignLink url={node.url} what={node.text} />;
-    case "span":
-      return (
-        <span className={node.className}>
-          <TextTree nodes={node.children} />
-        </span>
-      );
     case "raw":
       return (
         <p className="markdown-raw">

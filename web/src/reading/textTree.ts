@@ -1,4 +1,7 @@
-/** A text that has been read, as a tree of what is drawn. It is made in a worker, and drawn by `TextTree.tsx`. */
+/**
+ * A text that has been read, as a tree of what is drawn. It is made in a worker; `TextTree.tsx` draws Markdown,
+ * `ColouredText.tsx` code.
+ */
 export type TextNode = string | Plain | Heading | OrderedList | Item | Table | Fence | Link | Image | Span;
 
 interface Parent {

@@ -12,6 +12,7 @@ from pagefault_client._async.memory import AsyncMemory
 from pagefault_client._async.reading import AsyncContent
 from pagefault_client._async.sessions import AsyncSession
 from pagefault_client._sync.client import Pagefault
+from pagefault_client._sync.content_files import ContentFile
 from pagefault_client._sync.conversation import Conversation
 from pagefault_client._sync.listening import Events
 from pagefault_client._sync.lists import Items
@@ -38,7 +39,6 @@ from pagefault_client.errors import (
     UnauthorizedError,
 )
 from pagefault_client.events import Event
-from pagefault_client.files import ContentFile
 from pagefault_client.options import Level, RenderOptions, SessionRenderOptions, Target
 from pagefault_client.sources import UploadProgress
 

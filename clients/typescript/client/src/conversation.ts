@@ -7,9 +7,16 @@
  * all are read anew.
  */
 import { NotFoundError, problemError } from "./errors.ts";
-import type { LossEntry, RenderedRecord, TurnRender } from "./generated/types.gen.ts";
-import type { Session, TurnStep } from "./sessions.ts";
-import type { RequestOptions } from "./transport.ts";
+import type {
+  HistoryMessageDraft,
+  LossEntry,
+  RenderedRecord,
+  RenderRequest,
+  TurnReceipt,
+  TurnRender,
+} from "./generated/types.gen.ts";
+import type { ToolResultDraft } from "./toolResults.ts";
+import type { Idempotent, RequestOptions } from "./transport.ts";
 
 /** Where all that one side says is one message, and where that has its blocks. */
 const ONE_MESSAGE: Readonly<Record<string, "content" | "parts" | undefined>> = {
@@ -17,11 +24,33 @@ const ONE_MESSAGE: Readonly<Record<string, "content" | "parts" | undefined>> = {
   gemini: "parts",
 };
 
+/** One thing that a step of an agent says: exactly one of the members. */
+export type TurnStep =
+  | { message: HistoryMessageDraft }
+  | { toolResult: Omit<ToolResultDraft, "sessionId"> }
+  | { toolCall: { id: string; name: string; arguments: Record<string, unknown> | string | null } };
+
+export type TurnOptions = Idempotent & {
+  readonly render?: TurnRender | undefined;
+  /** The last `seq` that you know; if others have written meanwhile, it is a `ConflictError`. */
+  readonly expectedSeq?: number | undefined;
+};
+
+/** A target, and how a session is to be rendered for it. */
+export type RenderWish = Omit<RenderRequest, "sessionId" | "toolResultId" | "pageId">;
+
+/** The part of a session that a conversation needs. */
+export interface SessionTurns {
+  readonly id: string;
+  turn(entries: readonly TurnStep[], options?: TurnOptions): Promise<TurnReceipt>;
+  render(wish: RenderWish, options?: RequestOptions): Promise<RenderedRecord>;
+}
+
 /** A message as the provider takes it. */
 export type ProviderMessage = Record<string, unknown>;
 
 export class Conversation {
-  readonly session: Session;
+  readonly session: SessionTurns;
   private readonly wish: TurnRender;
   private kept: ProviderMessage[] = [];
   private losses: LossEntry[] = [];
@@ -29,7 +58,7 @@ export class Conversation {
   private lastSeq = 0;
   private hash: string | null | undefined;
 
-  constructor(session: Session, wish: TurnRender) {
+  constructor(session: SessionTurns, wish: TurnRender) {
     if (wish.since) throw new TypeError("A conversation keeps its own beginning: it takes no since");
     this.session = session;
     // As in turns, where that is the default.

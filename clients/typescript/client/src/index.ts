@@ -1,7 +1,14 @@
 /** The client of Pagefault: `new Pagefault(url)` has all of it. */
 export { Pagefault, Tools, type RawRequest } from "./pagefault.ts";
-export { Session, Sessions, type RenderWish, type TurnOptions, type TurnStep } from "./sessions.ts";
-export { Conversation, type ProviderMessage } from "./conversation.ts";
+export { Session, Sessions } from "./sessions.ts";
+export {
+  Conversation,
+  type ProviderMessage,
+  type RenderWish,
+  type SessionTurns,
+  type TurnOptions,
+  type TurnStep,
+} from "./conversation.ts";
 export { Pages, type PageLevel } from "./pages.ts";
 export { ToolResults, type CreateToolResultOptions, type ToolResultDraft } from "./toolResults.ts";
 export { Aliases, Resources } from "./resources.ts";

@@ -1,5 +1,5 @@
 /** Sessions: conversations, their history, and their turns. */
-import { Conversation } from "./conversation.ts";
+import { Conversation, type RenderWish, type TurnOptions, type TurnStep } from "./conversation.ts";
 import { readEvents, type EventOptions } from "./events.ts";
 import type {
   AppendMessageResponse,
@@ -35,27 +35,11 @@ import {
   at,
   newIdempotencyKey,
   type Conditions,
+  type Idempotent,
   type QueryOf,
   type RequestOptions,
   type Transport,
 } from "./transport.ts";
-
-type Idempotent = RequestOptions & { readonly idempotencyKey?: string | undefined };
-
-/** One thing that a step of an agent says: exactly one of the members. */
-export type TurnStep =
-  | { message: HistoryMessageDraft }
-  | { toolResult: Omit<ToolResultDraft, "sessionId"> }
-  | { toolCall: { id: string; name: string; arguments: Record<string, unknown> | string | null } };
-
-export type TurnOptions = Idempotent & {
-  readonly render?: TurnRender | undefined;
-  /** The last `seq` that you know; if others have written meanwhile, it is a `ConflictError`. */
-  readonly expectedSeq?: number | undefined;
-};
-
-/** A target, and how a session is to be rendered for it. */
-export type RenderWish = Omit<RenderRequest, "sessionId" | "toolResultId" | "pageId">;
 
 export class Sessions {
   private readonly transport: Transport;

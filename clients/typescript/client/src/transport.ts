@@ -33,6 +33,8 @@ export interface RequestOptions {
   readonly retries?: number | undefined;
 }
 
+export type Idempotent = RequestOptions & { readonly idempotencyKey?: string | undefined };
+
 export interface Conditions {
   /** Do it only if this is the present ETag. */
   readonly ifMatch?: string | undefined;

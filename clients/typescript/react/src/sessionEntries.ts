@@ -7,8 +7,7 @@
 import type { Pagefault } from "@pagefault/client";
 import { itemsOf, memberOf } from "@pagefault/client/json";
 
-import { readEntry } from "./readEntry.ts";
-import type { SessionEntry } from "./sessionHistory.ts";
+import { readEntry, type SessionEntry } from "./readEntry.ts";
 
 const CHUNK = 50;
 const MOST_IN_FLIGHT = 3;

@@ -6,17 +6,10 @@
  * history behind the last entry shown. One request is in flight at a time, and events that come
  * meanwhile are one more request, not many.
  */
-import { NotFoundError, type HistoryEntry, type Pagefault, type Session } from "@pagefault/client";
+import { NotFoundError, type Pagefault, type Session } from "@pagefault/client";
 import { itemsOf, memberOf } from "@pagefault/client/json";
 
-import { readEntry } from "./readEntry.ts";
-
-/** An entry, and the JSON it was read from, in which no number has lost a digit. */
-export interface SessionEntry {
-  readonly seq: number;
-  readonly entry: HistoryEntry;
-  readonly source: string;
-}
+import { readEntry, type SessionEntry } from "./readEntry.ts";
 
 export interface SessionHistoryState {
   readonly status: "loading" | "ready" | "absent" | "failed";

@@ -2,11 +2,11 @@
 import type { SessionEntry } from "@pagefault/react";
 import { memo } from "react";
 
-import { ENTRY } from "../../words/timeline";
 import { type Row, entriesOf } from "../rows";
 import { EntryBoundary } from "./EntryBoundary";
 import { EntryView } from "./EntryView";
 import { StepView } from "./StepView";
+import { UnloadedEntry } from "./UnloadedEntry";
 
 type DrawnRow = Exclude<Row, { kind: "day" }>;
 
@@ -45,7 +45,7 @@ const DrawnRowView = memo(
         {row.kind === "step" ? (
           <StepView row={row} named={named} bodies={bodies} />
         ) : first === undefined ? (
-          <Waiting seq={row.seq} />
+          <UnloadedEntry seq={row.seq} />
         ) : (
           <EntryView shown={first} isNamed={named === row.seq} />
         )}
@@ -64,12 +64,4 @@ function isSame(before: DrawnRow, after: DrawnRow): boolean {
   if (before === after) return true;
   const [first, second] = [entriesOf(before), entriesOf(after)];
   return first.length === second.length && first.every((each, index) => each === second[index]);
-}
-
-export function Waiting({ seq }: { seq: number }) {
-  return (
-    <article className="entry waiting" data-seq={seq} id={`entry-${seq}`} aria-busy="true">
-      <p className="quiet small">{ENTRY.loading}</p>
-    </article>
-  );
 }

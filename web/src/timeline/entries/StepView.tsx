@@ -8,7 +8,7 @@ import type { Call, Row } from "../rows";
 import { BlockViews } from "./BlockView";
 import { CallCard } from "./CallCard";
 import { EntryFrame } from "./EntryFrame";
-import { Waiting } from "./RowView";
+import { UnloadedEntry } from "./UnloadedEntry";
 
 const MOST_AT_FIRST = 24;
 
@@ -22,7 +22,7 @@ export function StepView({ row, named, bodies }: StepViewProps) {
   const { caller, calls } = row;
   const body = caller === null ? undefined : bodies.find((each) => each?.seq === caller.seq);
   const [shown, more] = usePieces(calls, MOST_AT_FIRST);
-  if (caller !== null && body === undefined) return <Waiting seq={caller.seq} />;
+  if (caller !== null && body === undefined) return <UnloadedEntry seq={caller.seq} />;
   const message = body?.entry as HistoryMessage | undefined;
   const made = message === undefined ? [] : callsOf({ ...message }, body?.source ?? "{}");
   const cards = (

@@ -6,7 +6,7 @@ from typing import Any, ParamSpec, Self
 
 import httpx
 
-from pagefault_client import aio, models, operations
+from pagefault_client import models, operations
 from pagefault_client._async.listening import AsyncEvents
 from pagefault_client._async.lists import AsyncItems
 from pagefault_client._async.memory import AsyncMemory
@@ -16,6 +16,7 @@ from pagefault_client._async.sessions import AsyncSession, AsyncSessions
 from pagefault_client._async.tool_results import AsyncToolResults
 from pagefault_client._async.tools import AsyncTools
 from pagefault_client._async.transport import AsyncTransport
+from pagefault_client._async.wrapping import wrapped
 from pagefault_client.calls import Call, T_co
 from pagefault_client.options import Target, options_of
 from pagefault_client.shown import WrapTarget
@@ -239,4 +240,4 @@ class AsyncPagefault:
                 does not await what it returns.
         """
         kept = self.session(session) if isinstance(session, str) else session
-        return aio.wrapped(tool, AsyncMemory(kept, name=name, target=target))
+        return wrapped(tool, AsyncMemory(kept, name=name, target=target))

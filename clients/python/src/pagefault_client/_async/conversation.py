@@ -1,17 +1,38 @@
 """A session as one model sees it, kept on this side."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, Unpack
 
 from pagefault_client import models
 from pagefault_client.errors import PagefaultError
 from pagefault_client.options import SessionRenderOptions, Target, on_the_wire
 
-if TYPE_CHECKING:
-    from pagefault_client._async.sessions import AsyncSession
-
 # Where everything that one side says is one message, and where its blocks are.
 ONE_MESSAGE = {"bedrock": "content", "gemini": "parts"}
+
+
+class AsyncSessionTurns(Protocol):
+    """The part of a session that a conversation needs."""
+
+    async def turn(
+        self,
+        *entries: models.TurnEntry | dict[str, Any],
+        render: models.TurnRender | Target | None = None,
+        expected_seq: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.TurnReceipt:
+        """Append all that one step of an agent says; see `AsyncSession.turn`."""
+        ...
+
+    async def render(
+        self,
+        target: Target,
+        *,
+        since: int | None = None,
+        **options: Unpack[SessionRenderOptions],
+    ) -> models.RenderedRecord:
+        """Return the history as messages for a model; see `AsyncSession.render`."""
+        ...
 
 
 class AsyncConversation:
@@ -29,7 +50,7 @@ class AsyncConversation:
     """
 
     def __init__(
-        self, session: "AsyncSession", target: Target, options: SessionRenderOptions
+        self, session: AsyncSessionTurns, target: Target, options: SessionRenderOptions
     ) -> None:
         self._session = session
         self._target: Target = target

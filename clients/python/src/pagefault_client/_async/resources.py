@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from pagefault_client import aio, operations
+from pagefault_client._async.content_files import OpenedContent, opened
 from pagefault_client._async.lists import AsyncItems
 from pagefault_client._async.reading import MOST_AHEAD_BYTES, AsyncContent, written
 from pagefault_client._async.transport import AsyncTransport
@@ -128,14 +129,14 @@ class AsyncResources:
             )
         )
 
-    async def open(self, uri: str, *, read_ahead: int = MOST_AHEAD_BYTES) -> "aio.OpenedContent":
+    async def open(self, uri: str, *, read_ahead: int = MOST_AHEAD_BYTES) -> OpenedContent:
         """Return the content as a seekable file, of which only what is read is fetched.
 
         Args:
             uri: The resource.
             read_ahead: How many bytes at most to fetch beyond those that are read in order.
         """
-        return aio.opened(await self._reader(uri, read_ahead))
+        return opened(await self._reader(uri, read_ahead))
 
     async def _reader(self, uri: str, read_ahead: int = MOST_AHEAD_BYTES) -> AsyncContent:
         return AsyncContent(self._transport, await self.get(uri), read_ahead=read_ahead)

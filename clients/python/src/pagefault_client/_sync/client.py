@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, Self
 
 import httpx
 
-from pagefault_client import blocking, models, operations
+from pagefault_client import models, operations
 from pagefault_client._sync.listening import Events
 from pagefault_client._sync.lists import Items
 from pagefault_client._sync.memory import Memory
@@ -18,6 +18,7 @@ from pagefault_client._sync.sessions import Session, Sessions
 from pagefault_client._sync.tool_results import ToolResults
 from pagefault_client._sync.tools import Tools
 from pagefault_client._sync.transport import Transport
+from pagefault_client._sync.wrapping import wrapped
 from pagefault_client.calls import Call, T_co
 from pagefault_client.options import Target, options_of
 from pagefault_client.shown import WrapTarget
@@ -241,4 +242,4 @@ class Pagefault:
                 does not what it returns.
         """
         kept = self.session(session) if isinstance(session, str) else session
-        return blocking.wrapped(tool, Memory(kept, name=name, target=target))
+        return wrapped(tool, Memory(kept, name=name, target=target))

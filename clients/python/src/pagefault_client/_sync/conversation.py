@@ -3,17 +3,38 @@
 # Written by generate.py from `_async/`; change that.
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, Unpack
 
 from pagefault_client import models
 from pagefault_client.errors import PagefaultError
 from pagefault_client.options import SessionRenderOptions, Target, on_the_wire
 
-if TYPE_CHECKING:
-    from pagefault_client._sync.sessions import Session
-
 # Where everything that one side says is one message, and where its blocks are.
 ONE_MESSAGE = {"bedrock": "content", "gemini": "parts"}
+
+
+class SessionTurns(Protocol):
+    """The part of a session that a conversation needs."""
+
+    def turn(
+        self,
+        *entries: models.TurnEntry | dict[str, Any],
+        render: models.TurnRender | Target | None = None,
+        expected_seq: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> models.TurnReceipt:
+        """Append all that one step of an agent says; see `Session.turn`."""
+        ...
+
+    def render(
+        self,
+        target: Target,
+        *,
+        since: int | None = None,
+        **options: Unpack[SessionRenderOptions],
+    ) -> models.RenderedRecord:
+        """Return the history as messages for a model; see `Session.render`."""
+        ...
 
 
 class Conversation:
@@ -30,7 +51,9 @@ class Conversation:
         rendering: The last answer of the service.
     """
 
-    def __init__(self, session: "Session", target: Target, options: SessionRenderOptions) -> None:
+    def __init__(
+        self, session: SessionTurns, target: Target, options: SessionRenderOptions
+    ) -> None:
         self._session = session
         self._target: Target = target
         # As in turns, where that is the default.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from pagefault_client import blocking, operations
+from pagefault_client._sync.content_files import OpenedContent, opened
 from pagefault_client._sync.lists import Items
 from pagefault_client._sync.reading import MOST_AHEAD_BYTES, Content, written
 from pagefault_client._sync.transport import Transport
@@ -130,14 +131,14 @@ class Resources:
             )
         )
 
-    def open(self, uri: str, *, read_ahead: int = MOST_AHEAD_BYTES) -> "blocking.OpenedContent":
+    def open(self, uri: str, *, read_ahead: int = MOST_AHEAD_BYTES) -> OpenedContent:
         """Return the content as a seekable file, of which only what is read is fetched.
 
         Args:
             uri: The resource.
             read_ahead: How many bytes at most to fetch beyond those that are read in order.
         """
-        return blocking.opened(self._reader(uri, read_ahead))
+        return opened(self._reader(uri, read_ahead))
 
     def _reader(self, uri: str, read_ahead: int = MOST_AHEAD_BYTES) -> Content:
         return Content(self._transport, self.get(uri), read_ahead=read_ahead)

@@ -1,0 +1,22 @@
+/** Gives the client of this tab, and the viewer's own views of texts, to `@pagefault/react`. */
+import { PagefaultProvider } from "@pagefault/react";
+import type { ReactNode } from "react";
+
+import { useAccess } from "../access/key";
+import { pagefault } from "../api/client";
+import { BesideImage } from "../media/BesideImage";
+import { PdfPages } from "../media/PdfPages";
+import { RichText } from "../reading/RichText";
+import { SearchedText } from "../reading/SearchedText";
+
+const TEXTS = { Text: RichText, Stored: SearchedText, Pdf: PdfPages, BesideImage };
+
+/** Gives the client to the hooks and components of `@pagefault/react`. */
+export function WithClient({ children }: { children: ReactNode }) {
+  useAccess();
+  return (
+    <PagefaultProvider client={pagefault()} texts={TEXTS}>
+      {children}
+    </PagefaultProvider>
+  );
+}
