@@ -28,6 +28,9 @@ def problem_response(
 ) -> Response:
     """Return the answer to an error, for handlers and for code outside of their reach.
 
+    The error loses its traceback. An error from a thread is in a cycle with it, so the next garbage
+    collection alone would free what its frames have: the body of the request.
+
     Args:
         error: What went wrong.
         instance: The path of the request, decoded, without its query.
@@ -35,6 +38,7 @@ def problem_response(
         kind: What kind of problem it is; by default, that of the error's class.
         headers: What else stands in the head.
     """
+    error.__traceback__ = None
     kind = kind or problem_type(type(error))
     all_headers = {**kind.headers, **(headers or {})}
     if isinstance(error, RangeNotSatisfiableError):

@@ -43,6 +43,7 @@ from app.mcp.sessionless import (
 from app.models.limits import Limits
 from app.services.concurrency.large_work import LargeWork
 from app.services.memory_budget.budget import MemoryBudget
+from app.services.memory_budget.freed_memory import trim_freed_memory
 from app.services.memory_budget.request_bodies import BodyBudget
 from app.services.requests.streamed_bodies import RequestBodies
 from pagefault_dialects.errors import PagefaultError
@@ -103,6 +104,7 @@ class HostEndpoint:
         """Serve for the length of the block; what is open then is ended."""
         async with anyio.create_task_group() as self._group:
             self._group.start_soon(self._end_idle_ones)
+            self._group.start_soon(trim_freed_memory, self._bodies.budget.memory)
             yield
             await self.end()
             self._group.cancel_scope.cancel()
@@ -344,6 +346,8 @@ def _accepted(request: Request) -> set[str]:
 
 
 def _refusal(refused: RefusedError) -> Response:
+    # As in `problem_response`.
+    refused.__traceback__ = None
     error: dict[str, Any] = {"code": refused.code, "message": refused.said}
     if refused.data is not None:
         error["data"] = refused.data

@@ -110,3 +110,24 @@ def test_unfinished_messages_hold_half_of_the_budget(tmp_path: Path) -> None:
         grown = peak_bytes(own.process.pid) - before
     print(f"grew by {grown // MIB} MiB")  # noqa: T201 - the measure
     assert (last, grown < 56 * MIB) == (503, True)
+
+
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
+    "A proxy that listens frees a message that it refuses, and gives the memory back",
+    kept_by="app/mcp/host_endpoint.py",
+    tried="4 messages of 57 MB, one after the other: at most 256 MiB more",
+)
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [(b"[" + b"[]," * 19_000_000 + b"1]", 413), (b'["%s"]' % (b"word " * 11_400_000), 400)],
+    ids=["empty arrays", "no message"],
+)
+def test_refused_message_is_freed_with_its_answer(tmp_path: Path, body: bytes, status: int) -> None:
+    with listening(tmp_path, "--", *SAID, is_installed=True) as own:
+        host = own.session()
+        before = peak_bytes(own.process.pid)
+        statuses = {own.post(body, **host).status_code for _ in range(4)}
+        grown = peak_bytes(own.process.pid) - before
+    print(f"grew by {grown // MIB} MiB")  # noqa: T201 - the measure
+    assert (statuses, grown < 256 * MIB) == ({status}, True)

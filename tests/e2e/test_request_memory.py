@@ -110,6 +110,26 @@ def test_unfinished_bodies_hold_half_of_the_budget_and_give_it_back(
 
 @pytest.mark.promise(
     "security.md#memory-and-processor",
+    "A body is freed with its answer, also if it is refused, and waits for no garbage collection",
+    kept_by="app/http/problem_responses.py",
+    tried="20 bodies of 6 MiB that are no JSON, one after the other: at most 32 MiB more",
+)
+def test_refused_body_is_freed_with_its_answer(server: Process) -> None:
+    body = b'{"toolName": "t", "toolCallId": "c", "result": "' + b"a word or two, " * (
+        6 * MIB // 15
+    )
+    before = server.peak_bytes()
+    with server.client("") as client:
+        for _ in range(20):
+            refused = client.post("/api/tool-results", content=body, headers=HEADERS)
+            assert refused.json()["code"] == "invalid-json"
+        grown = server.peak_bytes() - before
+    print(f"grew by {grown // MIB} MiB")  # noqa: T201 - the measure
+    assert grown < 32 * MIB
+
+
+@pytest.mark.promise(
+    "security.md#memory-and-processor",
     "Messages of MCP that make many values take their memory from the budget",
     kept_by="app/mcp/endpoint.py",
     tried="8 at once of 3.4 MB, a budget of 64 MiB: at most 96 MiB more",

@@ -95,6 +95,12 @@ class JsonStream:
         self._pieces += (bytes(self._opening), self._raw)
         self._opening.clear()
 
+    def clear(self) -> None:
+        """Drop all bytes. A stream is in cycles, so it stays until the next garbage collection."""
+        self._pieces.clear()
+        self._opening.clear()
+        self._long, self._raw = None, b""
+
     @cached_property
     def is_quick(self) -> bool:
         """Whether the text around long strings is short, and has few values; after its end only."""

@@ -143,6 +143,7 @@ class StreamedBodies:
         finally:
             with anyio.CancelScope(shield=True):
                 await receiving.rest()
+                json.clear()
                 try:
                     for draft in drafts:
                         await draft.discard()

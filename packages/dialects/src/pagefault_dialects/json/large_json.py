@@ -167,8 +167,9 @@ class Pieces:
     def __init__(self, text: str, hooks: Hooks) -> None:
         self._text = text
         self._decoder = json.JSONDecoder(**hooks)
-        self._children: list[Any] = []
-        constant: dict[str, Any] = {"parse_constant": lambda _: self._children.pop()}
+        # The decoder knows this list alone: one that leads to the text is in a cycle with it.
+        self._children = children = list[Any]()
+        constant: dict[str, Any] = {"parse_constant": lambda _: children.pop()}
         self._with_child = json.JSONDecoder(**{**hooks, **constant})
 
     def of(self, container: Container, child_of: Callable[[Container], Any]) -> Iterator[Any]:
@@ -187,7 +188,7 @@ class Pieces:
         for end in (*container.cuts, container.end - 1):
             if child is not None and child.start < end:
                 members = f"{text[start : child.start]}{_STAND_IN}{text[child.end : end]}"
-                self._children = [child_of(child)]
+                self._children[:] = [child_of(child)]
                 child = next(children, None)
                 piece = self._parsed(self._with_child, container, members)
             else:
