@@ -29,6 +29,7 @@ _SHAPES = (
     "runs of forty",
     "starts of images in equal groups",
 )
+_MCP_ACCEPT = {"Accept": "application/json, text/event-stream"}
 _numbers = count(1)
 
 
@@ -41,12 +42,14 @@ class Attack:
         requests: The bytes of one request after another.
         clients: How many send at once.
         sends_all: Whether the last byte of the body is sent.
+        probe: The request that another client sends meanwhile; its right answer is a 200.
     """
 
     name: str
     requests: Iterator[bytes]
     clients: int = 1
     sends_all: bool = True
+    probe: bytes = request("GET", "/healthz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,45 @@ def list_attacks(client: httpx.Client, headers: Mapping[str, str], scale: Scale)
         _form(sender, scale),
         _ranges(sender),
     ]
+
+
+def list_proxy_attacks(client: httpx.Client, scale: Scale) -> list[Attack]:
+    """Return every attack on a proxy that listens, beside which another host pings its server.
+
+    Args:
+        client: Begins the sessions of both hosts.
+        scale: How large they are.
+    """
+    many = scale.pick(19_000_000, 1_000)
+    own, other = _begin_session(client), _begin_session(client)
+    ping = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}'
+    probe = request("POST", "/mcp", headers=other, body=ping)
+    sender = _Sender(client, own)
+    wide = sender.repeat("POST", "/mcp", b"[" + b"[]," * many + b"1]")
+    unfinished = sender.repeat("POST", "/mcp", b'{"a": "%s"}' % (b"word " * (many // 24)))
+    return [
+        Attack("empty arrays at `proxy --listen`, 57 MB", wide, probe=probe),
+        Attack(
+            "a hundred bodies of 4 MB at `proxy --listen`, each without its last byte",
+            unfinished,
+            clients=scale.pick(100, 2),
+            sends_all=False,
+            probe=probe,
+        ),
+    ]
+
+
+def _begin_session(client: httpx.Client) -> dict[str, str]:
+    """Begin a session of MCP; return the headers of its host."""
+    headers = {**_MCP_ACCEPT, "Content-Type": "application/json"}
+    params = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "benchmark", "version": "1"},
+    }
+    message = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
+    answer = client.post("/mcp", json=message, headers=headers).raise_for_status()
+    return {**headers, "Mcp-Session-Id": answer.headers["mcp-session-id"]}
 
 
 def _images(sender: _Sender) -> Iterator[Attack]:
@@ -215,14 +257,13 @@ def _mcp_bodies(sender: _Sender, scale: Scale) -> Iterator[Attack]:
         "a URI with a million parameters at /mcp": call % (b"resources/read", pairs),
         "a method of 3 MB at /mcp": call % (b"m" * (3 * many), b"{}"),
     }
-    headers = {"Accept": "application/json, text/event-stream"}
     for name, body in bodies.items():
-        yield Attack(name, sender.repeat("POST", "/mcp", body, headers=headers))
+        yield Attack(name, sender.repeat("POST", "/mcp", body, headers=_MCP_ACCEPT))
     body = bodies["empty arrays at /mcp, 3 MB"]
-    eight = sender.repeat("POST", "/mcp", body, headers=headers)
+    eight = sender.repeat("POST", "/mcp", body, headers=_MCP_ACCEPT)
     yield Attack("eight of these arrays at once", eight, clients=8)
     text = call % (b"tools/call", json.dumps({"a": "word " * (many * 4 // 5)}).encode())
-    unfinished = sender.repeat("POST", "/mcp", text, headers=headers)
+    unfinished = sender.repeat("POST", "/mcp", text, headers=_MCP_ACCEPT)
     yield Attack(
         "a hundred bodies of 4 MB at /mcp, each without its last byte",
         unfinished,

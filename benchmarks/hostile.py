@@ -9,7 +9,8 @@ two hundred more connections have stopped in the middle of a body. Measured are 
 use once the clients have been gone for two seconds. At last another project's image is rendered
 beside expensive ones, and as many clients as may be connected are refused large bodies and go on
 sending them. One process of the service on SQLite and a directory; it and its clients share all
-cores.
+cores. `pagefault proxy --listen` is attacked in the same way; another host pings its server
+instead of `/healthz`.
 """
 
 import asyncio
@@ -24,9 +25,16 @@ from pathlib import Path
 import httpx
 
 from app.models.limits import Limits
-from benchmarks.attacks import Attack, list_attacks, render_requests, repeated_scans, with_comment
+from benchmarks.attacks import (
+    Attack,
+    list_attacks,
+    list_proxy_attacks,
+    render_requests,
+    repeated_scans,
+    with_comment,
+)
 from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_most
-from benchmarks.live_server import Memory, Service, serving
+from benchmarks.live_server import Bare, Memory, Service, listening_proxy, serving
 from benchmarks.load_client import request
 from benchmarks.machine import ALL
 from tests.kit import media
@@ -92,23 +100,35 @@ class Processes:
 
 async def measure(scale: Scale) -> Sequence[Figure]:
     """Measure every attack, then what another project waits, then bodies that are refused."""
-    measured: dict[str, tuple[Attack, Measured]] = {}
     with tempfile.TemporaryDirectory() as name, serving(Path(name), cores=ALL) as service:
-        processes = Processes(service.pid)
         with service.client() as client:
             attacks = list_attacks(client, service.headers, scale)
             async with _stopped_senders(service, scale.pick(_STOPPED, 2)):
-                # What decodes and parses is loaded by the first of each.
-                await _run(service, processes, attacks[0], scale)
-                idle = processes.resident()
-                for attack in attacks:
-                    found = await _run(service, processes, attack, scale)
-                    found.memory = (found.memory - idle) / MIB
-                    measured[attack.name] = (attack, found)
+                measured = await _run_all(service, attacks, scale)
         waits = await _other_project(service, scale)
-    figures = [_figure(attack, found) for attack, found in measured.values()]
-    summary = _summary({name: found for name, (_, found) in measured.items()})
+    with (
+        tempfile.TemporaryDirectory() as name,
+        listening_proxy(Path(name), cores=ALL) as proxy,
+        httpx.Client(base_url=f"http://127.0.0.1:{proxy.port}", trust_env=False) as client,
+    ):
+        measured += await _run_all(proxy, list_proxy_attacks(client, scale), scale)
+    figures = [_figure(attack, found) for attack, found in measured]
+    summary = _summary({attack.name: found for attack, found in measured})
     return [*figures, *summary, waits, *await _refused_bodies(scale)]
+
+
+async def _run_all(
+    server: Service | Bare, attacks: Sequence[Attack], scale: Scale
+) -> list[tuple[Attack, Measured]]:
+    """Run attacks one after the other; the memory of each is that above an idle server."""
+    processes = Processes(server.pid)
+    # What decodes and parses is loaded by the first of each.
+    await _run(server.port, processes, attacks[0], scale)
+    idle = processes.resident()
+    measured = [(attack, await _run(server.port, processes, attack, scale)) for attack in attacks]
+    for _, found in measured:
+        found.memory = (found.memory - idle) / MIB
+    return measured
 
 
 def _figure(attack: Attack, found: Measured) -> Figure:
@@ -146,19 +166,19 @@ def _summary(measured: dict[str, Measured]) -> Iterator[Figure]:
     )
 
 
-async def _run(service: Service, processes: Processes, attack: Attack, scale: Scale) -> Measured:
+async def _run(port: int, processes: Processes, attack: Attack, scale: Scale) -> Measured:
     """Send an attack and wait for the answers, then send it and leave."""
     found = Measured()
     # Requests are made before the watch begins: this loop cannot ask `/healthz` meanwhile.
     if attack.sends_all:
-        rounds = [_answers(service, attack, found) for _ in range(scale.pick(3, 1))]
-        async with _watching(service, processes, found):
+        rounds = [_answers(port, attack, found) for _ in range(scale.pick(3, 1))]
+        async with _watching(port, processes, attack, found):
             for answers in rounds:
                 await asyncio.gather(*answers)
     leaving = [
-        _left(service, attack, next(attack.requests), scale) for _ in range(max(attack.clients, 4))
+        _left(port, attack, next(attack.requests), scale) for _ in range(max(attack.clients, 4))
     ]
-    async with _watching(service, processes, found):
+    async with _watching(port, processes, attack, found):
         await asyncio.gather(*leaving)
         await asyncio.sleep(scale.pick(_GONE_SECONDS, 0))
     before = processes.used_ms()
@@ -169,10 +189,12 @@ async def _run(service: Service, processes: Processes, attack: Attack, scale: Sc
 
 
 @asynccontextmanager
-async def _watching(service: Service, processes: Processes, found: Measured) -> AsyncIterator[None]:
-    """Ask `/healthz` and look at the memory for the length of the block."""
+async def _watching(
+    port: int, processes: Processes, attack: Attack, found: Measured
+) -> AsyncIterator[None]:
+    """Send the probe again and again, and look at the memory for the length of the block."""
     over = asyncio.Event()
-    watch = asyncio.create_task(_watch(service, processes, found, over))
+    watch = asyncio.create_task(_watch(port, processes, attack.probe, found, over))
     try:
         yield
     finally:
@@ -181,14 +203,14 @@ async def _watching(service: Service, processes: Processes, found: Measured) -> 
 
 
 async def _watch(
-    service: Service, processes: Processes, found: Measured, over: asyncio.Event
+    port: int, processes: Processes, probe: bytes, found: Measured, over: asyncio.Event
 ) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
     while not over.is_set() or not found.health:
         began = time.perf_counter()
-        writer.write(request("GET", "/healthz"))
+        writer.write(probe)
         if await _status(reader) != 200:
-            raise WrongAnswerError("/healthz does not answer 200")
+            raise WrongAnswerError("another client is not answered with 200")
         found.health.append((time.perf_counter() - began) * 1e3)
         found.memory = max(found.memory, processes.resident())
         # The measuring should not itself keep the service busy.
@@ -196,16 +218,14 @@ async def _watch(
     writer.close()
 
 
-def _answers(
-    service: Service, attack: Attack, found: Measured
-) -> Sequence[Coroutine[None, None, None]]:
+def _answers(port: int, attack: Attack, found: Measured) -> Sequence[Coroutine[None, None, None]]:
     """Return what sends an attack by all of its clients, and waits for the answers."""
-    return [_answered(service, attack, next(attack.requests), found) for _ in range(attack.clients)]
+    return [_answered(port, attack, next(attack.requests), found) for _ in range(attack.clients)]
 
 
-async def _answered(service: Service, attack: Attack, sent: bytes, found: Measured) -> None:
+async def _answered(port: int, attack: Attack, sent: bytes, found: Measured) -> None:
     # An answer that does not wait for all of the body ends its connection.
-    reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
     began = time.perf_counter()
     writer.write(sent)
     async with asyncio.timeout(_PATIENCE_SECONDS):
@@ -217,8 +237,8 @@ async def _answered(service: Service, attack: Attack, sent: bytes, found: Measur
         raise WrongAnswerError(f"{attack.name} was answered with {status}")
 
 
-async def _left(service: Service, attack: Attack, sent: bytes, scale: Scale) -> None:
-    _, writer = await asyncio.open_connection("127.0.0.1", service.port)
+async def _left(port: int, attack: Attack, sent: bytes, scale: Scale) -> None:
+    _, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(sent if attack.sends_all else sent[:-1])
     await asyncio.sleep(scale.pick(_LEAVES_AFTER_SECONDS, 0))
     writer.transport.abort()
@@ -242,8 +262,8 @@ async def _other_project(service: Service, scale: Scale) -> Figure:
         attack, probe = Attack("", costly), Attack("", small)
         found = Measured()
         sent = [next(costly) for _ in range(scale.pick(4, 1))]
-        await asyncio.gather(*[_left(service, attack, each, scale) for each in sent])
-        await _answered(service, probe, next(small), found)
+        await asyncio.gather(*[_left(service.port, attack, each, scale) for each in sent])
+        await _answered(service.port, probe, next(small), found)
     return Figure(
         group=GROUP,
         name="another project's 300x300 PNG, made smaller behind JPEGs of 2,400 scans",

@@ -6,6 +6,7 @@ a directory, unless told otherwise.
 """
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -23,7 +24,7 @@ from tests.kit.process import COMMAND, ROOT, environment, run_command
 
 PROJECT = "bench"
 _START_SECONDS = 60.0
-_ANNOUNCED = "Pagefault is at http://127.0.0.1:"
+_ANNOUNCED = re.compile(r" is at http://127\.0\.0\.1:(\d+)\S*\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Bare:
-    """A server of `benchmarks.bare_app` that answers."""
+    """A server without data of its own that answers."""
 
     port: int
     pid: int
@@ -160,6 +161,21 @@ def bare_server(
 
 
 @contextmanager
+def listening_proxy(folder: Path, *, cores: Set[int] = SERVER) -> Iterator[Bare]:
+    """`pagefault proxy --listen` before a small server, for the length of the block.
+
+    Args:
+        folder: For its data and its log; made if need be.
+        cores: Those it may use.
+    """
+    log = folder / "proxy.log"
+    options = ["--session", "s", "--data-dir", str(folder / "data"), "--listen", "127.0.0.1:0"]
+    command = [str(COMMAND), "proxy", *options, "--", sys.executable, "-m", "tests.kit.mcp_server"]
+    with log.open("wb") as sink, _running(command, {}, out=sink, cores=cores) as process:
+        yield Bare(_announced_port(process, log), process.pid)
+
+
+@contextmanager
 def _running(
     command: Sequence[str], settings: Mapping[str, str], *, out: IO[bytes] | int, cores: Set[int]
 ) -> Iterator[subprocess.Popen[bytes]]:
@@ -181,12 +197,10 @@ def _running(
 
 
 def _announced_port(process: subprocess.Popen[bytes], log: Path) -> int:
-    """The port that the service says it is at; waits for it to say so."""
+    """The port that a process says it is at; waits for it to say so."""
     give_up_at = time.monotonic() + _START_SECONDS
     while time.monotonic() < give_up_at and process.poll() is None:
-        _, found, rest = log.read_text().partition(_ANNOUNCED)
-        digits = rest.partition(" ")[0]
-        if found and digits.isdigit() and rest != digits:
-            return int(digits)
+        if found := _ANNOUNCED.search(log.read_text()):
+            return int(found[1])
         time.sleep(0.02)
-    raise WrongAnswerError(f"the service did not start:\n{log.read_text()}")
+    raise WrongAnswerError(f"the process did not start:\n{log.read_text()}")
