@@ -1,10 +1,9 @@
 """What waits to be indexed: all of it, once, whoever does it, and if it is broken off."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
@@ -111,9 +110,9 @@ async def test_pages_of_before_get_their_stems(records: Records) -> None:
     assert len(await records.read(PROJECT, found("runs"))) == 1
 
 
-def forget_stems(unit: Any, numbers: Any) -> None:  # noqa: ANN401 - what a migration does
+def forget_stems(unit: UnitOfWork, numbers: Collection[int]) -> None:
     rows = [{"page_number": number} for number in numbers]
-    unit._scope.insert_new(stemless_pages, rows)
+    unit.scope.insert_new(stemless_pages, rows)
 
 
 async def test_file_waits_again_when_a_session_takes_it_up_or_lets_it_go(records: Records) -> None:
