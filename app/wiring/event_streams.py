@@ -8,7 +8,8 @@ import anyio.to_thread
 
 from app.config.settings import Settings
 from app.services.access.callers import Access, LinkSigner
-from app.services.events.feeds import Feeds, RawResults
+from app.services.events.feeds import Feeds
+from app.services.events.raw_results import RawResults
 from app.services.events.streams import EventStreams, StreamLimits
 from app.services.events.subscriptions import QueueRoom
 from app.services.memory_budget.budget import MemoryBudget

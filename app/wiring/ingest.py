@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from app.config.settings import Settings
 from app.services.access.callers import Access
 from app.services.concurrency.large_work import LargeWork
-from app.services.events.feeds import RawResults
+from app.services.events.raw_results import RawResults
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import BodyBudget
 from app.services.persistence.media_checks import MediaChecks

@@ -15,7 +15,7 @@ from app.services.agents.memory_tools import MemoryTools
 from app.services.agents.tool_calls import ToolCalls
 from app.services.concurrency.large_work import LargeWork
 from app.services.events.broker import EventBroker
-from app.services.events.feeds import RawResults
+from app.services.events.raw_results import RawResults
 from app.services.images.derived_images import DerivedImages
 from app.services.images.image_work import ImageWork
 from app.services.memory_budget.budget import MemoryBudget

@@ -15,6 +15,7 @@ import anyio.to_thread
 import pytest
 
 from app.errors import DigestMismatchError, StoreUnavailableError
+from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.store import (
     BlobMissingError,
@@ -25,7 +26,6 @@ from app.stores.blobs.store import (
     project_path,
     quarantine_path,
 )
-from app.stores.blobs.writing import DraftMedia
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.model.media import InMemoryMedia, MediaSource
 from tests.contract.blob_stores import (

@@ -14,9 +14,9 @@ import pytest
 
 from app.errors import StoreFullError, StoreUnavailableError
 from app.stores.blobs import file_reader
+from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.store import StoredBlob, blob_path, project_path, quarantine_path
-from app.stores.blobs.writing import DraftMedia
 from pagefault_dialects.model.media import InMemoryMedia, MediaSource
 
 pytestmark = pytest.mark.anyio

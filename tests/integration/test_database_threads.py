@@ -18,10 +18,9 @@ from sqlalchemy.exc import IntegrityError
 
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
-from app.stores.records.connections import StatementConnection
+from app.stores.records.database import StatementConnection, Written
 from app.stores.records.database_threads import DatabaseThreads
 from app.stores.records.engine import Engines
-from app.stores.records.group_commits import Written
 from app.wiring import migrate_database, open_database
 from tests.kit.servers import Engine
 

@@ -22,10 +22,10 @@ from app.models.event import NewEvent
 from app.models.identity import new_id
 from app.models.message import TOOL_RESULT
 from app.models.tool_result import StoredToolResult
-from app.stores.records.connections import StatementConnection
+from app.stores.records.database import StatementConnection, Written
 from app.stores.records.engine import Engines, database_url, open_engines
 from app.stores.records.events import EventRecords
-from app.stores.records.group_commits import GroupCommits, Written
+from app.stores.records.group_commits import GroupCommits
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords

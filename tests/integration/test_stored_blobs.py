@@ -13,8 +13,8 @@ from app.models.identity import utc_now
 from app.services.maintenance.sweep import Sweep, SweepReport
 from app.services.quotas.quota_blob_store import QuotaBlobStore
 from app.services.quotas.stored_bytes import BLOCK_BYTES, StoredBytes
+from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.store import StoredBlob
-from app.stores.blobs.writing import DraftMedia
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.stored_blobs import StoredBlobRecords, StoredTotal
 from pagefault_dialects.model.media import InMemoryMedia, MediaSource

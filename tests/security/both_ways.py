@@ -14,9 +14,9 @@ from app.services.tool_results.requests import (
     normalize_streamed,
     read_tool_result_request,
 )
+from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.store import BlobDraft
-from app.stores.blobs.writing import DraftMedia
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.model.resource import Resource
 from tests.unit.services.requests.received import LIMITS, NOW, PROJECT

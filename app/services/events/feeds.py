@@ -7,8 +7,7 @@ has seen already.
 """
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from time import monotonic
 
@@ -18,58 +17,18 @@ import structlog
 
 from app.models.event import Event, LoggedEvent
 from app.services.concurrency.background import log_failures
+from app.services.events.raw_results import RawResults
 from app.services.events.subscriptions import EventBatch, QueueRoom, Subscription, event_batch_of
 from app.stores.records.events import EventRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.events import event_of, with_raw_result
-from pagefault_dialects.json.values import JsonValue, json_text
 
 _log = structlog.get_logger(__name__)
-_LARGEST_RAW_BYTES = 1024 * 1024
-_MOST_RAW_RESULTS = 64
 _AT_ONCE = 200
 _AT_ONCE_BYTES = 1024 * 1024
 _RETRY_SECONDS = 1.0
 _LONGEST_BREATH_SECONDS = 0.25
-
-
-class RawResults:
-    """What tools returned, for debugging: from just before the commit until the event goes out.
-
-    Shown to those who listen now, and never stored.
-
-    Args:
-        is_enabled: Whether anything is kept at all.
-    Source: spec 002, "Event Flow & Consumers" (`DECTO_DEBUG_TOOL_RESULT_RAW`).
-    """
-
-    def __init__(self, *, is_enabled: bool) -> None:
-        self._is_enabled = is_enabled
-        self._results: OrderedDict[str, bytes] = OrderedDict()
-        self.is_heard: Callable[[str], bool] = lambda _: False
-
-    def is_wanted(self, project_id: str, *, size_bytes: int) -> bool:
-        """Return whether `offer` keeps a result that came in a body of so many bytes."""
-        return self._is_enabled and size_bytes <= _LARGEST_RAW_BYTES and self.is_heard(project_id)
-
-    def offer(
-        self, project_id: str, tool_result_id: str, result: JsonValue, *, size_bytes: int
-    ) -> None:
-        """Keep a result for the event that its transaction is about to write.
-
-        Nothing is kept where nobody listens to the project, nor of a body above 1 MiB.
-        """
-        if not self.is_wanted(project_id, size_bytes=size_bytes):
-            return
-        self._results[tool_result_id] = json_text(result).encode()
-        # What was rolled back is never asked for.
-        while len(self._results) > _MOST_RAW_RESULTS:
-            self._results.popitem(last=False)
-
-    def take(self, tool_result_id: str) -> bytes | None:
-        """Return the result as JSON text, once."""
-        return self._results.pop(tool_result_id, None)
 
 
 class ProjectFeed:

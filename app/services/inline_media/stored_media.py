@@ -33,8 +33,8 @@ from app.services.requests.data_uris import (
 )
 from app.services.requests.streamed_requests import StreamedMedia
 from app.services.requests.validation import require_found
+from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.store import BlobStore, StoredBlob, read_whole
-from app.stores.blobs.writing import DraftMedia
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from pagefault_dialects.errors import PayloadTooLargeError

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.stores.blobs.writing import DraftMedia, digest_of
+from app.stores.blobs.draft_media import DraftMedia, digest_of
 from pagefault_dialects.media.types import OCTET_STREAM, canonical_mime_type
 from pagefault_dialects.model.media import InMemoryMedia, MediaSource
 from pagefault_dialects.model.normalized import (

@@ -18,8 +18,8 @@ import anyio.from_thread
 import anyio.to_thread
 
 from app.errors import StoreUnavailableError
+from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.store import BlobStore, StoredBlob, read_whole
-from app.stores.blobs.writing import DraftMedia
 from pagefault_dialects.media import headers
 from pagefault_dialects.media.soundness.bounded_reader import BoundedReader
 from pagefault_dialects.media.soundness.checks import check, damage_of

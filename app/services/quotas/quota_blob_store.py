@@ -17,8 +17,8 @@ import anyio.to_thread
 from app.errors import StoredBytesQuotaError
 from app.services.concurrency.background import run_to_completion
 from app.services.quotas.stored_bytes import ByteReservation, StoredBytes
+from app.stores.blobs.draft_media import DraftMedia, digest_of
 from app.stores.blobs.store import BlobDraft, BlobStore, BlobWriter, StoredBlob
-from app.stores.blobs.writing import DraftMedia, digest_of
 from pagefault_dialects.model.media import CHUNK_BYTES, MediaSource
 
 # Every store's writer holds as much in memory.

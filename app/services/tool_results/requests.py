@@ -27,7 +27,7 @@ from app.services.requests.streamed_requests import (
     read_with_placeholders,
 )
 from app.services.requests.validation import validated
-from app.stores.blobs.writing import DraftMedia
+from app.stores.blobs.draft_media import DraftMedia
 from app.stores.records.history import MessageRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords

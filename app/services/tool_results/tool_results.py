@@ -14,7 +14,7 @@ from app.models.identity import decode_cursor, encode_cursor, is_id, new_id, utc
 from app.models.limits import Limits
 from app.models.tool_result import PersistedToolResult, StoredToolResult
 from app.services.concurrency.large_work import LargeWork, run_in_loop_if
-from app.services.events.feeds import RawResults
+from app.services.events.raw_results import RawResults
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
 from app.services.persistence.media_keeper import MediaKeepers

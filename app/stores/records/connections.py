@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from select import POLLIN, poll
-from typing import Any, ClassVar, NoReturn, TypeAlias, cast
+from typing import Any, ClassVar, NoReturn, cast
 
 import structlog
 from sqlalchemy import Connection, CursorResult, Executable, Row
@@ -34,11 +34,11 @@ class DriverConnection:
         self.is_postgresql = connection.dialect.name == "postgresql"
 
     def execute(self, statement: Executable) -> CursorResult[Any]:
-        """Run a statement."""
+        """See `StatementConnection.execute`."""
         return self._connection.execute(statement)
 
     def rows(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
-        """Run a statement that is kept, with its values, and return its rows."""
+        """See `StatementConnection.rows`."""
         ready = prepared(statement, tuple(values), is_postgresql=self.is_postgresql)
         try:
             cursor = self._driver.execute(ready.text, ready.parameters(values))
@@ -49,7 +49,7 @@ class DriverConnection:
         return [ready.row(each) for each in found]
 
     def run_many(self, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
-        """Run a statement that is kept and answers nothing with each of some sets of values."""
+        """See `StatementConnection.run_many`."""
         ready = prepared(statement, tuple(rows[0]), is_postgresql=self.is_postgresql)
         values = [ready.parameters(each) for each in rows]
         try:
@@ -62,12 +62,12 @@ class DriverConnection:
             raise self._told(exc) from exc
 
     def look_up(self, lookup: Lookup, values: Values, *, is_short: bool) -> Sequence[Row[Any]]:
-        """Return the rows of a lookup; the caller says if it is known to take longer."""
+        """See `StatementConnection.look_up`."""
         del is_short  # Here everything may take its time.
         return self.rows(lookup.statement, values)
 
     def begin_nested(self) -> AbstractContextManager[object]:
-        """Hold what fails in a block, so that the transaction goes on. PostgreSQL only."""
+        """See `StatementConnection.begin_nested`."""
         return self._connection.begin_nested()
 
     def _told(self, error: Exception) -> DBAPIError:
@@ -223,7 +223,7 @@ class LoopConnection:
         self._is_reading = False
 
     def look_up(self, lookup: Lookup, values: Values, *, is_short: bool) -> Sequence[Row[Any]]:
-        """See `DriverConnection.look_up`."""
+        """See `StatementConnection.look_up`."""
         if not is_short:
             raise NotAtOnceError
         try:
@@ -251,7 +251,7 @@ class LoopConnection:
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:  # noqa: ANN401 - whatever is given
         raise NotAtOnceError
 
-    # See `DriverConnection`.
+    # See `StatementConnection`.
     execute = rows = run_many = begin_nested = _refuse
 
     def _end(self) -> None:
@@ -265,7 +265,3 @@ class LoopConnection:
         )
         self._connection.execute("PRAGMA query_only=ON")
         return self._connection
-
-
-StatementConnection: TypeAlias = DriverConnection | LoopConnection
-"""What a `ProjectScope` runs its statements on."""

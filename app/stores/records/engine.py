@@ -31,13 +31,13 @@ from app.stores.records.connections import (
     LoopConnection,
     NotAtOnceError,
     PostgresWritingConnection,
-    StatementConnection,
     WritingConnection,
     is_there,
 )
+from app.stores.records.database import StatementConnection, Work
 from app.stores.records.database_errors import database_error, translated_errors, unconfirmed
 from app.stores.records.database_threads import DatabaseThreads
-from app.stores.records.group_commits import ContendedError, GroupCommits, Work, write_events
+from app.stores.records.group_commits import ContendedError, GroupCommits, write_events
 
 _Result = TypeVar("_Result")
 _DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}
@@ -81,16 +81,7 @@ class Engines:
     async def read(
         self, work: Callable[[StatementConnection], _Result], *, is_snapshot: bool = False
     ) -> _Result:
-        """Do some work that only reads.
-
-        Args:
-            work: What to do; it is begun in the event loop, and again in a thread if it comes upon
-                something that would keep the loop.
-            is_snapshot: All of it sees what was committed at one moment.
-
-        Raises:
-            StoreUnavailableError: The database does not answer, or no connection came free.
-        """
+        """See `Database.read`."""
         if is_snapshot:
             return await self.threads.run(partial(_in_snapshot, self, work))
         if self.loop is not None:
@@ -103,7 +94,7 @@ class Engines:
     async def write(
         self, work: Work[_Result], *, is_alone: bool, is_durable: bool = True
     ) -> tuple[_Result, int | None]:
-        """Do some work in a transaction; it is committed when this returns. See `GroupCommits`."""
+        """See `Database.write`, and `GroupCommits`."""
         alone = partial(_writing, self, work)
         if is_alone and self.is_postgresql:
             return await self.threads.run(alone)
@@ -113,7 +104,7 @@ class Engines:
             return await self.threads.run(alone, is_waiting=True)
 
     async def close(self) -> None:
-        """Close all connections."""
+        """See `Database.close`."""
         if self.loop is not None:
             self.loop.close()
         await self.group.close()

@@ -24,14 +24,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from sqlalchemy.exc import OperationalError
 
 from app.crash_points import CrashPoint, reached
 from app.errors import StoreUnavailableError
 from app.models.event import NewEvent
-from app.stores.records.connections import StatementConnection, WritingConnection
+from app.stores.records.connections import WritingConnection
+from app.stores.records.database import StatementConnection, Work, Written
 from app.stores.records.database_errors import (
     database_error,
     is_fault,
@@ -51,19 +52,6 @@ _NO_PATIENCE_MS = 1
 # Locks that were not to be had in time, and deadlocks.
 _CONTENTION = frozenset({"55P03", "40P01"})
 _Result = TypeVar("_Result")
-
-
-@dataclass(frozen=True, slots=True)
-class Written(Generic[_Result]):
-    """What some work returned, and the events it noted."""
-
-    result: _Result
-    project_id: str
-    events: Sequence[NewEvent]
-
-
-Work: TypeAlias = Callable[[StatementConnection], Written[_Result]]
-"""What is written over a connection. It may run again, and has no effect but on that."""
 
 
 class ContendedError(Exception):

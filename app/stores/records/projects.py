@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import bindparam, exists, or_, select, update
 
 from app.models.project import ApiKey, StoredSecret
-from app.stores.records.connections import StatementConnection
+from app.stores.records.database import StatementConnection
 from app.stores.records.prepared_statements import Lookup, upserting
 from app.stores.records.scope import read_row, values_of
 from app.stores.records.search_tables import search_entries, stemless_pages

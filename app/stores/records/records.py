@@ -15,10 +15,8 @@ import structlog
 from sqlalchemy import text
 
 from app.stores.records.blob_sizes import BlobSize, ClaimOver, KnownSizes, SizeUnknownError
-from app.stores.records.connections import StatementConnection
-from app.stores.records.engine import Engines
+from app.stores.records.database import Database, StatementConnection, Written
 from app.stores.records.events import EventRecords
-from app.stores.records.group_commits import Written
 from app.stores.records.projects import ProjectRecords
 from app.stores.records.unit_of_work import UnitOfWork
 
@@ -44,8 +42,7 @@ class Records:
     StoreFullError. If the caller of one is cancelled, what has begun is done all the same.
     """
 
-    engines: Engines
-    """The database."""
+    database: Database
     _: KW_ONLY
     blob_size: BlobSize | None = None
     """Asked where a row is to be written for a blob that a sweep has removed before; without it,
@@ -55,13 +52,13 @@ class Records:
 
     async def read(self, project_id: str, work: Callable[[UnitOfWork], _Result]) -> _Result:
         """Look things up; each statement sees what is committed when it runs."""
-        return await self.engines.read(partial(_read, project_id, work))
+        return await self.database.read(partial(_read, project_id, work))
 
     async def read_snapshot(
         self, project_id: str, work: Callable[[UnitOfWork], _Result]
     ) -> _Result:
         """Look things up as all of them were at one moment, whatever is committed meanwhile."""
-        return await self.engines.read(partial(_read, project_id, work), is_snapshot=True)
+        return await self.database.read(partial(_read, project_id, work), is_snapshot=True)
 
     async def write(
         self,
@@ -92,7 +89,7 @@ class Records:
 
         while True:
             try:
-                result, last_event = await self.engines.write(
+                result, last_event = await self.database.write(
                     changed, is_alone=is_alone, is_durable=is_durable
                 )
             except SizeUnknownError as exc:
@@ -107,7 +104,7 @@ class Records:
 
     async def read_projects(self, work: Callable[[ProjectRecords], _Result]) -> _Result:
         """Look projects and keys up, the only records that are not inside a project."""
-        return await self.engines.read(lambda connection: work(ProjectRecords(connection)))
+        return await self.database.read(lambda connection: work(ProjectRecords(connection)))
 
     async def write_projects(self, work: Callable[[ProjectRecords], _Result]) -> _Result:
         """Change projects and keys, as `write` does."""
@@ -115,16 +112,16 @@ class Records:
         def changed(connection: StatementConnection) -> Written[_Result]:
             return Written(work(ProjectRecords(connection)), "", ())
 
-        result, _ = await self.engines.write(changed, is_alone=False)
+        result, _ = await self.database.write(changed, is_alone=False)
         return result
 
     async def check(self) -> None:
         """Ask the database for a sign of life."""
-        await self.engines.read(lambda connection: connection.execute(text("SELECT 1")).all())
+        await self.database.read(lambda connection: connection.execute(text("SELECT 1")).all())
 
     async def close(self) -> None:
         """Close all connections."""
-        await self.engines.close()
+        await self.database.close()
 
     async def _size_of(self, project_id: str, claim: ClaimOver) -> int | None:
         """Return the size of a blob that has come back behind a claim, if it has."""

@@ -44,7 +44,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from app.models.identity import utc_now
-from app.stores.records.connections import StatementConnection
+from app.stores.records.database import StatementConnection
 from app.stores.records.prepared_statements import (
     IsAmong,
     Lookup,

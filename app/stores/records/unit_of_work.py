@@ -3,7 +3,7 @@
 from typing import Any, TypeVar
 
 from app.stores.records.blob_sizes import KnownSizes
-from app.stores.records.connections import StatementConnection
+from app.stores.records.database import StatementConnection
 from app.stores.records.scope import ProjectScope
 
 _Kind = TypeVar("_Kind", bound="Repository")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.services.events.feeds import RawResults
+from app.services.events.raw_results import RawResults
 
 MIB = 1024 * 1024
 

@@ -10,8 +10,8 @@ import pytest
 from app.models.identity import utc_now
 from app.models.resource import derive_resource_id
 from app.services.persistence.media_keeper import KeptMedium, MediaKeeper
+from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.filesystem import FilesystemBlobStore
-from app.stores.blobs.writing import DraftMedia
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.normalized import NormalizedMedia
 from pagefault_dialects.model.resource import Damage, MediaHints, Resource

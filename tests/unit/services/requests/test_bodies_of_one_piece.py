@@ -21,9 +21,9 @@ from app.services.tool_results.requests import (
     read_tool_result_request,
     whole_request,
 )
+from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.store import StoredBlob
-from app.stores.blobs.writing import DraftMedia
 from tests.kit.media import noise_bytes, png
 from tests.unit.services.requests.received import LIMITS, PROJECT, files_in
 

@@ -1,0 +1,47 @@
+"""Results as tools returned them, for those who debug a tool and listen to its events."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+from pagefault_dialects.json.values import JsonValue, json_text
+
+_LARGEST_RAW_BYTES = 1024 * 1024
+_MOST_RAW_RESULTS = 64
+
+
+class RawResults:
+    """What tools returned, for debugging: from just before the commit until the event goes out.
+
+    Shown to those who listen now, and never stored.
+
+    Args:
+        is_enabled: Whether anything is kept at all.
+    Source: spec 002, "Event Flow & Consumers" (`DECTO_DEBUG_TOOL_RESULT_RAW`).
+    """
+
+    def __init__(self, *, is_enabled: bool) -> None:
+        self._is_enabled = is_enabled
+        self._results: OrderedDict[str, bytes] = OrderedDict()
+        self.is_heard: Callable[[str], bool] = lambda _: False
+
+    def is_wanted(self, project_id: str, *, size_bytes: int) -> bool:
+        """Return whether `offer` keeps a result that came in a body of so many bytes."""
+        return self._is_enabled and size_bytes <= _LARGEST_RAW_BYTES and self.is_heard(project_id)
+
+    def offer(
+        self, project_id: str, tool_result_id: str, result: JsonValue, *, size_bytes: int
+    ) -> None:
+        """Keep a result for the event that its transaction is about to write.
+
+        Nothing is kept where nobody listens to the project, nor of a body above 1 MiB.
+        """
+        if not self.is_wanted(project_id, size_bytes=size_bytes):
+            return
+        self._results[tool_result_id] = json_text(result).encode()
+        # What was rolled back is never asked for.
+        while len(self._results) > _MOST_RAW_RESULTS:
+            self._results.popitem(last=False)
+
+    def take(self, tool_result_id: str) -> bytes | None:
+        """Return the result as JSON text, once."""
+        return self._results.pop(tool_result_id, None)
