@@ -34,7 +34,7 @@ class ConfigError(Exception):
     """A configuration that cannot be read or changed; the words are for who runs the command."""
 
 
-class Place(NamedTuple):
+class ConfigMember(NamedTuple):
     """Where a member of an object is: its key, its value, and what ends it, a comma or a brace."""
 
     name: str
@@ -50,7 +50,7 @@ class HostServer:
     name: str
     said: dict[str, Any]
     place: Span
-    places: Sequence[Place]
+    places: Sequence[ConfigMember]
 
     @property
     def args(self) -> list[str]:
@@ -217,7 +217,7 @@ def _find(text: bytes, path: Sequence[str]) -> Span | None:
     return held
 
 
-def _places(text: bytes, held: Span) -> list[Place]:
+def _places(text: bytes, held: Span) -> list[ConfigMember]:
     """Return where an object's members are, in order, without the blanks around their values."""
     scanner = MemberScanner(held.start)
     scanner.feed(text[held.start : held.end])
@@ -226,5 +226,5 @@ def _places(text: bytes, held: Span) -> list[Place]:
         value = text[place.start : place.end]
         start = place.end - len(value.lstrip())
         name = str(json.loads(text[key.start : key.end]))
-        found.append(Place(name, key, Span(start, start + len(value.strip())), place.end))
+        found.append(ConfigMember(name, key, Span(start, start + len(value.strip())), place.end))
     return found

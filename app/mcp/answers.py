@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from app.mcp.handles import is_handle
-from app.mcp.lines import Excerpt, Line, Message, named_members, scanned
+from app.mcp.lines import Line, LinePiece, Message, named_members, scanned
 from app.mcp.members import Span
 from app.mcp.message_values import member, parsed
 from app.mcp.sessionless import INTERNAL_ERROR
 from pagefault_dialects.json.values import JsonValue, json_bytes
 
-Piece: TypeAlias = bytes | Span | Excerpt
+Piece: TypeAlias = bytes | Span | LinePiece
 """Of a message that is sent: bytes, a piece of the line that came, or a piece of another."""
 
 _MOST_KEPT_BYTES = 1024 * 1024
@@ -19,7 +19,7 @@ _MOST_KEPT_BYTES = 1024 * 1024
 
 
 def with_content(
-    line: Message, result: Span, rendering: Excerpt, *, is_typed: bool
+    line: Message, result: Span, rendering: LinePiece, *, is_typed: bool
 ) -> list[Piece] | None:
     """Return a message whose result has other content, as bytes and pieces of the line.
 
@@ -47,19 +47,19 @@ def with_content(
         written: Piece = value
         is_short = value.end - value.start <= _MOST_KEPT_BYTES
         if name == "content":
-            written = value if is_same else Excerpt(rendering.line, rendering.members[name])
+            written = value if is_same else LinePiece(rendering.line, rendering.members[name])
         elif not is_short and name == "structuredContent" and not is_typed:
             is_changed = True
             if name not in rendering.members:
                 continue
-            written = Excerpt(rendering.line, rendering.members[name])
+            written = LinePiece(rendering.line, rendering.members[name])
         elif not (is_short or is_same or (is_typed and name == "structuredContent")):
             continue
         pieces += [b"," if len(pieces) > 2 else b"", key, b":", written]
     return [*pieces, b"}", Span(result.end, line.whole.end)] if is_changed else None
 
 
-def _is_same_content(line: Message, members: Mapping[str, Span], rendering: Excerpt) -> bool:
+def _is_same_content(line: Message, members: Mapping[str, Span], rendering: LinePiece) -> bool:
     """Tell whether a rendering has the very content of a result, as far as both are short."""
     held, shown = members.get("content"), rendering.members["content"]
     if held is None or max(held.end - held.start, shown.end - shown.start) > _MOST_KEPT_BYTES:
@@ -162,4 +162,4 @@ def rewritten(line: Line, changed: Sequence[list[Piece] | None]) -> Iterator[byt
         if isinstance(piece, bytes):
             yield piece
         else:
-            yield from piece.pieces() if isinstance(piece, Excerpt) else line.pieces(piece)
+            yield from piece.pieces() if isinstance(piece, LinePiece) else line.pieces(piece)

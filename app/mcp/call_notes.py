@@ -4,7 +4,7 @@ from typing import Final
 
 import anyio
 
-from app.mcp.calls import ToolCall
+from app.mcp.calls import PendingCall
 
 # How soon an answer comes that carries its call, and how long such a call is.
 _SOON_SECONDS = 0.05
@@ -18,7 +18,7 @@ class CallNote:
     Calls are noted in their order, but for those that go with their answers.
     """
 
-    def __init__(self, call: ToolCall, *, behind: "CallNote | None") -> None:
+    def __init__(self, call: PendingCall, *, behind: "CallNote | None") -> None:
         self.call: Final = call
         self.is_settled: Final = anyio.Event()
         self._behind = behind

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias, TypeVar, get_args
 
 import anyio
 
-from app.mcp.handles import Place, places_of
-from app.mcp.lines import Excerpt, Message
+from app.mcp.handles import FileArgument, places_of
+from app.mcp.lines import LinePiece, Message
 from app.mcp.members import Span
 from app.mcp.message_values import (
     MOST_PARSED_BYTES,
@@ -49,7 +49,7 @@ _Kept = TypeVar("_Kept")
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
+class PendingCall:
     """A call of a tool that waits for its answer."""
 
     call_id: str
@@ -93,14 +93,14 @@ class OwnList:
 class TaskPoll:
     """A request for the task that a call has become."""
 
-    call: ToolCall
+    call: PendingCall
 
 
 @dataclass(frozen=True, slots=True)
 class CallAnswer:
     """A message that has the result of a call, or its error."""
 
-    call: ToolCall
+    call: PendingCall
     end: TaskEnd
     """The place of either in the message."""
 
@@ -128,24 +128,24 @@ class PassingRequests:
     """All tools of the server that were listed."""
     is_listed: bool = False
     """Whether a list of them has been seen to its end."""
-    places: dict[str, Sequence[Place]] = field(default_factory=dict)
+    places: dict[str, Sequence[FileArgument]] = field(default_factory=dict)
     """Where the tools of the server take files."""
     _is_agreed: bool = False
     _has_asked: bool = False
-    _waiting: dict[RequestId, ToolCall | TaskPoll | OwnList | str] = field(default_factory=dict)
-    _cancelled: dict[RequestId, ToolCall | TaskPoll] = field(default_factory=dict)
+    _waiting: dict[RequestId, PendingCall | TaskPoll | OwnList | str] = field(default_factory=dict)
+    _cancelled: dict[RequestId, PendingCall | TaskPoll] = field(default_factory=dict)
     # By the ids of tasks; those of the second kind have their results in them.
-    _tasks: dict[str, ToolCall | TaskPoll] = field(default_factory=dict)
+    _tasks: dict[str, PendingCall | TaskPoll] = field(default_factory=dict)
     # By tool, arguments and state: the ids of the calls that were answered by a wish for input.
     _interrupted: dict[tuple[str, bytes, str], str] = field(default_factory=dict)
 
-    def note(self, line: Message) -> ToolCall | None:
+    def note(self, line: Message) -> PendingCall | None:
         """Take a message of the host; return the call of a tool that it is, if it is one."""
         method = value_of(line, "method")
         if method == "notifications/cancelled":
             cancelled = member(value_of(line, "params"), "requestId")
             called = self._waiting.pop(cancelled, None) if is_id(cancelled) else None
-            if is_id(cancelled) and isinstance(called, ToolCall | TaskPoll):
+            if is_id(cancelled) and isinstance(called, PendingCall | TaskPoll):
                 # Its server may have answered already, or does all the same.
                 _keep(self._cancelled, cancelled, called, most=_MOST_CANCELLED)
         if method == "tools/call" and "id" in line.members:
@@ -163,7 +163,7 @@ class PassingRequests:
         self._waiting[request_id] = _FIRST_LIST if is_first else str(method)
         return None
 
-    def _called(self, line: Message) -> ToolCall | None:
+    def _called(self, line: Message) -> PendingCall | None:
         params = members_of(line, "params")
         name = member_value(line, params, "name")
         if not isinstance(name, str) or not name:
@@ -174,7 +174,7 @@ class PassingRequests:
             self.revision = nearest_revision(named)
         about = meta if isinstance(meta, dict) else {}
         arguments, written = _arguments(line, params.get("arguments"))
-        return ToolCall(
+        return PendingCall(
             call_id=new_id(),
             name=name,
             arguments=arguments,
@@ -186,7 +186,7 @@ class PassingRequests:
             server=self.server,
         )
 
-    def lacks_list(self, call: ToolCall, *, is_far: bool) -> bool:
+    def lacks_list(self, call: PendingCall, *, is_far: bool) -> bool:
         """Tell whether it takes a list of the server's tools to say what a call is, or gets.
 
         A host may know that list from elsewhere. It is asked for once, until the server says that
@@ -198,7 +198,7 @@ class PassingRequests:
         is_asked = call.name in self.own_tools or "@blob:" in call.written or (is_far and is_modern)
         return is_new and is_asked and (self._is_agreed or is_modern)
 
-    def ask_for_list(self, call: ToolCall, cursor: JsonValue) -> OwnList:
+    def ask_for_list(self, call: PendingCall, cursor: JsonValue) -> OwnList:
         """Return a request for a page of the server's tools, whose answer is awaited.
 
         Args:
@@ -215,7 +215,7 @@ class PassingRequests:
         self._waiting[request_id] = page
         return page
 
-    def settled(self, call: ToolCall) -> ToolCall | None:
+    def settled(self, call: PendingCall) -> PendingCall | None:
         """Return a call as one of ours, or as one whose answer is awaited; `None` for neither."""
         own_name = None if call.name in self.tool_names else self.own_tools.get(call.name)
         if own_name is not None:
@@ -246,7 +246,7 @@ class PassingRequests:
         request_id = id_of(line)
         late = None if request_id is None else self._cancelled.pop(request_id, None)
         asked = late if request_id is None else self._waiting.pop(request_id, late)
-        if isinstance(asked, ToolCall):
+        if isinstance(asked, PendingCall):
             answer = members["result"] if "result" in members else members["error"]
             return CallAnswer(asked, TaskEnd(answer, is_success="result" in members))
         if isinstance(asked, OwnList):
@@ -280,14 +280,14 @@ class PassingRequests:
         self._read_agreement(value_of(line, "result"), is_handshake=asked == "initialize")
         return None
 
-    def defer(self, call: ToolCall, later: Deferral) -> None:
+    def defer(self, call: PendingCall, later: Deferral) -> None:
         """Note how the result of a call comes: by its task, or when it is made again with input."""
         if later.task_id is not None:
             _keep(self._tasks, later.task_id, TaskPoll(call) if later.is_in_task else call)
         elif later.state is not None:
             _keep(self._interrupted, _interruption(call, later.state), call.call_id)
 
-    def _task(self, task_id: JsonValue) -> ToolCall | TaskPoll | None:
+    def _task(self, task_id: JsonValue) -> PendingCall | TaskPoll | None:
         return self._tasks.get(task_id) if isinstance(task_id, str) else None
 
     def _read_agreement(self, result: JsonValue, *, is_handshake: bool) -> None:
@@ -313,21 +313,21 @@ class PassingRequests:
                 known.clear()
         result = members_of(line, "result")
         if "tools" in result:
-            whole = line.line if isinstance(line, Excerpt) else line
-            self._read_tools(Excerpt(whole, result["tools"]))
+            whole = line.line if isinstance(line, LinePiece) else line
+            self._read_tools(LinePiece(whole, result["tools"]))
         self._read_name(member(member_value(line, result, "_meta"), _SERVER))
         cursor = member_value(line, result, "nextCursor")
         # Servers end a list with an empty cursor, too.
         self.is_listed = not cursor
         return cursor
 
-    def _read_tools(self, tools: Excerpt) -> None:
+    def _read_tools(self, tools: LinePiece) -> None:
         """Read tools one by one: one that cannot be read takes none of the others along."""
         with suppress(ValueError):
             for tool in tools.items():
                 self._read_tool(tool)
 
-    def _read_tool(self, tool: Excerpt) -> None:
+    def _read_tool(self, tool: LinePiece) -> None:
         name = value_of(tool, "name")
         if not isinstance(name, str):
             return
@@ -340,7 +340,9 @@ class PassingRequests:
             self.places[name] = places
 
 
-def _ended(task: ToolCall | TaskPoll | None, line: Message, described: Span) -> CallAnswer | None:
+def _ended(
+    task: PendingCall | TaskPoll | None, line: Message, described: Span
+) -> CallAnswer | None:
     """Return the end of a call, if its task has ended and has the result in it."""
     end = task_end(line, described) if isinstance(task, TaskPoll) else None
     return CallAnswer(task.call, end) if isinstance(task, TaskPoll) and end else None
@@ -353,7 +355,7 @@ def _keep(calls: dict[_Key, _Kept], key: _Key, call: _Kept, most: int = _MOST_TA
     calls[key] = call
 
 
-def _interruption(call: ToolCall, state: str) -> tuple[str, bytes, str]:
+def _interruption(call: PendingCall, state: str) -> tuple[str, bytes, str]:
     """Return what tells a call that is made again; long arguments are told by their digest."""
     return call.name, sha256(call.written.encode("utf-8", "surrogatepass")).digest(), state
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from app.mcp.lines import Excerpt, Line, read_lines
+from app.mcp.lines import Line, LinePiece, read_lines
 from app.mcp.members import Span
 from app.mcp.message_values import answered_ids, is_id
 from pagefault_dialects.json.values import JsonValue
@@ -31,7 +31,7 @@ class ServerEvent:
     name: str = "message"
     event_id: str | None = None
     retry_seconds: float | None = None
-    data: list[Excerpt] = field(default_factory=list)
+    data: list[LinePiece] = field(default_factory=list)
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the data as one line of JSON, in pieces that fit into memory."""
@@ -129,7 +129,7 @@ def _read_field(event: ServerEvent, line: Line) -> None:
         if line.size_bytes <= _LONGEST_BLANK and not line.read()[len(_DATA) :].strip():
             # The first event of a stream may be one that has nothing but an id.
             return
-        event.data.append(Excerpt(line, Span(len(_DATA), line.size_bytes - 1)))
+        event.data.append(LinePiece(line, Span(len(_DATA), line.size_bytes - 1)))
         return
     name, _, value = line.read(Span(0, _LONGEST_FIELD_BYTES)).rstrip(b"\r\n").partition(b":")
     said = value.strip().decode("utf-8", "replace")

@@ -31,7 +31,7 @@ Step: TypeAlias = str | int | frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FileArgument:
     """Where in the arguments a file may stand, `*` for every item of a list, and in which form."""
 
     path: tuple[Step, ...]
@@ -48,7 +48,7 @@ class Mention:
     form: Form
 
 
-def places_of(schema: JsonValue, *, takes_paths: bool) -> Sequence[Place]:
+def places_of(schema: JsonValue, *, takes_paths: bool) -> Sequence[FileArgument]:
     """Return where a tool takes files, by its input schema.
 
     Args:
@@ -59,7 +59,7 @@ def places_of(schema: JsonValue, *, takes_paths: bool) -> Sequence[Place]:
     return list(islice(found, _MOST_PLACES))
 
 
-def _places(schema: JsonValue, takes_paths: bool) -> Iterator[Place]:
+def _places(schema: JsonValue, takes_paths: bool) -> Iterator[FileArgument]:
     """Yield places, the shallow ones first."""
     left: deque[tuple[JsonValue, tuple[Step, ...]]] = deque([(schema, ())])
     for _ in range(_MOST_SCHEMAS):
@@ -70,7 +70,7 @@ def _places(schema: JsonValue, takes_paths: bool) -> Iterator[Place]:
             continue
         form = _form(held, _name_of(path), takes_paths)
         if path and form is not None:
-            yield Place(path, form)
+            yield FileArgument(path, form)
         inner = ((each, (*path, *steps)) for each, steps in _inner(held, schema))
         left.extend(islice(inner, max(0, _MOST_SCHEMAS - len(left))))
 
@@ -140,7 +140,7 @@ def is_handle(text: JsonValue) -> bool:
     return isinstance(text, str) and _HANDLE.fullmatch(text) is not None
 
 
-def mentions_in(arguments: JsonValue, places: Sequence[Place]) -> Iterator[Mention]:
+def mentions_in(arguments: JsonValue, places: Sequence[FileArgument]) -> Iterator[Mention]:
     """Yield the handles that stand where files may stand."""
     for place in places:
         *inner, last = place.path

@@ -25,7 +25,7 @@ from app.http.problem_responses import problem_response
 from app.mcp.calls import REVISION
 from app.mcp.connections import Connect
 from app.mcp.host_sessions import HostSession
-from app.mcp.host_streams import EventStream, Exchange, events_of
+from app.mcp.host_streams import Exchange, HostEventResponse, events_of
 from app.mcp.lines import Line, on_a_line
 from app.mcp.message_limits import LONGEST_ID_CHARS, parse_message
 from app.mcp.message_values import is_id, member, parsed
@@ -37,7 +37,7 @@ from app.mcp.sessionless import (
     PROTOCOL_VERSION,
     REVISIONS,
     STATUSES,
-    RefusedError,
+    RequestRefusedError,
     refusal_of,
 )
 from app.models.limits import Limits
@@ -122,7 +122,7 @@ class HostEndpoint:
         request = Request(scope, receive)
         try:
             response = await self._answered(request)
-        except RefusedError as exc:
+        except RequestRefusedError as exc:
             response = _refusal(exc)
         except PagefaultError as exc:
             response = problem_response(exc, instance=PATH, request_id="-")
@@ -132,7 +132,7 @@ class HostEndpoint:
 
     async def _answered(self, request: Request) -> Response:
         if request.url.path != PATH:
-            raise RefusedError(404, f"hosts of MCP are served at {PATH}")
+            raise RequestRefusedError(404, f"hosts of MCP are served at {PATH}")
         if request.method == "POST":
             return await self._post(request)
         if request.method not in ("GET", "DELETE") or SESSION not in request.headers:
@@ -144,7 +144,9 @@ class HostEndpoint:
             del self._sessions[request.headers[SESSION]]
             return Response(status_code=204)
         if "text/event-stream" not in _accepted(request):
-            raise RefusedError(406, "a stream is text/event-stream, which has to be accepted")
+            raise RequestRefusedError(
+                406, "a stream is text/event-stream, which has to be accepted"
+            )
         if LAST_EVENT in request.headers:
             return _resumed(session, request)
         return _listening(session, session.open_stream(), request)
@@ -173,7 +175,7 @@ class HostEndpoint:
         # An answer that came at once is all there is, and needs nothing to come back by.
         is_primed = first is None and _is_primed(request)
         events = events_of(session.sent, exchange, is_primed=is_primed)
-        return EventStream(events, partial(session.leave_exchange, exchange, 0), headers)
+        return HostEventResponse(events, partial(session.leave_exchange, exchange, 0), headers)
 
     async def _ask(self, request: Request) -> tuple[HostSession, dict[str, str], Exchange]:
         """Pass on what a host posts; its memory is given back then.
@@ -191,15 +193,17 @@ class HostEndpoint:
         """Check the headers of a message; return how long it may be."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
-            raise RefusedError(415, "a message is application/json")
+            raise RequestRefusedError(415, "a message is application/json")
         if not {"application/json", "text/event-stream"}.issubset(_accepted(request)):
-            raise RefusedError(406, "accept application/json and text/event-stream")
+            raise RequestRefusedError(406, "accept application/json and text/event-stream")
         version = request.headers.get(PROTOCOL_VERSION)
         if version in REVISIONS:
             return _MOST_BODY_BYTES
         if version is not None and version not in HANDSHAKE_REVISIONS:
             known = ", ".join([*HANDSHAKE_REVISIONS, *REVISIONS])
-            raise RefusedError(400, f"there is no revision {version[:32]} of MCP here, but {known}")
+            raise RequestRefusedError(
+                400, f"there is no revision {version[:32]} of MCP here, but {known}"
+            )
         if SESSION not in request.headers:
             # All that it may be is `initialize`.
             return _MOST_FIRST_BYTES
@@ -216,7 +220,7 @@ class HostEndpoint:
         if SESSION in request.headers:
             return self._session(request), {}
         if message.get("method") != "initialize":
-            raise RefusedError(
+            raise RequestRefusedError(
                 400,
                 "there is no Mcp-Session-Id: send `initialize` first, which answers with one",
                 request_id=message.get("id"),
@@ -230,7 +234,9 @@ class HostEndpoint:
         session = self._sessions.get(request.headers[SESSION])
         if session is None or session.gone.is_set():
             self._sessions.pop(request.headers[SESSION], None)
-            raise RefusedError(404, "there is no such session, or it has ended: begin a new one")
+            raise RequestRefusedError(
+                404, "there is no such session, or it has ended: begin a new one"
+            )
         return session
 
     async def _shared_one(self, request: Request, message: dict[str, Any]) -> HostSession:
@@ -240,7 +246,7 @@ class HostEndpoint:
             if refused is not None:
                 raise refused
         elif not message:
-            raise RefusedError(400, "this revision of MCP has no batches")
+            raise RequestRefusedError(400, "this revision of MCP has no batches")
         async with self._opening:
             if self._shared is None or self._shared.gone.is_set() or self._shared.left.is_set():
                 self._shared = await self._started(message, is_shared=True)
@@ -252,7 +258,7 @@ class HostEndpoint:
                 key: each for key, each in self._sessions.items() if not each.gone.is_set()
             }
             if len(self._sessions) >= _MOST_SESSIONS and not self._has_ended_one(_IDLE_SECONDS):
-                raise RefusedError(
+                raise RequestRefusedError(
                     503,
                     f"there are {_MOST_SESSIONS} sessions already; try again in a moment",
                     code=INTERNAL_ERROR,
@@ -264,7 +270,7 @@ class HostEndpoint:
         session = HostSession(self.proxy_of, self.warn, is_shared=is_shared)
         said = await self._group.start(session.run, self.connect)
         if said is not None:
-            raise RefusedError(502, said, code=INTERNAL_ERROR, request_id=message.get("id"))
+            raise RequestRefusedError(502, said, code=INTERNAL_ERROR, request_id=message.get("id"))
         return session
 
     def _has_ended_one(self, idle_seconds: float) -> bool:
@@ -286,22 +292,22 @@ class HostEndpoint:
 
 def _listening(
     session: HostSession, stream: Exchange, request: Request, missed: Sequence[SentEvent] = ()
-) -> EventStream:
+) -> HostEventResponse:
     """Return what comes on a stream, behind what was missed of it."""
     reader = stream.attach()
     events = events_of(
         session.sent, stream, reader=reader, missed=missed, is_primed=_is_primed(request)
     )
     leave = session.close_stream if stream is session.stream else session.leave_exchange
-    return EventStream(events, partial(leave, stream, reader))
+    return HostEventResponse(events, partial(leave, stream, reader))
 
 
-def _resumed(session: HostSession, request: Request) -> EventStream:
+def _resumed(session: HostSession, request: Request) -> HostEventResponse:
     """Return what was sent on a stream that broke, and what more comes on it."""
     try:
         missed, stream = session.resume(request.headers[LAST_EVENT])
     except NoSuchEventError as exc:
-        raise RefusedError(
+        raise RequestRefusedError(
             400,
             "there is no such event in this session, or not all that was sent behind it is kept: "
             "open a stream without Last-Event-ID",
@@ -324,16 +330,18 @@ def _read(body: bytes, *, max_depth: int) -> _Posted:
     value = parse_message(body, max_depth=max_depth)
     messages = value if isinstance(value, list) else [value]
     if len(messages) > _MOST_MESSAGES:
-        raise RefusedError(413, f"a batch has at most {_MOST_MESSAGES} messages")
+        raise RequestRefusedError(413, f"a batch has at most {_MOST_MESSAGES} messages")
     if not messages or not all(isinstance(each, dict) for each in messages):
-        raise RefusedError(400, "a message is a JSON object, or a list of them")
+        raise RequestRefusedError(400, "a message is a JSON object, or a list of them")
     ids = [each["id"] for each in messages if "method" in each and "id" in each]
     if not all(is_id(each) and not isinstance(each, float) for each in ids):
-        raise RefusedError(400, "the id of a request is a string or a whole number")
+        raise RequestRefusedError(400, "the id of a request is a string or a whole number")
     tokens = [member(each, "params", "_meta", "progressToken") for each in messages]
     if any(isinstance(each, str) and len(each) > LONGEST_ID_CHARS for each in (*ids, *tokens)):
         # They are kept for as long as the request is open.
-        raise RefusedError(400, f"an id or a token has at most {LONGEST_ID_CHARS} characters")
+        raise RequestRefusedError(
+            400, f"an id or a token has at most {LONGEST_ID_CHARS} characters"
+        )
     return _Posted(value, on_a_line(body) + b"\n")
 
 
@@ -345,7 +353,7 @@ def _accepted(request: Request) -> set[str]:
     return ranges
 
 
-def _refusal(refused: RefusedError) -> Response:
+def _refusal(refused: RequestRefusedError) -> Response:
     # As in `problem_response`.
     refused.__traceback__ = None
     error: dict[str, Any] = {"code": refused.code, "message": refused.said}

@@ -79,7 +79,7 @@ class Exchange:
             self.lines.popleft().close()
 
 
-class EventStream(StreamingResponse):
+class HostEventResponse(StreamingResponse):
     """A stream of events, and what is to be done when it has ended, or nobody takes it any more."""
 
     def __init__(

@@ -72,11 +72,11 @@ class Line:
         return _named(self, self._scanner)
 
     @cached_property
-    def batch(self) -> Sequence["Excerpt"]:
+    def batch(self) -> Sequence["LinePiece"]:
         """The messages on the line, if it is a batch of them; else none."""
         if not self._scanner.is_whole_list:
             return ()
-        items = [Excerpt(self, span) for span in self._scanner.items]
+        items = [LinePiece(self, span) for span in self._scanner.items]
         return [item for item in items if item.members] and items
 
     def members_at(self, place: Span) -> dict[str, Span]:
@@ -104,7 +104,7 @@ class Line:
 
 
 @dataclass(eq=False)
-class Excerpt:
+class LinePiece:
     """A piece of a line that is JSON: a message of a batch, or a value.
 
     What is said of where things are is said of the line.
@@ -120,7 +120,7 @@ class Excerpt:
         # There may be thousands of them on a line, which would all be kept.
         return _named(self.line, scanned(self.line, self.whole))
 
-    def items(self) -> Iterator["Excerpt"]:
+    def items(self) -> Iterator["LinePiece"]:
         """Yield the items of a list of any length, while it is read.
 
         Raises:
@@ -130,7 +130,7 @@ class Excerpt:
         for piece in self.pieces():
             scanner.feed(piece)
             for span in scanner.take_items():
-                item = Excerpt(self.line, span)
+                item = LinePiece(self.line, span)
                 # Nothing stands between the brackets of an empty list.
                 if any(map(bytes.strip, item.pieces())):
                     yield item
@@ -146,7 +146,7 @@ class Excerpt:
         return self.line.pieces(span or self.whole)
 
 
-Message: TypeAlias = Line | Excerpt
+Message: TypeAlias = Line | LinePiece
 
 
 def scanned(message: Message, held: Span) -> MemberScanner:
@@ -164,7 +164,7 @@ def named_members(message: Message, held: Span) -> dict[str, Span]:
         message: The line, or a message on it.
         held: Where the object is.
     """
-    return (message.line if isinstance(message, Excerpt) else message).members_at(held)
+    return (message.line if isinstance(message, LinePiece) else message).members_at(held)
 
 
 def _named(message: Message, scanner: MemberScanner) -> dict[str, Span]:

@@ -21,7 +21,7 @@ class Span(NamedTuple):
     end: int
 
 
-class Member(NamedTuple):
+class MemberSpan(NamedTuple):
     """A member of an object: its key with the quotation marks around it, and its value."""
 
     key: Span
@@ -41,7 +41,7 @@ class MemberScanner:
     """
 
     def __init__(self, start: int = 0) -> None:
-        self.members: list[Member] = []
+        self.members: list[MemberSpan] = []
         self.items: list[Span] = []
         self._position = start
         self._depth = 0
@@ -130,5 +130,5 @@ class MemberScanner:
             self.items.append(Span(self._item_start, position))
             self._item_start = position + 1
         elif self._is_object and self._key is not None and self._value_start is not None:
-            self.members.append(Member(self._key, Span(self._value_start, position)))
+            self.members.append(MemberSpan(self._key, Span(self._value_start, position)))
         self._key = self._value_start = None

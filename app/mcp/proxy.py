@@ -38,12 +38,12 @@ from app.mcp.calls import (
     CallAnswer,
     OwnList,
     PassingRequests,
-    ToolCall,
+    PendingCall,
 )
 from app.mcp.connections import Connection, UpstreamConnection, Write
 from app.mcp.lines import Line, Message, find_members, read_lines
 from app.mcp.reasons import reason_of
-from app.mcp.service_exchange import NoAnswerError, RefusedError
+from app.mcp.service_exchange import NoAnswerError, ServiceRefusedError
 from app.mcp.service_store import Kept, ServiceStore
 from app.mcp.tasks import deferral
 from pagefault_dialects.errors import PayloadTooLargeError
@@ -141,7 +141,7 @@ class Proxy:
         if self.store.files is not None:
             self.store.files.clean_up(self)
 
-    async def _ask_for_list(self, call: ToolCall) -> None:
+    async def _ask_for_list(self, call: PendingCall) -> None:
         """Ask the server for its tools, where the host knows them from elsewhere."""
         cursor: JsonValue = None
         with anyio.move_on_after(_LIST_SECONDS):
@@ -226,7 +226,7 @@ class Proxy:
         ]
         return with_tools(line, line.members["result"], tools)
 
-    async def _given(self, call: ToolCall, line: Message) -> list[Piece] | None:
+    async def _given(self, call: PendingCall, line: Message) -> list[Piece] | None:
         """Return a call with files in the places of handles; `None` if it has none of them."""
         places = self._requests.places.get(call.name)
         if not places or call.arguments is None or "@blob:" not in call.written:
@@ -240,7 +240,7 @@ class Proxy:
             self.warn(f"a handle for {call.name} is passed on as it is: {reason_of(exc)}")
             return None
 
-    async def _run_own(self, call: ToolCall) -> None:
+    async def _run_own(self, call: PendingCall) -> None:
         """Run one of our tools, and answer the host."""
         try:
             if call.arguments is None:
@@ -269,7 +269,7 @@ class Proxy:
             # Some calls are never answered, such as those that the host has cancelled.
             self._notes.pop(note.call.call_id, None)
 
-    async def _note_call(self, call: ToolCall) -> None:
+    async def _note_call(self, call: PendingCall) -> None:
         try:
             await self.store.note_call(call)
         except Exception as exc:  # noqa: BLE001 - a host goes on working without a history
@@ -311,7 +311,7 @@ class Proxy:
                 "passed on and not stored" if kept is None else "stored, and passed on as it came"
             )
             self.warn(f"a result of {call.name} is {done}: {reason_of(exc)}")
-            if has_call and isinstance(exc, RefusedError) and kept is None:
+            if has_call and isinstance(exc, ServiceRefusedError) and kept is None:
                 await self._note_call(call)
             return None
 

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import islice
 from typing import Any, NoReturn
 
-from app.mcp.calls import ToolCall
-from app.mcp.lines import Excerpt, Line, Looked, Message, look_into, read_text, scanned
+from app.mcp.calls import PendingCall
+from app.mcp.lines import Line, LinePiece, Looked, Message, look_into, read_text, scanned
 from app.mcp.members import Span
 from app.mcp.message_values import parsed
 from pagefault_dialects.json.values import JsonValue, json_bytes
@@ -31,11 +31,11 @@ class NoAnswerError(Exception):
     """A service cannot be reached, or refuses what it is asked; the words say which, and why."""
 
 
-class RefusedError(NoAnswerError):
+class ServiceRefusedError(NoAnswerError):
     """A service refuses what it is asked, and has done nothing."""
 
 
-def message_of(call: ToolCall) -> JsonValue:
+def message_of(call: PendingCall) -> JsonValue:
     """Return a call as the message of an assistant.
 
     The tool has the name that the model knows it by. Which server's it is stands beside that.
@@ -46,7 +46,7 @@ def message_of(call: ToolCall) -> JsonValue:
     return message if call.server is None else {**message, "_meta": {_SERVER: call.server}}
 
 
-def asked_of_us(call: ToolCall, revision: McpRevision, options: RenderOptions) -> JsonValue:
+def asked_of_us(call: PendingCall, revision: McpRevision, options: RenderOptions) -> JsonValue:
     """Return a call of one of our tools, as it is asked to be run."""
     asked: dict[str, JsonValue] = {
         "target": "mcp",
@@ -62,7 +62,7 @@ def asked_of_us(call: ToolCall, revision: McpRevision, options: RenderOptions) -
 
 
 async def result_body(
-    call: ToolCall,
+    call: PendingCall,
     session_id: str,
     line: Message,
     answer: Span,
@@ -88,7 +88,7 @@ async def result_body(
     yield b"}"
 
 
-def _with_server(call: ToolCall, line: Message, answer: Span) -> list[bytes | Span]:
+def _with_server(call: PendingCall, line: Message, answer: Span) -> list[bytes | Span]:
     """Return a result with the server's name in its `_meta`, if it is one of MCP and has room."""
     if call.server is None:
         return [answer]
@@ -132,7 +132,7 @@ async def read_answer(pieces: AsyncIterator[bytes], look: Callable[[Line], Looke
         raise
 
 
-def rendered_message(text: Line) -> Excerpt:
+def rendered_message(text: Line) -> LinePiece:
     """Return the message of a rendering, whose content is a list.
 
     A short one is JSON. Of a long one no more is known than where its members are: whoever is asked
@@ -143,7 +143,7 @@ def rendered_message(text: Line) -> Excerpt:
     """
     if not text.is_long:
         strict_json(text.read())
-    (message,) = islice(Excerpt(text, text.members["messages"]).items(), 1)
+    (message,) = islice(LinePiece(text, text.members["messages"]).items(), 1)
     begins = islice(text.pieces(message.members["content"]), 1)
     if not any(piece.lstrip()[:1] == b"[" for piece in begins):
         raise ValueError
@@ -163,7 +163,7 @@ def strict_json(text: bytes) -> JsonValue:
     return json.loads(text, parse_constant=refuse)
 
 
-def limited_message(text: Line) -> Excerpt | None:
+def limited_message(text: Line) -> LinePiece | None:
     """Return the message of a rendering; `None`, and closes it, if no limit has changed it.
 
     Raises:
@@ -176,7 +176,7 @@ def limited_message(text: Line) -> Excerpt | None:
     return None
 
 
-def is_changed(record: Excerpt, options: RenderOptions) -> bool:
+def is_changed(record: LinePiece, options: RenderOptions) -> bool:
     """Tell whether a host gets something else than the server's own answer, whatever it takes.
 
     Args:
@@ -191,7 +191,7 @@ def is_changed(record: Excerpt, options: RenderOptions) -> bool:
     return has_resources or any(len(part.get("text", "")) > most_chars for part in _parts(record))
 
 
-def may_be_limited(record: Excerpt, options: RenderOptions) -> bool:
+def may_be_limited(record: LinePiece, options: RenderOptions) -> bool:
     """Tell whether an answer that is not changed otherwise may be more than a host takes.
 
     The arguments, and what is raised, are those of `is_changed`.
@@ -204,11 +204,11 @@ def may_be_limited(record: Excerpt, options: RenderOptions) -> bool:
     )
 
 
-def _items(held: Message, name: str) -> Iterator[Excerpt]:
-    line = held.line if isinstance(held, Excerpt) else held
-    return Excerpt(line, held.members[name]).items()
+def _items(held: Message, name: str) -> Iterator[LinePiece]:
+    line = held.line if isinstance(held, LinePiece) else held
+    return LinePiece(line, held.members[name]).items()
 
 
-def _parts(record: Excerpt) -> Iterator[Any]:
+def _parts(record: LinePiece) -> Iterator[Any]:
     # Numbers may have more digits than Python makes integers of.
     return (json.loads(each.read(), parse_int=str) for each in _items(record, "parts"))

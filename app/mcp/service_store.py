@@ -17,16 +17,16 @@ import anyio
 import anyio.to_thread
 import httpx
 
-from app.mcp.calls import ToolCall
+from app.mcp.calls import PendingCall
 from app.mcp.handed_files import MOST_HANDED_BYTES, HandedFiles
-from app.mcp.handles import Form, Mention, Place, mentions_in
-from app.mcp.lines import Excerpt, Line, Message
+from app.mcp.handles import FileArgument, Form, Mention, mentions_in
+from app.mcp.lines import Line, LinePiece, Message
 from app.mcp.members import Span
 from app.mcp.message_values import member
 from app.mcp.service_exchange import (
     NO_JSON,
     NoAnswerError,
-    RefusedError,
+    ServiceRefusedError,
     asked_of_us,
     is_changed,
     limited_message,
@@ -99,7 +99,7 @@ class ServiceStore:
     """What the service is called where it cannot be reached."""
     _away: tuple[float, str] = (0.0, "")
 
-    async def run(self, call: ToolCall, revision: McpRevision) -> Excerpt:
+    async def run(self, call: PendingCall, revision: McpRevision) -> LinePiece:
         """Run a call of one of our tools; return its result. Whoever takes it closes its line."""
         asked = json_bytes(asked_of_us(call, revision, self.options))
         path = f"/api/sessions/{self.session_id}/tool-calls"
@@ -107,7 +107,7 @@ class ServiceStore:
             return await read_answer(answer.aiter_bytes(), rendered_message)
 
     async def resolve(
-        self, arguments: JsonValue, places: Sequence[Place], server: object
+        self, arguments: JsonValue, places: Sequence[FileArgument], server: object
     ) -> JsonValue | None:
         """Return arguments with files in the places of handles; `None` if there are none to put in.
 
@@ -146,7 +146,7 @@ class ServiceStore:
             if about.get("size", 0) > MOST_HANDED_BYTES:
                 return None
             answer = await self._ask("POST", "/api/resolve", content=json_bytes(asked))
-        except RefusedError:
+        except ServiceRefusedError:
             return None
         content = answer.get("arguments")
         if not answer.get("resolved") or not isinstance(content, str):
@@ -157,14 +157,14 @@ class ServiceStore:
         data = base64.b64decode(content)
         return await anyio.to_thread.run_sync(self.files.write, server, *named, data)
 
-    async def note_call(self, call: ToolCall) -> None:
+    async def note_call(self, call: PendingCall) -> None:
         """Append a call to the session's history, as the message of an assistant."""
         message = json_bytes(message_of(call))
         path = f"/api/sessions/{self.session_id}/messages"
         await self._ask("POST", path, content=message, key=call.call_id)
 
     async def keep(
-        self, call: ToolCall, line: Message, answer: Span, *, success: bool, has_call: bool
+        self, call: PendingCall, line: Message, answer: Span, *, success: bool, has_call: bool
     ) -> Kept | None:
         """Store what a call was answered with; return it unless a host gets it as it came.
 
@@ -186,11 +186,11 @@ class ServiceStore:
             tool_result_id = json.loads(stored.read(stored.members["id"]))
             if not isinstance(tool_result_id, str):
                 raise TypeError
-            record = Excerpt(stored, stored.members["sanitized"])
+            record = LinePiece(stored, stored.members["sanitized"])
             kept = Kept(tool_result_id, is_changed(record, self.options))
             return kept if kept.is_changed or may_be_limited(record, self.options) else None
 
-    async def rendering(self, kept: Kept, revision: McpRevision) -> Excerpt | None:
+    async def rendering(self, kept: Kept, revision: McpRevision) -> LinePiece | None:
         """Return a result that has been kept, as a host is to get it; `None` for as it came."""
         options = self.options
         asked = {
@@ -262,7 +262,7 @@ class ServiceStore:
                 if not answer.is_success:
                     await answer.aread()
                     is_sure = answer.status_code not in _UNSURE
-                    raise (RefusedError if is_sure else NoAnswerError)(_refusal(answer))
+                    raise (ServiceRefusedError if is_sure else NoAnswerError)(_refusal(answer))
                 yield answer
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
             why = f"{self.place} cannot be reached: {unreachable_because(exc)}"

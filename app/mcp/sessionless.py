@@ -61,7 +61,7 @@ STATUSES: Mapping[int, int] = MappingProxyType(
 
 
 @dataclass(eq=False)
-class RefusedError(Exception):
+class RequestRefusedError(Exception):
     """A request that is not passed on: the status, and what JSON-RPC says of it."""
 
     status: int
@@ -71,7 +71,9 @@ class RefusedError(Exception):
     data: object = None
 
 
-def refusal_of(message: Mapping[str, Any], headers: Mapping[str, str]) -> RefusedError | None:
+def refusal_of(
+    message: Mapping[str, Any], headers: Mapping[str, str]
+) -> RequestRefusedError | None:
     """Return what is wrong with a request; `None` if it can be passed on.
 
     Args:
@@ -84,7 +86,7 @@ def refusal_of(message: Mapping[str, Any], headers: Mapping[str, str]) -> Refuse
     missing = [name for name in (REVISION, _CAPABILITIES) if name not in meta]
     if missing:
         said = f"params._meta has no {' and no '.join(missing)}"
-        return RefusedError(400, said, code=_INVALID_PARAMS, request_id=request_id)
+        return RequestRefusedError(400, said, code=_INVALID_PARAMS, request_id=request_id)
     revision = meta[REVISION]
     if headers.get(PROTOCOL_VERSION) is None or headers[PROTOCOL_VERSION] != revision:
         return _mismatch(request_id, PROTOCOL_VERSION, f"params._meta's {REVISION}")
@@ -96,7 +98,7 @@ def refusal_of(message: Mapping[str, Any], headers: Mapping[str, str]) -> Refuse
         return _mismatch(request_id, NAME, f"params.{named_by}")
     if revision in REVISIONS:
         return None
-    return RefusedError(
+    return RequestRefusedError(
         400,
         "Unsupported protocol version",
         code=_UNSUPPORTED_REVISION,
@@ -105,9 +107,9 @@ def refusal_of(message: Mapping[str, Any], headers: Mapping[str, str]) -> Refuse
     )
 
 
-def _mismatch(request_id: object, header: str, place: str) -> RefusedError:
+def _mismatch(request_id: object, header: str, place: str) -> RequestRefusedError:
     said = f"the header {header} does not say what {place} says"
-    return RefusedError(400, said, code=_HEADER_MISMATCH, request_id=request_id)
+    return RequestRefusedError(400, said, code=_HEADER_MISMATCH, request_id=request_id)
 
 
 def _text_of(value: str | None) -> str | None:

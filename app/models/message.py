@@ -70,7 +70,7 @@ HistoryEntry: TypeAlias = StoredMessage | StoredHistoryMessage | StoredInteracti
 
 
 @dataclass(frozen=True, slots=True)
-class EntryCounts:
+class HistoryCounts:
     """How many entries of each kind a history has."""
 
     tool_results: int = 0
@@ -88,7 +88,7 @@ class Session:
     created_at: datetime
     updated_at: datetime
     last_seq: int
-    counts: EntryCounts = EntryCounts()
+    counts: HistoryCounts = HistoryCounts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class SessionUse:
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceUser:
+class ResourceUsage:
     """What else uses a resource: how many of a kind, and the id of one of them."""
 
     kind: str
@@ -124,12 +124,12 @@ class ResourceUser:
 
 
 @dataclass(frozen=True, slots=True)
-class ReleasedResource:
+class ResourceRelease:
     """What became of a resource when its session was deleted: deleted, unless somebody uses it."""
 
     resource_id: str
     size_bytes: int
-    used_by: tuple[ResourceUser, ...] = ()
+    used_by: tuple[ResourceUsage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +137,6 @@ class DeletedSession:
     """What a session's deletion removed, and what became of its resources, in order of their id."""
 
     session_id: str
-    counts: EntryCounts
+    counts: HistoryCounts
     pages: int
-    resources: tuple[ReleasedResource, ...]
+    resources: tuple[ResourceRelease, ...]

@@ -15,7 +15,7 @@ from typing_extensions import TypeAliasType
 from app.wire.shape import Shape, ShownAs, raw_json
 from pagefault_dialects.json.values import AnyJson
 from pagefault_dialects.model.resource import Resource
-from pagefault_dialects.texts.excerpts import LineExcerpt, Match, Matches
+from pagefault_dialects.texts.excerpts import LineExcerpt, LineMatch, Matches
 from pagefault_dialects.texts.json_excerpts import JsonExcerpt
 
 _URI = "blob:9a0e04717cce2431260284cf548150ee"
@@ -161,7 +161,7 @@ def text_record(
     ).encode()
 
 
-def _match(match: Match) -> TextMatch:
+def _match(match: LineMatch) -> TextMatch:
     return TextMatch(
         line=match.line, text=match.text, before=tuple(match.before), after=tuple(match.after)
     )

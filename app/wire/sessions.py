@@ -129,7 +129,7 @@ def session_record(session: message.Session, use: message.SessionUse) -> bytes:
     ).encode()
 
 
-def imported_entries(counts: message.EntryCounts) -> ImportedEntries:
+def imported_entries(counts: message.HistoryCounts) -> ImportedEntries:
     """Return how many entries of each kind have come."""
     return ImportedEntries(**_counted(counts))
 
@@ -148,11 +148,11 @@ def deletion_receipt(deleted: message.DeletedSession) -> bytes:
     ).encode()
 
 
-def _counted(counts: message.EntryCounts) -> dict[str, int]:
+def _counted(counts: message.HistoryCounts) -> dict[str, int]:
     return {name: getattr(counts, name) for name in ImportedEntries.__struct_fields__}
 
 
-def _released(resource: message.ReleasedResource) -> ReleasedResource:
+def _released(resource: message.ResourceRelease) -> ReleasedResource:
     return ReleasedResource(
         uri=f"blob:{resource.resource_id}",
         size=resource.size_bytes,

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from app.config.settings import Settings
-from app.services.agents.turns import Turns
+from app.services.agents.turns import SessionTurns
 from app.services.bundles.exporting import BundleExports
 from app.services.bundles.importing import BundleImports
 from app.services.concurrency.background import run_beside
@@ -25,7 +25,7 @@ from app.services.renders.working_sets import WorkingSets
 from app.services.requests.streamed_bodies import RequestBodies
 from app.services.resources.aliases import Aliases
 from app.services.resources.content_sources import ContentSources, OffloadRules
-from app.services.resources.references import References
+from app.services.resources.references import ReferenceResolver
 from app.services.search.search import Search
 from app.services.sessions.history import History
 from app.services.sessions.interactions import Interactions
@@ -138,7 +138,7 @@ class Container(MemoryServices):
         """Make what examines and answers conversations."""
         records, blobs, limits = self.records, self.blobs, self.limits
         self.interactions = Interactions(records, bodies=self.bodies, limits=limits)
-        self.references = References(
+        self.references = ReferenceResolver(
             records,
             blobs,
             links=self.links,
@@ -158,7 +158,7 @@ class Container(MemoryServices):
             bodies=RequestBodies(self.large_work, budget),
             limits=limits,
         )
-        self.turns = Turns(
+        self.turns = SessionTurns(
             records,
             blobs,
             messages=self.session_messages,

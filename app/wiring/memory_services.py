@@ -31,7 +31,7 @@ from app.services.pages.writing import PageWriter
 from app.services.persistence.media_checks import MediaChecks
 from app.services.persistence.media_keeper import MediaKeepers
 from app.services.quotas.quota_blob_store import QuotaBlobStore
-from app.services.quotas.stored_bytes import StoredBytes
+from app.services.quotas.stored_bytes import StorageQuota
 from app.services.renders.media_loader import MediaLoader
 from app.services.renders.renders import Renders
 from app.services.renders.settling import Settling
@@ -65,7 +65,7 @@ class OpenStores:
     records: Records
     blobs: BlobStore
     """Without the quota of what projects keep."""
-    stored_bytes: StoredBytes | None
+    stored_bytes: StorageQuota | None
     """That quota, if there is one."""
     broker: EventBroker
     """Wakes those who listen to events."""

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from app.config.settings import Settings
 from app.services.maintenance.sweep import Sweep
-from app.services.quotas.stored_bytes import StoredBytes
+from app.services.quotas.stored_bytes import StorageQuota
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.wiring.stores import open_records
@@ -28,20 +28,20 @@ async def open_sweep(settings: Settings) -> AsyncIterator[Sweep]:
 @asynccontextmanager
 async def open_stored_bytes(
     settings: Settings, records: Records, blobs: BlobStore
-) -> AsyncIterator[StoredBytes | None]:
+) -> AsyncIterator[StorageQuota | None]:
     """Count all that each project keeps by now, and go on counting; `None` without a quota."""
     quota_bytes = settings.quotas.stored_bytes
     if not quota_bytes:
         yield None
         return
-    stored_bytes = StoredBytes(records, blobs, quota_bytes=quota_bytes)
+    stored_bytes = StorageQuota(records, blobs, quota_bytes=quota_bytes)
     await stored_bytes.count_all()
     async with stored_bytes.running():
         yield stored_bytes
 
 
 def wired_sweep(
-    settings: Settings, records: Records, blobs: BlobStore, stored_bytes: StoredBytes | None
+    settings: Settings, records: Records, blobs: BlobStore, stored_bytes: StorageQuota | None
 ) -> Sweep:
     """Return a sweep of open stores by the settings."""
     return Sweep(

@@ -16,7 +16,7 @@ from app.config.settings import Settings
 from app.errors import BlobSweptError, MemoryExhaustedError, StoreUnavailableError
 from app.models.identity import utc_now
 from app.models.limits import Limits
-from app.models.message import MESSAGE, ReleasedResource, Session
+from app.models.message import MESSAGE, ResourceRelease, Session
 from app.services.images.derived_images import DerivedImages
 from app.services.images.image_work import ImageWork
 from app.services.images.posters import Posters
@@ -85,7 +85,7 @@ class Bench:
         assert image is not None
         return image
 
-    async def end(self, session_id: str) -> list[ReleasedResource]:
+    async def end(self, session_id: str) -> list[ResourceRelease]:
         """Do with the resources of a session what its deletion does."""
         return await self.stores.records.write(
             PROJECT, lambda unit: unit[SessionResourceRecords].release(session_id)

@@ -26,7 +26,7 @@ from sqlalchemy.engine.interfaces import ReflectedIndex
 
 from app.config.settings import Settings
 from app.errors import StoreMisconfiguredError, StoreUnavailableError
-from app.models.message import EntryCounts, Session, StoredMessage
+from app.models.message import HistoryCounts, Session, StoredMessage
 from app.services.search.indexing import SearchIndexing
 from app.stores.records import search_tables  # noqa: F401 - completes the metadata
 from app.stores.records.columns import is_shared_schema, metadata
@@ -177,7 +177,7 @@ async def test_records_of_the_first_schema_are_read_after_migrating(empty: Setti
         assert await unit[SearchEntryRecords].count_waiting() == 1
     assert await SearchIndexing(records).index_all() == 1
     await records.close()
-    assert session == Session("s", EPOCH, EPOCH, 1, EntryCounts(tool_results=1))
+    assert session == Session("s", EPOCH, EPOCH, 1, HistoryCounts(tool_results=1))
     assert kept == [StoredMessage(1, "r", EPOCH, "c", "t", b"{}")]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.models.search import SearchableText, SearchWords, parse_search, search_words
-from app.stores.records.finding import IN_PAGES, Match, SearchPlace, find
+from app.stores.records.finding import IN_PAGES, RankedMatch, SearchPlace, find
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
@@ -174,13 +174,13 @@ async def remove(unit: OpenUnit, number: int) -> None:
     await unit.run(lambda unit: choose_page_index(unit).remove_all([number]))
 
 
-async def matches(unit: OpenUnit, text: str, **narrowed: Any) -> list[Match]:  # noqa: ANN401 - any narrowing
-    def search(unit: UnitOfWork) -> list[Match]:
+async def matches(unit: OpenUnit, text: str, **narrowed: Any) -> list[RankedMatch]:  # noqa: ANN401 - any narrowing
+    def search(unit: UnitOfWork) -> list[RankedMatch]:
         pages = choose_page_index(unit)
         place = SearchPlace(IN_PAGES, pages, pages.narrowed(**narrowed))
         return list(find(parse_search(text), [place]).matches)
 
-    found: list[Match] = await unit.run(search)
+    found: list[RankedMatch] = await unit.run(search)
     return found
 
 

@@ -11,7 +11,7 @@ from app.models.message import MESSAGE, StoredHistoryMessage
 from app.models.search import SearchableText, parse_search, search_words
 from app.services.search.indexing import SearchIndexing
 from app.stores.records.bundles import BundleRecords
-from app.stores.records.finding import IN_ENTRIES, IN_PAGES, Match, SearchPlace, find
+from app.stores.records.finding import IN_ENTRIES, IN_PAGES, RankedMatch, SearchPlace, find
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.search_entries import SearchEntryRecords
@@ -38,8 +38,8 @@ def add_messages(unit: UnitOfWork) -> None:
         unit[BundleRecords].add_messages("s", [message])
 
 
-def found(text: str) -> Callable[[UnitOfWork], list[Match]]:
-    def search(unit: UnitOfWork) -> list[Match]:
+def found(text: str) -> Callable[[UnitOfWork], list[RankedMatch]]:
+    def search(unit: UnitOfWork) -> list[RankedMatch]:
         pages, entries = choose_page_index(unit), choose_entry_index(unit)
         places = [
             SearchPlace(IN_PAGES, pages, pages.narrowed()),

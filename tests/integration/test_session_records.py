@@ -15,11 +15,11 @@ from app.models.message import (
     MESSAGE,
     PAGE_FAULT,
     TOOL_RESULT,
-    EntryCounts,
     EntryKind,
+    HistoryCounts,
     HistoryEntry,
-    ReleasedResource,
-    ResourceUser,
+    ResourceRelease,
+    ResourceUsage,
     Session,
     SessionUse,
     StoredHistoryMessage,
@@ -154,7 +154,7 @@ async def test_every_kind_has_a_counter(records: Records) -> None:
                 await unit[SessionRecords].append("s", kind, f"{kind}{number}")
     async with reading(records, PROJECT) as unit:
         assert await unit[SessionRecords].find("s") == Session(
-            "s", NOW, NOW, 15, EntryCounts(1, 2, 3, 4, 5)
+            "s", NOW, NOW, 15, HistoryCounts(1, 2, 3, 4, 5)
         )
         assert await unit[SessionRecords].find("t") == Session("t", NOW, NOW, 0)
 
@@ -170,7 +170,7 @@ async def test_rollback_gives_number_and_counter_back(records: Records) -> None:
 
 
 async def test_session_is_added_once_with_its_counts(records: Records) -> None:
-    given = Session("s", NOW, LATER, 15, EntryCounts(1, 2, 3, 4, 5))
+    given = Session("s", NOW, LATER, 15, HistoryCounts(1, 2, 3, 4, 5))
     async with writing(records, PROJECT) as unit:
         assert await unit[SessionRecords].add(given)
         assert not await unit[SessionRecords].add(replace(given, last_seq=99))
@@ -263,13 +263,13 @@ async def test_release_deletes_what_nobody_else_uses_and_names_who_does(records:
         await link(unit, [alone], "m1", "s")
     released = await records.write(PROJECT, lambda unit: unit[SessionResourceRecords].release("s"))
     assert released == [
-        ReleasedResource(alone.resource_id, 10),
-        ReleasedResource(
+        ResourceRelease(alone.resource_id, 10),
+        ResourceRelease(
             shared.resource_id,
             10,
-            (ResourceUser("message", 2, "m3"), ResourceUser("page", 1, "p1")),
+            (ResourceUsage("message", 2, "m3"), ResourceUsage("page", 1, "p1")),
         ),
-        ReleasedResource(outside.resource_id, 10, (ResourceUser("page", 1, "p1"),)),
+        ResourceRelease(outside.resource_id, 10, (ResourceUsage("page", 1, "p1"),)),
     ]
     async with reading(records, PROJECT) as unit:
         assert await unit[ResourceRecords].find(alone.resource_id) is None
@@ -331,7 +331,7 @@ async def test_resource_linked_while_it_is_released_is_there_afterwards(records:
 
 async def test_release_waits_for_who_is_linking_and_sees_the_link(records: Records) -> None:
     kept = resource(1)
-    released: list[ReleasedResource] = []
+    released: list[ResourceRelease] = []
     async with writing(records, PROJECT) as unit:
         await link(unit, [kept], "m1", "s")
 
@@ -344,8 +344,8 @@ async def test_release_waits_for_who_is_linking_and_sees_the_link(records: Recor
         tasks.start_soon(release_meanwhile)
         await others_get_their_turn(unit)
         assert released == []
-    user = ResourceUser("message", 1, "m2")
-    assert released == [ReleasedResource(kept.resource_id, 10, (user,))]
+    user = ResourceUsage("message", 1, "m2")
+    assert released == [ResourceRelease(kept.resource_id, 10, (user,))]
 
 
 async def test_links_and_releases_at_once_never_leave_a_link_to_nothing(records: Records) -> None:

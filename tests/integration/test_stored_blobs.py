@@ -12,7 +12,7 @@ from app.errors import BlobSweptError, StoredBytesQuotaError
 from app.models.identity import utc_now
 from app.services.maintenance.sweep import Sweep, SweepReport
 from app.services.quotas.quota_blob_store import QuotaBlobStore
-from app.services.quotas.stored_bytes import BLOCK_BYTES, StoredBytes
+from app.services.quotas.stored_bytes import BLOCK_BYTES, StorageQuota
 from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.store import StoredBlob
 from app.stores.records.resources import ResourceRecords
@@ -41,7 +41,7 @@ class Bench:
 
     def __init__(self, stores: Stores) -> None:
         self.stores = stores
-        self.stored_bytes = StoredBytes(stores.records, stores.blobs, quota_bytes=QUOTA)
+        self.stored_bytes = StorageQuota(stores.records, stores.blobs, quota_bytes=QUOTA)
         self.blobs = QuotaBlobStore(stores.blobs, self.stored_bytes)
         self.files = ProjectFiles(BehindTheStore(stores.settings), PROJECT)
 

@@ -1,6 +1,7 @@
 """The sources keep the shape that CONTRIBUTING.md promises: short, and with verbs in docstrings."""
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,6 +42,15 @@ def is_property(function: Function) -> bool:
 def test_files_are_short() -> None:
     lines = {name: text.count("\n") for name, text in sources()}
     assert {name: many for name, many in lines.items() if many > MOST_LINES_OF_A_FILE} == {}
+
+
+def test_public_class_names_stand_once() -> None:
+    homes = defaultdict(list)
+    for name, text in sources():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(f"{name}:{node.lineno}")
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
 
 
 def test_functions_are_short() -> None:

@@ -69,7 +69,7 @@ class _ReadTurn:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Turns:
+class SessionTurns:
     """Appends turns to the sessions of a project."""
 
     records: Records

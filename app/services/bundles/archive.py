@@ -137,7 +137,7 @@ def disk_full_as_store_full() -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ArchiveMember:
     """A member as its entry describes it; `start` is where its packed bytes begin."""
 
     number: int
@@ -162,7 +162,7 @@ class Member:
         return f"(number {self.number} in the directory)"
 
 
-def read_members(descriptor: int, *, most_entries: int) -> list[Member]:
+def read_members(descriptor: int, *, most_entries: int) -> list[ArchiveMember]:
     """Return the members of the zip in a file, in the order in which they lie there.
 
     Raises:
@@ -179,7 +179,7 @@ def read_members(descriptor: int, *, most_entries: int) -> list[Member]:
         raise BundleFormatError(_CUT_OFF) from exc
 
 
-def member_chunks(descriptor: int, member: Member) -> Iterator[bytes]:
+def member_chunks(descriptor: int, member: ArchiveMember) -> Iterator[bytes]:
     """Yield the unpacked bytes of a member in chunks of at most a megabyte.
 
     Raises:
@@ -218,7 +218,7 @@ def _find_directory(descriptor: int, most_entries: int) -> tuple[int, int, int]:
     return count, start, end
 
 
-def _entries(directory: bytes, count: int) -> Iterator[Member]:
+def _entries(directory: bytes, count: int) -> Iterator[ArchiveMember]:
     """Yield the entries of a directory; `start` is where the local header of each begins."""
     at = 0
     for number in range(1, count + 1):
@@ -232,12 +232,14 @@ def _entries(directory: bytes, count: int) -> Iterator[Member]:
         name = directory[name_at:extra_at].decode("latin-1")
         extra = directory[extra_at : extra_at + extra_bytes]
         size, packed, start = _widen(extra, entry[9], entry[8], entry[16])
-        yield _check_readable(Member(number, name, flags, method, crc32, packed, size, start))
+        yield _check_readable(
+            ArchiveMember(number, name, flags, method, crc32, packed, size, start)
+        )
         at = extra_at + extra_bytes + comment_bytes
     require(at == len(directory), _CUT_OFF)
 
 
-def _check_readable(entry: Member) -> Member:
+def _check_readable(entry: ArchiveMember) -> ArchiveMember:
     shown = f"has a member {entry.label} that"
     require(not entry.flags & _ENCRYPTED_FLAGS, f"{shown} is encrypted", REPACK)
     is_read = not entry.flags & ~_KNOWN_FLAGS and entry.method in (_STORED, _DEFLATED)
@@ -247,7 +249,7 @@ def _check_readable(entry: Member) -> Member:
     return entry
 
 
-def _locate(descriptor: int, entry: Member, end: int) -> Member:
+def _locate(descriptor: int, entry: ArchiveMember, end: int) -> ArchiveMember:
     """Return the member of an entry, if its header says the same and it reaches to `end`."""
     shown = f"has a member {entry.label}"
     header = os.pread(descriptor, _LOCAL_HEADER.size + len(entry.name), entry.start)
@@ -274,7 +276,7 @@ def _locate(descriptor: int, entry: Member, end: int) -> Member:
     return replace(entry, start=start)
 
 
-def _data_descriptors(entry: Member) -> list[bytes]:
+def _data_descriptors(entry: ArchiveMember) -> list[bytes]:
     """Return the data descriptors a member may have: narrow or wide, signed or not."""
     forms = [struct.pack("<L2Q", *entry.sums)]
     if max(entry.sums) <= _MOST_32:

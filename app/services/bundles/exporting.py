@@ -153,7 +153,7 @@ class Bundle:
         for lines in self.files:
             lines.close()
 
-    def _manifest(self) -> rows.Manifest:
+    def _manifest(self) -> rows.BundleManifest:
         session = self.session
         line = rows.SessionLine(
             id=session.session_id,
@@ -167,7 +167,7 @@ class Bundle:
             for lines in self.files
         ]
         files += (rows.FileLine(BLOBS + digest, size, digest) for digest, size in self.sizes)
-        return rows.Manifest(rows.FORMAT, rows.VERSION, line, tuple(files))
+        return rows.BundleManifest(rows.FORMAT, rows.VERSION, line, tuple(files))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

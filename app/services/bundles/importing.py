@@ -34,7 +34,7 @@ from app.services.bundles.stored import (
 from app.services.concurrency.background import run_to_completion
 from app.services.pages.contents import refers_to_text
 from app.services.pages.versions import searchable_text
-from app.services.quotas.stored_bytes import StoredBytes
+from app.services.quotas.stored_bytes import StorageQuota
 from app.services.resources.aliases import too_many_aliases
 from app.services.sessions.sessions import ShownSession, uses_of
 from app.stores.blobs.store import BlobStore
@@ -62,7 +62,7 @@ class BundleImports:
     records: Records
     blobs: BlobStore
     limits: Limits
-    stored_bytes: StoredBytes | None = None
+    stored_bytes: StorageQuota | None = None
     # A check takes a processor, and some memory for each line.
     _limiter: anyio.CapacityLimiter = field(
         init=False, default_factory=lambda: anyio.CapacityLimiter(_BUNDLES_AT_ONCE)

@@ -31,7 +31,7 @@ from app.services.bundles.archive import (
     MANIFEST,
     PAGES,
     RESOURCES,
-    Member,
+    ArchiveMember,
     member_chunks,
     read_members,
 )
@@ -74,8 +74,8 @@ class BundleFile:
     """The members of a bundle that is whole, and what its manifest says."""
 
     descriptor: int
-    members: Mapping[str, Member]
-    manifest: rows.Manifest
+    members: Mapping[str, ArchiveMember]
+    manifest: rows.BundleManifest
 
     @property
     def blobs(self) -> dict[str, int]:
@@ -145,9 +145,9 @@ def read_bundle(file: IO[bytes], most_bytes: int) -> BundleFile:
     return BundleFile(descriptor, members, manifest)
 
 
-def _members_by_name(descriptor: int) -> dict[str, Member]:
+def _members_by_name(descriptor: int) -> dict[str, ArchiveMember]:
     """Return the members of the zip by name, without the folder of the blobs."""
-    members: dict[str, Member] = {}
+    members: dict[str, ArchiveMember] = {}
     for member in read_members(descriptor, most_entries=MOST_MEMBERS + 1):
         require(member.name not in members, f"has a member {member.label} twice", REPACK)
         members[member.name] = member
@@ -157,7 +157,9 @@ def _members_by_name(descriptor: int) -> dict[str, Member]:
     return members
 
 
-def _check_unpacked_size(descriptor: int, members: Mapping[str, Member], most_bytes: int) -> None:
+def _check_unpacked_size(
+    descriptor: int, members: Mapping[str, ArchiveMember], most_bytes: int
+) -> None:
     size_bytes = sum(member.size_bytes for member in members.values())
     require(
         size_bytes <= most_bytes,
@@ -172,7 +174,7 @@ def _check_unpacked_size(descriptor: int, members: Mapping[str, Member], most_by
     )
 
 
-def _read_manifest(descriptor: int, members: Mapping[str, Member]) -> rows.Manifest:
+def _read_manifest(descriptor: int, members: Mapping[str, ArchiveMember]) -> rows.BundleManifest:
     member = members[MANIFEST]
     most = _MOST_SESSION_BYTES + len(members) * _MOST_FILE_LINE_BYTES
     require(member.size_bytes <= most, "is longer than it may be")
@@ -183,7 +185,7 @@ def _read_manifest(descriptor: int, members: Mapping[str, Member]) -> rows.Manif
     require(
         1 <= head.version <= rows.VERSION, "names a version of the format that is not known here"
     )
-    manifest = rows.read_line(msgspec.json.Decoder(rows.Manifest), bytes(text))
+    manifest = rows.read_line(msgspec.json.Decoder(rows.BundleManifest), bytes(text))
     names = [each.name for each in manifest.files]
     blobs = sorted({BLOBS + each.sha256 for each in manifest.files[len(LINE_FILES) :]})
     is_in_order = names == [*LINE_FILES, *blobs]
@@ -191,7 +193,7 @@ def _read_manifest(descriptor: int, members: Mapping[str, Member]) -> rows.Manif
     return manifest
 
 
-def _read_through(descriptor: int, member: Member, take: Callable[[bytes], object]) -> None:
+def _read_through(descriptor: int, member: ArchiveMember, take: Callable[[bytes], object]) -> None:
     """Hand all bytes of a member on, and raise unless they have the checksum of the archive."""
     crc32 = 0
     for chunk in member_chunks(descriptor, member):
@@ -239,7 +241,7 @@ class BundleCheck:
                 created_at=rows.parse_moment(described.created_at),
                 updated_at=rows.parse_moment(described.updated_at),
                 last_seq=described.last_seq,
-                counts=message.EntryCounts(
+                counts=message.HistoryCounts(
                     tool_results=self._counts[message.TOOL_RESULT],
                     page_faults=self._counts[message.PAGE_FAULT],
                     messages=self._counts[message.MESSAGE],
@@ -339,7 +341,9 @@ class BundleCheck:
                 referred = record_checks.check_page(line, session_id, self.resources, self.limits)
                 self._link(PAGE, line.page_id, referred)
 
-    def _link(self, owner_kind: str, owner_id: str, referred: record_checks.References) -> None:
+    def _link(
+        self, owner_kind: str, owner_id: str, referred: record_checks.NeededResources
+    ) -> None:
         require(
             referred.needed <= self.resources.keys(),
             "refers to a resource that is not in the bundle",

@@ -61,7 +61,7 @@ _MOST_TOKENS = 2**53
 
 
 @dataclass(frozen=True, slots=True)
-class References:
+class NeededResources:
     """The resources something refers to: those it needs, and those it names, if they are there.
 
     `texts` are those among them that are put into an answer as text.
@@ -88,7 +88,9 @@ def check_resource(line: rows.ResourceLine) -> None:
     rows.parse_moment(line.created_at)
 
 
-def check_tool_result(line: rows.ToolResultLine, kept: ResourcesById, limits: Limits) -> References:
+def check_tool_result(
+    line: rows.ToolResultLine, kept: ResourcesById, limits: Limits
+) -> NeededResources:
     """Raise unless a record is canonical; return what it refers to."""
     text = bytes(line.sanitized)
     sanitized = SanitizedToolResult.model_validate(parse_stored_value(text, limits))
@@ -116,10 +118,10 @@ def check_tool_result(line: rows.ToolResultLine, kept: ResourcesById, limits: Li
         "shows a resource that it does not describe",
     )
     rows.parse_moment(line.created_at)
-    return References(frozenset(needed))
+    return NeededResources(frozenset(needed))
 
 
-def check_message(line: rows.MessageLine, limits: Limits) -> References:
+def check_message(line: rows.MessageLine, limits: Limits) -> NeededResources:
     """Raise unless a message can be given out, and written as it was sent."""
     require(len(bytes(line.message)) <= limits.message_bytes, "has a message that is too long")
     value = parse_stored_object(bytes(line.message), limits)
@@ -134,7 +136,7 @@ def check_message(line: rows.MessageLine, limits: Limits) -> References:
     return form_references(forms, named=references_in(value))
 
 
-def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> References:
+def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> NeededResources:
     """Raise unless the message of a page fault can be given out, its images in place."""
     value = parse_stored_object(bytes(line.message), limits)
     is_message = list(value) == ["role", "tool_call_id", "content"] and value["role"] == "tool"
@@ -146,10 +148,10 @@ def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> References:
         "has content that no page fault has",
     )
     rows.parse_moment(line.created_at)
-    return References(frozenset(image_ids(bytes(line.message))))
+    return NeededResources(frozenset(image_ids(bytes(line.message))))
 
 
-def check_interaction(line: rows.InteractionLine, limits: Limits) -> References:
+def check_interaction(line: rows.InteractionLine, limits: Limits) -> NeededResources:
     """Raise unless an interaction is one, and its answer too."""
     longest = max(len(bytes(line.input)), len(bytes(line.output)))
     require(longest <= limits.message_bytes, "has an input or an answer that is too long")
@@ -177,7 +179,7 @@ def check_interaction(line: rows.InteractionLine, limits: Limits) -> References:
     _check_bindings(line.bindings, attached)
     bound = (bound_resource_id(each, line.bindings) for each in attached)
     needed = frozenset(each for each in bound if each)
-    return References(needed, frozenset(references_in([given, output])) - needed)
+    return NeededResources(needed, frozenset(references_in([given, output])) - needed)
 
 
 def _check_bindings(bindings: Bindings, attached: Sequence[str]) -> None:
@@ -211,11 +213,11 @@ def form_references(
     *,
     needed: frozenset[str] = frozenset(),
     named: set[str] | frozenset[str] = frozenset(),
-) -> References:
+) -> NeededResources:
     """Return what forms refer to, and what else is referred to beside them."""
     used = frozenset(each for form in forms.values() for each in form.resource_ids)
     texts = frozenset(form.text_resource_id for form in forms.values() if form.text_resource_id)
-    return References(needed | used, frozenset(named) - used, texts)
+    return NeededResources(needed | used, frozenset(named) - used, texts)
 
 
 def _shown(sanitized: SanitizedToolResult) -> Iterator[str]:
@@ -257,7 +259,7 @@ def read_bundled_page(line: rows.PageLine) -> tuple[Page, PageVersion]:
 
 def check_page(
     line: rows.PageLine, session_id: str, kept: ResourcesById, limits: Limits
-) -> References:
+) -> NeededResources:
     """Raise unless a page can be read at every level; return what it refers to."""
     for text in (line.descriptor, line.body, *(level.body for level in line.levels)):
         parse_stored_object(bytes(text), limits)

@@ -188,7 +188,7 @@ class FileLine(_Line, frozen=True):
     sha256: Digest
 
 
-class Manifest(_Line, frozen=True):
+class BundleManifest(_Line, frozen=True):
     """The manifest of a bundle: the session, and every other file in it, in order."""
 
     format: Literal["pagefault-session"]

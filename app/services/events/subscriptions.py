@@ -58,7 +58,7 @@ def event_batch_of(events: Sequence[Event], session_id: str | None) -> EventBatc
     )
 
 
-class Turns:
+class SendQueue:
     """Lets a few go at each pass of the event loop, and keeps the others in order.
 
     Large events for a thousand listeners would otherwise be sent in one pass, for which everybody
@@ -106,7 +106,7 @@ class QueueRoom:
         # By the identity of the bytes, which live for as long as a queue holds them.
         self._users: dict[int, int] = {}
         self._queues: set[Subscription] = set()
-        self.turns = Turns()
+        self.turns = SendQueue()
         self.queued_bytes = 0
 
     def enter(self, queue: "Subscription") -> None:

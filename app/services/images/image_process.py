@@ -13,7 +13,7 @@ import sys
 from typing import BinaryIO
 
 from app.services.images.child_process import limit_process, mapped_bytes
-from app.services.images.image_tasks import Answer, ImageTask, TooCostlyError, load_task
+from app.services.images.image_tasks import ImageAnswer, ImageTask, TooCostlyError, load_task
 from app.services.images.pixels import make_image
 
 _IDLE_SECONDS = 30.0
@@ -42,18 +42,18 @@ def main(tasks: BinaryIO, answers: BinaryIO) -> None:
         _trim()
 
 
-def _work(task: ImageTask, data: bytes) -> tuple[Answer, bytes]:
+def _work(task: ImageTask, data: bytes) -> tuple[ImageAnswer, bytes]:
     try:
         made = make_image(data, task)
     except TooCostlyError as exc:
-        return Answer("too-costly", reason=exc.reason), b""
+        return ImageAnswer("too-costly", reason=exc.reason), b""
     except (MemoryError, OSError):
-        return Answer("out-of-memory"), b""
+        return ImageAnswer("out-of-memory"), b""
     if made is None:
-        return Answer("nothing"), b""
+        return ImageAnswer("nothing"), b""
     if made.data is data:
-        return Answer("same", 0, made.mime_type, made.is_first_picture), b""
-    answer = Answer("made", len(made.data), made.mime_type, made.is_first_picture)
+        return ImageAnswer("same", 0, made.mime_type, made.is_first_picture), b""
+    answer = ImageAnswer("made", len(made.data), made.mime_type, made.is_first_picture)
     return answer, made.data
 
 

@@ -56,7 +56,7 @@ def load_task(line: dict[str, object]) -> ImageTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ImageAnswer:
     """An answer of the worker, which the bytes of an image follow if it made one."""
 
     outcome: Outcome

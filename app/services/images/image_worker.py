@@ -14,7 +14,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from app.models.resource import FittedImage
 from app.services.images.child_process import GRACE_SECONDS, ChildProcess, start_child
-from app.services.images.image_tasks import MOST_LINE_BYTES, Answer, ImageTask, TooCostlyError
+from app.services.images.image_tasks import MOST_LINE_BYTES, ImageAnswer, ImageTask, TooCostlyError
 from pagefault_dialects.model.resource import DECODED_TYPES
 
 _MODULE = "app.services.images.image_process"
@@ -84,7 +84,7 @@ class ImageWorker:
 
     async def _ask(
         self, data: bytes, task: ImageTask, memory_bytes: int, seconds: float
-    ) -> tuple[Answer, bytes]:
+    ) -> tuple[ImageAnswer, bytes]:
         if self._process is None:
             self._process = await start_child(_MODULE)
         child = self._process
@@ -95,13 +95,13 @@ class ImageWorker:
         for start in range(0, len(data), _PIECE_BYTES):
             await child.stdin.send(data[start : start + _PIECE_BYTES])
         answers = BufferedByteReceiveStream(child.stdout)
-        answer = Answer(**json.loads(await answers.receive_until(b"\n", MOST_LINE_BYTES)))
+        answer = ImageAnswer(**json.loads(await answers.receive_until(b"\n", MOST_LINE_BYTES)))
         if answer.size_bytes > memory_bytes or answer.mime_type not in {"", *DECODED_TYPES}:
             raise ValueError("an answer that the worker does not give")
         return answer, await answers.receive_exactly(answer.size_bytes)
 
 
-def _result(answer: Answer, made: bytes, data: bytes) -> FittedImage | None:
+def _result(answer: ImageAnswer, made: bytes, data: bytes) -> FittedImage | None:
     match answer.outcome:
         case "made" | "same":
             image = data if answer.outcome == "same" else made

@@ -23,7 +23,7 @@ from app.services.requests.data_uris import (
     SOUND,
     InlineForm,
     Movable,
-    Place,
+    ValuePath,
     held_strings,
     inline_form,
     movable_media,
@@ -87,7 +87,7 @@ def references_in(value: JsonValue) -> set[str]:
     }
 
 
-def _in_block(holder: JsonValue, place: Place | None, text: str) -> DataUriText | None:
+def _in_block(holder: JsonValue, place: ValuePath | None, text: str) -> DataUriText | None:
     """Return the medium whose base64 a text is, by what stands around it or by its first bytes."""
     if " " in text[:80].strip():
         # Words, which is what most texts are.
@@ -115,7 +115,7 @@ def _among_words(text: str) -> tuple[DataUriSpan, ...]:
     )
 
 
-def _declared_type(holder: JsonValue, place: Place | None) -> str | None:
+def _declared_type(holder: JsonValue, place: ValuePath | None) -> str | None:
     """Return what a block says that its base64 is, if only that it is some, or `None`."""
     if not isinstance(holder, dict) or place is None:
         return None

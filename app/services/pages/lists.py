@@ -13,7 +13,7 @@ from app.models.search import SearchQuery, ids_in, parse_search
 from app.rendering.snippets import Passages
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.versions import stored_texts
-from app.stores.records.finding import IN_PAGES, Found, Match, SearchPlace, find
+from app.stores.records.finding import IN_PAGES, Found, RankedMatch, SearchPlace, find
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
@@ -44,7 +44,7 @@ class SearchList:
         self._name = name
         self._asked = hashlib.sha256(described).hexdigest()[:16]
 
-    def position(self, cursor: str | None) -> tuple[Match | None, Sequence[int]]:
+    def position(self, cursor: str | None) -> tuple[RankedMatch | None, Sequence[int]]:
         """Return the match that a cursor stands for, and the weights it was ranked by.
 
         Raises:
@@ -60,9 +60,9 @@ class SearchList:
             raise InvalidCursorError from exc
         if asked != self._asked:
             raise InvalidCursorError
-        return Match(int(rank), int(place), int(number)), read
+        return RankedMatch(int(rank), int(place), int(number)), read
 
-    def cursor(self, last: Match, weights: Sequence[int]) -> str:
+    def cursor(self, last: RankedMatch, weights: Sequence[int]) -> str:
         """Return the cursor for what follows a match."""
         digits = "".join(f"{each:x}" for each in weights)
         return encode_cursor(self._name, self._asked, digits, *last)
@@ -129,7 +129,7 @@ class PageLists:
         listed = SearchList("page-search", text, filters.session_id, filters.modality)
         last, weights = listed.position(cursor)
 
-        def search(unit: UnitOfWork) -> tuple[Found, Sequence[Match], list[StoredPage]]:
+        def search(unit: UnitOfWork) -> tuple[Found, Sequence[RankedMatch], list[StoredPage]]:
             place = page_place(unit, filters.session_id, filters.modality)
             found = find(query, [place], weights)
             named = [(IN_PAGES, number) for number in named_pages(unit, text, filters)]

@@ -16,7 +16,7 @@ import anyio.to_thread
 
 from app.errors import StoredBytesQuotaError
 from app.services.concurrency.background import run_to_completion
-from app.services.quotas.stored_bytes import ByteReservation, StoredBytes
+from app.services.quotas.stored_bytes import ByteReservation, StorageQuota
 from app.stores.blobs.draft_media import DraftMedia, digest_of
 from app.stores.blobs.store import BlobDraft, BlobStore, BlobWriter, StoredBlob
 from pagefault_dialects.model.media import CHUNK_BYTES, MediaSource
@@ -36,7 +36,7 @@ class QuotaBlobStore:
         stored_bytes: Counts them.
     """
 
-    def __init__(self, blobs: BlobStore, stored_bytes: StoredBytes) -> None:
+    def __init__(self, blobs: BlobStore, stored_bytes: StorageQuota) -> None:
         self._blobs = blobs
         self._stored_bytes = stored_bytes
         # Whatever puts no bytes is the other store's.

@@ -36,7 +36,7 @@ _RETRY_SECONDS = 5.0
 _log = structlog.get_logger(__name__)
 
 
-class StoredBytes:
+class StorageQuota:
     """Counts what projects keep, and says when it is too much.
 
     Args:

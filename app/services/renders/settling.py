@@ -20,7 +20,7 @@ from app.services.renders.media_loader import MediaLoader, judged, measured
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
 from pagefault_dialects.context.budget import next_frontier
-from pagefault_dialects.context.eviction import History, faulted_pages, history_of
+from pagefault_dialects.context.eviction import EvictableTurns, faulted_pages, history_of
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.rendering import RenderOptions, base64_length
@@ -125,7 +125,7 @@ class Settling:
 
     async def history(
         self, project_id: str, turns: Sequence[ComposedTurn], options: RenderOptions
-    ) -> History:
+    ) -> EvictableTurns:
         """Return which turns of a conversation may be evicted."""
         named = faulted_pages(turns)
         pinned: Collection[str] = ()

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from app.services.renders.queries import RenderQuery
 from app.services.renders.renders import Renders
 from app.wire.working_sets import Priority, WorkingSet, WorkingSetEntry, WorkingSetPage
-from pagefault_dialects.context.eviction import History
+from pagefault_dialects.context.eviction import EvictableTurns
 from pagefault_dialects.context.recalls import Recalled
 from pagefault_dialects.model.conversation import (
-    Attachment,
     ComposedTurn,
     LeftOut,
+    MediaItem,
     Medium,
     SettledTurn,
     StoredBytes,
@@ -78,7 +78,7 @@ class _Reading:
 
     def __init__(
         self,
-        history: History,
+        history: EvictableTurns,
         frontier: Frontier,
         settled: Sequence[SettledTurn],
         profile: Profile,
@@ -90,7 +90,7 @@ class _Reading:
         for turn in settled:
             key = _key(turn)
             self._tokens[key] += profile.tokens.turn(turn)
-            self._media[key] += sum(isinstance(item, Attachment) for item in turn.items)
+            self._media[key] += sum(isinstance(item, MediaItem) for item in turn.items)
         self._calls: defaultdict[Recalled, list[int]] = defaultdict(list)
         for recall in history.recalls.values():
             self._calls[recall.what].append(recall.index)
@@ -145,7 +145,7 @@ class _Reading:
         return sum(at > index for what in named for at in self._calls.get(what, ()))
 
 
-def _named(history: History, turn: ComposedTurn) -> Iterator[Recalled]:
+def _named(history: EvictableTurns, turn: ComposedTurn) -> Iterator[Recalled]:
     """Yield all names under which a turn, or something in it, can be recalled."""
     if turn.seq is not None:
         yield Recalled("entry", str(turn.seq))

@@ -136,33 +136,33 @@ def media_in_text(text: str) -> tuple[DataUriSpan, ...]:
     return tuple(span for span in find_data_uris(text) if len(span.data) >= INLINE_LIMIT_BYTES)
 
 
-def strings_in(value: JsonValue) -> Iterator[tuple["Place | None", str]]:
+def strings_in(value: JsonValue) -> Iterator[tuple["ValuePath | None", str]]:
     """Return the strings in a JSON value with their places, in order and at any depth."""
     return ((place, text) for place, text, _ in held_strings(value))
 
 
-def held_strings(value: JsonValue) -> Iterator[tuple["Place | None", str, JsonValue]]:
+def held_strings(value: JsonValue) -> Iterator[tuple["ValuePath | None", str, JsonValue]]:
     """Return the same, with the object or array that holds each; `None` for the value itself."""
-    stack: list[tuple[Place | None, JsonValue, JsonValue]] = [(None, value, None)]
+    stack: list[tuple[ValuePath | None, JsonValue, JsonValue]] = [(None, value, None)]
     while stack:
         place, node, holder = stack.pop()
         if isinstance(node, str):
             yield place, node, holder
         elif isinstance(node, dict):
-            stack.extend((Place(place, name), node[name], node) for name in reversed(node))
+            stack.extend((ValuePath(place, name), node[name], node) for name in reversed(node))
         elif isinstance(node, list):
             indexes = range(len(node))[::-1]
-            stack.extend((Place(place, index), node[index], node) for index in indexes)
+            stack.extend((ValuePath(place, index), node[index], node) for index in indexes)
 
 
-class Place(NamedTuple):
+class ValuePath(NamedTuple):
     """Where a value stands; made into a pointer only for what is found."""
 
-    parent: "Place | None"
+    parent: "ValuePath | None"
     key: str | int
 
 
-def pointer_to(place: Place | None) -> str:
+def pointer_to(place: ValuePath | None) -> str:
     """Return the JSON pointer to a place."""
     keys: list[str | int] = []
     while place is not None:

@@ -134,7 +134,7 @@ class _ReadRequest:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class References:
+class ReferenceResolver:
     """Puts content in the place of references."""
 
     records: Records

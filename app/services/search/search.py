@@ -19,7 +19,7 @@ from app.rendering.snippets import Passages
 from app.services.pages.lists import SearchList, named_pages, page_place
 from app.services.pages.versions import read_descriptor, stored_texts
 from app.services.search.indexing import SearchIndexing
-from app.stores.records.finding import IN_ENTRIES, IN_PAGES, Found, Match, SearchPlace, find
+from app.stores.records.finding import IN_ENTRIES, IN_PAGES, Found, RankedMatch, SearchPlace, find
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
 from app.stores.records.search_entries import SearchEntryRecords
@@ -60,7 +60,7 @@ class _Loaded:
     """What was found, and as much of it as was read with it."""
 
     found: Found
-    rest: Sequence[Match]
+    rest: Sequence[RankedMatch]
     pages: Mapping[int, StoredPage]
     entries: Mapping[int, WaitingEntry]
 
@@ -177,7 +177,7 @@ def _is_in(source: EntrySource | None, session_id: str) -> bool:
 
 
 def _shown(
-    matches: Sequence[Match],
+    matches: Sequence[RankedMatch],
     pages: Mapping[int, StoredPage],
     sources: Mapping[int, EntrySource],
     passages: Passages,

@@ -28,7 +28,7 @@ from app.models.identity import is_id, new_id, utc_now
 from app.models.limits import Limits
 from app.models.resource import check_alias
 from app.models.upload import Checksum, ResumableUpload, Segment
-from app.services.quotas.stored_bytes import StoredBytes
+from app.services.quotas.stored_bytes import StorageQuota
 from app.services.requests.validation import require_found
 from app.services.resources.aliases import check_room_for_alias, name_resource
 from app.services.resources.resources import Upload, describe_blob
@@ -99,7 +99,7 @@ class Uploads:
     """How long a file may be, and how long it may take."""
     segment_bytes: int = SEGMENT_BYTES
     """How much is kept as one; a killed process loses no more of an upload."""
-    stored_bytes: StoredBytes | None = None
+    stored_bytes: StorageQuota | None = None
     """Counts what projects keep, where that is to be counted."""
     _turns: UploadTurns = field(init=False, default_factory=UploadTurns)
     # An impatient client asks again and again: each time would copy gigabytes.

@@ -23,7 +23,7 @@ IN_ENTRIES, IN_PAGES = 1, 2
 """The places that are searched."""
 
 
-class Match(NamedTuple):
+class RankedMatch(NamedTuple):
     """What was found. Of equal ranks pages come first, then what is newer.
 
     So matches are in order if they are sorted from the greatest to the least.
@@ -38,18 +38,20 @@ class Match(NamedTuple):
 class Found:
     """Matches, the best first, and the terms with the weights that they were ranked by."""
 
-    matches: Sequence[Match]
+    matches: Sequence[RankedMatch]
     terms: Sequence[SearchTerm]
     weights: Sequence[int]
 
-    def after(self, named: Sequence[tuple[int, int]], last: Match | None) -> Sequence[Match]:
+    def after(
+        self, named: Sequence[tuple[int, int]], last: RankedMatch | None
+    ) -> Sequence[RankedMatch]:
         """Return the matches behind one, or all, with what was asked for by its id before others.
 
         Args:
             named: What that is, as (place, number).
             last: The last match of the part of the list before.
         """
-        by_id = [Match(NAMED, *key) for key in sorted(set(named), reverse=True)]
+        by_id = [RankedMatch(NAMED, *key) for key in sorted(set(named), reverse=True)]
         others = (each for each in self.matches if (each.place, each.number) not in named)
         return [each for each in (*by_id, *others) if last is None or each < last]
 
@@ -100,7 +102,7 @@ def find(query: SearchQuery, places: Sequence[SearchPlace], weights: Sequence[in
     ranking = Ranking(query, terms, weights, is_all=is_all)
     everything = (1 << len(terms)) - 1
     matches = [
-        Match(ranking.rank(opening, known.get(key, everything)), *key)
+        RankedMatch(ranking.rank(opening, known.get(key, everything)), *key)
         for key, opening in openings.items()
     ]
     return Found(sorted(matches, reverse=True), terms, weights)

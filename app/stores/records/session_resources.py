@@ -8,8 +8,8 @@ from sqlalchemy import ColumnElement, Select, case, func, or_
 from app.models.message import (
     INTERACTION,
     MESSAGE,
-    ReleasedResource,
-    ResourceUser,
+    ResourceRelease,
+    ResourceUsage,
     SessionUse,
 )
 from app.models.search_entry import EntrySource, IndexedKind
@@ -148,7 +148,7 @@ class SessionResourceRecords(Repository):
         newest = statement.order_by(resources.c.created_at.desc(), resources.c.resource_id.desc())
         return [stored_resource(row) for row in self._scope.all(newest.limit(limit))]
 
-    def release(self, session_id: str) -> list[ReleasedResource]:
+    def release(self, session_id: str) -> list[ResourceRelease]:
         """Drop a session's links, and the resources that nothing else uses, in order of their id.
 
         What was derived from these goes with them. Their rows are held until the transaction ends.
@@ -167,21 +167,21 @@ class SessionResourceRecords(Repository):
             self._scope.remove(resources, resources.c.resource_id.in_(batch))
         self._derived_images.remove_sourceless({each.digest for each in used})
         return [
-            ReleasedResource(
+            ResourceRelease(
                 each.resource_id, each.size_bytes, tuple(users.get(each.resource_id, ()))
             )
             for each in used
         ]
 
-    def _users(self, ids: Collection[str]) -> dict[str, list[ResourceUser]]:
+    def _users(self, ids: Collection[str]) -> dict[str, list[ResourceUsage]]:
         links = resource_links.c
         by_kind = (links.resource_id, links.owner_kind)
         owners, example = func.count().label("owners"), func.min(links.owner_id).label("example_id")
         counted = self._scope.select(resource_links, columns=[*by_kind, owners, example])
         ordered = counted.group_by(*by_kind).order_by(*by_kind)
-        users: dict[str, list[ResourceUser]] = {}
+        users: dict[str, list[ResourceUsage]] = {}
         for row in self._scope.rows_with(links.resource_id, ids, ordered):
-            user = ResourceUser(row.owner_kind, row.owners, row.example_id)
+            user = ResourceUsage(row.owner_kind, row.owners, row.example_id)
             users.setdefault(row.resource_id, []).append(user)
         return users
 

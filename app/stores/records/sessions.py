@@ -21,8 +21,8 @@ from app.models.message import (
     MESSAGE,
     PAGE_FAULT,
     TOOL_RESULT,
-    EntryCounts,
     EntryKind,
+    HistoryCounts,
     Session,
 )
 from app.stores.records.columns import newest_first
@@ -54,7 +54,7 @@ _NUMBER = (
     .returning(sessions.c.last_seq)
 )
 _KINDS: Sequence[EntryKind] = (TOOL_RESULT, PAGE_FAULT, MESSAGE, INTERACTION, ANSWER)
-# The columns that hold the fields of `EntryCounts`, in their order.
+# The columns that hold the fields of `HistoryCounts`, in their order.
 _COUNTS = [f"{kind}_count" for kind in _KINDS]
 _APPEND = {
     kind: _NUMBER.values({count: sessions.c[count] + bindparam("count")})
@@ -214,7 +214,7 @@ def _highest(offered: Offered) -> dict[str, ColumnElement[Any]]:
 
 
 def _session(row: Row[Any]) -> Session:
-    return read_row(Session, row, counts=EntryCounts(*(getattr(row, name) for name in _COUNTS)))
+    return read_row(Session, row, counts=HistoryCounts(*(getattr(row, name) for name in _COUNTS)))
 
 
 class FrontierRecords(Repository):

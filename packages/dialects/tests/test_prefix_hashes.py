@@ -4,7 +4,7 @@ import pytest
 
 from pagefault_dialects.documents import equal_hashes, session_document
 from pagefault_dialects.model.conversation import (
-    Attachment,
+    MediaItem,
     Medium,
     SettledTurn,
     StoredBytes,
@@ -23,7 +23,7 @@ MEDIUM = Medium("/parts/0", StoredBytes("a" * 32, "a" * 64), "image", "image/png
 def shown(digest: str, *, address: str | None = None) -> list[bytes]:
     """The hashes of a conversation with an image that was made smaller."""
     made = StoredBytes(digest[:32], digest)
-    smaller = Attachment(
+    smaller = MediaItem(
         MEDIUM, made, "image", "image/jpeg", 500, MediaHints(800, 600), address=address
     )
     turns: tuple[SettledTurn, ...] = (

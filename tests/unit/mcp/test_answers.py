@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from app.mcp.answers import is_handles_alone, rewritten, with_content
-from app.mcp.lines import Excerpt, Line
+from app.mcp.lines import Line, LinePiece
 
 HANDLE = "@blob:" + "0123456789abcdef" * 2
 LONG = "x" * 1024 * 1024
@@ -26,7 +26,7 @@ def shown(result: object, rendering: object, *, is_typed: bool = False) -> objec
     """What the host gets; `None` for the same bytes."""
     with line_of({"id": 1, "result": result}) as line, line_of(rendering) as other:
         pieces = with_content(
-            line, line.members["result"], Excerpt(other, other.whole), is_typed=is_typed
+            line, line.members["result"], LinePiece(other, other.whole), is_typed=is_typed
         )
         got: object = pieces and json.loads(b"".join(rewritten(line, [pieces])))
         return got

@@ -7,7 +7,7 @@ from typing import TypeVar
 import pytest
 
 from app.mcp.calls import CallAnswer, PassingRequests
-from app.mcp.handles import Place
+from app.mcp.handles import FileArgument
 from app.mcp.lines import Line
 from app.mcp.members import Span
 from app.mcp.tasks import Deferral, TaskEnd
@@ -63,7 +63,7 @@ def test_places_of_a_tool_are_known_behind_a_schema_that_is_too_deep_to_read() -
     requests = passing()
     said(requests.note, ASKED)
     said(requests.answered, b'{"id":1,"result":%s}' % ODD_LISTS["10,000 levels"][0])
-    assert requests.places == {"t": [Place(("a",), "base64")]}
+    assert requests.places == {"t": [FileArgument(("a",), "base64")]}
 
 
 @pytest.mark.parametrize("kind", ODD_CALLS)

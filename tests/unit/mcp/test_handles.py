@@ -2,30 +2,30 @@
 
 import pytest
 
-from app.mcp.handles import Place, mentions_in, places_of
+from app.mcp.handles import FileArgument, mentions_in, places_of
 from pagefault_dialects.json.values import JsonValue
 
 BASE64 = {"type": "string", "contentEncoding": "base64"}
 IMAGE = {"type": "object", "properties": {"data": BASE64, "note": {"type": "string"}}}
 HANDLE = "@blob:" + "0123456789abcdef" * 2
-SCHEMAS: dict[str, tuple[JsonValue, list[Place]]] = {
+SCHEMAS: dict[str, tuple[JsonValue, list[FileArgument]]] = {
     "a definition": (
         {"properties": {"image": {"$ref": "#/$defs/Image"}}, "$defs": {"Image": IMAGE}},
-        [Place(("image", "data"), "base64")],
+        [FileArgument(("image", "data"), "base64")],
     ),
     "a definition of draft 4, in a list": (
         {
             "properties": {"images": {"items": {"$ref": "#/definitions/I~1m%20g"}}},
             "definitions": {"I/m g": IMAGE},
         },
-        [Place(("images", "*", "data"), "base64")],
+        [FileArgument(("images", "*", "data"), "base64")],
     ),
     "one of several, or nothing": (
         {
             "properties": {"image": {"anyOf": [{"$ref": "#/$defs/Image"}, {"type": "null"}]}},
             "$defs": {"Image": IMAGE},
         },
-        [Place(("image", "data"), "base64")],
+        [FileArgument(("image", "data"), "base64")],
     ),
     "members of any name": (
         {
@@ -33,11 +33,11 @@ SCHEMAS: dict[str, tuple[JsonValue, list[Place]]] = {
                 "files": {"properties": {"a": {"type": "string"}}, "additionalProperties": BASE64}
             }
         },
-        [Place(("files", frozenset({"a"})), "base64")],
+        [FileArgument(("files", frozenset({"a"})), "base64")],
     ),
     "an item of a tuple": (
         {"properties": {"pair": {"prefixItems": [{"type": "string"}, BASE64]}}},
-        [Place(("pair", 1), "base64")],
+        [FileArgument(("pair", 1), "base64")],
     ),
     "a reference to itself": ({"properties": {"a": {"$ref": "#/properties/a"}}}, []),
     "references that lead nowhere": (
@@ -56,7 +56,7 @@ SCHEMAS: dict[str, tuple[JsonValue, list[Place]]] = {
                 "page": {"type": "string", "format": "uri-reference"},
             }
         },
-        [Place(("file_path",), "data-uri"), Place(("image",), "data-uri")],
+        [FileArgument(("file_path",), "data-uri"), FileArgument(("image",), "data-uri")],
     ),
     "items of lists that are called like paths": (
         {
@@ -66,7 +66,7 @@ SCHEMAS: dict[str, tuple[JsonValue, list[Place]]] = {
                 "files": {"additionalProperties": {"type": "string"}},
             }
         },
-        [Place(("paths", "*"), "path"), Place(("inputFiles", 0), "path")],
+        [FileArgument(("paths", "*"), "path"), FileArgument(("inputFiles", 0), "path")],
     ),
     "formats that are no names": (
         {
@@ -76,7 +76,7 @@ SCHEMAS: dict[str, tuple[JsonValue, list[Place]]] = {
                 "c": BASE64,
             }
         },
-        [Place(("c",), "base64")],
+        [FileArgument(("c",), "base64")],
     ),
 }
 
@@ -90,7 +90,10 @@ def test_places_of_files_are_found_in(schema: str) -> None:
 def test_circle_of_references_has_its_shallow_places_and_an_end() -> None:
     node = {"properties": {"data": BASE64, "inner": {"items": {"$ref": "#"}}}}
     places = places_of(node, takes_paths=False)
-    assert places[:2] == [Place(("data",), "base64"), Place(("inner", "*", "data"), "base64")]
+    assert places[:2] == [
+        FileArgument(("data",), "base64"),
+        FileArgument(("inner", "*", "data"), "base64"),
+    ]
     assert len(places) < 10
     names = [f"a{number}" for number in range(100)]
     wide = {"properties": {name: {"$ref": "#"} for name in names}, "anyOf": [{"$ref": "#"}] * 100}
@@ -100,11 +103,11 @@ def test_circle_of_references_has_its_shallow_places_and_an_end() -> None:
 def test_handles_are_found_where_steps_lead_and_nowhere_else() -> None:
     arguments = {"files": {"a": HANDLE, "b": HANDLE}, "pair": [HANDLE, HANDLE], "many": [HANDLE]}
     places = [
-        Place(("files", frozenset({"a"})), "base64"),
-        Place(("pair", 1), "base64"),
-        Place(("many", 1), "base64"),
-        Place(("many", "*"), "data-uri"),
-        Place(("pair", "a"), "base64"),
+        FileArgument(("files", frozenset({"a"})), "base64"),
+        FileArgument(("pair", 1), "base64"),
+        FileArgument(("many", 1), "base64"),
+        FileArgument(("many", "*"), "data-uri"),
+        FileArgument(("pair", "a"), "base64"),
     ]
     found = [(each.holder, each.key, each.form) for each in mentions_in(arguments, places)]
     assert found == [

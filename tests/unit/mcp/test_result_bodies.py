@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from app.mcp.calls import ToolCall
+from app.mcp.calls import PendingCall
 from app.mcp.lines import Line
 from app.mcp.service_exchange import result_body
 
@@ -27,7 +27,7 @@ RESULTS: list[tuple[object, object]] = [
 
 async def stored(result: object, server: str | None) -> object:
     """The result in the body of the request that stores it."""
-    call = ToolCall("c", "t", {}, "{}", b"1", 1, {}, server=server)
+    call = PendingCall("c", "t", {}, "{}", b"1", 1, {}, server=server)
     with Line() as line:
         line.add(json.dumps({"id": 1, "result": result}).encode())
         answer = line.members["result"]

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from app.mcp.service_exchange import NoAnswerError, RefusedError
+from app.mcp.service_exchange import NoAnswerError, ServiceRefusedError
 from app.mcp.service_store import Kept, ServiceStore, detail_of
 from pagefault_dialects.model.rendering import RenderOptions
 
@@ -44,7 +44,7 @@ async def test_gateway_that_gives_up_does_not_say_that_nothing_was_done(
         store = ServiceStore(client, "demo", RenderOptions(), None, "the service")
         with pytest.raises(NoAnswerError) as refused:
             await store.rendering(Kept("1", is_changed=True), "2025-06-18")
-    assert isinstance(refused.value, RefusedError) == is_sure
+    assert isinstance(refused.value, ServiceRefusedError) == is_sure
 
 
 @pytest.mark.anyio
@@ -54,6 +54,6 @@ async def test_service_of_an_earlier_version_is_told_of() -> None:
     async with httpx.AsyncClient(base_url="http://service", transport=transport) as client:
         store = ServiceStore(client, "demo", RenderOptions(), None, "the service")
         with pytest.raises(
-            RefusedError, match=r"tool result\. The service may be of an earlier version"
+            ServiceRefusedError, match=r"tool result\. The service may be of an earlier version"
         ):
             await store.rendering(Kept("1", is_changed=True), "2025-06-18")

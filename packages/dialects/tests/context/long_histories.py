@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from packages.dialects.tests.targets.composed import medium
 from pagefault_dialects.model.conversation import (
-    Call,
     ComposedTurn,
     DataItem,
     Item,
     StoredBytes,
     TextItem,
     Turn,
+    TurnCall,
 )
 from pagefault_dialects.model.resource import MediaHints
 from tests.kit import media
@@ -40,19 +40,19 @@ def _pictures(draw: st.DrawFn) -> Item:
     return medium(size_bytes=len(_PICTURE), source=source, hints=MediaHints(side, side))
 
 
-def _recalls() -> st.SearchStrategy[Call]:
+def _recalls() -> st.SearchStrategy[TurnCall]:
     """Calls that get a page back, a medium, or an entry."""
     pages = st.builds(
-        lambda name, level: Call("", "page_fault", {"page_id": name, "target_level": level}),
+        lambda name, level: TurnCall("", "page_fault", {"page_id": name, "target_level": level}),
         st.sampled_from(PAGES),
         st.sampled_from([0, "FULL", 2]),
     )
     media_seen = st.builds(
-        lambda digit: Call("", "view_media", {"ref": f"@blob:{f'{digit:x}' * 32}"}),
+        lambda digit: TurnCall("", "view_media", {"ref": f"@blob:{f'{digit:x}' * 32}"}),
         st.integers(0, 2),
     )
     entries = st.builds(
-        lambda seq: Call("", "mcp__memory__read_text", {"ref": f"@entry:{seq}"}),
+        lambda seq: TurnCall("", "mcp__memory__read_text", {"ref": f"@entry:{seq}"}),
         st.integers(1, 4),
     )
     return pages | pages | media_seen | entries
@@ -87,7 +87,7 @@ def long_histories(draw: st.DrawFn) -> tuple[ComposedTurn, ...]:
     for step in range(draw(st.integers(1, 8))):
         kind = draw(st.sampled_from(_KINDS))
         items = tuple(draw(st.lists(_texts | _values | _pictures(), min_size=1, max_size=2)))
-        call = Call(f"c{step}", "look", {"n": step})
+        call = TurnCall(f"c{step}", "look", {"n": step})
         if kind == "recall":
             call = replace(draw(_recalls()), call_id=call.call_id)
         answer = {"call_id": call.call_id, "tool_name": call.name}

@@ -9,7 +9,6 @@ from pagefault_dialects.context.budget import Load, Weighing, moved, to_be_saved
 from pagefault_dialects.context.eviction import ORDER, history_of
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.conversation import (
-    Call,
     ComposedTurn,
     DataItem,
     InlineBytes,
@@ -17,6 +16,7 @@ from pagefault_dialects.model.conversation import (
     Medium,
     TextItem,
     Turn,
+    TurnCall,
     TurnRole,
     Words,
 )
@@ -37,7 +37,7 @@ def said(seq: int, *items: TextItem | Medium, role: str = "user") -> ComposedTur
 
 
 def calling(seq: int, name: str = "look", **arguments: JsonValue) -> ComposedTurn:
-    return Turn("assistant", (), f"/{seq}", seq, calls=(Call(f"c{seq}", name, arguments),))
+    return Turn("assistant", (), f"/{seq}", seq, calls=(TurnCall(f"c{seq}", name, arguments),))
 
 
 def result(

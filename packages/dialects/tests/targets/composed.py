@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 
 from pagefault_dialects.model.conversation import (
-    Attachment,
     ComposedTurn,
     Item,
+    MediaItem,
     Medium,
     StoredBytes,
     Turn,
@@ -86,11 +86,9 @@ def made(
     return DerivedImage(resource, is_first_picture=first)
 
 
-def original(
-    shown: Medium, address: str | None = None, *, is_reference: bool = False
-) -> Attachment:
+def original(shown: Medium, address: str | None = None, *, is_reference: bool = False) -> MediaItem:
     """A medium attached as it is."""
-    return Attachment(
+    return MediaItem(
         shown,
         shown.source,
         shown.kind,
@@ -104,10 +102,10 @@ def original(
 
 def smaller(
     shown: Medium, image: DerivedImage, address: str | None = None, *, is_reference: bool = False
-) -> Attachment:
+) -> MediaItem:
     """A medium attached as the image that was made of it."""
     resource = image.resource
-    return Attachment(
+    return MediaItem(
         shown,
         StoredBytes(resource.resource_id, resource.digest),
         "image",

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import (
     Address,
-    Call,
     ComposedTurn,
     DataItem,
     InlineBytes,
@@ -23,6 +22,7 @@ from pagefault_dialects.model.conversation import (
     StoredBytes,
     TextItem,
     Turn,
+    TurnCall,
     TurnRole,
     Words,
 )
@@ -137,11 +137,11 @@ def histories(draw: st.DrawFn) -> tuple[ComposedTurn, ...]:
     for seq in range(1, draw(st.integers(1, 8)) + 1):
         role: TurnRole = draw(st.sampled_from(_ROLES))
         items: tuple[Item, ...] = draw(_items)
-        calls: tuple[Call, ...] = ()
+        calls: tuple[TurnCall, ...] = ()
         call_id = name = ""
         if role == "assistant":
             ids = [f"call {seq}.{number}" for number in range(draw(st.integers(0, 2)))]
-            calls = tuple(Call(each, draw(_names), {"n": 1}) for each in ids)
+            calls = tuple(TurnCall(each, draw(_names), {"n": 1}) for each in ids)
             called += ids
         if role == "tool":
             call_id = draw(st.sampled_from([*called, f"orphan_{seq}", ""]))

@@ -6,16 +6,16 @@ import pybase64
 
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.conversation import (
-    Attachment,
-    Call,
     DataItem,
     InlineBytes,
+    MediaItem,
     Medium,
     SettledItem,
     SettledTurn,
     StoredBytes,
     TextItem,
     Turn,
+    TurnCall,
     TurnRole,
 )
 from pagefault_dialects.model.rendering import ImageDetail
@@ -63,17 +63,17 @@ def attached(
     *,
     address: str | None = None,
     is_reference: bool = False,
-) -> Attachment:
+) -> MediaItem:
     """A medium as it is, or with an address in its place."""
     source = StoredBytes("ab" * 16, "cd" * 32) if address else InlineBytes(content)
     kind = resource_kind(mime_type)
     medium = Medium("/content/0", source, kind, mime_type, filename, len(content))
-    return Attachment(
+    return MediaItem(
         medium, source, kind, mime_type, len(content), MediaHints(), address, is_reference
     )
 
 
-def turn(role: TurnRole, *items: SettledItem, calls: tuple[Call, ...] = ()) -> SettledTurn:
+def turn(role: TurnRole, *items: SettledItem, calls: tuple[TurnCall, ...] = ()) -> SettledTurn:
     """What the user, the assistant or the system says."""
     return Turn(role, items, calls=calls)
 
@@ -87,7 +87,7 @@ def answer(
 
 def calling(*call_ids: str, text: str = "") -> SettledTurn:
     """An assistant who calls the tool `shoot`."""
-    calls = tuple(Call(call_id, "shoot", {"at": call_id}) for call_id in call_ids)
+    calls = tuple(TurnCall(call_id, "shoot", {"at": call_id}) for call_id in call_ids)
     return turn("assistant", *([said(text)] if text else []), calls=calls)
 
 

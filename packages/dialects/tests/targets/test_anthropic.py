@@ -22,7 +22,7 @@ from packages.dialects.tests.targets.settled import (
     turn,
     written,
 )
-from pagefault_dialects.model.conversation import Attachment, Call, SettledTurn
+from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall
 from tests.kit import media
 from tests.providers.anthropic_types import check_anthropic
 
@@ -138,7 +138,7 @@ MEDIA = {
 
 
 @pytest.mark.parametrize(("medium", "expected"), MEDIA.values(), ids=MEDIA)
-def test_a_medium_stands_at_its_place(medium: Attachment, expected: dict[str, Any]) -> None:
+def test_a_medium_stands_at_its_place(medium: MediaItem, expected: dict[str, Any]) -> None:
     items = (said("Before."), medium, said("Behind."))
     blocks = [told("Before."), expected, told("Behind.")]
     messages = written("anthropic", answer(*items), turn("user", *items))
@@ -190,7 +190,7 @@ def test_turns_in_which_nothing_is_said_have_no_message() -> None:
         turn("user", said("Two.")),
         turn("assistant"),
         turn("user", said("")),
-        turn("assistant", said(" "), calls=(Call("a", "", {}),)),
+        turn("assistant", said(" "), calls=(TurnCall("a", "", {}),)),
         answer(call_id="a"),
         turn("assistant", said("Done."), data({"n": 1})),
     )

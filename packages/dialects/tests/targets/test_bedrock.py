@@ -21,7 +21,7 @@ from packages.dialects.tests.targets.settled import (
     turn,
     written,
 )
-from pagefault_dialects.model.conversation import Attachment, Call, SettledTurn
+from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall
 from pagefault_dialects.targets.bedrock import FORMATS
 from pagefault_dialects.targets.profile import MediaClass
 from pagefault_dialects.targets.table import TARGETS
@@ -132,7 +132,7 @@ MEDIA = {
 @pytest.mark.parametrize(("medium", "expected"), MEDIA.values(), ids=MEDIA)
 @pytest.mark.parametrize("role", ["user", "tool"])
 def test_a_medium_stands_at_its_place(
-    medium: Attachment, expected: dict[str, Any], role: str
+    medium: MediaItem, expected: dict[str, Any], role: str
 ) -> None:
     items = (said("Before."), medium, said("Behind."))
     blocks = [told("Before."), expected, told("Behind.")]
@@ -284,7 +284,7 @@ def test_what_one_side_says_in_several_turns_is_one_message() -> None:
         turn("user", said("Two."), said("")),
         turn("assistant", said(" ")),
         turn("assistant", said("Wait."), data({"n": 1})),
-        turn("assistant", calls=(Call("a/1", "", {}),)),
+        turn("assistant", calls=(TurnCall("a/1", "", {}),)),
         answer(call_id="a/1"),
         turn("assistant", said("Done.")),
     )

@@ -22,7 +22,7 @@ from packages.dialects.tests.targets.settled import (
     written,
 )
 from pagefault_dialects.json.values import JsonValue, json_text
-from pagefault_dialects.model.conversation import Attachment, Call, SettledTurn
+from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall
 from tests.kit import media
 from tests.providers.gemini_types import check_gemini
 
@@ -171,7 +171,7 @@ HELD = {
 @pytest.mark.parametrize(("medium", "expected"), HELD.values(), ids=HELD)
 @pytest.mark.parametrize("is_error", [False, True])
 def test_an_answer_holds_images_and_documents(
-    medium: Attachment, expected: dict[str, Any], is_error: bool
+    medium: MediaItem, expected: dict[str, Any], is_error: bool
 ) -> None:
     messages = written("gemini", answer(said("Here."), medium, is_error=is_error))
     words = {"error" if is_error else "output": "Here."}
@@ -244,7 +244,7 @@ def test_turns_in_which_nothing_is_said_have_no_content() -> None:
         turn("user", said("One.")),
         turn("user", said(" ")),
         turn("assistant"),
-        turn("assistant", said(""), calls=(Call("a/1", "", {"$ref": 1}),)),
+        turn("assistant", said(""), calls=(TurnCall("a/1", "", {"$ref": 1}),)),
         answer(call_id="a/1", name=""),
         turn("assistant", said("Done.")),
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from packages.dialects.tests.targets.composed import medium
 from packages.dialects.tests.targets.settled import DEEP_LEVELS, DEEP_TEXT, deep
 from pagefault_dialects.json.values import JsonValue, json_text
-from pagefault_dialects.model.conversation import Attachment, InlineBytes, StoredBytes
+from pagefault_dialects.model.conversation import InlineBytes, MediaItem, StoredBytes
 from pagefault_dialects.model.rendering import JsonPiece, MediaPiece, Rendering
 from pagefault_dialects.model.resource import MediaHints
 from pagefault_dialects.targets.leaves import Base64Leaf, JsonLeaf, Node, json_pieces
@@ -21,7 +21,7 @@ HEAD = "data:image/png;base64,"
 
 def leaf(data: bytes, head: str = "", *, is_stored: bool = True, digest: str = "") -> Base64Leaf:
     source = StoredBytes("ab" * 16, digest or data.hex()) if is_stored else InlineBytes(data)
-    attachment = Attachment(medium(), source, "image", "image/png", len(data), MediaHints())
+    attachment = MediaItem(medium(), source, "image", "image/png", len(data), MediaHints())
     return Base64Leaf(attachment, head)
 
 

@@ -23,7 +23,7 @@ from packages.dialects.tests.targets.settled import (
     written,
 )
 from pagefault_dialects.json.values import JsonValue
-from pagefault_dialects.model.conversation import Attachment, Call, SettledTurn
+from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall
 from pagefault_dialects.targets.table import TARGETS
 from tests.kit.media import mp4
 from tests.providers.langchain_types import check_langchain
@@ -141,7 +141,7 @@ def test_an_error_may_hold_media() -> None:
     ],
 )
 def test_media_are_standard_blocks_wherever_they_stand(
-    attachment: Attachment, block: JsonValue
+    attachment: MediaItem, block: JsonValue
 ) -> None:
     turns = [turn("user", attachment), turn("assistant", said("this?"), attachment)]
     assert langchain(*turns) == [
@@ -153,7 +153,7 @@ def test_media_are_standard_blocks_wherever_they_stand(
 
 def test_a_conversation_keeps_its_order() -> None:
     image = attached(PNG, "image/png")
-    calls = (Call("call_1", "shoot", {"at": 2**70}), Call("call_2", "", {}))
+    calls = (TurnCall("call_1", "shoot", {"at": 2**70}), TurnCall("call_2", "", {}))
     turns = [
         turn("system", said("Be brief."), said("Be kind.")),
         turn("user", said("look")),

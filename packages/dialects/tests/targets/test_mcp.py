@@ -25,10 +25,10 @@ from packages.dialects.tests.targets.settled import (
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import (
     Address,
-    Attachment,
-    Call,
+    MediaItem,
     SettledTurn,
     StoredBytes,
+    TurnCall,
 )
 from pagefault_dialects.model.rendering import McpRevision
 from pagefault_dialects.targets.leaves import Base64Leaf
@@ -251,7 +251,7 @@ def test_an_error_may_hold_media() -> None:
     ],
 )
 def test_media_are_blocks_of_answers_and_messages_alike(
-    attachment: Attachment, block: JsonValue
+    attachment: MediaItem, block: JsonValue
 ) -> None:
     said_by_both = [turn("user", attachment), turn("assistant", attachment)]
     assert mcp(*said_by_both) == [
@@ -290,7 +290,7 @@ def test_a_stored_file_keeps_its_uri() -> None:
 
 
 def test_each_thing_that_is_said_is_a_message_and_calls_are_one() -> None:
-    calls = (Call("call_1", "shoot", {"at": 2**70}), Call("call_2", "", {}))
+    calls = (TurnCall("call_1", "shoot", {"at": 2**70}), TurnCall("call_2", "", {}))
     image = attached(PNG, "image/png")
     turns = [
         turn("user", said("look"), said(""), image),

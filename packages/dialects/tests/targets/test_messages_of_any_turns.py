@@ -20,7 +20,7 @@ from packages.dialects.tests.targets.settled import (
     turn,
     written,
 )
-from pagefault_dialects.model.conversation import Call, SettledItem, SettledTurn
+from pagefault_dialects.model.conversation import SettledItem, SettledTurn, TurnCall
 from tests.providers.anthropic_types import check_anthropic
 from tests.providers.bedrock_types import check_bedrock
 from tests.providers.gemini_types import check_gemini
@@ -67,7 +67,7 @@ def exchanges(draw: st.DrawFn, *, with_audio: bool) -> Exchange:
     items: st.SearchStrategy[SettledItem] = words | media
     shown = [*draw(st.lists(items, max_size=3)), *draw(st.lists(documents, max_size=1))]
     calls = tuple(
-        Call(call_id, draw(st.sampled_from(["", "shoot", "7 up"])), {}) for call_id in draw(ids)
+        TurnCall(call_id, draw(st.sampled_from(["", "shoot", "7 up"])), {}) for call_id in draw(ids)
     )
     holder = draw(st.integers(min_value=-1, max_value=len(calls) - 1))
     answers = [

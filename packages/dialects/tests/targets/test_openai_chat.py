@@ -25,7 +25,7 @@ from packages.dialects.tests.targets.settled import (
     turn,
     written,
 )
-from pagefault_dialects.model.conversation import Attachment, Call, SettledTurn
+from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall
 from tests.providers.openai_types import check_openai_chat
 
 AFTER = "attached after the tool messages"
@@ -162,7 +162,7 @@ MEDIA = {
 
 @pytest.mark.parametrize(("medium", "words", "block"), MEDIA.values(), ids=MEDIA)
 def test_a_medium_of_an_answer_follows_in_a_user_message(
-    medium: Attachment, words: str, block: dict[str, Any]
+    medium: MediaItem, words: str, block: dict[str, Any]
 ) -> None:
     messages = written("openai-chat", answer(said("Before."), medium, said("After.")))
     assert messages == [
@@ -174,7 +174,7 @@ def test_a_medium_of_an_answer_follows_in_a_user_message(
 
 @pytest.mark.parametrize(("medium", "words", "block"), MEDIA.values(), ids=MEDIA)
 def test_a_medium_of_the_user_stands_where_it_was_shown(
-    medium: Attachment, words: str, block: dict[str, Any]
+    medium: MediaItem, words: str, block: dict[str, Any]
 ) -> None:
     messages = written("openai-chat", turn("user", said("Look:"), medium, said(""), data([1])))
     assert messages == [{"role": "user", "content": [told("Look:"), block, told("[1]")]}]
@@ -268,7 +268,7 @@ def test_what_is_said_is_one_string(turns: list[SettledTurn], expected: list[Any
 def test_odd_ids_and_names_fit_the_same_way_in_calls_answers_and_frames() -> None:
     messages = written(
         "openai-chat",
-        turn("assistant", calls=(Call(ODD_CALL_ID, "shoot it!", LARGE_NUMBERS),)),
+        turn("assistant", calls=(TurnCall(ODD_CALL_ID, "shoot it!", LARGE_NUMBERS),)),
         answer(attached(PNG, "image/png"), call_id=ODD_CALL_ID, name="shoot\nit!"),
     )
     words = f"Image: image/png ({size(PNG)})"

@@ -20,7 +20,7 @@ from packages.dialects.tests.targets.settled import (
     turn,
     written,
 )
-from pagefault_dialects.model.conversation import Attachment, SettledTurn
+from pagefault_dialects.model.conversation import MediaItem, SettledTurn
 from tests.providers.openai_types import check_openai_compat
 
 
@@ -93,7 +93,7 @@ IMAGES = {
 
 @pytest.mark.parametrize(("image", "url"), IMAGES.values(), ids=IMAGES)
 @pytest.mark.parametrize("role", ["tool", "user"])
-def test_an_image_is_loaded_from_what_was_asked_for(role: str, image: Attachment, url: str) -> None:
+def test_an_image_is_loaded_from_what_was_asked_for(role: str, image: MediaItem, url: str) -> None:
     one = answer(image) if role == "tool" else turn("user", image)
     messages = written("openai-compat", one, detail="low")
     content = [shown(url)]

@@ -21,7 +21,7 @@ from packages.dialects.tests.targets.settled import (
     turn,
     written,
 )
-from pagefault_dialects.model.conversation import Attachment, Call, SettledTurn
+from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall
 from tests.providers.openai_types import check_openai_responses
 
 
@@ -113,7 +113,7 @@ MEDIA = {
 @pytest.mark.parametrize(("medium", "block"), MEDIA.values(), ids=MEDIA)
 @pytest.mark.parametrize("role", ["tool", "user"])
 def test_a_medium_stands_where_it_was_shown(
-    role: str, medium: Attachment, block: dict[str, Any]
+    role: str, medium: MediaItem, block: dict[str, Any]
 ) -> None:
     one = answer(said("Look:"), medium) if role == "tool" else turn("user", said("Look:"), medium)
     items = written("openai-responses", one)
@@ -155,7 +155,7 @@ def test_a_conversation_keeps_its_order() -> None:
 def test_odd_ids_and_names_fit_the_same_way_in_calls_and_answers() -> None:
     items = written(
         "openai-responses",
-        turn("assistant", calls=(Call("call/1 é", "", LARGE_NUMBERS),)),
+        turn("assistant", calls=(TurnCall("call/1 é", "", LARGE_NUMBERS),)),
         answer(said("Done."), call_id="call/1 é", name=""),
     )
     assert items == [

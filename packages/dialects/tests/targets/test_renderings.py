@@ -15,9 +15,9 @@ from packages.dialects.tests.targets.histories import (
     strings_of,
 )
 from pagefault_dialects.model.conversation import (
-    Attachment,
     ComposedTurn,
     LeftOut,
+    MediaItem,
     Medium,
     TextItem,
     Turn,
@@ -43,7 +43,7 @@ def shown_as_they_are(turns: Sequence[ComposedTurn], rendered: Rendered) -> bool
         (str(item.source), item.mime_type)
         for turn in rendered.turns
         for item in turn.items
-        if isinstance(item, Attachment)
+        if isinstance(item, MediaItem)
     ]
     left_out = any(isinstance(item, LeftOut) for item in items)
     return sorted(stored) == sorted(attached) and not left_out and len(turns) == len(rendered.turns)
@@ -78,7 +78,7 @@ def test_a_model_reads_of_every_step(
     target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
 ) -> None:
     rendered = render(turns, target, wish)
-    attached = sum(isinstance(i, Attachment) for turn in rendered.turns for i in turn.items)
+    attached = sum(isinstance(i, MediaItem) for turn in rendered.turns for i in turn.items)
     media = sum(isinstance(item, Medium) for turn in turns for item in turn.items)
     replaced = [
         item
@@ -97,7 +97,7 @@ def test_a_model_reads_of_every_step(
 @given(turns=histories(), wish=options)
 def test_limits_hold(target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions) -> None:
     rendered = render(turns, target, wish)
-    attached = [i for turn in rendered.turns for i in turn.items if isinstance(i, Attachment)]
+    attached = [i for turn in rendered.turns for i in turn.items if isinstance(i, MediaItem)]
     most = MOST_BASE64 if wish.max_bytes is None else wish.max_bytes
     inline = [each.size_bytes for each in attached if each.address is None]
     assert sum((size + 2) // 3 * 4 for size in inline) <= most

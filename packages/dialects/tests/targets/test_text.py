@@ -14,7 +14,7 @@ from packages.dialects.tests.targets.settled import (
     turn,
     written,
 )
-from pagefault_dialects.model.conversation import Call, SettledTurn
+from pagefault_dialects.model.conversation import SettledTurn, TurnCall
 from tests.providers.text_types import check_text
 
 
@@ -57,7 +57,7 @@ TURNS = {
         [{"role": "assistant", "content": 'Wait.\n\n[calls shoot {"at":"a"}]'}],
     ),
     "arguments that would break the line": (
-        [turn("assistant", calls=(Call("a", "to\ndo", {"s": "a\u2028b\n\u202e"}),))],
+        [turn("assistant", calls=(TurnCall("a", "to\ndo", {"s": "a\u2028b\n\u202e"}),))],
         [
             {
                 "role": "assistant",

@@ -6,7 +6,13 @@ import pytest
 
 from packages.dialects.tests.targets.composed import medium
 from packages.dialects.tests.targets.settled import answer, said, turn
-from pagefault_dialects.model.conversation import Attachment, Call, DataItem, InlineBytes, TextItem
+from pagefault_dialects.model.conversation import (
+    DataItem,
+    InlineBytes,
+    MediaItem,
+    TextItem,
+    TurnCall,
+)
 from pagefault_dialects.model.resource import MediaHints, ResourceKind
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.targets.tokens import (
@@ -19,8 +25,8 @@ from pagefault_dialects.targets.tokens import (
 )
 
 
-def attached(kind: ResourceKind, hints: MediaHints, size_bytes: int = 0) -> Attachment:
-    return Attachment(medium(), InlineBytes(b""), kind, "image/png", size_bytes, hints)
+def attached(kind: ResourceKind, hints: MediaHints, size_bytes: int = 0) -> MediaItem:
+    return MediaItem(medium(), InlineBytes(b""), kind, "image/png", size_bytes, hints)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +46,7 @@ def attached(kind: ResourceKind, hints: MediaHints, size_bytes: int = 0) -> Atta
         (attached("binary", MediaHints()), 0),
     ],
 )
-def test_media_cost_what_models_count_for_them(attachment: Attachment, tokens: int) -> None:
+def test_media_cost_what_models_count_for_them(attachment: MediaItem, tokens: int) -> None:
     assert BY_AREA.turns([turn("user", attachment)]) == 4 + tokens
 
 
@@ -100,7 +106,7 @@ def test_results_and_the_system_cost_their_words() -> None:
 
 def test_calls_cost_their_names_and_arguments() -> None:
     calling = replace(
-        turn("assistant"), calls=(Call("c", "shoot", {"at": "x"}), Call("d", "f", {}))
+        turn("assistant"), calls=(TurnCall("c", "shoot", {"at": "x"}), TurnCall("d", "f", {}))
     )
     assert BY_AREA.turns([calling]) == 4 + (1 + 5) + (1 + 1)
 

@@ -22,7 +22,7 @@ from packages.dialects.tests.targets.settled import (
     written,
 )
 from pagefault_dialects.json.values import JsonValue
-from pagefault_dialects.model.conversation import Attachment, Call, SettledTurn
+from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall
 from pagefault_dialects.targets.lines import ERROR_LINE
 from pagefault_dialects.targets.table import TARGETS
 from tests.kit.media import mp4
@@ -169,7 +169,7 @@ def test_data_may_be_a_thousand_levels_deep() -> None:
     ],
 )
 def test_media_are_files_wherever_they_stand(
-    attachment: Attachment, part: JsonValue, output_part: JsonValue
+    attachment: MediaItem, part: JsonValue, output_part: JsonValue
 ) -> None:
     turns = [
         turn("user", attachment),
@@ -190,7 +190,7 @@ def test_media_are_files_wherever_they_stand(
 
 
 def test_all_answers_to_a_turn_are_one_message() -> None:
-    calls = (Call("call_1", "shoot", {"at": 2**70}), Call("call_2", "", {}))
+    calls = (TurnCall("call_1", "shoot", {"at": 2**70}), TurnCall("call_2", "", {}))
     image = attached(PNG, "image/png")
     turns = [
         turn("user", said("look"), said(""), said("here")),

@@ -18,7 +18,7 @@ from packages.dialects.tests.targets.settled import (
     written,
 )
 from pagefault_dialects.json.values import JsonValue
-from pagefault_dialects.model.conversation import Attachment, SettledTurn
+from pagefault_dialects.model.conversation import MediaItem, SettledTurn
 from pagefault_dialects.targets.lines import ERROR_LINE
 from tests.providers.vercel_types import check_vercel_6
 
@@ -60,7 +60,7 @@ def vercel_6(*turns: SettledTurn) -> list[Any]:
         ),
     ],
 )
-def test_files_of_a_tool_have_the_types_of_version_6(shown: Attachment, part: JsonValue) -> None:
+def test_files_of_a_tool_have_the_types_of_version_6(shown: MediaItem, part: JsonValue) -> None:
     _, answered = vercel_6(calling("call_1"), answer(said("a"), shown, is_error=True))
     first = {"type": "text", "text": ERROR_LINE}
     output = {"type": "content", "value": [first, {"type": "text", "text": "a"}, part]}

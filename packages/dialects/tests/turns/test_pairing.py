@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagefault_dialects.model.conversation import Call, ComposedTurn, Invented, TextItem, Turn
+from pagefault_dialects.model.conversation import ComposedTurn, Invented, TextItem, Turn, TurnCall
 from pagefault_dialects.turns.pairing import NO_RESULT, paired, places
 
 NO_CALL = "The history has no call that this answers; one without arguments stands before it."
@@ -29,7 +29,7 @@ def calling(seq: int, *call_ids: str) -> ComposedTurn:
         (),
         origin=f"/{seq}",
         seq=seq,
-        calls=tuple(Call(each, "f", {}) for each in call_ids),
+        calls=tuple(TurnCall(each, "f", {}) for each in call_ids),
     )
 
 
@@ -44,7 +44,7 @@ def answer(seq: int, call_id: str, name: str = "f") -> ComposedTurn:
     )
 
 
-def written(seq: int, call: Call, code: str = "no-call", reason: str = NO_CALL) -> ComposedTurn:
+def written(seq: int, call: TurnCall, code: str = "no-call", reason: str = NO_CALL) -> ComposedTurn:
     """The turn that is written for an answer."""
     note = Invented("call", code, reason, seq)
     return Turn("assistant", (note,), f"/{seq}", seq, calls=(call,))
@@ -71,9 +71,9 @@ def test_answers_stand_behind_their_calls_already() -> None:
 def test_an_answer_without_a_call_gets_one() -> None:
     turns = paired([answer(1, "a"), answer(2, "b")])
     assert turns == (
-        written(1, Call("a", "f", {})),
+        written(1, TurnCall("a", "f", {})),
         answer(1, "a"),
-        written(2, Call("b", "f", {})),
+        written(2, TurnCall("b", "f", {})),
         answer(2, "b"),
     )
 
@@ -93,7 +93,7 @@ def test_a_call_without_an_answer_gets_one_when_somebody_goes_on() -> None:
 
 
 def test_a_late_answer_gets_its_call_again_with_another_id() -> None:
-    call = Call("a", "read", {"path": "x"})
+    call = TurnCall("a", "read", {"path": "x"})
     called: ComposedTurn = Turn("assistant", (), "/1", 1, calls=(call,))
     unanswered = replace(missing("a", 2, "/1"), tool_name="read")
     assert paired([called, said("user", 2), answer(3, "a", name="")]) == (
@@ -136,9 +136,9 @@ def test_early_answer_finds_its_call_whoever_spoke_between() -> None:
 def test_early_answer_of_another_tool_is_left_to_itself() -> None:
     other, own = answer(1, "call_0", name="search"), answer(2, "call_0")
     rest = (
-        written(1, Call("call_0", "search", {})),
+        written(1, TurnCall("call_0", "search", {})),
         other,
-        replace(calling(3, "call_0"), calls=(Call("call_0-2", "f", {}),)),
+        replace(calling(3, "call_0"), calls=(TurnCall("call_0-2", "f", {}),)),
     )
     assert paired([other, calling(3, "call_0"), said("user", 4)]) == (
         *rest,
@@ -153,7 +153,7 @@ def test_early_answer_of_another_tool_is_left_to_itself() -> None:
 
 
 def test_early_answer_finds_its_call_if_one_of_them_names_no_tool() -> None:
-    unnamed: ComposedTurn = replace(calling(2, "a"), calls=(Call("a", "", {}),))
+    unnamed: ComposedTurn = replace(calling(2, "a"), calls=(TurnCall("a", "", {}),))
     for early, call in ((answer(1, "a", name=""), calling(2, "a")), (answer(1, "a"), unnamed)):
         assert paired([early, call]) == (call, replace(early, tool_name="f"))
 
@@ -164,7 +164,7 @@ def test_late_answer_of_another_tool_is_left_to_itself() -> None:
         calling(1, "call_0"),
         missing("call_0", 2, "/1"),
         said("user", 2),
-        written(3, Call("call_0-2", "search", {})),
+        written(3, TurnCall("call_0-2", "search", {})),
         replace(turns[2], call_id="call_0-2"),
     )
 
@@ -181,9 +181,9 @@ def test_early_answer_without_an_id_finds_the_call_of_its_name_in_the_same_turn_
 def test_call_takes_what_comes_behind_it_before_what_was_stored_earlier() -> None:
     first, second = answer(1, "a"), replace(answer(3, "a"), items=(TextItem("/content", "new"),))
     assert paired([first, calling(2, "a"), second]) == (
-        written(1, Call("a", "f", {})),
+        written(1, TurnCall("a", "f", {})),
         first,
-        replace(calling(2, "a"), calls=(Call("a-2", "f", {}),)),
+        replace(calling(2, "a"), calls=(TurnCall("a-2", "f", {}),)),
         replace(second, call_id="a-2"),
     )
 
@@ -192,7 +192,7 @@ def test_second_answer_to_a_call_has_a_call_of_its_own() -> None:
     assert paired([calling(1, "a"), answer(2, "a"), answer(3, "a")]) == (
         calling(1, "a"),
         answer(2, "a"),
-        written(3, Call("a-2", "f", {})),
+        written(3, TurnCall("a-2", "f", {})),
         replace(answer(3, "a"), call_id="a-2"),
     )
 
@@ -321,7 +321,7 @@ def test_an_answer_finds_its_call_although_another_result_came_in_between() -> N
     assert paired([calling(1, "a"), answer(2, "other"), answer(3, "a")]) == (
         calling(1, "a"),
         answer(3, "a"),
-        written(2, Call("other", "f", {})),
+        written(2, TurnCall("other", "f", {})),
         answer(2, "other"),
     )
 

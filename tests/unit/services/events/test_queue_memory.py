@@ -8,8 +8,8 @@ import pytest
 from app.models.event import Event
 from app.services.events.subscriptions import (
     QueueRoom,
+    SendQueue,
     Subscription,
-    Turns,
     WriteBuffers,
     event_batch_of,
 )
@@ -102,7 +102,7 @@ async def test_full_budget_cuts_nobody_who_has_taken_all() -> None:
     tried="32 at a pass",
 )
 async def test_large_sends_of_many_are_spread_over_passes_of_the_event_loop() -> None:
-    turns = Turns()
+    turns = SendQueue()
     done: list[int] = []
 
     async def send(number: int) -> None:

@@ -9,7 +9,7 @@ import pytest
 from app.errors import StoreUnavailableError
 from app.services.inline_media.json_with_media import RenderedBody
 from app.stores.blobs.filesystem import FilesystemBlobStore
-from pagefault_dialects.model.conversation import Attachment, Medium, StoredBytes
+from pagefault_dialects.model.conversation import MediaItem, Medium, StoredBytes
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.resource import MediaHints
 from pagefault_dialects.targets.leaves import Base64Leaf, json_pieces
@@ -32,7 +32,7 @@ async def body(
         source = StoredBytes("ab" * 16, hashlib.sha256(data).hexdigest())
         size = len(data) + claimed_bytes
         medium = Medium("", source, "image", "image/png", None, size)
-        attachment = Attachment(medium, source, "image", "image/png", size, MediaHints())
+        attachment = MediaItem(medium, source, "image", "image/png", size, MediaHints())
         leaves.append(Base64Leaf(attachment))
     return RenderedBody(blobs, PROJECT, json_pieces([*leaves, "end"]))
 

@@ -14,7 +14,6 @@ from app.services.renders.stored_message_turns import stored_message_turns
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from pagefault_dialects.json.values import json_text, parse_json
 from pagefault_dialects.model.conversation import (
-    Call,
     ComposedTurn,
     InlineBytes,
     Item,
@@ -23,6 +22,7 @@ from pagefault_dialects.model.conversation import (
     StoredBytes,
     TextItem,
     Turn,
+    TurnCall,
     TurnRole,
 )
 from pagefault_dialects.model.rendering import Audience
@@ -111,7 +111,7 @@ def homeless(pointer: str, what: str) -> LeftOut:
     return LeftOut(pointer, what, "no-place", f"Other dialects have no place for `{what}`.")
 
 
-def said(role: TurnRole, *items: Item, calls: tuple[Call, ...] = ()) -> ComposedTurn:
+def said(role: TurnRole, *items: Item, calls: tuple[TurnCall, ...] = ()) -> ComposedTurn:
     """What a side says."""
     return Turn(role, items, ORIGIN, SEQ, calls=calls)
 

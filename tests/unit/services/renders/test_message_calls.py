@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pagefault_dialects.messages.message_calls import (
-    Answer,
+    AnswerBlock,
     as_answer,
     as_call,
     is_reasoning,
@@ -14,7 +14,7 @@ from pagefault_dialects.messages.message_calls import (
     left_of_listed,
     listed,
 )
-from pagefault_dialects.model.conversation import Call
+from pagefault_dialects.model.conversation import TurnCall
 from tests.unit.services.renders.stored_messages import homeless, thought
 
 
@@ -31,7 +31,7 @@ from tests.unit.services.renders.stored_messages import homeless, thought
     ],
 )
 def test_a_call_is_known_by_its_shape(block: dict[str, Any]) -> None:
-    assert as_call(block, 5, 0) == Call("c", "f", {"a": 1})
+    assert as_call(block, 5, 0) == TurnCall("c", "f", {"a": 1})
     assert list(left_of_call(block, "/p")) == []
 
 
@@ -46,7 +46,7 @@ def test_anything_else_is_no_call_and_no_answer(block: object) -> None:
 
 
 def test_a_call_without_an_id_gets_one_of_its_place() -> None:
-    assert as_call({"functionCall": {"name": "f"}}, 5, 2) == Call("call_5_3", "f", {})
+    assert as_call({"functionCall": {"name": "f"}}, 5, 2) == TurnCall("call_5_3", "f", {})
 
 
 @pytest.mark.parametrize(
@@ -54,23 +54,23 @@ def test_a_call_without_an_id_gets_one_of_its_place() -> None:
     [
         (
             {"type": "tool_result", "tool_use_id": "c", "content": "x", "is_error": True},
-            Answer("c", "", "x", is_error=True),
+            AnswerBlock("c", "", "x", is_error=True),
         ),
         (
             {"toolResult": {"toolUseId": "c", "content": [{"text": "x"}], "status": "success"}},
-            Answer("c", "", [{"text": "x"}]),
+            AnswerBlock("c", "", [{"text": "x"}]),
         ),
         (
             {"functionResponse": {"name": "f", "response": {"output": "x"}, "parts": [{"a": 1}]}},
-            Answer("", "f", "x", parts=({"a": 1},)),
+            AnswerBlock("", "f", "x", parts=({"a": 1},)),
         ),
         (
             {"functionResponse": {"name": "f", "response": {"value": 5, "unit": "C"}}},
-            Answer("", "f", {"value": 5, "unit": "C"}),
+            AnswerBlock("", "f", {"value": 5, "unit": "C"}),
         ),
         (
             {"type": "tool-result", "toolCallId": "c", "toolName": "f", "result": {"value": 5}},
-            Answer("c", "f", {"value": 5}),
+            AnswerBlock("c", "f", {"value": 5}),
         ),
         (
             {
@@ -81,15 +81,15 @@ def test_a_call_without_an_id_gets_one_of_its_place() -> None:
                     },
                 }
             },
-            Answer("", "f", [], is_error=True),
+            AnswerBlock("", "f", [], is_error=True),
         ),
         (
             {"type": "tool_result", "tool_use_id": "c", "content": {"content": [], "b": 1}},
-            Answer("c", "", {"content": [], "b": 1}),
+            AnswerBlock("c", "", {"content": [], "b": 1}),
         ),
     ],
 )
-def test_an_answer_is_known_by_its_shape(block: dict[str, Any], answer: Answer) -> None:
+def test_an_answer_is_known_by_its_shape(block: dict[str, Any], answer: AnswerBlock) -> None:
     assert as_answer(block) == answer
     assert list(left_of_answer(block, "/p")) == []
 
@@ -102,22 +102,22 @@ BOOM = [{"type": "text", "text": "boom"}]
     [
         (
             {"content": BOOM, "isError": True, "resultType": "complete", "_meta": None},
-            Answer("c", "", BOOM, is_error=True),
+            AnswerBlock("c", "", BOOM, is_error=True),
         ),
         (
             {"content": BOOM, "is_error": True, "structured_content": {"result": "boom"}},
-            Answer("c", "", BOOM, is_error=True, structured=({"result": "boom"},)),
+            AnswerBlock("c", "", BOOM, is_error=True, structured=({"result": "boom"},)),
         ),
         (
             {"content": BOOM, "structured_content": {"a": 1}, "is_error": False, "data": {"a": 1}},
-            Answer("c", "", BOOM, structured=({"a": 1},)),
+            AnswerBlock("c", "", BOOM, structured=({"a": 1},)),
         ),
-        ({"content": BOOM, "took": 5}, Answer("c", "", BOOM, parts=({"took": 5},))),
-        ({"toolResult": 5}, Answer("c", "", None, parts=(5,))),
+        ({"content": BOOM, "took": 5}, AnswerBlock("c", "", BOOM, parts=({"took": 5},))),
+        ({"toolResult": 5}, AnswerBlock("c", "", None, parts=(5,))),
     ],
 )
 def test_mcp_result_in_an_answer_is_known_in_every_spelling(
-    value: dict[str, Any], answer: Answer
+    value: dict[str, Any], answer: AnswerBlock
 ) -> None:
     for output in ({"type": "json", "value": value}, value):
         block = {"type": "tool-result", "toolCallId": "c", "output": output}

@@ -19,7 +19,7 @@ from openai.types.chat import (
     ChatCompletionUserMessageParam,
 )
 
-from pagefault_dialects.model.conversation import Address, Call, ComposedTurn, DataItem, Medium
+from pagefault_dialects.model.conversation import Address, ComposedTurn, DataItem, Medium, TurnCall
 from tests.kit.media import b64
 from tests.unit.services.renders.stored_messages import (
     DOT,
@@ -98,11 +98,11 @@ def openai_cases() -> dict[str, Case]:
                 said(
                     "assistant",
                     calls=(
-                        Call("c1", "f", {"a": 1}),
-                        Call("c2", "g", {"input": "as it is"}),
-                        Call("c3", "f", {"input": '{"a":'}),
-                        Call("c4", "f", {}),
-                        Call("c5", "f", {"input": [1]}),
+                        TurnCall("c1", "f", {"a": 1}),
+                        TurnCall("c2", "g", {"input": "as it is"}),
+                        TurnCall("c3", "f", {"input": '{"a":'}),
+                        TurnCall("c4", "f", {}),
+                        TurnCall("c5", "f", {"input": [1]}),
                     ),
                 )
             ],
@@ -125,7 +125,7 @@ def openai_cases() -> dict[str, Case]:
         ),
         "function call of old": (
             {"role": "assistant", "function_call": {"name": "f", "arguments": '{"a":1}'}},
-            [said("assistant", calls=(Call("call_5_1", "f", {"a": 1}),))],
+            [said("assistant", calls=(TurnCall("call_5_1", "f", {"a": 1}),))],
         ),
         "function of old": (
             {"role": "function", "name": "f", "content": "5"},
@@ -209,7 +209,7 @@ def responses_cases() -> dict[str, Case]:
                 said(
                     "assistant",
                     thought("/content/0"),
-                    calls=(Call("c1", "f", {}), Call("c2", "g", {"input": "x"})),
+                    calls=(TurnCall("c1", "f", {}), TurnCall("c2", "g", {"input": "x"})),
                 )
             ],
         ),
@@ -301,7 +301,7 @@ def anthropic_cases() -> dict[str, Case]:
                     thought("/content/0"),
                     thought("/content/1"),
                     text("/content/2", "a"),
-                    calls=(Call("t1", "f", {"a": 1}),),
+                    calls=(TurnCall("t1", "f", {"a": 1}),),
                 )
             ],
         ),
@@ -376,7 +376,7 @@ def gemini_cases() -> dict[str, Case]:
                 thought(f"/parts/1/{signature}"),
                 thought(f"/parts/2/{signature}"),
                 stored("/parts/4", PNG, "image/png"),
-                calls=(Call("call_5_1", "f", {"a": 1}), Call("g2", "f", {})),
+                calls=(TurnCall("call_5_1", "f", {"a": 1}), TurnCall("g2", "f", {})),
             )
         ]
 
@@ -472,7 +472,7 @@ def bedrock_cases() -> dict[str, Case]:
                     "assistant",
                     thought("/content/0"),
                     text("/content/1", "a"),
-                    calls=(Call("b1", "f", {"a": 1}),),
+                    calls=(TurnCall("b1", "f", {"a": 1}),),
                 )
             ],
         ),
@@ -551,7 +551,7 @@ def langchain_cases() -> dict[str, Case]:
                     "assistant",
                     text("/content/0", "a"),
                     homeless("/invalid_tool_calls", "invalid_tool_calls"),
-                    calls=(Call("t1", "f", {"a": 1}),),
+                    calls=(TurnCall("t1", "f", {"a": 1}),),
                 )
             ],
         ),
@@ -575,7 +575,7 @@ def langchain_cases() -> dict[str, Case]:
                     {"type": "tool_call", "id": "t1", "name": "f", "args": {"a": 1}},
                 ],
             },
-            [said("assistant", thought("/content/0"), calls=(Call("t1", "f", {"a": 1}),))],
+            [said("assistant", thought("/content/0"), calls=(TurnCall("t1", "f", {"a": 1}),))],
         ),
     }
 
@@ -655,7 +655,7 @@ def vercel_cases() -> dict[str, Case]:
                 said(
                     "assistant",
                     text("/content/0", "before"),
-                    calls=(Call("v1", "f", {"a": 1}), Call("v2", "f", {})),
+                    calls=(TurnCall("v1", "f", {"a": 1}), TurnCall("v2", "f", {})),
                 ),
                 answered("v1", text("/content/3", '{"k":1}'), name="f"),
                 answered("v2", text("/content/5", "late"), name="f"),

@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pagefault_dialects.context.eviction import ORDER, EvictionClass, History
+from pagefault_dialects.context.eviction import ORDER, EvictableTurns, EvictionClass
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.conversation import (
-    Attachment,
     ComposedTurn,
     Item,
+    MediaItem,
     Medium,
     SettledTurn,
 )
@@ -64,7 +64,7 @@ class Weighing:
             (turn.seq, turn.call_id, item.medium.pointer): item
             for turn in settled
             for item in turn.items
-            if isinstance(item, Attachment)
+            if isinstance(item, MediaItem)
         }
         attached = self._attached.values()
         system, turns = opened(settled, profile)
@@ -86,7 +86,7 @@ class Weighing:
         return Load(self._rule.medium(attached), 1, _base64_chars(attached))
 
 
-def _base64_chars(attachment: Attachment) -> int:
+def _base64_chars(attachment: MediaItem) -> int:
     return 0 if attachment.address is not None else base64_length(attachment.size_bytes)
 
 
@@ -105,7 +105,7 @@ def to_be_saved(load: int, most: int | None, batch: int | None) -> int:
 
 
 def next_frontier(
-    history: History,
+    history: EvictableTurns,
     frontier: Frontier,
     settled: Settled,
     profile: Profile,
@@ -134,7 +134,9 @@ def next_frontier(
     return further
 
 
-def moved(history: History, frontier: Frontier, wanted: Load, weighing: Weighing) -> Frontier:
+def moved(
+    history: EvictableTurns, frontier: Frontier, wanted: Load, weighing: Weighing
+) -> Frontier:
     """Move a frontier until so much is saved, or there is nothing left that could be.
 
     Args:
@@ -158,7 +160,7 @@ def moved(history: History, frontier: Frontier, wanted: Load, weighing: Weighing
 
 
 def _savings(
-    history: History, kind: EvictionClass, through: int, weighing: Weighing
+    history: EvictableTurns, kind: EvictionClass, through: int, weighing: Weighing
 ) -> Mapping[int, Load]:
     """Return what evicting one kind of thing saves at each `seq` behind the frontier, in order."""
     savings: defaultdict[int, Load] = defaultdict(Load)

@@ -50,7 +50,7 @@ _MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class EvictableTurns:
     """Turns that may be evicted."""
 
     turns: Sequence[ComposedTurn]
@@ -106,7 +106,7 @@ class History:
 
 def history_of(
     turns: Sequence[ComposedTurn], pinned: Collection[str] = (), *, is_adaptive: bool = True
-) -> History:
+) -> EvictableTurns:
     """Return which turns of a conversation may be evicted.
 
     Args:
@@ -116,7 +116,7 @@ def history_of(
     """
     users = [index for index, turn in enumerate(turns) if turn.role == "user"]
     newest_user = users[-1] if users else len(turns)
-    history = History(turns, frozenset(), recalls_in(turns), newest_user, is_adaptive)
+    history = EvictableTurns(turns, frozenset(), recalls_in(turns), newest_user, is_adaptive)
     stays = {
         index
         for index, turn in enumerate(turns)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pagefault_dialects.json.values import JsonValue
-from pagefault_dialects.model.conversation import Call, ComposedTurn
+from pagefault_dialects.model.conversation import ComposedTurn, TurnCall
 from pagefault_dialects.model.page import Level, parse_level
 
 RecallKind: TypeAlias = Literal["page", "medium", "entry"]
@@ -71,7 +71,7 @@ def recalls_in(turns: Sequence[ComposedTurn]) -> Mapping[str, Recall]:
     return recalls
 
 
-def _recalled(call: Call) -> Recalled | None:
+def _recalled(call: TurnCall) -> Recalled | None:
     # Hosts put the name of a server before that of its tool.
     if call.name.endswith(PAGE_FAULT):
         page_id = call.arguments.get("page_id")

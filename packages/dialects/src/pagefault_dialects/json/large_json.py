@@ -46,7 +46,7 @@ class NotInPiecesError(Exception):
 
 
 @dataclass(slots=True)
-class Container:
+class LargeContainer:
     """A large object or array of a text: its place, the commas it is cut at, its large members.
 
     `cuts` and `children` are in order, and behind each child there is a cut, or the end.
@@ -55,7 +55,7 @@ class Container:
     start: int
     end: int = 0
     cuts: list[int] = field(default_factory=list)
-    children: list["Container"] = field(default_factory=list)
+    children: list["LargeContainer"] = field(default_factory=list)
     _piece_start: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -94,7 +94,7 @@ def string_end(text: str, start: int) -> int:
     return len(text)
 
 
-def large_containers(text: str, piece_chars: int = PIECE_CHARS) -> list[Container]:
+def large_containers(text: str, piece_chars: int = PIECE_CHARS) -> list[LargeContainer]:
     """Return the objects and arrays above so many characters, each behind all that are in it.
 
     One that is not closed ends with the text. The search ends at a bracket that closes nothing.
@@ -114,8 +114,8 @@ class _Search:
         self._piece_chars = piece_chars
         # From so many characters on a piece is cut, behind a member of twice as many at most.
         self._step_chars = piece_chars // 3
-        self._opened: list[Container] = []
-        self._large: list[Container] = []
+        self._opened: list[LargeContainer] = []
+        self._large: list[LargeContainer] = []
 
     def step(self, start: int) -> int:
         """Look at the text up to the next bracket, or a stretch of it; return where to go on."""
@@ -131,7 +131,7 @@ class _Search:
 
     def _bracket(self, mark: str, at: int) -> int:
         if mark in "[{":
-            self._opened.append(Container(at))
+            self._opened.append(LargeContainer(at))
             return at + 1
         if not self._opened:
             return len(self._text)
@@ -149,7 +149,7 @@ class _Search:
         if outer is not None:
             outer.cut_behind(self._text, end, self._step_chars)
 
-    def finish(self) -> list[Container]:
+    def finish(self) -> list[LargeContainer]:
         """Return what was found."""
         while self._opened:
             self._close(len(self._text))
@@ -172,7 +172,9 @@ class Pieces:
         constant: dict[str, Any] = {"parse_constant": lambda _: children.pop()}
         self._with_child = json.JSONDecoder(**{**hooks, **constant})
 
-    def of(self, container: Container, child_of: Callable[[Container], Any]) -> Iterator[Any]:
+    def of(
+        self, container: LargeContainer, child_of: Callable[[LargeContainer], Any]
+    ) -> Iterator[Any]:
         """Yield the members of a container, some at a time: as an array or an object each.
 
         Args:
@@ -199,7 +201,7 @@ class Pieces:
             yield piece
             start = end + 1
 
-    def _parsed(self, decoder: json.JSONDecoder, container: Container, members: str) -> Any:  # noqa: ANN401
+    def _parsed(self, decoder: json.JSONDecoder, container: LargeContainer, members: str) -> Any:  # noqa: ANN401
         text = self._text
         try:
             return decoder.decode(f"{text[container.start]}{members}{text[container.end - 1]}")
@@ -218,7 +220,7 @@ def decode_in_pieces(text: str, hooks: Hooks, *, piece_chars: int = PIECE_CHARS)
         return json.JSONDecoder(**hooks).decode(text)
 
 
-def _built(text: str, large: list[Container], hooks: Hooks) -> Any:  # noqa: ANN401 - any JSON
+def _built(text: str, large: list[LargeContainer], hooks: Hooks) -> Any:  # noqa: ANN401 - any JSON
     """Build the value of a text from its large containers, the innermost first."""
     check_root(text, large)
     pieces = Pieces(text, hooks)
@@ -229,7 +231,7 @@ def _built(text: str, large: list[Container], hooks: Hooks) -> Any:  # noqa: ANN
     return values[large[-1].start]
 
 
-def check_root(text: str, large: list[Container]) -> None:
+def check_root(text: str, large: list[LargeContainer]) -> None:
     """Raise unless all of a text but blanks is in its last large container.
 
     Raises:

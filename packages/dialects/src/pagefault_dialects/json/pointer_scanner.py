@@ -12,7 +12,7 @@ from typing import Any
 from pagefault_dialects.errors import InvalidJsonError
 from pagefault_dialects.json.large_json import (
     PIECE_CHARS,
-    Container,
+    LargeContainer,
     NotInPiecesError,
     Pieces,
     check_root,
@@ -87,7 +87,7 @@ def scan_pointer(text: str, names: tuple[str, ...], limits: ScanLimits) -> Scann
         check_root(text, large)
         scan = _Scan(text, large)
         place, steps = scan.follow(names)
-        if not isinstance(place, Container):
+        if not isinstance(place, LargeContainer):
             return _followed(repaired(place, spelled=True), names, steps)
         described = scan.describe(place, limits.members)
     except (NotInPiecesError, json.JSONDecodeError) as exc:
@@ -111,12 +111,12 @@ def _followed(value: JsonValue, names: tuple[str, ...], steps: int = 0) -> Scann
 class _Scan:
     """Goes through the large containers of a text, each before those that are in it."""
 
-    def __init__(self, text: str, large: list[Container]) -> None:
+    def __init__(self, text: str, large: list[LargeContainer]) -> None:
         self._text = text
         self._large = large[::-1]
         self._pieces = Pieces(text, EXACT_HOOKS)
 
-    def follow(self, names: tuple[str, ...]) -> tuple["Container | JsonValue", int]:
+    def follow(self, names: tuple[str, ...]) -> tuple["LargeContainer | JsonValue", int]:
         """Return where names lead to, and how many of them have led there; read all of the text.
 
         It is a small member of a large container, through which the rest of the names may lead, or
@@ -132,7 +132,7 @@ class _Scan:
                 steps += 1
         return place, steps
 
-    def _member(self, container: Container, name: str | None) -> object:
+    def _member(self, container: LargeContainer, name: str | None) -> object:
         """Return the member of that name, if there is one; all members are parsed."""
         found: object = _MISSING
         start = 0
@@ -146,14 +146,14 @@ class _Scan:
             start += len(piece)
         return found
 
-    def _of(self, container: Container) -> Iterator[Any]:
+    def _of(self, container: LargeContainer) -> Iterator[Any]:
         for piece in self._pieces.of(container, lambda child: child):
             if isinstance(piece, dict) and not all(map(str.isascii, piece)):
                 yield {without_lone_surrogates(key): value for key, value in piece.items()}
             else:
                 yield piece
 
-    def describe(self, target: Container, most_members: int) -> LargeValue:
+    def describe(self, target: LargeContainer, most_members: int) -> LargeValue:
         """Describe a large container."""
         lengths: dict[int, int] = {}
         shown: list[tuple[str | int, Any]] = []
@@ -176,11 +176,11 @@ class _Scan:
         return LargeValue(self._is_array(target), length, size_bytes, members)
 
     def _described(self, member: Any, lengths: dict[int, int]) -> JsonValue | LargeValue:  # noqa: ANN401
-        if not isinstance(member, Container):
+        if not isinstance(member, LargeContainer):
             return member
         return LargeValue(self._is_array(member), lengths[member.start])
 
-    def _is_array(self, container: Container) -> bool:
+    def _is_array(self, container: LargeContainer) -> bool:
         return self._text[container.start] == "["
 
 
@@ -191,10 +191,12 @@ def _items(piece: Any, start: int) -> Iterator[tuple[str | int, Any]]:  # noqa: 
 def _size_bytes(piece: Any) -> int:  # noqa: ANN401
     """Return how long the members of a piece are as compact JSON, without what is large in it."""
     if isinstance(piece, dict):
-        small: Any = {key: each for key, each in piece.items() if not isinstance(each, Container)}
+        small: Any = {
+            key: each for key, each in piece.items() if not isinstance(each, LargeContainer)
+        }
         named = sum(len(_utf8(key)) + 1 for key in piece.keys() - small.keys())
     else:
-        small = [each for each in piece if not isinstance(each, Container)]
+        small = [each for each in piece if not isinstance(each, LargeContainer)]
         named = 0
     return named + len(_utf8(small)) - 2 - max(0, len(small) - 1)
 

@@ -21,7 +21,7 @@ Payload = str | bytes | MediaSource
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class MediaClaim:
     """What is said about a payload.
 
     `min_chars` is the shortest base64 that is taken at its word inside a structure; without it
@@ -47,7 +47,7 @@ class MediaMatch:
 
     path: Path
     payload: Payload
-    claim: Claim
+    claim: MediaClaim
     consumed: tuple[Path, ...]
 
 
@@ -180,9 +180,9 @@ def kind_of_range(claimed: str) -> ClaimedKind | None:
     return _KINDS.get(claimed.strip().lower().removesuffix("/*"))
 
 
-def embedded_claims(members: dict[str, object]) -> dict[Path, Claim]:
+def embedded_claims(members: dict[str, object]) -> dict[Path, MediaClaim]:
     """Return the places in a record where media may stand, with what the record says about them."""
-    claims: dict[Path, Claim] = {}
+    claims: dict[Path, MediaClaim] = {}
     for key in members.keys() & PLAIN.keys():
         claims[(key,)] = _plain_claim(members, key)
     for path, payload, kind in _untyped_payloads(members):
@@ -228,7 +228,7 @@ def _match(
         consumed.append(name[0])
     consumed += _framing(block, path)
     kind = kind or known_kind
-    claim = Claim(
+    claim = MediaClaim(
         kind=kind,
         mime_type=mime_type,
         filename=name[1] if name else None,
@@ -238,18 +238,18 @@ def _match(
     return MediaMatch(path, payload, claim, tuple(consumed))
 
 
-def _plain_claim(members: dict[str, object], key: str) -> Claim:
+def _plain_claim(members: dict[str, object], key: str) -> MediaClaim:
     kind, holds_bytes = PLAIN[key]
     mime = _mime_type(members, ())
     name = _filename(members, (key,))
     if mime and kind and not mime[1].lower().startswith(kind):
         mime = None
     if key == "text" and (mime is None or is_textual(mime[1]) or "svg" in mime[1]):
-        return Claim()
+        return MediaClaim()
     declared = mime is not None or members.get("encoding") == "base64"
     shortest = _DECLARED_CHARS if holds_bytes else CERTAIN_BASE64_CHARS
     known_kind = kind_of_range(mime[1]) if mime else None
-    return Claim(
+    return MediaClaim(
         kind=kind or known_kind,
         mime_type=mime[1] if mime and known_kind is None else None,
         filename=name[1] if name and "." in name[1].strip(".") else None,

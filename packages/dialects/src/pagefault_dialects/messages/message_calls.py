@@ -12,7 +12,7 @@ from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
 from pagefault_dialects.json.pointers import child_pointer
 from pagefault_dialects.json.values import JsonValue, parse_embedded_json, parse_repaired_json
 from pagefault_dialects.messages.message_content import is_block, left_beside
-from pagefault_dialects.model.conversation import Call, LeftOut
+from pagefault_dialects.model.conversation import LeftOut, TurnCall
 from pagefault_dialects.results.envelopes import CallToolResult, read_call_tool_result
 
 _REASONING_TYPES = frozenset(
@@ -38,7 +38,7 @@ _MOST_NODES = 250_000
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerBlock:
     """The answer to a call, as a block says it.
 
     `content` is text, blocks, or any JSON value, and `parts` are blocks that stand beside it;
@@ -53,7 +53,7 @@ class Answer:
     structured: tuple[JsonValue] | None = None
 
 
-def as_call(block: JsonValue, seq: int, number: int) -> Call | None:
+def as_call(block: JsonValue, seq: int, number: int) -> TurnCall | None:
     """Return the call that a block is, if it is one.
 
     Args:
@@ -84,7 +84,7 @@ def listed(message: Mapping[str, Any]) -> list[tuple[str, dict[str, JsonValue]]]
     return found
 
 
-def as_listed_call(block: dict[str, JsonValue], seq: int, number: int) -> Call:
+def as_listed_call(block: dict[str, JsonValue], seq: int, number: int) -> TurnCall:
     """Return the call that a member of such a list is; see `as_call`."""
     return _call({**block, **_inner(block)}, seq, number)
 
@@ -99,14 +99,14 @@ def left_of_listed(block: dict[str, JsonValue], pointer: str) -> Iterator[LeftOu
         yield from left_beside(inner, read, child_pointer(pointer, name))
 
 
-def as_answer(block: JsonValue) -> Answer | None:
+def as_answer(block: JsonValue) -> AnswerBlock | None:
     """Return the answer that a block is, if it is one."""
     held = _held(block, _ANSWER_TYPES, _ANSWER_MEMBERS)
     if held is None:
         return None
     content, failed = _content(held)
     parts = held.get("parts")
-    answer = Answer(
+    answer = AnswerBlock(
         call_id=_text(_first(held, _IDS)),
         name=_text(_first(held, _NAMES)),
         content=content,
@@ -217,14 +217,14 @@ def _inner(listed: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return inner if is_block(inner) else {}
 
 
-def _call(held: Mapping[str, JsonValue], seq: int, number: int) -> Call:
+def _call(held: Mapping[str, JsonValue], seq: int, number: int) -> TurnCall:
     arguments = _first(held, _ARGUMENTS)
     if isinstance(arguments, str):
         arguments = _parsed(arguments)
     if not isinstance(arguments, dict):
         arguments = {} if arguments is None else {"input": arguments}
     call_id = _text(_first(held, _IDS)) or f"call_{seq}_{number + 1}"
-    return Call(call_id, _text(_first(held, _NAMES)), arguments)
+    return TurnCall(call_id, _text(_first(held, _NAMES)), arguments)
 
 
 def _parsed(text: str) -> JsonValue:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.message_calls import (
-    Answer,
+    AnswerBlock,
     as_answer,
     as_call,
     as_listed_call,
@@ -31,7 +31,6 @@ from pagefault_dialects.messages.message_content import (
     without_a_place,
 )
 from pagefault_dialects.model.conversation import (
-    Call,
     ComposedTurn,
     DataItem,
     Item,
@@ -39,6 +38,7 @@ from pagefault_dialects.model.conversation import (
     Medium,
     TextItem,
     Turn,
+    TurnCall,
     TurnRole,
     Words,
 )
@@ -63,7 +63,7 @@ _TEXTS = frozenset({"refusal", "tool_call_id", "name"})
 # How a host and a provider come to terms about a call, which is no part of the conversation.
 _APART = ("tool-approval-request", "tool-approval-response")
 _MARKS = frozenset({"cachePoint"})
-_NO_ANSWER = Answer("", "", None)
+_NO_ANSWER = AnswerBlock("", "", None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class _Said:
     """What is said at once, what is called with it, and the answers to that."""
 
     items: list[Item] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
+    calls: list[TurnCall] = field(default_factory=list)
     answers: list[ComposedTurn] = field(default_factory=list)
 
 
@@ -148,13 +148,13 @@ class _Reading:
             elif not (is_block(block) and block.keys() <= _MARKS):
                 self._saying().items.extend(self._content.items(block, here))
 
-    def _call(self, call: Call) -> None:
+    def _call(self, call: TurnCall) -> None:
         said = self._saying()
         said.calls.append(call)
         self._calling.setdefault(call.call_id, said)
         self._called += 1
 
-    def _answer(self, answer: Answer, left: list[LeftOut], pointer: str) -> None:
+    def _answer(self, answer: AnswerBlock, left: list[LeftOut], pointer: str) -> None:
         items = [*self._content.items(answer.content, pointer)]
         for part in answer.parts:
             items += self._content.items(part, pointer)
@@ -239,7 +239,7 @@ class _Reading:
         if self._entry.is_page_fault:
             items = [*faulted(items)]
         failed = says_error(message)
-        answer = Answer(call_id, name, None, is_error=failed)
+        answer = AnswerBlock(call_id, name, None, is_error=failed)
         return [*answers, self._turn("tool", items, answer=answer)]
 
     def _is_answer(self) -> bool:
@@ -257,8 +257,8 @@ class _Reading:
         self,
         role: TurnRole,
         items: Sequence[Item],
-        calls: Sequence[Call] = (),
-        answer: Answer = _NO_ANSWER,
+        calls: Sequence[TurnCall] = (),
+        answer: AnswerBlock = _NO_ANSWER,
     ) -> ComposedTurn:
         return Turn(
             role=role,

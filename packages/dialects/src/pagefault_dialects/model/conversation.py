@@ -1,7 +1,7 @@
 """A conversation as every target of a rendering reads it: turns, made of items.
 
 What is stored is composed into turns whose media are `Medium`s. Settling them for one target gives
-turns in which each medium is an `Attachment`, or words in its place, and nothing else is left to
+turns in which each medium is a `MediaItem`, or words in its place, and nothing else is left to
 decide.
 """
 
@@ -79,7 +79,7 @@ class Medium:
 
 
 @dataclass(frozen=True, slots=True)
-class Attachment:
+class MediaItem:
     """A medium as a message holds it.
 
     Where `address` is set, that stands for the bytes: an `http(s)` URL, or an `@blob:` reference
@@ -163,13 +163,13 @@ class Invented:
 
 
 Item: TypeAlias = TextItem | DataItem | Medium | LeftOut | Invented
-SettledItem: TypeAlias = TextItem | DataItem | Attachment
+SettledItem: TypeAlias = TextItem | DataItem | MediaItem
 
 _Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TurnCall:
     """A tool call of an assistant's turn."""
 
     call_id: str
@@ -189,7 +189,7 @@ class Turn(Generic[_Item]):
     """The path the record is read from: `/api/tool-results/…`."""
     seq: int | None = None
     """The number of the entry in its session, where it is one."""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[TurnCall, ...] = ()
     """What an assistant calls, behind its items."""
     call_id: str = ""
     """Which call a tool's turn answers."""

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
 from pagefault_dialects.media.block_shapes import (
-    Claim,
+    MediaClaim,
     MediaMatch,
     declared_text_type,
     is_handle,
@@ -145,7 +145,7 @@ def _declared_plain_object(block: Block) -> MediaMatch | None:
     return replace(match, payload=data) if data else None
 
 
-def _certain_base64(text: str, claim: Claim, *, claimed: bool) -> bytes | None:
+def _certain_base64(text: str, claim: MediaClaim, *, claimed: bool) -> bytes | None:
     # Such a key may as well hold a word, a path or the name of a container image.
     data = decode_base64(text) if len(text) >= _SHORTEST_BASE64 else None
     if data is None:
@@ -180,7 +180,7 @@ def _read_text(block: Block, place: ReadContext) -> Outcome:
         consumed += [declared[0]] if declared else []
         parts = text_parts(value, here, declared=declared[1] if declared else None)
     elif is_handle(value):
-        parts = [medium_part(value, Claim(), here)]
+        parts = [medium_part(value, MediaClaim(), here)]
     else:
         parts = [NormalizedText(("" if value is None else json_text(value),))]
     return with_side_information(parts, block, consumed, place)

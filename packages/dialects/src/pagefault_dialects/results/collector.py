@@ -5,7 +5,7 @@ The collector is the only thing that changes during normalization; it lives for 
 
 from pagefault_dialects.json.pointers import child_pointer
 from pagefault_dialects.json.values import MediaSlot
-from pagefault_dialects.media.block_shapes import Claim
+from pagefault_dialects.media.block_shapes import MediaClaim
 from pagefault_dialects.model.media import InMemoryMedia, MediaSource
 from pagefault_dialects.model.normalized import NormalizedMedia, Warning, more_warnings
 from pagefault_dialects.text_windows import without_lone_surrogates
@@ -80,7 +80,12 @@ class Collector:
         self.is_error: bool | None = None
 
     def add_medium(
-        self, source: MediaSource, claim: Claim, pointer: Pointer, *, must_be_stored: bool = False
+        self,
+        source: MediaSource,
+        claim: MediaClaim,
+        pointer: Pointer,
+        *,
+        must_be_stored: bool = False,
     ) -> MediaSlot:
         """Keep a medium, found at `pointer`, and get the slot that stands for its reference."""
         name = without_lone_surrogates(claim.filename) if claim.filename else None

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 from pagefault_dialects.json.values import MediaSlot, json_template
 from pagefault_dialects.media.base64_runs import decode_undeclared
 from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
-from pagefault_dialects.media.block_shapes import Claim, Payload
+from pagefault_dialects.media.block_shapes import MediaClaim, Payload
 from pagefault_dialects.media.data_uris import is_data_uri, parse_data_uri, parse_text_uri
 from pagefault_dialects.media.types import (
     OCTET_STREAM,
@@ -91,12 +91,12 @@ def text_parts(
     uri = parse_data_uri(text)
     if uri and uri.data:
         mime_type = type_of_data_uri(uri.mime_type, uri.data)
-        claim = Claim(mime_type=mime_type, filename=uri.filename)
+        claim = MediaClaim(mime_type=mime_type, filename=uri.filename)
         return _decoded_parts(uri.data, claim, place, encoded=text)
     if (written := parse_text_uri(text)) and readable_text(written[1].encode()) is not None:
         return _rewritten_parts(written[1], place, written[0] or declared)
     if data := decode_undeclared(text):
-        return [medium_part(data, Claim(), place)]
+        return [medium_part(data, MediaClaim(), place)]
     parts = _rewritten_parts(text, place, declared)
     if uri and len(parts) == 1:
         warn_undecodable(place.collector, place.pointer)
@@ -122,7 +122,7 @@ def extracted_parts(slots: list[MediaSlot]) -> list[NormalizedPart]:
 
 
 def medium_part(
-    medium: MediaSource | bytes, claim: Claim, place: ReadContext
+    medium: MediaSource | bytes, claim: MediaClaim, place: ReadContext
 ) -> NormalizedMediaPart:
     """Return the part that shows a medium."""
     source = as_source(medium, claim.mime_type)
@@ -130,7 +130,7 @@ def medium_part(
     return NormalizedMediaPart(slot, type_beside(source.declared_mime_type, is_text=False))
 
 
-def declared_parts(payload: Payload, claim: Claim, place: ReadContext) -> list[NormalizedPart]:
+def declared_parts(payload: Payload, claim: MediaClaim, place: ReadContext) -> list[NormalizedPart]:
     """Return the parts of what stands where a medium is declared.
 
     The first of them is what the payload turned out to be: a medium, a link, a reference, or text.
@@ -175,7 +175,7 @@ def is_remote(text: str) -> bool:
     return _REMOTE.match(text) is not None
 
 
-def link(url: str, claim: Claim) -> NormalizedLink:
+def link(url: str, claim: MediaClaim) -> NormalizedLink:
     """Return remote media under the type that is claimed, or the URL's extension stands for."""
     mime_type = canonical_mime_type(claim.mime_type) if claim.mime_type else None
     mime_type = mime_type or _type_of_url(url, claim) or OCTET_STREAM
@@ -200,14 +200,14 @@ def filename_of_url(url: str) -> str | None:
     return name if "." in name.strip(".") else None
 
 
-def _type_of_url(url: str, claim: Claim) -> str | None:
+def _type_of_url(url: str, claim: MediaClaim) -> str | None:
     guessed = mime_type_for_filename(filename_of_url(url) or "")
     if claim.kind is None or (guessed and guessed.startswith(claim.kind)):
         return guessed
     return f"{claim.kind}/*"
 
 
-def _data_uri_parts(text: str, claim: Claim, place: ReadContext) -> list[NormalizedPart]:
+def _data_uri_parts(text: str, claim: MediaClaim, place: ReadContext) -> list[NormalizedPart]:
     uri = parse_data_uri(text)
     if uri is None:
         return text_parts(text, place)
@@ -217,11 +217,11 @@ def _data_uri_parts(text: str, claim: Claim, place: ReadContext) -> list[Normali
     if claim.kind is None:
         mime_type = type_of_data_uri(mime_type, uri.data)
     filename = claim.filename or uri.filename
-    named = Claim(claim.kind, mime_type, filename)
+    named = MediaClaim(claim.kind, mime_type, filename)
     return _decoded_parts(uri.data, named, place, encoded=text)
 
 
-def _encoded_parts(text: str, claim: Claim, place: ReadContext) -> list[NormalizedPart]:
+def _encoded_parts(text: str, claim: MediaClaim, place: ReadContext) -> list[NormalizedPart]:
     data = decode_base64(text)
     if claim.mime_type is None or not is_textual(claim.mime_type):
         if data is None:
@@ -238,7 +238,7 @@ def _encoded_parts(text: str, claim: Claim, place: ReadContext) -> list[Normaliz
 
 
 def _decoded_parts(
-    data: bytes, claim: Claim, place: ReadContext, *, encoded: str
+    data: bytes, claim: MediaClaim, place: ReadContext, *, encoded: str
 ) -> list[NormalizedPart]:
     """Return the parts of decoded bytes: text where they are, and are declared as, text to read.
 
@@ -269,7 +269,7 @@ def _rewritten_parts(text: str, place: ReadContext, declared: str | None) -> lis
     return [first, *extracted_parts(rewriting.slots)]
 
 
-def _undecodable_parts(text: str, claim: Claim, place: ReadContext) -> list[NormalizedPart]:
+def _undecodable_parts(text: str, claim: MediaClaim, place: ReadContext) -> list[NormalizedPart]:
     warn_undecodable(place.collector, place.pointer)
     if not text:
         return [NormalizedText((f"[{_label(claim)} data that is empty]",))]
@@ -277,7 +277,7 @@ def _undecodable_parts(text: str, claim: Claim, place: ReadContext) -> list[Norm
     return _rewritten_parts(note, place, None)
 
 
-def _refused_parts(text: str, claim: Claim, place: ReadContext) -> list[NormalizedPart]:
+def _refused_parts(text: str, claim: MediaClaim, place: ReadContext) -> list[NormalizedPart]:
     place.collector.warn(
         "refused-url",
         place.pointer,
@@ -287,5 +287,5 @@ def _refused_parts(text: str, claim: Claim, place: ReadContext) -> list[Normaliz
     return _rewritten_parts(note, place, None)
 
 
-def _label(claim: Claim) -> str:
+def _label(claim: MediaClaim) -> str:
     return canonical_mime_type(claim.mime_type or "") or claim.kind or "media"

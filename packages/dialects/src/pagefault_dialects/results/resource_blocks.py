@@ -6,7 +6,7 @@ from decimal import Decimal
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
 from pagefault_dialects.media.block_shapes import (
-    Claim,
+    MediaClaim,
     is_handle,
     kind_of_range,
     payload_of,
@@ -83,7 +83,7 @@ def read_resource_link(block: dict[str, object], place: ReadContext) -> list[Nor
         parts: list[NormalizedPart] = [NormalizedReference(uri, resource_id, pointer, beside)]
         return with_side_information(parts, block, [("type",), ("uri",), (type_key,)], place)
     if is_remote(uri) and family in ("image", "audio", "video"):
-        claim = Claim(kind, None if kind else mime_type, _text_of(block, "name"))
+        claim = MediaClaim(kind, None if kind else mime_type, _text_of(block, "name"))
         parts = [link(without_lone_surrogates(uri), claim)]
         return with_side_information(parts, block, [("type",), (type_key,)], place)
     summary, described = _summary(block, place)
@@ -115,7 +115,7 @@ def _type_key(link: dict[str, object]) -> str:
     return "mime_type" if link.get("mimeType") is None and "mime_type" in link else "mimeType"
 
 
-def _claim(block: dict[str, object]) -> tuple[Claim, list[Path]]:
+def _claim(block: dict[str, object]) -> tuple[MediaClaim, list[Path]]:
     claimed = ((path, value_at(block, path)) for path in _MIME_TYPES)
     path, mime_type = next(
         (
@@ -126,7 +126,7 @@ def _claim(block: dict[str, object]) -> tuple[Claim, list[Path]]:
         (None, None),
     )
     kind = kind_of_range(mime_type or "")
-    claim = Claim(kind, None if kind else mime_type, _filename(block), is_encoded=True)
+    claim = MediaClaim(kind, None if kind else mime_type, _filename(block), is_encoded=True)
     return claim, [path] if path else []
 
 
@@ -142,7 +142,7 @@ def _filename(block: dict[str, object]) -> str | None:
 
 
 def _blob_parts(
-    blob: str, claim: Claim, place: ReadContext, *, is_named: bool
+    blob: str, claim: MediaClaim, place: ReadContext, *, is_named: bool
 ) -> list[NormalizedPart]:
     data = decode_base64(blob)
     if data is None:
@@ -166,7 +166,7 @@ def _empty(uri: str | None, part: NormalizedText) -> NormalizedText:
     return NormalizedText(words, provenance=beside)
 
 
-def _text_parts(text: object, claim: Claim, place: ReadContext) -> list[NormalizedPart]:
+def _text_parts(text: object, claim: MediaClaim, place: ReadContext) -> list[NormalizedPart]:
     if is_handle(text):
         return [medium_part(text, claim, place)]
     if not isinstance(text, str):

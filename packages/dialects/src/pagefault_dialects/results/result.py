@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pagefault_dialects.media.base64_runs import decode_undeclared
-from pagefault_dialects.media.block_shapes import Claim, is_handle
+from pagefault_dialects.media.block_shapes import MediaClaim, is_handle
 from pagefault_dialects.media.data_uris import is_data_uri
 from pagefault_dialects.media.line_lists import joined_lines
 from pagefault_dialects.model.normalized import NormalizedPart, NormalizedText, NormalizedToolResult
@@ -129,7 +129,7 @@ def _read_item(value: object, place: ReadContext) -> Outcome | NestedContent:
     if isinstance(value, str):
         return text_parts(value, place)
     if is_handle(value):
-        return [medium_part(value, Claim(), place)]
+        return [medium_part(value, MediaClaim(), place)]
     if isinstance(value, dict):
         block = read_block(value, place)
         if block is not None:

@@ -19,7 +19,12 @@ from pagefault_dialects.json.values import (
 )
 from pagefault_dialects.media.base64_runs import decode_undeclared, find_runs, has_long_run
 from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
-from pagefault_dialects.media.block_shapes import Claim, byte_sequence, embedded_claims, is_handle
+from pagefault_dialects.media.block_shapes import (
+    MediaClaim,
+    byte_sequence,
+    embedded_claims,
+    is_handle,
+)
 from pagefault_dialects.media.block_table import Path
 from pagefault_dialects.media.data_uris import (
     find_data_uris,
@@ -58,7 +63,7 @@ class Rewriting:
     pointer: Pointer = field(default_factory=Pointer)
 
     def keep(
-        self, medium: MediaSource | bytes, claim: Claim, *, is_told: bool = False
+        self, medium: MediaSource | bytes, claim: MediaClaim, *, is_told: bool = False
     ) -> MediaSlot:
         """Lift a medium out and get its slot."""
         source = as_source(medium, claim.mime_type)
@@ -73,10 +78,10 @@ class _Frame:
     members: Iterator[tuple[str | int, object]]
     target: dict[str, object] | list[object]
     pointer: Pointer
-    claims: dict[Path, Claim]
+    claims: dict[Path, MediaClaim]
     repeats: dict[str, int] = field(default_factory=dict)
 
-    def claims_within(self, key: str | int) -> dict[Path, Claim]:
+    def claims_within(self, key: str | int) -> dict[Path, MediaClaim]:
         """Return what is claimed about a member, and about places inside it."""
         if not self.claims:
             return self.claims
@@ -143,12 +148,12 @@ def type_of_data_uri(mime_type: str | None, data: bytes) -> str | None:
     return "text/plain"
 
 
-def _rewrite_member(value: object, claims: dict[Path, Claim], rewriting: Rewriting) -> object:
+def _rewrite_member(value: object, claims: dict[Path, MediaClaim], rewriting: Rewriting) -> object:
     if isinstance(value, str):
         readable = rewriting.collector.readable(value, rewriting.pointer)
         return _rewrite_string(readable, claims.get(()), rewriting)
     if is_handle(value):
-        return rewriting.keep(value, claims.get((), Claim()))
+        return rewriting.keep(value, claims.get((), MediaClaim()))
     if not isinstance(value, dict | list):
         return value
     medium = _rewrite_pieces(value, claims.get(()), rewriting)
@@ -161,14 +166,14 @@ def _rewrite_member(value: object, claims: dict[Path, Claim], rewriting: Rewriti
     return _Frame(iter(value.items()), {}, rewriting.pointer, claims)
 
 
-def _rewrite_pieces(value: object, claim: Claim | None, rewriting: Rewriting) -> object | None:
+def _rewrite_pieces(value: object, claim: MediaClaim | None, rewriting: Rewriting) -> object | None:
     """Return the slot of a medium that stands there as numbers or as lines, `None` if none does."""
     data = _claimed_bytes(value, claim)
     if data is None and (lines := _lines_of(value, claim)):
         if is_data_uri(lines):
-            return _rewrite_data_uri(lines, claim or Claim(), rewriting)
+            return _rewrite_data_uri(lines, claim or MediaClaim(), rewriting)
         data = (_claimed_text(lines, claim) if claim else None) or decode_undeclared(lines)
-    return None if data is None else rewriting.keep(data, claim or Claim())
+    return None if data is None else rewriting.keep(data, claim or MediaClaim())
 
 
 def _attach(frame: _Frame, key: str | int, placed: object, rewriting: Rewriting) -> None:
@@ -187,7 +192,7 @@ def _attach(frame: _Frame, key: str | int, placed: object, rewriting: Rewriting)
 
 
 def _rewrite_string(
-    text: str, claim: Claim | None, rewriting: Rewriting
+    text: str, claim: MediaClaim | None, rewriting: Rewriting
 ) -> str | MediaSlot | TextTemplate:
     # Whether a block carried the same payload; a short one may be some word elsewhere.
     may_be = claim is not None or len(text) >= CERTAIN_BASE64_CHARS
@@ -196,25 +201,25 @@ def _rewrite_string(
     if len(text) < _SHORTEST_MEDIA_TEXT and not is_repeated:
         return text
     if is_data_uri(text):
-        return _rewrite_data_uri(text, claim or Claim(), rewriting)
+        return _rewrite_data_uri(text, claim or MediaClaim(), rewriting)
     data = _claimed_text(text, claim) if claim else None
     if data is None and is_repeated:
         data = decode_base64(text)
     data = data or decode_undeclared(text)
     if data:
-        return rewriting.keep(data, claim or Claim(), is_told=told is True)
+        return rewriting.keep(data, claim or MediaClaim(), is_told=told is True)
     return rewrite_text(text, rewriting.pointer, rewriting)
 
 
 def _rewrite_data_uri(
-    text: str, claim: Claim, rewriting: Rewriting
+    text: str, claim: MediaClaim, rewriting: Rewriting
 ) -> str | MediaSlot | TextTemplate:
     uri = parse_data_uri(text)
     if uri and uri.data:
         mime_type = uri.mime_type or claim.mime_type
         if claim.kind is None:
             mime_type = type_of_data_uri(mime_type, uri.data)
-        named = Claim(claim.kind, mime_type, uri.filename or claim.filename)
+        named = MediaClaim(claim.kind, mime_type, uri.filename or claim.filename)
         is_told = rewriting.collector.find_payload(text) is True
         return rewriting.keep(uri.data, named, is_told=is_told)
     rewritten = _rewrite_sentence(text, rewriting)
@@ -232,7 +237,7 @@ def warn_undecodable(collector: Collector, pointer: Pointer) -> None:
     )
 
 
-def _claimed_text(text: str, claim: Claim) -> bytes | None:
+def _claimed_text(text: str, claim: MediaClaim) -> bytes | None:
     if claim.min_chars is None and claim.kind is None:
         return None
     shortest = CERTAIN_BASE64_CHARS if claim.min_chars is None else _SHORTEST_MEDIA_TEXT
@@ -245,7 +250,7 @@ def _claimed_text(text: str, claim: Claim) -> bytes | None:
     return None if textual and readable_text(data) is None else data
 
 
-def _claimed_bytes(value: object, claim: Claim | None) -> bytes | None:
+def _claimed_bytes(value: object, claim: MediaClaim | None) -> bytes | None:
     data = byte_sequence(value) if claim else None
     if claim is None or data is None:
         return None
@@ -255,7 +260,7 @@ def _claimed_bytes(value: object, claim: Claim | None) -> bytes | None:
     return data if claim.min_chars is not None or is_recognised(data, claim.kind) else None
 
 
-def _lines_of(value: object, claim: Claim | None) -> str | None:
+def _lines_of(value: object, claim: MediaClaim | None) -> str | None:
     """Return what a list of lines is on one line; one that nothing is said of is read as it is."""
     is_declared = claim is not None and (claim.kind is not None or claim.min_chars is not None)
     is_single = isinstance(value, list) and len(value) == 1
@@ -306,13 +311,13 @@ def _rewrite_sentence(text: str, rewriting: Rewriting) -> str | TextTemplate:
     return join_template([*pieces, text[position:]]) if pieces else text
 
 
-def _spans(text: str) -> Iterable[tuple[int, int, bytes, Claim]]:
+def _spans(text: str) -> Iterable[tuple[int, int, bytes, MediaClaim]]:
     position = 0
     for uri in find_data_uris(text):
         for run in find_runs(text, position, uri.start):
-            yield run.start, run.end, run.data, Claim()
+            yield run.start, run.end, run.data, MediaClaim()
         mime_type = type_of_data_uri(uri.mime_type, uri.data)
-        yield uri.start, uri.end, uri.data, Claim(mime_type=mime_type, filename=uri.filename)
+        yield uri.start, uri.end, uri.data, MediaClaim(mime_type=mime_type, filename=uri.filename)
         position = uri.end
     for run in find_runs(text, position, len(text)):
-        yield run.start, run.end, run.data, Claim()
+        yield run.start, run.end, run.data, MediaClaim()

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from pagefault_dialects.media.types import canonical_mime_type
-from pagefault_dialects.model.conversation import Attachment, SettledTurn
+from pagefault_dialects.model.conversation import MediaItem, SettledTurn
 from pagefault_dialects.model.rendering import ImageDetail
 from pagefault_dialects.targets.leaves import Node, b64, blocks_of, seen_text_block, text_block
 from pagefault_dialects.targets.lines import ERROR_LINE, attached_line, frame_line
@@ -60,7 +60,7 @@ def _answers(group: Iterable[SettledTurn], profile: Profile) -> list[Node]:
             told = blocks_of(turn.items, _line, seen_text_block) or text_block(ERROR_LINE)
             result |= {"content": told, "is_error": True}
             for item in turn.items:
-                if isinstance(item, Attachment):
+                if isinstance(item, MediaItem):
                     beside += [*text_block(frame_line(turn, item, call_id)), _medium(item)]
         elif content := blocks_of(turn.items, _medium, seen_text_block):
             result["content"] = content
@@ -68,11 +68,11 @@ def _answers(group: Iterable[SettledTurn], profile: Profile) -> list[Node]:
     return [*results, *beside]
 
 
-def _line(attachment: Attachment) -> Node:
+def _line(attachment: MediaItem) -> Node:
     return text_block(attached_line(attachment, _WHERE))[0]
 
 
-def _medium(attachment: Attachment) -> Node:
+def _medium(attachment: MediaItem) -> Node:
     mime_type = canonical_mime_type(attachment.mime_type) or attachment.mime_type
     source: Node
     if attachment.url is not None:

@@ -21,7 +21,7 @@ from itertools import groupby
 from types import MappingProxyType
 
 from pagefault_dialects.media.types import canonical_mime_type, mime_type_for_filename
-from pagefault_dialects.model.conversation import Attachment, DataItem, SettledItem, SettledTurn
+from pagefault_dialects.model.conversation import DataItem, MediaItem, SettledItem, SettledTurn
 from pagefault_dialects.model.rendering import ImageDetail
 from pagefault_dialects.model.resource import resource_kind
 from pagefault_dialects.targets.leaves import JsonLeaf, Node, b64, text_of
@@ -127,7 +127,7 @@ class _Writer:
             call_id = self._profile.call_id.fit(turn.call_id)
             inside: list[SettledItem | str] = []
             for item in turn.items:
-                if isinstance(item, Attachment) and (turn.is_error or _class_of(item) == "audio"):
+                if isinstance(item, MediaItem) and (turn.is_error or _class_of(item) == "audio"):
                     inside.append(attached_line(item, _WHERE))
                     is_document = _class_of(item) == "document"
                     medium = _medium(item, self._name(item, turn.origin) if is_document else None)
@@ -146,17 +146,17 @@ class _Writer:
         self, items: Sequence[SettledItem | str], origin: str, *, may_hold_json: bool = False
     ) -> list[Node]:
         blocks: list[Node] = []
-        documents: list[Attachment] = []
+        documents: list[MediaItem] = []
         has_text = False
         for item in items:
-            if isinstance(item, Attachment) and _class_of(item) == "document":
+            if isinstance(item, MediaItem) and _class_of(item) == "document":
                 name = self._name(item, origin)
                 if not _has_plain_name(item.filename or ""):
                     blocks += _text(attached_line(item, f'attached as "{name}"'))
                     has_text = True
                 blocks.append(_medium(item, name))
                 documents.append(item)
-            elif isinstance(item, Attachment):
+            elif isinstance(item, MediaItem):
                 blocks.append(_medium(item))
             elif may_hold_json and isinstance(item, DataItem) and isinstance(item.value, dict):
                 blocks.append({"json": JsonLeaf(item.value)})
@@ -168,7 +168,7 @@ class _Writer:
             blocks = [*_text(attached_line(documents[0], "attached")), *blocks]
         return blocks
 
-    def _name(self, attachment: Attachment, origin: str) -> str:
+    def _name(self, attachment: MediaItem, origin: str) -> str:
         place = f"{origin}#{attachment.medium.pointer}"
         digits = hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()
         base = f"{_plain_name(attachment.filename or '')} {digits[:_PLACE_DIGITS]}"
@@ -180,7 +180,7 @@ class _Writer:
         return name
 
 
-def _medium(attachment: Attachment, name: str | None = None) -> Node:
+def _medium(attachment: MediaItem, name: str | None = None) -> Node:
     kind = _class_of(attachment)
     medium: dict[str, Node] = {
         "format": FORMATS[kind][_type_of(attachment)],
@@ -215,10 +215,10 @@ def _text(text: str | None) -> list[Node]:
     return [{"text": text}] if text and not text.isspace() else []
 
 
-def _class_of(attachment: Attachment) -> MediaClass:
+def _class_of(attachment: MediaItem) -> MediaClass:
     # By the type of what is sent, since that is what has a format.
     return media_class(resource_kind(_type_of(attachment)))
 
 
-def _type_of(attachment: Attachment) -> str:
+def _type_of(attachment: MediaItem) -> str:
     return canonical_mime_type(attachment.mime_type) or attachment.mime_type

@@ -19,11 +19,11 @@ from itertools import groupby
 from pagefault_dialects.json.values import JsonValue, json_text, values_in
 from pagefault_dialects.media.types import canonical_mime_type
 from pagefault_dialects.model.conversation import (
-    Attachment,
-    Call,
     DataItem,
+    MediaItem,
     SettledItem,
     SettledTurn,
+    TurnCall,
 )
 from pagefault_dialects.model.rendering import ImageDetail
 from pagefault_dialects.pages.lines import one_line
@@ -66,11 +66,11 @@ def _text(text: str) -> list[Node]:
     return [] if text.isspace() else [{"text": text}]
 
 
-def _medium(attachment: Attachment) -> Node:
+def _medium(attachment: MediaItem) -> Node:
     return {"inlineData": _blob(attachment)}
 
 
-def _calls(calls: Sequence[Call], profile: Profile) -> list[Node]:
+def _calls(calls: Sequence[TurnCall], profile: Profile) -> list[Node]:
     parts: list[Node] = []
     for call in calls:
         # As text, under one name, where the object would be read as another one.
@@ -99,7 +99,7 @@ def _answers(group: Iterable[SettledTurn], profile: Profile) -> list[Node]:
             answer["parts"] = held
         answers.append({"functionResponse": answer})
         for item in turn.items:
-            if isinstance(item, Attachment) and _is_beside(item):
+            if isinstance(item, MediaItem) and _is_beside(item):
                 beside += [{"text": frame_line(turn, item, call_id)}, _medium(item)]
     return [*answers, *beside]
 
@@ -117,7 +117,7 @@ def _response(turn: SettledTurn) -> Node:
 
 
 def _words(item: SettledItem) -> str | None:
-    if isinstance(item, Attachment):
+    if isinstance(item, MediaItem):
         return attached_line(item, _WHERE) if _is_beside(item) else None
     return text_of(item)
 
@@ -126,7 +126,7 @@ def _held(items: Sequence[SettledItem]) -> list[Node]:
     parts: list[Node] = []
     names: set[str] = set()
     for item in items:
-        if not isinstance(item, Attachment) or _is_beside(item):
+        if not isinstance(item, MediaItem) or _is_beside(item):
             continue
         blob = _blob(item)
         # A name is there to tell media apart, so that two of one name are better off without.
@@ -137,12 +137,12 @@ def _held(items: Sequence[SettledItem]) -> list[Node]:
     return parts
 
 
-def _blob(attachment: Attachment) -> dict[str, Node]:
+def _blob(attachment: MediaItem) -> dict[str, Node]:
     mime_type = canonical_mime_type(attachment.mime_type) or attachment.mime_type
     return {"mimeType": mime_type, "data": b64(attachment)}
 
 
-def _is_beside(attachment: Attachment) -> bool:
+def _is_beside(attachment: MediaItem) -> bool:
     return attachment.mime_type.startswith(("audio/", "video/"))
 
 

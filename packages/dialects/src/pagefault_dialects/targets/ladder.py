@@ -15,12 +15,12 @@ from typing import Any, TypeGuard, cast
 
 from pagefault_dialects.model.conversation import (
     Address,
-    Attachment,
     ComposedTurn,
     DataItem,
     InlineBytes,
     Invented,
     LeftOut,
+    MediaItem,
     Medium,
     MediumSource,
     SettledItem,
@@ -45,9 +45,9 @@ class Choice:
 
     place: MediumRef
     """Where it stands."""
-    attachment: Attachment | None
+    attachment: MediaItem | None
     """What it is attached as; `None` for words."""
-    smaller: Attachment | None = None
+    smaller: MediaItem | None = None
     """The smaller image that it may still become."""
     words: Words | None = None
     """What can be read in its place."""
@@ -96,7 +96,7 @@ class Choice:
             return placeholder(medium)
         return f"[{medium_words(medium)}, {self.words.kind} below]\n{self.words.text}"
 
-    def _note_of_smaller(self, attachment: Attachment) -> str | None:
+    def _note_of_smaller(self, attachment: MediaItem) -> str | None:
         if self.rung == "original":
             return None
         medium = self.place.medium
@@ -199,7 +199,7 @@ class Ladder:
             choice.step_down(obstacle, to_words=not obstacle.fixable_by_resize)
         return choice
 
-    def _smaller(self, medium: Medium, made: DerivedImage) -> Attachment:
+    def _smaller(self, medium: Medium, made: DerivedImage) -> MediaItem:
         resource = made.resource
         source: MediumSource = StoredBytes(resource.resource_id, resource.digest)
         if made.data is not None:
@@ -209,7 +209,7 @@ class Ladder:
 
     def _attached(
         self, medium: Medium, source: MediumSource, known: Medium | Resource
-    ) -> Attachment:
+    ) -> MediaItem:
         """Return a medium as a message holds it, given by bytes of which more is known."""
         address: str | None = None
         is_reference = False
@@ -222,7 +222,7 @@ class Ladder:
             url = self.sign(source.resource_id)
             address = url if rule is not None and rule.loads(url) else None
         size_bytes = known.size_bytes or 0
-        return Attachment(
+        return MediaItem(
             *(medium, source, medium.kind, known.mime_type, size_bytes, known.hints),
             address=address,
             is_reference=is_reference,

@@ -9,7 +9,7 @@ Source: langchain-core 1, `messages.content`.
 
 from collections.abc import Sequence
 
-from pagefault_dialects.model.conversation import Attachment, SettledTurn, TurnRole
+from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnRole
 from pagefault_dialects.model.rendering import ImageDetail
 from pagefault_dialects.targets.leaves import JsonLeaf, Node, b64, content_of, file_name_of
 from pagefault_dialects.targets.profile import Profile
@@ -49,7 +49,7 @@ def _message(turn: SettledTurn, content: Node, profile: Profile) -> Node:
     return message
 
 
-def _medium(attachment: Attachment) -> Node:
+def _medium(attachment: MediaItem) -> Node:
     is_file = attachment.kind not in ("image", "audio", "video")
     block: dict[str, Node] = {"type": "file" if is_file else attachment.kind}
     # Of an image at an address no more may be known than that it is one, which the block says.

@@ -17,10 +17,10 @@ from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.media.file_names import extension_for
 from pagefault_dialects.media.types import canonical_mime_type, mime_type_for_filename
 from pagefault_dialects.model.conversation import (
-    Attachment,
     DataItem,
     InlineBytes,
     Item,
+    MediaItem,
     SettledItem,
     StoredBytes,
     TextItem,
@@ -34,7 +34,7 @@ from pagefault_dialects.texts.json_strings import MediaPlaces
 class Base64Leaf:
     """A JSON string: the base64 of an attachment's bytes, after a text that is ASCII."""
 
-    attachment: Attachment
+    attachment: MediaItem
     head: str = ""
 
 
@@ -50,16 +50,16 @@ Node: TypeAlias = (
 )
 """A message, or a piece of one."""
 
-WriteMedium: TypeAlias = Callable[[Attachment], Node]
+WriteMedium: TypeAlias = Callable[[MediaItem], Node]
 WriteText: TypeAlias = Callable[[str], list[Node]]
 
 
-def b64(attachment: Attachment) -> Node:
+def b64(attachment: MediaItem) -> Node:
     """Return an attachment's plain base64; its `@blob:` reference where references are wanted."""
     return attachment.address if attachment.is_reference else Base64Leaf(attachment)
 
 
-def data_uri_of(attachment: Attachment) -> Node:
+def data_uri_of(attachment: MediaItem) -> Node:
     """Return what an attachment is loaded from: its URL, its reference, else a `data:` URI."""
     if attachment.address is not None:
         return attachment.address
@@ -78,7 +78,7 @@ def joined(texts: Iterable[str | None]) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
-def file_name_of(attachment: Attachment) -> str:
+def file_name_of(attachment: MediaItem) -> str:
     """Return the name a file is sent under, with the extension that providers tell its type by."""
     name = attachment.filename or "file"
     if mime_type_for_filename(name) == canonical_mime_type(attachment.mime_type):
@@ -102,7 +102,7 @@ def blocks_of(
     """Return what `text` makes of each text that is not empty, and `medium` of each attachment."""
     blocks: list[Node] = []
     for item in items:
-        if isinstance(item, Attachment):
+        if isinstance(item, MediaItem):
             blocks.append(medium(item))
         elif words := text_of(item):
             blocks += text(words)
@@ -113,7 +113,7 @@ def content_of(
     items: Sequence[SettledItem], medium: WriteMedium, text: WriteText = text_block
 ) -> str | list[Node]:
     """Return one string where there is only text, else as `blocks_of`."""
-    if any(isinstance(item, Attachment) for item in items):
+    if any(isinstance(item, MediaItem) for item in items):
         return blocks_of(items, medium, text)
     return joined(map(text_of, items))
 

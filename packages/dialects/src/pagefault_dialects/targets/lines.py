@@ -6,7 +6,7 @@ Source: `providers`, degradation ladder: `[Video: demo.mp4 (5.2 MB)]`.
 from collections.abc import Sequence
 
 from pagefault_dialects.json.values import json_text
-from pagefault_dialects.model.conversation import Address, Attachment, Call, Medium, SettledTurn
+from pagefault_dialects.model.conversation import Address, MediaItem, Medium, SettledTurn, TurnCall
 from pagefault_dialects.model.rendering import ImageDetail
 from pagefault_dialects.model.resource import ResourceKind
 from pagefault_dialects.pages.lines import bracketed_name, one_line
@@ -42,12 +42,12 @@ def placeholder(medium: Medium) -> str:
     return f"[{medium_words(medium)}]"
 
 
-def attached_line(attachment: Attachment, where: str) -> str:
+def attached_line(attachment: MediaItem, where: str) -> str:
     """Return a tool answer's line that says where its medium is: `[Image: a.png (3.0 kB), …]`."""
     return f"[{medium_words(attachment.medium)}, {where}]"
 
 
-def frame_line(turn: SettledTurn, attachment: Attachment, call_id: str) -> str:
+def frame_line(turn: SettledTurn, attachment: MediaItem, call_id: str) -> str:
     """Return the line before a medium that stands outside of the answer it belongs to."""
     tool = one_line(turn.tool_name) or "without a name"
     return f"{medium_words(attachment.medium)}, from the tool {tool}, call {call_id}:"
@@ -72,7 +72,7 @@ def _words(turn: SettledTurn, profile: Profile) -> str:
     return f"{heading}\n{words}" if words else heading
 
 
-def _call_line(call: Call, profile: Profile) -> str:
+def _call_line(call: TurnCall, profile: Profile) -> str:
     name = one_line(profile.tool_name.fit(call.name))
     return f"[calls {name} {one_line(json_text(call.arguments))}]"
 

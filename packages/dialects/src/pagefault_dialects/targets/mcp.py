@@ -21,8 +21,8 @@ from urllib.parse import quote
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import (
     Address,
-    Attachment,
     DataItem,
+    MediaItem,
     SettledItem,
     SettledTurn,
     StoredBytes,
@@ -90,7 +90,7 @@ def _content(turn: SettledTurn, items: Sequence[SettledItem], profile: Profile) 
     medium = partial(_medium, profile.revision)
     content: list[Node] = []
     for item in items:
-        about = item.medium if isinstance(item, Attachment) else item
+        about = item.medium if isinstance(item, MediaItem) else item
         annotations = _annotations(turn, about.pointer, profile.revision)
         content += (
             {**block, **annotations} if isinstance(block, dict) else block
@@ -122,7 +122,7 @@ def _is_structured(item: SettledItem, turn: SettledTurn) -> bool:
     return item.value is value or json_text(item.value) == json_text(value)
 
 
-def _medium(revision: McpRevision, attachment: Attachment) -> Node:
+def _medium(revision: McpRevision, attachment: MediaItem) -> Node:
     if attachment.address is not None and revision >= _LINKS_AND_STRUCTURED_OBJECTS:
         return _link(attachment, attachment.address)
     if attachment.kind == "image" or (attachment.kind == "audio" and revision >= _AUDIO):
@@ -141,7 +141,7 @@ def _medium(revision: McpRevision, attachment: Attachment) -> Node:
     }
 
 
-def _link(attachment: Attachment, address: str) -> Node:
+def _link(attachment: MediaItem, address: str) -> Node:
     link: dict[str, Node] = {
         "type": "resource_link",
         "uri": address.removeprefix("@") if attachment.is_reference else address,
@@ -153,7 +153,7 @@ def _link(attachment: Attachment, address: str) -> Node:
     return link
 
 
-def _uri(attachment: Attachment) -> str:
+def _uri(attachment: MediaItem) -> str:
     if isinstance(attachment.source, StoredBytes):
         return f"blob:{attachment.source.resource_id}"
     return f"file:///{quote(file_name_of(attachment), safe='', errors='replace')}"

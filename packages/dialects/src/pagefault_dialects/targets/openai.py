@@ -22,7 +22,7 @@ from itertools import groupby
 
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.media.types import canonical_mime_type
-from pagefault_dialects.model.conversation import Attachment, Call, SettledTurn
+from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall
 from pagefault_dialects.model.rendering import ImageDetail
 from pagefault_dialects.targets.leaves import (
     Node,
@@ -95,7 +95,7 @@ def _said(turn: SettledTurn, profile: Profile, detail: ImageDetail) -> list[Node
     return [{"role": turn.role, "content": content or None, "tool_calls": calls}]
 
 
-def _called(call: Call, profile: Profile) -> dict[str, Node]:
+def _called(call: TurnCall, profile: Profile) -> dict[str, Node]:
     return {"name": profile.tool_name.fit(call.name), "arguments": json_text(call.arguments)}
 
 
@@ -106,7 +106,7 @@ def _answers(group: Iterable[SettledTurn], profile: Profile, detail: ImageDetail
         call_id = profile.call_id.fit(turn.call_id)
         texts: list[str | None] = []
         for item in turn.items:
-            if isinstance(item, Attachment):
+            if isinstance(item, MediaItem):
                 texts.append(attached_line(item, _WHERE))
                 media += [*text_block(frame_line(turn, item, call_id)), _medium(item, detail)]
             else:
@@ -115,7 +115,7 @@ def _answers(group: Iterable[SettledTurn], profile: Profile, detail: ImageDetail
     return [*messages, {"role": "user", "content": media}] if media else messages
 
 
-def _medium(attachment: Attachment, detail: ImageDetail) -> Node:
+def _medium(attachment: MediaItem, detail: ImageDetail) -> Node:
     if attachment.kind == "image":
         image: Node = {"url": data_uri_of(attachment), "detail": detail}
         return {"type": "image_url", "image_url": image}
@@ -127,7 +127,7 @@ def _medium(attachment: Attachment, detail: ImageDetail) -> Node:
     return {"type": "file", "file": file}
 
 
-def _input(attachment: Attachment, detail: ImageDetail) -> Node:
+def _input(attachment: MediaItem, detail: ImageDetail) -> Node:
     if attachment.kind == "image":
         return {"type": "input_image", "image_url": data_uri_of(attachment), "detail": detail}
     if attachment.url is not None:

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.types import canonical_mime_type
-from pagefault_dialects.model.conversation import Call, SettledTurn, TurnRole
+from pagefault_dialects.model.conversation import SettledTurn, TurnCall, TurnRole
 from pagefault_dialects.model.rendering import ImageDetail, McpRevision, RenderOptions
 from pagefault_dialects.model.resource import ResourceKind
 from pagefault_dialects.targets.leaves import JsonLeaf, Node
@@ -142,7 +142,7 @@ def matches(mime_type: str, ranges: frozenset[str] | tuple[str, ...]) -> bool:
     return not {known, f"{family}/*", "*/*"}.isdisjoint(ranges)
 
 
-def tool_use(call: Call, profile: Profile) -> Node:
+def tool_use(call: TurnCall, profile: Profile) -> Node:
     """Return a call as Anthropic's messages and those of MCP have it."""
     return {
         "type": "tool_use",

@@ -13,7 +13,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from pagefault_dialects.json.values import json_text
-from pagefault_dialects.model.conversation import Attachment, ComposedTurn, SettledTurn
+from pagefault_dialects.model.conversation import ComposedTurn, MediaItem, SettledTurn
 from pagefault_dialects.model.resource import ResourceKind
 from pagefault_dialects.targets.leaves import text_of
 
@@ -84,7 +84,7 @@ class TokenRule:
         """Return what a text costs."""
         return -(-count_tokens(text) * self.text_percent // 100)
 
-    def medium(self, attachment: Attachment) -> int:
+    def medium(self, attachment: MediaItem) -> int:
         """Return what an attachment costs.
 
         A second of sound costs 32, of video 263, a document one token for 30 bytes.
@@ -104,7 +104,7 @@ class TokenRule:
     def turn(self, turn: SettledTurn) -> int:
         """Return what a turn costs, and what stands around it."""
         items = (
-            self.medium(item) if isinstance(item, Attachment) else self.text(text_of(item) or "")
+            self.medium(item) if isinstance(item, MediaItem) else self.text(text_of(item) or "")
             for item in turn.items
         )
         calls = (self.text(call.name) + self.text(json_text(call.arguments)) for call in turn.calls)

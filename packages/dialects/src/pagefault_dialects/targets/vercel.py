@@ -19,7 +19,7 @@ from decimal import Decimal
 from itertools import groupby
 
 from pagefault_dialects.json.values import JsonValue, json_text, values_in
-from pagefault_dialects.model.conversation import Attachment, Call, DataItem, SettledTurn
+from pagefault_dialects.model.conversation import DataItem, MediaItem, SettledTurn, TurnCall
 from pagefault_dialects.model.rendering import ImageDetail
 from pagefault_dialects.targets.leaves import (
     JsonLeaf,
@@ -82,7 +82,7 @@ def _content(turn: SettledTurn, profile: Profile) -> str | list[Node]:
     return [*blocks_of(turn.items, _file), *calls]
 
 
-def _call(call: Call, profile: Profile) -> Node:
+def _call(call: TurnCall, profile: Profile) -> Node:
     arguments = call.arguments
     return {
         "type": "tool-call",
@@ -93,8 +93,8 @@ def _call(call: Call, profile: Profile) -> Node:
 
 
 def _output(turn: SettledTurn, output_file: WriteMedium) -> Node:
-    said = [item for item in turn.items if isinstance(item, Attachment) or text_of(item)]
-    if any(isinstance(item, Attachment) for item in said):
+    said = [item for item in turn.items if isinstance(item, MediaItem) or text_of(item)]
+    if any(isinstance(item, MediaItem) for item in said):
         first: list[Node] = [{"type": "text", "text": ERROR_LINE}] if turn.is_error else []
         return {"type": "content", "value": [*first, *blocks_of(said, output_file)]}
     kind = "error-" if turn.is_error else ""
@@ -114,19 +114,19 @@ def _is_exact(node: JsonValue) -> bool:
     return not isinstance(node, int) or abs(node) <= _LARGEST_SAFE_INTEGER
 
 
-def _file(attachment: Attachment) -> Node:
+def _file(attachment: MediaItem) -> Node:
     data = b64(attachment) if attachment.url is None else attachment.url
     return {"type": "file", "data": data, **_described(attachment)}
 
 
-def _output_file(attachment: Attachment) -> Node:
+def _output_file(attachment: MediaItem) -> Node:
     if attachment.url is not None:
         return {"type": "file-url", "url": attachment.url, "mediaType": attachment.mime_type}
     data: Node = {"type": "data", "data": b64(attachment)}
     return {"type": "file", "data": data, **_described(attachment)}
 
 
-def _output_file_6(attachment: Attachment) -> Node:
+def _output_file_6(attachment: MediaItem) -> Node:
     is_image = attachment.mime_type.startswith("image/")
     if attachment.url is None:
         data = b64(attachment)
@@ -138,7 +138,7 @@ def _output_file_6(attachment: Attachment) -> Node:
     return {"type": "file-url", "url": attachment.url, "mediaType": attachment.mime_type}
 
 
-def _described(attachment: Attachment) -> dict[str, Node]:
+def _described(attachment: MediaItem) -> dict[str, Node]:
     described: dict[str, Node] = {"mediaType": attachment.mime_type}
     if attachment.filename:
         described["filename"] = attachment.filename

@@ -101,7 +101,7 @@ class LineCollector:
 
 
 @dataclass(slots=True)
-class Match:
+class LineMatch:
     """A line that was looked for, and the lines around it."""
 
     line: int
@@ -120,7 +120,7 @@ class Match:
 class Matches:
     """The matches that fit, how many there are, and the line of the first one that did not fit."""
 
-    found: tuple[Match, ...]
+    found: tuple[LineMatch, ...]
     total: int
     next_line: int | None
 
@@ -153,7 +153,7 @@ class MatchCollector:
         self._context = context
         self._first = first
         self._last = last
-        self._found: list[Match] = []
+        self._found: list[LineMatch] = []
         self._size_bytes = 0
         self._total = 0
         self._next_line: int | None = None
@@ -213,7 +213,7 @@ class MatchCollector:
                 self._total += len(matching) - taken
                 break
             self._total += 1
-            match = Match(number + index, self._shown(lines[index]))
+            match = LineMatch(number + index, self._shown(lines[index]))
             if self._context:
                 near = self._recent + lines[max(0, index - self._context) : index]
                 match.before = [_head(line) for line in near[-self._context :]]

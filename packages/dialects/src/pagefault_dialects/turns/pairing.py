@@ -20,12 +20,12 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from pagefault_dialects.model.conversation import (
-    Call,
     ComposedTurn,
     Invented,
     LeftOut,
     TextItem,
     Turn,
+    TurnCall,
 )
 from pagefault_dialects.targets.rules import coded
 
@@ -50,7 +50,7 @@ class _Group:
 
     turn: ComposedTurn
     answers: list[tuple[int, ComposedTurn]] = field(default_factory=list)
-    waiting: dict[int, Call] = field(default_factory=dict)
+    waiting: dict[int, TurnCall] = field(default_factory=dict)
     by_id: defaultdict[str, deque[int]] = field(default_factory=lambda: defaultdict(deque))
     by_name: defaultdict[str, deque[int]] = field(default_factory=lambda: defaultdict(deque))
     is_written: bool = False
@@ -96,7 +96,7 @@ class _Orphans:
         else:
             self._by_name[answer.tool_name].append(group)
 
-    def take(self, call: Call) -> ComposedTurn | None:
+    def take(self, call: TurnCall) -> ComposedTurn | None:
         """Return the answer to a call, if there is one; unless kept, it leaves its group."""
         group = self._under_id(call)
         if group is None and (named := self._by_name.get(call.name)):
@@ -108,7 +108,7 @@ class _Orphans:
             group.answers.clear()
         return answer
 
-    def _under_id(self, call: Call) -> _Group | None:
+    def _under_id(self, call: TurnCall) -> _Group | None:
         """Return the answer of the call's id, of its tool or of one that is not named."""
         by_tool = self._by_id.get(call.call_id, {})
         tools = [call.name, ""] if call.name else [*by_tool][:1]
@@ -133,7 +133,7 @@ class _Pairing:
         self._groups: list[_Group] = []
         self._open: _Group | None = None
         self._orphans = _Orphans(kept)
-        self._closed: dict[str, Call] = {}
+        self._closed: dict[str, TurnCall] = {}
         self._ids: set[str] = set()
         self._numbers: defaultdict[str, int] = defaultdict(lambda: 1)
 
@@ -170,7 +170,7 @@ class _Pairing:
             for index, answer in group.answers:
                 yield _answering(answer, calls[index])
 
-    def _under_own_id(self, call: Call) -> Call:
+    def _under_own_id(self, call: TurnCall) -> TurnCall:
         """Return a call under an id that no other one has."""
         unique = call.call_id
         while unique in self._ids:
@@ -184,7 +184,7 @@ class _Pairing:
             return
         # What it was called with is known if it only came too late.
         late = self._late(turn)
-        call = late or Call(turn.call_id or "call", turn.tool_name, {})
+        call = late or TurnCall(turn.call_id or "call", turn.tool_name, {})
         code, reason = _LATE if late else _NO_CALL
         calling: ComposedTurn = Turn(
             role="assistant",
@@ -198,7 +198,7 @@ class _Pairing:
         if late is None:
             self._orphans.add(group, turn)
 
-    def _late(self, answer: ComposedTurn) -> Call | None:
+    def _late(self, answer: ComposedTurn) -> TurnCall | None:
         """Take the closed call that is answered, unless another tool's is of the same id."""
         call = self._closed.get(answer.call_id)
         if call is None or (call.name and answer.tool_name not in ("", call.name)):
@@ -238,14 +238,14 @@ class _Pairing:
         group.answers[:0] = [each for each in early if each[0] not in group.left_out]
 
 
-def _calling(turn: ComposedTurn, calls: tuple[Call, ...]) -> ComposedTurn:
+def _calling(turn: ComposedTurn, calls: tuple[TurnCall, ...]) -> ComposedTurn:
     if calls == turn.calls:
         return turn
     notes = [LeftOut("", "call", *_ANSWERED_BEFORE)] * (len(turn.calls) - len(calls))
     return replace(turn, calls=calls, items=(*turn.items, *notes))
 
 
-def _answering(turn: ComposedTurn, call: Call) -> ComposedTurn:
+def _answering(turn: ComposedTurn, call: TurnCall) -> ComposedTurn:
     if turn.call_id == call.call_id and turn.tool_name:
         return turn
     return replace(turn, call_id=call.call_id, tool_name=turn.tool_name or call.name)
