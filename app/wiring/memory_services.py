@@ -144,7 +144,7 @@ class MemoryServices:
         self._preparer = PagePreparer(records, blobs, images=self.images, limits=limits)
         self._writer = PageWriter(records)
         self.page_reading = PageReading(
-            records, blobs, self._preparer, accesses=accesses, checks=self._checks, limits=limits
+            records, blobs, accesses=accesses, checks=self._checks, limits=limits
         )
         self.pages = Pages(
             records,

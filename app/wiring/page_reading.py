@@ -4,10 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from app.config.settings import Settings
-from app.services.images.image_work import ImageWork
-from app.services.memory_budget.budget import MemoryBudget
 from app.services.pages.accesses import AccessCounts
-from app.services.pages.preparing import PagePreparer
 from app.services.pages.reading import PageReading
 from app.services.persistence.media_checks import MediaChecks
 from app.wiring.stores import open_records
@@ -21,14 +18,11 @@ async def open_page_reading(settings: Settings) -> AsyncIterator[PageReading]:
     """
     limits = settings.limits
     async with open_records(settings) as (records, blobs):
-        images = ImageWork(MemoryBudget(limits.memory_bytes), limits)
-        preparer = PagePreparer(records, blobs, images=images, limits=limits)
         accesses = AccessCounts(records)
-        async with accesses.kept(), images.running():
+        async with accesses.kept():
             yield PageReading(
                 records,
                 blobs,
-                preparer,
                 accesses=accesses,
                 checks=MediaChecks(blobs),
                 limits=limits,

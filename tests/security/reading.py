@@ -23,7 +23,7 @@ from app.http.content_headers import (
 from app.http.tus import parse_checksum, parse_metadata
 from app.models.search import SearchableText, parse_search, search_words
 from app.rendering.snippets import Passages
-from app.services.inline_media.stored_media import media_in_message
+from app.services.inline_media.message_media import media_in_message
 from app.services.normalization import normalize_tool_result
 from app.services.requests.data_uris import movable_media
 from pagefault_dialects.errors import PagefaultError

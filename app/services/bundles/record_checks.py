@@ -27,10 +27,11 @@ from app.services.bundles.stored import (
     stored_levels,
     stored_page,
 )
-from app.services.inline_media.stored_media import references_in
+from app.services.inline_media.message_references import references_in
 from app.services.packaging import encode_sanitized
 from app.services.pages import versions
-from app.services.pages.contents import check_words, fits, is_url, page_media
+from app.services.pages.bodies import fits, is_url, page_media
+from app.services.pages.contents import check_words
 from app.services.pages.media import image_ids
 from app.services.pages.requests import RESERVED_IDS
 from app.services.requests.data_uris import InlineForm, dump_forms, load_forms, put_member

@@ -7,6 +7,7 @@ reference: with one call, a model would open to itself the file of another sessi
 
 from typing import Any, NamedTuple
 
+from app.services.requests.data_uris import strings_in
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.resource import parse_resource_id
 
@@ -74,6 +75,11 @@ def referred_by_message(message: dict[str, Any]) -> set[str]:
             if is_said or not (way.is_data or way.name in _WORDS):
                 found.add(resource_id)
     return found
+
+
+def references_in(value: JsonValue) -> set[str]:
+    """Return the ids of the resources that strings in a value are the references or URIs of."""
+    return {found for _, text in strings_in(value) if (found := _named_by(text)) is not None}
 
 
 def _written_in(holder: dict[str, JsonValue]) -> frozenset[str]:

@@ -1,145 +1,25 @@
-"""Media in values: found, moved into the store with a note of how they were written, and read back.
+"""Stored media, read into memory, or into their places in values as they were sent.
 
-In messages, dialects put a medium into a data URI, or its base64 alone into a block that says what
-it is: `{media_type, data}`, `{mimeType, data}`, `{audio: {data, format}}`, `{format, source:
-{bytes}}`. Base64 that nothing declares is known by the signature of a file, also among other words.
-
-Stored media are read into memory, or in their places in values as they were sent. A value as it was
-sent is put together in pieces: its text, and between it the media, which are read when they are
-sent and not before.
+A value as it was sent is put together in pieces: its text, and between it the media, which are read
+when they are sent and not before.
 """
 
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import anyio.to_thread
 
-from app.models.identity import utc_now
-from app.models.resource import derive_resource_id
-from app.services.persistence.media_checks import probe_stored_media
-from app.services.persistence.media_keeper import INLINE_LIMIT_BYTES, MediaKeeper
-from app.services.requests.data_uris import (
-    SOUND,
-    InlineForm,
-    Movable,
-    ValuePath,
-    held_strings,
-    inline_form,
-    movable_media,
-    pointer_to,
-    put_member,
-    strings_in,
-)
-from app.services.requests.streamed_requests import StreamedMedia
+from app.services.requests.data_uris import InlineForm, put_member
 from app.services.requests.validation import require_found
-from app.stores.blobs.draft_media import DraftMedia
-from app.stores.blobs.store import BlobStore, StoredBlob, read_whole
+from app.stores.blobs.store import BlobStore, read_whole
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, json_text, parse_stored_json
-from pagefault_dialects.media import block_table
-from pagefault_dialects.media.base64_runs import decode_undeclared, find_runs, has_long_run
-from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
-from pagefault_dialects.media.block_table import (
-    AUDIO_FORMATS,
-    BASE64_NAMES,
-    MEDIA_ONLY_NAMES,
-    MEDIUM_NAMES,
-)
-from pagefault_dialects.media.data_uris import DataUriSpan, DataUriText
-from pagefault_dialects.media.file_names import safe_file_name
-from pagefault_dialects.media.settling import HEAD_BYTES, settle_type
-from pagefault_dialects.media.types import canonical_mime_type, is_textual, sniff
-from pagefault_dialects.model.media import InMemoryMedia, MediaSource
 from pagefault_dialects.model.rendering import JsonPiece, MediaPiece, TextPiece
-from pagefault_dialects.model.resource import Resource, parse_resource_id, resource_kind
+from pagefault_dialects.model.resource import Resource, parse_resource_id
 from pagefault_dialects.texts.json_strings import MediaPlaces, TextWriter
-
-_LONGEST_REFERENCE_CHARS = 40
-
-
-def media_in_message(value: JsonValue) -> list[Movable]:
-    """Return the strings in a message that hold media from 1,024 bytes on, or recordings."""
-    found = {each.pointer: each for each in movable_media(value)}
-    for place, text, holder in held_strings(value):
-        if len(text) < CERTAIN_BASE64_CHARS or text.lstrip()[:5].lower() == "data:":
-            continue
-        uri = _in_block(holder, place, text)
-        spans = () if uri else _among_words(text)
-        if uri is None and not spans:
-            continue
-        # Only for what is found: under a long key, the pointers are longer than the message.
-        pointer = pointer_to(place)
-        if pointer not in found:
-            found[pointer] = Movable(pointer, text, uri, spans)
-    return list(found.values())
-
-
-def references_in(value: JsonValue) -> set[str]:
-    """Return the ids of the resources that strings in a value are the references or URIs of."""
-    return {
-        resource_id
-        for _, text in strings_in(value)
-        if len(text) <= _LONGEST_REFERENCE_CHARS and text.startswith(("@blob:", "blob:"))
-        if (resource_id := parse_resource_id(text)) is not None
-    }
-
-
-def _in_block(holder: JsonValue, place: ValuePath | None, text: str) -> DataUriText | None:
-    """Return the medium whose base64 a text is, by what stands around it or by its first bytes."""
-    if " " in text[:80].strip():
-        # Words, which is what most texts are.
-        return None
-    declared = _declared_type(holder, place)
-    data = decode_undeclared(text) if declared is None else decode_base64(text)
-    shown = None if data is None else sniff(data[:512])
-    is_sound = shown is not None and resource_kind(shown) in SOUND
-    if data is None or not (len(data) >= INLINE_LIMIT_BYTES or is_sound):
-        return None
-    if declared and is_textual(declared) and not _is_text(data):
-        # Letters of which somebody said that they are text, as they are.
-        return None
-    return DataUriText("", text, declared or shown or "", data, None, is_base64=True)
-
-
-def _among_words(text: str) -> tuple[DataUriSpan, ...]:
-    """Return base64 of files in a text, a JSON text for instance, that is too long to be read."""
-    if not has_long_run(text):
-        return ()
-    return tuple(
-        DataUriSpan(run.start, run.end, None, run.data, None)
-        for run in find_runs(text, 0, len(text))
-        if len(run.data) >= INLINE_LIMIT_BYTES
-    )
-
-
-def _declared_type(holder: JsonValue, place: ValuePath | None) -> str | None:
-    """Return what a block says that its base64 is, if only that it is some, or `None`."""
-    if not isinstance(holder, dict) or place is None:
-        return None
-    around = place.parent.key if place.parent else None
-    is_of_shape = (around, place.key) in block_table.KNOWN.base64_ends
-    if not is_of_shape and place.key not in BASE64_NAMES:
-        return None
-    for name in block_table.KNOWN.declaring:
-        if isinstance(claim := holder.get(name), str):
-            return canonical_mime_type(claim)
-    if isinstance(audio := holder.get("format"), str) and audio in AUDIO_FORMATS:
-        return AUDIO_FORMATS[audio]
-    is_medium = is_of_shape or around in MEDIUM_NAMES or place.key in MEDIA_ONLY_NAMES
-    return "" if is_medium else None
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        return data.decode().isprintable() or not set(data) & _CONTROLS
-    except UnicodeDecodeError:
-        return False
-
-
-_CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\r\f")
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,22 +118,6 @@ class StoredMedia:
         return form.head + places.mark(medium)
 
 
-async def describe_stored(
-    blobs: BlobStore, project_id: str, blob: StoredBlob, mime_type: str, filename: str | None
-) -> Resource:
-    """Describe a stored blob of a settled type under a safe name; its resource has no row yet."""
-    return Resource(
-        resource_id=derive_resource_id(project_id, blob.digest, mime_type, filename),
-        digest=blob.digest,
-        mime_type=mime_type,
-        filename=filename,
-        size_bytes=blob.size_bytes,
-        kind=resource_kind(mime_type),
-        hints=await probe_stored_media(blobs, project_id, blob, mime_type),
-        created_at=utc_now(),
-    )
-
-
 def check_fits(resource: Resource, limit_bytes: int) -> None:
     """Raise PayloadTooLargeError for a medium that is too large to stand in an answer."""
     if resource.size_bytes > limit_bytes:
@@ -268,118 +132,3 @@ def check_fits(resource: Resource, limit_bytes: int) -> None:
 def length_of(writer: TextWriter, chunk: bytes) -> int:
     """Return how many bytes become of a chunk of a text."""
     return sum(map(len, writer.feed(chunk)))
-
-
-@dataclass(frozen=True, slots=True)
-class MovedValue:
-    """A value with references in the place of its media.
-
-    `forms` says, by JSON pointer into `value`, how they were written; `resources` are all that the
-    value and the forms refer to.
-    """
-
-    value: JsonValue
-    forms: dict[str, InlineForm] = field(default_factory=dict)
-    resources: tuple[Resource, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class MediaMover:
-    """Moves the media of one request."""
-
-    keeper: MediaKeeper
-    """Stores them."""
-    most_media: int
-    """How many one value may hold."""
-    streamed: StreamedMedia = field(default_factory=dict)
-    """The media that are in drafts already."""
-
-    async def move_all(self, value: JsonValue, movable: Sequence[Movable]) -> MovedValue:
-        """Return a value, which is nobody else's, with references in the place of what is movable.
-
-        Raises:
-            PayloadTooLargeError: There are too many media, or one is too large.
-            StoreUnavailableError: The blob store did not take one.
-        """
-        self._check_count(sum(max(1, len(each.spans)) for each in movable))
-        forms: dict[str, InlineForm] = {}
-        resources: list[Resource] = []
-        for each in movable:
-            if each.uri is not None:
-                moved = await self.move(each.uri, each.pointer)
-            else:
-                moved = await self.lift(each.text, each.spans, each.pointer)
-            forms |= moved.forms
-            resources += moved.resources
-            value = put_member(value, each.pointer, moved.value)
-        return MovedValue(value, forms, tuple(resources))
-
-    async def move(self, uri: DataUriText, pointer: str) -> MovedValue:
-        """Return a reference in the place of a text that is one data URI, at a pointer.
-
-        The first of the resources is the medium.
-        """
-        filename = safe_file_name(uri.filename)
-        source = self.source(uri)
-        mime_type = settle_type(source.head(HEAD_BYTES), uri.mime_type, filename)
-        resource = await self.keeper.store(source, mime_type, filename)
-        form = await anyio.to_thread.run_sync(self._form, uri, resource.resource_id)
-        if form is not None:
-            return MovedValue(resource.reference, {pointer: form}, (resource,))
-        form, kept = await self.keep_text(uri.text, [resource])
-        form = form.model_copy(update={"head": uri.head})
-        return MovedValue(resource.reference, {pointer: form}, (resource, kept))
-
-    def source(self, uri: DataUriText) -> MediaSource:
-        """Return the medium of a data URI: in a draft, if it was streamed there, or in memory."""
-        data = uri.data or b""
-        if self.streamed and (string := self.streamed.get(data)) is not None:
-            return DraftMedia(string.draft, uri.mime_type)
-        return InMemoryMedia(data, uri.mime_type)
-
-    def _form(self, uri: DataUriText, resource_id: str) -> InlineForm | None:
-        string = self.streamed.get(uri.data or b"") if self.streamed else None
-        if string is None or string.plain_spelling is None:
-            return inline_form(uri, resource_id)
-        is_url_safe, is_padded = string.plain_spelling
-        return InlineForm(
-            resource_id=resource_id,
-            head=uri.head,
-            alphabet="urlsafe" if is_url_safe else "standard",
-            padded=is_padded,
-        )
-
-    async def lift(self, text: str, spans: Sequence[DataUriSpan], pointer: str) -> MovedValue:
-        """Return a text, at a pointer, with references in the place of data URIs in its words."""
-        self._check_count(len(spans))
-        pieces: list[str] = []
-        moved: list[Resource] = []
-        position = 0
-        for span in spans:
-            medium = InMemoryMedia(span.data, span.mime_type)
-            mime_type = settle_type(span.data[:HEAD_BYTES], span.mime_type, span.filename)
-            resource = await self.keeper.store(medium, mime_type, safe_file_name(span.filename))
-            pieces += [text[position : span.start], resource.reference]
-            moved.append(resource)
-            position = span.end
-        form, kept = await self.keep_text(text, moved)
-        shown = "".join([*pieces, text[position:]])
-        return MovedValue(shown, {pointer: form}, (*moved, kept))
-
-    async def keep_text(self, text: str, moved: Sequence[Resource]) -> tuple[InlineForm, Resource]:
-        """Keep a text as it was sent, which is shown with references to what it held."""
-        kept = await self.keeper.store(InMemoryMedia(text.encode()), "text/plain", None)
-        first, *further = (resource.resource_id for resource in moved)
-        form = InlineForm(
-            resource_id=first,
-            head="",
-            text_resource_id=kept.resource_id,
-            further_resource_ids=tuple(further),
-        )
-        return form, kept
-
-    def _check_count(self, media: int) -> None:
-        if media > self.most_media:
-            raise PayloadTooLargeError(
-                f"There may be {self.most_media} media in one request. Nothing was stored."
-            )

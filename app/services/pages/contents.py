@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass, field
 
 import anyio.to_thread
 
-from app.models.limits import Limits
+from app.models.limits import INLINE_LIMIT_BYTES, Limits
 from app.services.concurrency.large_work import run_in_loop_if
-from app.services.inline_media.stored_media import MediaMover, StoredMedia
+from app.services.inline_media.media_mover import MediaMover
+from app.services.inline_media.stored_media import StoredMedia
+from app.services.pages.bodies import blob_body, fits, is_url, too_long_text
 from app.services.persistence.media_checks import probe_media
-from app.services.persistence.media_keeper import INLINE_LIMIT_BYTES
 from app.services.requests.data_uris import (
-    SOUND,
     InlineForm,
     is_to_be_moved,
     media_in_text,
@@ -39,10 +39,10 @@ from pagefault_dialects.media.data_uris import (
 )
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.settling import HEAD_BYTES, settle_type
-from pagefault_dialects.media.types import OCTET_STREAM, is_textual
+from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.media import InMemoryMedia, MediaSource
 from pagefault_dialects.model.page import Body, Modality, PageFields, PageMedia
-from pagefault_dialects.model.resource import Resource, resource_kind
+from pagefault_dialects.model.resource import Resource
 
 _REFERENCE_MARK = "@blob:"
 _LONGEST_BROKEN_CHARS = 2_000
@@ -117,30 +117,6 @@ class PageContents:
             raise PayloadTooLargeError(f"A URL may have {_LONGEST_URL_CHARS} characters.")
         return SettledContent(Body("url", content))
 
-    async def referred_text(
-        self, modality: Modality, body: Body, source: MediaSource | None = None
-    ) -> str | None:
-        """Return the text that the content of a text or structured page refers to, if it does.
-
-        Args:
-            modality: The page's.
-            body: The page's content.
-            source: What it refers to, where that is at hand.
-
-        Raises:
-            PayloadTooLargeError: It is longer than a page's text may be.
-            StoreUnavailableError: The store did not answer.
-        """
-        if not refers_to_text(modality, body):
-            return None
-        if source is None:
-            data = await self.media.read(str(body.value), limit_bytes=self.limits.page_text_bytes)
-        elif source.size_bytes > self.limits.page_text_bytes:
-            raise self._too_long()
-        else:
-            data = await anyio.to_thread.run_sync(source.head, source.size_bytes)
-        return data.decode("utf-8", "replace")
-
     async def _data_uri(self, modality: Modality, uri: DataUriText) -> SettledContent:
         if uri.data is None and len(uri.text) > _LONGEST_BROKEN_CHARS:
             raise InvalidPayloadError(
@@ -209,7 +185,7 @@ class PageContents:
         if resource is None or not is_textual(resource.mime_type):
             return None
         if resource.size_bytes > self.limits.page_text_bytes:
-            raise self._too_long()
+            raise too_long_text(self.limits.page_text_bytes)
         return SettledContent(blob_body(resource), resources=(resource,))
 
     async def _data(self, content: JsonValue) -> SettledContent:
@@ -252,44 +228,11 @@ class PageContents:
         if len(text) > self.limits.page_text_bytes or (
             len(text.encode()) > self.limits.page_text_bytes
         ):
-            raise self._too_long()
-
-    def _too_long(self) -> PayloadTooLargeError:
-        return PayloadTooLargeError(
-            f"The text of a page may have {self.limits.page_text_bytes} bytes. Store it as a "
-            "resource, and let the page hold an excerpt and refer to it. Nothing was stored."
-        )
-
-
-def refers_to_text(modality: Modality, body: Body) -> bool:
-    """Return whether the content of a text or structured page is a reference to a text."""
-    is_reference = modality in ("text", "structured") and body.kind == "blob"
-    return is_reference and body.media is not None and is_textual(body.media.mime_type)
-
-
-def blob_body(resource: Resource) -> Body:
-    """Return the body of a level that is a stored medium."""
-    return Body("blob", resource.reference, page_media(resource))
-
-
-def page_media(resource: Resource) -> PageMedia:
-    """Return what a page says of a medium it refers to."""
-    return PageMedia(
-        uri=resource.reference,
-        mime_type=resource.mime_type,
-        size_bytes=resource.size_bytes,
-        filename=resource.filename,
-        **asdict(resource.hints),
-    )
+            raise too_long_text(self.limits.page_text_bytes)
 
 
 def _as_data_uri(content: str) -> DataUriText | None:
     return split_data_uri(content) or bare_base64(content)
-
-
-def is_url(text: str) -> bool:
-    """Return whether a content is an address, and not a sentence that begins with one."""
-    return text[:8].lower().startswith(("http://", "https://")) and not any(map(str.isspace, text))
 
 
 def misfit(modality: Modality) -> InvalidPayloadError:
@@ -298,16 +241,6 @@ def misfit(modality: Modality) -> InvalidPayloadError:
         f"The content does not fit a page of modality {modality}.",
         faults=[Fault("/content", f"must be {_TAKES[modality]}, or null")],
     )
-
-
-def fits(modality: Modality, mime_type: str) -> bool:
-    """Return whether a medium is of a modality, or of a type that says nothing."""
-    kind = resource_kind(mime_type)
-    if modality in ("text", "structured") or kind == modality or mime_type == OCTET_STREAM:
-        return True
-    # MP4, Ogg and WebM hold either, and the bytes do not always say which.
-    is_container = kind in SOUND or mime_type == "application/ogg"
-    return is_container and modality in SOUND
 
 
 def check_words(fields: PageFields) -> None:

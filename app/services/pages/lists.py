@@ -1,7 +1,7 @@
 """Lists of pages: those that are listed, and those that a search finds, with their cursors."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import anyio.to_thread
@@ -12,7 +12,7 @@ from app.models.ranking import is_complete
 from app.models.search import SearchQuery, ids_in, parse_search
 from app.rendering.snippets import Passages
 from app.services.pages.accesses import AccessCounts
-from app.services.pages.versions import stored_texts
+from app.services.pages.versions import bounded_pages, stored_texts
 from app.stores.records.finding import IN_PAGES, Found, RankedMatch, SearchPlace, find
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
@@ -23,10 +23,6 @@ from pagefault_dialects.model.page import Modality, PageFilters, StoredPage
 
 # Beyond this a hit is shown by what is said about the page, not by its text.
 _SNIPPED_BYTES = 64 * 1024
-# Of a list, or of what a manifest reads at once. What they hold is small as a rule; a page whose
-# fields are a megabyte must not make them large.
-_LARGEST_ANSWER_BYTES = 8 * 1024 * 1024
-_PAGES_AT_ONCE = 32
 # So many are read and looked through in no more time than handing them to a thread takes.
 _AT_ONCE_BYTES = 64 * 1024
 
@@ -170,21 +166,3 @@ def named_pages(unit: UnitOfWork, text: str, filters: PageFilters) -> list[int]:
     """Return the numbers of the pages whose ids are in a query."""
     numbers = (unit[PageRecords].number_of(each, filters) for each in ids_in(text))
     return [number for number in numbers if number is not None]
-
-
-def bounded_pages(
-    unit: UnitOfWork, numbers: Sequence[int], *, content_up_to: int | None = None
-) -> Iterator[StoredPage]:
-    """Yield pages with these numbers, in this order, as many as an answer may hold, or one.
-
-    One that was deleted meanwhile is missing.
-    """
-    size_bytes = 0
-    for start in range(0, len(numbers), _PAGES_AT_ONCE):
-        batch = numbers[start : start + _PAGES_AT_ONCE]
-        stored = unit[PageRecords].numbered(batch, content_up_to=content_up_to)
-        for page in (stored[number] for number in batch if number in stored):
-            before_bytes, size_bytes = size_bytes, size_bytes + len(page.descriptor)
-            if before_bytes and size_bytes > _LARGEST_ANSWER_BYTES:
-                return
-            yield page

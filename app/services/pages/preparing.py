@@ -20,8 +20,10 @@ from app.services.concurrency.large_work import run_in_loop_if
 from app.services.images.image_tasks import TooCostlyError
 from app.services.images.image_work import Decode, ImageWork
 from app.services.images.image_worker import UndecidedError
-from app.services.inline_media.stored_media import MediaMover, StoredMedia
-from app.services.pages.contents import PageContents, SettledContent, blob_body, check_words
+from app.services.inline_media.media_mover import MediaMover
+from app.services.inline_media.stored_media import StoredMedia
+from app.services.pages.bodies import blob_body, read_referred_text
+from app.services.pages.contents import PageContents, SettledContent, check_words
 from app.services.pages.versions import (
     Stamp,
     StoredContent,
@@ -140,7 +142,13 @@ class PagePreparer:
             settled: Its content, if that has come with the request, and what it now refers to.
         """
         source = settled.source
-        text = await contents.referred_text(page.fields.modality, page.full, source)
+        text = await read_referred_text(
+            contents.media,
+            page.fields.modality,
+            page.full,
+            source=source,
+            limit_bytes=self.limits.page_text_bytes,
+        )
         reduced, smaller = await self._reduced(contents, page, source)
         return PreparedPage(
             page=page,

@@ -18,8 +18,8 @@ from app.services.concurrency.large_work import is_quick, run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.pages.accesses import AccessCounts
+from app.services.pages.bodies import read_referred_text
 from app.services.pages.media import PageMediaReader
-from app.services.pages.preparing import PagePreparer
 from app.services.pages.versions import find_page, read_descriptor, read_page, updated_at
 from app.services.persistence.media_checks import MediaChecks
 from app.stores.blobs.store import BlobStore
@@ -78,7 +78,6 @@ class PageReading:
 
     records: Records
     blobs: BlobStore
-    preparer: PagePreparer
     accesses: AccessCounts
     checks: MediaChecks
     """Says whether their images are sound."""
@@ -122,8 +121,13 @@ class PageReading:
         stored, page, is_short = await self.records.read(
             project_id, lambda unit: _load(unit, page_id)
         )
-        contents = self.preparer.contents(project_id, stored.created_at)
-        text = await contents.referred_text(page.fields.modality, page.full)
+        media = self._media_of(project_id, stored)
+        text = await read_referred_text(
+            media.media,
+            page.fields.modality,
+            page.full,
+            limit_bytes=self.limits.page_text_bytes,
+        )
         if text is not None:
             kind: Literal["text", "json"] = "text" if page.fields.modality == "text" else "json"
             page = replace(page, full=Body(kind, text, page.full.media))
@@ -132,7 +136,7 @@ class PageReading:
             self.accesses.counted(project_id, stored),
             page,
             shown,
-            self._media_of(project_id, stored),
+            media,
             is_quick=is_short and text is None,
         )
 

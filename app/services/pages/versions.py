@@ -1,12 +1,12 @@
 """What the store keeps of a page, made from what it is, and the page again from that.
 
 The descriptor is the page's JSON without `content`, `last_accessed` and `access_count`: lists hand
-it out as it is, and a page is read by putting the three beside it. All of it is pure, but for the
-two that load a page in a unit of work.
+it out as it is, and a page is read by putting the three beside it. All of it is pure, but for those
+that load pages in a unit of work.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -38,6 +38,10 @@ from pagefault_dialects.pages.words import page_texts
 # What we have written ourselves is within the limits it was held to when it came in.
 _OWN_DEPTH = 10_000
 _OWN_NODES = 10_000_000
+# Of a list, or of what a manifest reads at once. What they hold is small as a rule; a page whose
+# fields are a megabyte must not make them large.
+_LARGEST_ANSWER_BYTES = 8 * 1024 * 1024
+_PAGES_AT_ONCE = 32
 # The body of nearly every page.
 _PLAIN_TEXT = b'{"kind":"text","media":null}'
 
@@ -270,3 +274,21 @@ def load_page(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page]:
     """
     stored = find_page(unit, page_id, with_content=True)
     return stored, read_page(stored, unit[PageLevelRecords].of(page_id))
+
+
+def bounded_pages(
+    unit: UnitOfWork, numbers: Sequence[int], *, content_up_to: int | None = None
+) -> Iterator[StoredPage]:
+    """Yield pages with these numbers, in this order, as many as an answer may hold, or one.
+
+    One that was deleted meanwhile is missing.
+    """
+    size_bytes = 0
+    for start in range(0, len(numbers), _PAGES_AT_ONCE):
+        batch = numbers[start : start + _PAGES_AT_ONCE]
+        stored = unit[PageRecords].numbered(batch, content_up_to=content_up_to)
+        for page in (stored[number] for number in batch if number in stored):
+            before_bytes, size_bytes = size_bytes, size_bytes + len(page.descriptor)
+            if before_bytes and size_bytes > _LARGEST_ANSWER_BYTES:
+                return
+            yield page

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 
+from app.models.identity import utc_now
+from app.models.limits import INLINE_LIMIT_BYTES
 from app.models.resource import derive_resource_id
-from app.services.persistence.media_checks import MediaChecks, probe_media
-from app.stores.blobs.store import BlobStore
+from app.services.persistence.media_checks import MediaChecks, probe_media, probe_stored_media
+from app.stores.blobs.store import BlobStore, StoredBlob
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.settling import HEAD_BYTES, settle_type
 from pagefault_dialects.media.soundness import damage_of
@@ -16,7 +18,6 @@ from pagefault_dialects.model.media import MediaSource
 from pagefault_dialects.model.normalized import NormalizedMedia
 from pagefault_dialects.model.resource import Damage, MediaHints, Resource, resource_kind
 
-INLINE_LIMIT_BYTES = 1_024
 _SMALL_BYTES = 64 * 1_024
 
 
@@ -178,4 +179,20 @@ def _may_stay_inline(medium: NormalizedMedia, mime_type: str) -> bool:
         and medium.source.size_bytes < INLINE_LIMIT_BYTES
         and resource_kind(mime_type) == "image"
         and mime_type != "image/svg+xml"
+    )
+
+
+async def describe_stored(
+    blobs: BlobStore, project_id: str, blob: StoredBlob, mime_type: str, filename: str | None
+) -> Resource:
+    """Describe a stored blob of a settled type under a safe name; its resource has no row yet."""
+    return Resource(
+        resource_id=derive_resource_id(project_id, blob.digest, mime_type, filename),
+        digest=blob.digest,
+        mime_type=mime_type,
+        filename=filename,
+        size_bytes=blob.size_bytes,
+        kind=resource_kind(mime_type),
+        hints=await probe_stored_media(blobs, project_id, blob, mime_type),
+        created_at=utc_now(),
     )

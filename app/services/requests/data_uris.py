@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import pybase64
 from pydantic import TypeAdapter
 
-from app.services.persistence.media_keeper import INLINE_LIMIT_BYTES
+from app.models.limits import INLINE_LIMIT_BYTES
 from pagefault_dialects.json.pointers import json_pointer, unescape
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.data_uris import (

@@ -25,7 +25,7 @@ from app.models.interaction import (
 )
 from app.models.limits import Limits
 from app.models.resource import is_alias
-from app.services.inline_media.stored_media import references_in
+from app.services.inline_media.message_references import references_in
 from app.services.requests.identity import RequestIdentity, identity_of_body
 from app.services.requests.validation import read_object, validated
 from app.stores.records.resources import AliasRecords, ResourceRecords

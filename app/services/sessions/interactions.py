@@ -17,7 +17,7 @@ from app.models.interaction import (
 )
 from app.models.limits import Limits
 from app.models.message import ANSWER, INTERACTION
-from app.services.inline_media.stored_media import references_in
+from app.services.inline_media.message_references import references_in
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.streamed_bodies import RequestBodies
 from app.services.requests.validation import WriteCondition, require_found

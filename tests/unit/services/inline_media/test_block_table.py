@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.services.inline_media.stored_media import media_in_message
+from app.services.inline_media.message_media import media_in_message
 from packages.dialects.tests.results import samples
 from packages.dialects.tests.results.samples import NOISE, Seen, medium, seen
 from pagefault_dialects.media import block_table

@@ -1,0 +1,133 @@
+"""Media in values: moved into the store, with a note of how they were written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import anyio.to_thread
+
+from app.services.persistence.media_keeper import MediaKeeper
+from app.services.requests.data_uris import InlineForm, Movable, inline_form, put_member
+from app.services.requests.streamed_requests import StreamedMedia
+from app.stores.blobs.draft_media import DraftMedia
+from pagefault_dialects.errors import PayloadTooLargeError
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.media.data_uris import DataUriSpan, DataUriText
+from pagefault_dialects.media.file_names import safe_file_name
+from pagefault_dialects.media.settling import HEAD_BYTES, settle_type
+from pagefault_dialects.model.media import InMemoryMedia, MediaSource
+from pagefault_dialects.model.resource import Resource
+
+
+@dataclass(frozen=True, slots=True)
+class MovedValue:
+    """A value with references in the place of its media.
+
+    `forms` says, by JSON pointer into `value`, how they were written; `resources` are all that the
+    value and the forms refer to.
+    """
+
+    value: JsonValue
+    forms: dict[str, InlineForm] = field(default_factory=dict)
+    resources: tuple[Resource, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MediaMover:
+    """Moves the media of one request."""
+
+    keeper: MediaKeeper
+    """Stores them."""
+    most_media: int
+    """How many one value may hold."""
+    streamed: StreamedMedia = field(default_factory=dict)
+    """The media that are in drafts already."""
+
+    async def move_all(self, value: JsonValue, movable: Sequence[Movable]) -> MovedValue:
+        """Return a value, which is nobody else's, with references in the place of what is movable.
+
+        Raises:
+            PayloadTooLargeError: There are too many media, or one is too large.
+            StoreUnavailableError: The blob store did not take one.
+        """
+        self._check_count(sum(max(1, len(each.spans)) for each in movable))
+        forms: dict[str, InlineForm] = {}
+        resources: list[Resource] = []
+        for each in movable:
+            if each.uri is not None:
+                moved = await self.move(each.uri, each.pointer)
+            else:
+                moved = await self.lift(each.text, each.spans, each.pointer)
+            forms |= moved.forms
+            resources += moved.resources
+            value = put_member(value, each.pointer, moved.value)
+        return MovedValue(value, forms, tuple(resources))
+
+    async def move(self, uri: DataUriText, pointer: str) -> MovedValue:
+        """Return a reference in the place of a text that is one data URI, at a pointer.
+
+        The first of the resources is the medium.
+        """
+        filename = safe_file_name(uri.filename)
+        source = self.source(uri)
+        mime_type = settle_type(source.head(HEAD_BYTES), uri.mime_type, filename)
+        resource = await self.keeper.store(source, mime_type, filename)
+        form = await anyio.to_thread.run_sync(self._form, uri, resource.resource_id)
+        if form is not None:
+            return MovedValue(resource.reference, {pointer: form}, (resource,))
+        form, kept = await self.keep_text(uri.text, [resource])
+        form = form.model_copy(update={"head": uri.head})
+        return MovedValue(resource.reference, {pointer: form}, (resource, kept))
+
+    def source(self, uri: DataUriText) -> MediaSource:
+        """Return the medium of a data URI: in a draft, if it was streamed there, or in memory."""
+        data = uri.data or b""
+        if self.streamed and (string := self.streamed.get(data)) is not None:
+            return DraftMedia(string.draft, uri.mime_type)
+        return InMemoryMedia(data, uri.mime_type)
+
+    def _form(self, uri: DataUriText, resource_id: str) -> InlineForm | None:
+        string = self.streamed.get(uri.data or b"") if self.streamed else None
+        if string is None or string.plain_spelling is None:
+            return inline_form(uri, resource_id)
+        is_url_safe, is_padded = string.plain_spelling
+        return InlineForm(
+            resource_id=resource_id,
+            head=uri.head,
+            alphabet="urlsafe" if is_url_safe else "standard",
+            padded=is_padded,
+        )
+
+    async def lift(self, text: str, spans: Sequence[DataUriSpan], pointer: str) -> MovedValue:
+        """Return a text, at a pointer, with references in the place of data URIs in its words."""
+        self._check_count(len(spans))
+        pieces: list[str] = []
+        moved: list[Resource] = []
+        position = 0
+        for span in spans:
+            medium = InMemoryMedia(span.data, span.mime_type)
+            mime_type = settle_type(span.data[:HEAD_BYTES], span.mime_type, span.filename)
+            resource = await self.keeper.store(medium, mime_type, safe_file_name(span.filename))
+            pieces += [text[position : span.start], resource.reference]
+            moved.append(resource)
+            position = span.end
+        form, kept = await self.keep_text(text, moved)
+        shown = "".join([*pieces, text[position:]])
+        return MovedValue(shown, {pointer: form}, (*moved, kept))
+
+    async def keep_text(self, text: str, moved: Sequence[Resource]) -> tuple[InlineForm, Resource]:
+        """Keep a text as it was sent, which is shown with references to what it held."""
+        kept = await self.keeper.store(InMemoryMedia(text.encode()), "text/plain", None)
+        first, *further = (resource.resource_id for resource in moved)
+        form = InlineForm(
+            resource_id=first,
+            head="",
+            text_resource_id=kept.resource_id,
+            further_resource_ids=tuple(further),
+        )
+        return form, kept
+
+    def _check_count(self, media: int) -> None:
+        if media > self.most_media:
+            raise PayloadTooLargeError(
+                f"There may be {self.most_media} media in one request. Nothing was stored."
+            )

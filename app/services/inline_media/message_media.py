@@ -1,0 +1,100 @@
+"""Media in messages: which strings hold some.
+
+Dialects put a medium into a data URI, or its base64 alone into a block that says what it is:
+`{media_type, data}`, `{mimeType, data}`, `{audio: {data, format}}`, `{format, source: {bytes}}`.
+Base64 that nothing declares is known by the signature of a file, also among other words.
+"""
+
+from app.models.limits import INLINE_LIMIT_BYTES
+from app.services.requests.data_uris import (
+    SOUND,
+    Movable,
+    ValuePath,
+    held_strings,
+    movable_media,
+    pointer_to,
+)
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.media import block_table
+from pagefault_dialects.media.base64_runs import decode_undeclared, find_runs, has_long_run
+from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
+from pagefault_dialects.media.block_table import (
+    AUDIO_FORMATS,
+    BASE64_NAMES,
+    MEDIA_ONLY_NAMES,
+    MEDIUM_NAMES,
+)
+from pagefault_dialects.media.data_uris import DataUriSpan, DataUriText
+from pagefault_dialects.media.types import canonical_mime_type, is_textual, sniff
+from pagefault_dialects.model.resource import resource_kind
+
+_CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\r\f")
+
+
+def media_in_message(value: JsonValue) -> list[Movable]:
+    """Return the strings in a message that hold media from 1,024 bytes on, or recordings."""
+    found = {each.pointer: each for each in movable_media(value)}
+    for place, text, holder in held_strings(value):
+        if len(text) < CERTAIN_BASE64_CHARS or text.lstrip()[:5].lower() == "data:":
+            continue
+        uri = _in_block(holder, place, text)
+        spans = () if uri else _among_words(text)
+        if uri is None and not spans:
+            continue
+        # Only for what is found: under a long key, the pointers are longer than the message.
+        pointer = pointer_to(place)
+        if pointer not in found:
+            found[pointer] = Movable(pointer, text, uri, spans)
+    return list(found.values())
+
+
+def _in_block(holder: JsonValue, place: ValuePath | None, text: str) -> DataUriText | None:
+    """Return the medium whose base64 a text is, by what stands around it or by its first bytes."""
+    if " " in text[:80].strip():
+        # Words, which is what most texts are.
+        return None
+    declared = _declared_type(holder, place)
+    data = decode_undeclared(text) if declared is None else decode_base64(text)
+    shown = None if data is None else sniff(data[:512])
+    is_sound = shown is not None and resource_kind(shown) in SOUND
+    if data is None or not (len(data) >= INLINE_LIMIT_BYTES or is_sound):
+        return None
+    if declared and is_textual(declared) and not _is_text(data):
+        # Letters of which somebody said that they are text, as they are.
+        return None
+    return DataUriText("", text, declared or shown or "", data, None, is_base64=True)
+
+
+def _among_words(text: str) -> tuple[DataUriSpan, ...]:
+    """Return base64 of files in a text, a JSON text for instance, that is too long to be read."""
+    if not has_long_run(text):
+        return ()
+    return tuple(
+        DataUriSpan(run.start, run.end, None, run.data, None)
+        for run in find_runs(text, 0, len(text))
+        if len(run.data) >= INLINE_LIMIT_BYTES
+    )
+
+
+def _declared_type(holder: JsonValue, place: ValuePath | None) -> str | None:
+    """Return what a block says that its base64 is, if only that it is some, or `None`."""
+    if not isinstance(holder, dict) or place is None:
+        return None
+    around = place.parent.key if place.parent else None
+    is_of_shape = (around, place.key) in block_table.KNOWN.base64_ends
+    if not is_of_shape and place.key not in BASE64_NAMES:
+        return None
+    for name in block_table.KNOWN.declaring:
+        if isinstance(claim := holder.get(name), str):
+            return canonical_mime_type(claim)
+    if isinstance(audio := holder.get("format"), str) and audio in AUDIO_FORMATS:
+        return AUDIO_FORMATS[audio]
+    is_medium = is_of_shape or around in MEDIUM_NAMES or place.key in MEDIA_ONLY_NAMES
+    return "" if is_medium else None
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        return data.decode().isprintable() or not set(data) & _CONTROLS
+    except UnicodeDecodeError:
+        return False

@@ -1,0 +1,90 @@
+"""Bodies of pages: which media a modality takes, and which texts they refer to."""
+
+from dataclasses import asdict
+
+import anyio.to_thread
+
+from app.services.inline_media.stored_media import StoredMedia
+from app.services.requests.data_uris import SOUND
+from pagefault_dialects.errors import PayloadTooLargeError
+from pagefault_dialects.media.types import OCTET_STREAM, is_textual
+from pagefault_dialects.model.media import MediaSource
+from pagefault_dialects.model.page import Body, Modality, PageMedia
+from pagefault_dialects.model.resource import Resource, resource_kind
+
+
+def refers_to_text(modality: Modality, body: Body) -> bool:
+    """Return whether the content of a text or structured page is a reference to a text."""
+    is_reference = modality in ("text", "structured") and body.kind == "blob"
+    return is_reference and body.media is not None and is_textual(body.media.mime_type)
+
+
+def blob_body(resource: Resource) -> Body:
+    """Return the body of a level that is a stored medium."""
+    return Body("blob", resource.reference, page_media(resource))
+
+
+def page_media(resource: Resource) -> PageMedia:
+    """Return what a page says of a medium it refers to."""
+    return PageMedia(
+        uri=resource.reference,
+        mime_type=resource.mime_type,
+        size_bytes=resource.size_bytes,
+        filename=resource.filename,
+        **asdict(resource.hints),
+    )
+
+
+async def read_referred_text(
+    media: StoredMedia,
+    modality: Modality,
+    body: Body,
+    *,
+    source: MediaSource | None = None,
+    limit_bytes: int,
+) -> str | None:
+    """Return the text that the content of a text or structured page refers to, if it does.
+
+    Args:
+        media: Where it is.
+        modality: The page's.
+        body: The page's content.
+        source: What it refers to, where that is at hand.
+        limit_bytes: How long the text of a page may be.
+
+    Raises:
+        PayloadTooLargeError: It is longer than that.
+        StoreUnavailableError: The store did not answer.
+    """
+    if not refers_to_text(modality, body):
+        return None
+    if source is None:
+        data = await media.read(str(body.value), limit_bytes=limit_bytes)
+    elif source.size_bytes > limit_bytes:
+        raise too_long_text(limit_bytes)
+    else:
+        data = await anyio.to_thread.run_sync(source.head, source.size_bytes)
+    return data.decode("utf-8", "replace")
+
+
+def too_long_text(limit_bytes: int) -> PayloadTooLargeError:
+    """Return the error for a page whose text is longer than the limit."""
+    return PayloadTooLargeError(
+        f"The text of a page may have {limit_bytes} bytes. Store it as a "
+        "resource, and let the page hold an excerpt and refer to it. Nothing was stored."
+    )
+
+
+def is_url(text: str) -> bool:
+    """Return whether a content is an address, and not a sentence that begins with one."""
+    return text[:8].lower().startswith(("http://", "https://")) and not any(map(str.isspace, text))
+
+
+def fits(modality: Modality, mime_type: str) -> bool:
+    """Return whether a medium is of a modality, or of a type that says nothing."""
+    kind = resource_kind(mime_type)
+    if modality in ("text", "structured") or kind == modality or mime_type == OCTET_STREAM:
+        return True
+    # MP4, Ogg and WebM hold either, and the bytes do not always say which.
+    is_container = kind in SOUND or mime_type == "application/ogg"
+    return is_container and modality in SOUND
