@@ -7,10 +7,10 @@ from app.config.settings import Settings
 from app.services.access.callers import Access
 from app.services.concurrency.large_work import LargeWork
 from app.services.events.raw_results import RawResults
+from app.services.media.media_checks import MediaChecks
+from app.services.media.media_keeper import MediaKeepers
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import BodyBudget
-from app.services.persistence.media_checks import MediaChecks
-from app.services.persistence.media_keeper import MediaKeepers
 from app.services.quotas.quota_blob_store import QuotaBlobStore
 from app.services.requests.streamed_bodies import StreamedBodies
 from app.services.requests.streamed_requests import StreamedRequests

@@ -18,6 +18,8 @@ from app.services.events.broker import EventBroker
 from app.services.events.raw_results import RawResults
 from app.services.images.derived_images import DerivedImages
 from app.services.images.image_work import ImageWork
+from app.services.media.media_checks import MediaChecks
+from app.services.media.media_keeper import MediaKeepers
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import BodyBudget
 from app.services.pages.accesses import AccessCounts
@@ -28,8 +30,6 @@ from app.services.pages.pages import Pages
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.reading import PageReading
 from app.services.pages.writing import PageWriter
-from app.services.persistence.media_checks import MediaChecks
-from app.services.persistence.media_keeper import MediaKeepers
 from app.services.quotas.quota_blob_store import QuotaBlobStore
 from app.services.quotas.stored_bytes import StorageQuota
 from app.services.renders.media_loader import MediaLoader

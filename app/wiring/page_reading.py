@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from app.config.settings import Settings
+from app.services.media.media_checks import MediaChecks
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.reading import PageReading
-from app.services.persistence.media_checks import MediaChecks
 from app.wiring.stores import open_records
 
 

@@ -257,7 +257,7 @@ from pagefault_dialects.model.resource import ImageRecipe
 from pagefault_dialects.model.media import InMemoryMedia
 from app.services.images.image_tasks import ImageTask
 from app.services.images.pixels import make_image
-from app.services.persistence.media_checks import probe_media
+from app.services.media.media_checks import probe_media
 from app.telemetry.logs import configure_logging
 from tests.kit.images import picture, saved
 

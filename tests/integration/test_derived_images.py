@@ -20,8 +20,8 @@ from app.models.message import MESSAGE, ResourceRelease, Session
 from app.services.images.derived_images import DerivedImages
 from app.services.images.image_work import ImageWork
 from app.services.images.posters import Posters
+from app.services.media.media_keeper import MediaKeeper
 from app.services.memory_budget.budget import MemoryBudget
-from app.services.persistence.media_keeper import MediaKeeper
 from app.services.resources.resources import Resources
 from app.stores.blobs.store import BlobMissingError, BlobStore
 from app.stores.records.derived_images import DerivedImageRecords, NotedImage

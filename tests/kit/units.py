@@ -27,7 +27,7 @@ _Function: TypeAlias = Callable[[Any], Any]
 _Run: TypeAlias = Callable[[_Function], Coroutine[Any, Any, Any]]
 
 OpenUnit: TypeAlias = Any
-"""Repositories whose methods and properties are all awaited: `await unit[EventRecords].noted`.
+"""Repositories whose methods and properties are all awaited: `await unit.new_events`.
 
 `await unit.run(work)` does some work with those that it stands for.
 """

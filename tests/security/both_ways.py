@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from app.services.media.media_keeper import MediaKeeper
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
-from app.services.persistence.media_keeper import MediaKeeper
 from app.services.requests.json_stream import JsonStream
 from app.services.tool_results.requests import (
     ReadToolResult,

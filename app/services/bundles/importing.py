@@ -33,7 +33,7 @@ from app.services.bundles.stored import (
 )
 from app.services.concurrency.background import run_to_completion
 from app.services.pages.bodies import refers_to_text
-from app.services.pages.versions import searchable_text
+from app.services.pages.search_words import searchable_text
 from app.services.quotas.stored_bytes import StorageQuota
 from app.services.resources.aliases import too_many_aliases
 from app.services.sessions.sessions import ShownSession, uses_of

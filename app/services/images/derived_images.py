@@ -18,8 +18,8 @@ from app.models.resource import FittedImage, derive_resource_id
 from app.services.concurrency.background import run_to_completion
 from app.services.images.image_work import Decode, ImageWork
 from app.services.images.image_worker import UndecidedError
-from app.services.persistence.media_checks import probe_media
-from app.services.persistence.media_keeper import MediaKeeper
+from app.services.media.media_checks import probe_media
+from app.services.media.media_keeper import MediaKeeper
 from app.stores.blobs.store import BlobStore, read_whole
 from app.stores.records.derived_images import DerivedImageRecords, NotedImage
 from app.stores.records.records import Records

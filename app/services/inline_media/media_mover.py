@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import anyio.to_thread
 
-from app.services.persistence.media_keeper import MediaKeeper
+from app.services.media.media_keeper import MediaKeeper
 from app.services.requests.data_uris import InlineForm, Movable, inline_form, put_member
 from app.services.requests.streamed_requests import StreamedMedia
 from app.stores.blobs.draft_media import DraftMedia

@@ -14,8 +14,8 @@ from app.models.limits import INLINE_LIMIT_BYTES, Limits
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.media_mover import MediaMover
 from app.services.inline_media.stored_media import StoredMedia
+from app.services.media.media_checks import probe_media
 from app.services.pages.bodies import blob_body, fits, is_url, too_long_text
-from app.services.persistence.media_checks import probe_media
 from app.services.requests.data_uris import (
     InlineForm,
     is_to_be_moved,

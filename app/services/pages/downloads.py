@@ -17,12 +17,12 @@ from app.errors import ConflictError, NotFoundError, UpstreamError
 from app.models.limits import Limits
 from app.services.fetching import FetchedResponse, Fetcher
 from app.services.inline_media.json_with_media import RenderedBody
+from app.services.media.media_keeper import describe_stored
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 from app.services.pages.bodies import fits
 from app.services.pages.reading import PageReading, PageView
 from app.services.pages.versions import find_page, updated_at
 from app.services.pages.writing import PAGE
-from app.services.persistence.media_keeper import describe_stored
 from app.stores.blobs.store import BlobStore
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records

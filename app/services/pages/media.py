@@ -14,7 +14,7 @@ import pybase64
 from app.errors import NotFoundError, StoreUnavailableError
 from app.models.limits import Limits
 from app.services.inline_media.stored_media import StoredMedia, check_fits
-from app.services.persistence.media_checks import MediaChecks
+from app.services.media.media_checks import MediaChecks
 from app.services.requests.data_uris import InlineForm, load_forms
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.media.data_uris import split_data_uri

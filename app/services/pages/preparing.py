@@ -22,8 +22,10 @@ from app.services.images.image_work import Decode, ImageWork
 from app.services.images.image_worker import UndecidedError
 from app.services.inline_media.media_mover import MediaMover
 from app.services.inline_media.stored_media import StoredMedia
+from app.services.media.media_keeper import MediaKeeper
 from app.services.pages.bodies import blob_body, read_referred_text
 from app.services.pages.contents import PageContents, SettledContent, check_words
+from app.services.pages.search_words import searchable_text
 from app.services.pages.versions import (
     Stamp,
     StoredContent,
@@ -33,10 +35,8 @@ from app.services.pages.versions import (
     read_representation,
     resource_ids,
     same_fields,
-    searchable_text,
     stored_levels,
 )
-from app.services.persistence.media_keeper import MediaKeeper
 from app.services.requests.data_uris import InlineForm, dump_forms
 from app.services.requests.streamed_requests import StreamedRequest
 from app.stores.blobs.store import BlobStore, read_whole

@@ -17,11 +17,11 @@ from app.models.limits import Limits
 from app.services.concurrency.large_work import is_quick, run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.inline_media.stored_media import StoredMedia
+from app.services.media.media_checks import MediaChecks
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.bodies import read_referred_text
 from app.services.pages.media import PageMediaReader
 from app.services.pages.versions import find_page, read_descriptor, read_page, updated_at
-from app.services.persistence.media_checks import MediaChecks
 from app.stores.blobs.store import BlobStore
 from app.stores.records.pages import PageLevelRecords
 from app.stores.records.records import Records

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from app.models.search import SearchableText
 from app.services.requests.data_uris import load_forms
 from app.services.requests.validation import require_found
 from app.stores.records.pages import PageLevelRecords, PageRecords
@@ -180,20 +179,6 @@ def resource_ids(page: Page) -> set[str]:
     bodies = [page.full, *(representation.body for representation in page.levels.values())]
     named = (parse_resource_id(body.media.uri or "") for body in bodies if body.media)
     return {resource_id for resource_id in named if resource_id}
-
-
-def searchable_text(page: Page, text: str | None) -> SearchableText:
-    """Return the words of a page that a search looks in.
-
-    Args:
-        page: The page.
-        text: The text its content stands for where it refers to a text resource.
-    """
-    body = page.full
-    if text is not None:
-        body = Body("text" if page.fields.modality == "text" else "json", text)
-    heading, words = page_texts(page.fields, body.kind, body.value)
-    return SearchableText(heading=tuple(heading), text=tuple(words))
 
 
 def same_fields(fields: PageFields, others: PageFields) -> bool:

@@ -17,8 +17,8 @@ from app.models.tool_result import (
     PersistedToolResult,
     TextPart,
 )
+from app.services.media.media_keeper import KeptMedium, MediaKeeper
 from app.services.persistence.duplicate_media import may_hold_twice, with_one_of_each
-from app.services.persistence.media_keeper import KeptMedium, MediaKeeper
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, MediaSlot, TextTemplate, json_text
 from pagefault_dialects.media.file_names import safe_file_name

@@ -16,7 +16,7 @@ from app.errors import StoreUnavailableError
 from app.models.identity import utc_now
 from app.services.images.derived_images import DerivedImages
 from app.services.images.image_tasks import TooCostlyError
-from app.services.persistence.media_checks import MediaChecks, probe_media
+from app.services.media.media_checks import MediaChecks, probe_media
 from app.stores.blobs.store import BlobStore, read_whole
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.media.expired_links import damage_of_link

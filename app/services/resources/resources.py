@@ -7,7 +7,7 @@ from app.errors import ConflictError, NotFoundError
 from app.models.identity import decode_moment_cursor, encode_moment_cursor
 from app.models.resource import check_alias
 from app.services.inline_media.stored_media import StoredMedia
-from app.services.persistence.media_keeper import describe_stored
+from app.services.media.media_keeper import describe_stored
 from app.services.resources.aliases import name_resource
 from app.stores.blobs.store import BlobStore, StoredBlob
 from app.stores.records.derived_images import DerivedImageRecords

@@ -22,7 +22,7 @@ from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.media_mover import MediaMover
 from app.services.inline_media.message_media import media_in_message
 from app.services.inline_media.message_references import referred_by_message
-from app.services.persistence.media_keeper import MediaKeeper
+from app.services.media.media_keeper import MediaKeeper
 from app.services.requests.data_uris import Movable, dump_forms
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.identity import RequestIdentity, how_compared

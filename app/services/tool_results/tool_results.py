@@ -15,9 +15,9 @@ from app.models.limits import Limits
 from app.models.tool_result import PersistedToolResult, StoredToolResult
 from app.services.concurrency.large_work import LargeWork, run_in_loop_if
 from app.services.events.raw_results import RawResults
+from app.services.media.media_keeper import MediaKeepers
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
-from app.services.persistence.media_keeper import MediaKeepers
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.json_stream import JsonStream
 from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies

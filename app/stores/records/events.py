@@ -99,12 +99,11 @@ class EventRecords(Repository):
 
     def __init__(self, unit: UnitOfWork) -> None:
         super().__init__(unit)
-        # What was noted and is not written yet.
-        self.noted: list[NewEvent] = []
+        self._noted = unit.new_events
 
     def note(self, event: NewEvent) -> None:
         """Note an event, to be written at the end of this transaction, if it gets there."""
-        self.noted.append(event)
+        self._noted.append(event)
 
     def flush(self, *, patience_ms: int = _PATIENCE_MS) -> int | None:
         """Write what was noted; returns the number of the last, `None` if nothing was.
@@ -115,11 +114,11 @@ class EventRecords(Repository):
             patience_ms: How long whoever numbers others is waited for, who commits next. It is for
                 those who lock rows of projects in one order.
         """
-        if not self.noted:
+        if not self._noted:
             return None
-        count, is_postgresql = len(self.noted), self._scope.is_postgresql
+        count, is_postgresql = len(self._noted), self._scope.is_postgresql
         if is_postgresql:
-            given = json.dumps([_given(*each) for each in enumerate(self.noted, 1)])
+            given = json.dumps([_given(*each) for each in enumerate(self._noted, 1)])
             row = self._scope.change(_WRITE, count=count, patience=str(patience_ms), given=given)
         else:
             row = self._scope.change(_NUMBER, count=count)
@@ -129,10 +128,10 @@ class EventRecords(Repository):
         if not is_postgresql:
             rows = [
                 values_of(event, number=number, members=json_text(dict(event.members)).encode())
-                for number, event in enumerate(self.noted, last - count + 1)
+                for number, event in enumerate(self._noted, last - count + 1)
             ]
             self._scope.insert_new(events, rows)
-        self.noted.clear()
+        self._noted.clear()
         return last
 
     def bounds(self) -> LogBounds:

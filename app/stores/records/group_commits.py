@@ -305,9 +305,9 @@ def write_events(
     connection: StatementConnection, project_id: str, events: Iterable[NewEvent], patience_ms: int
 ) -> int | None:
     """Write events, the last before a commit, as `EventRecords.flush` does."""
-    records = UnitOfWork(connection, project_id, {})[EventRecords]
-    records.noted.extend(events)
-    last_event = records.flush(patience_ms=patience_ms)
+    unit = UnitOfWork(connection, project_id, {})
+    unit.new_events.extend(events)
+    last_event = unit[EventRecords].flush(patience_ms=patience_ms)
     reached(CrashPoint.ROWS_WRITTEN)
     return last_event
 

@@ -16,7 +16,6 @@ from sqlalchemy import text
 
 from app.stores.records.blob_sizes import BlobSize, ClaimOver, KnownSizes, SizeUnknownError
 from app.stores.records.database import Database, StatementConnection, Written
-from app.stores.records.events import EventRecords
 from app.stores.records.projects import ProjectRecords
 from app.stores.records.unit_of_work import UnitOfWork
 
@@ -85,7 +84,7 @@ class Records:
 
         def changed(connection: StatementConnection) -> Written[_Result]:
             unit = UnitOfWork(connection, project_id, sizes)
-            return Written(work(unit), project_id, tuple(unit[EventRecords].noted))
+            return Written(work(unit), project_id, tuple(unit.new_events))
 
         while True:
             try:

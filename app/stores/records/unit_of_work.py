@@ -2,6 +2,7 @@
 
 from typing import Any, TypeVar
 
+from app.models.event import NewEvent
 from app.stores.records.blob_sizes import KnownSizes
 from app.stores.records.database import StatementConnection
 from app.stores.records.scope import ProjectScope
@@ -12,7 +13,8 @@ _Kind = TypeVar("_Kind", bound="Repository")
 class UnitOfWork:
     """The repositories of one project over one connection, by type: `unit[UploadRecords]`.
 
-    Each is made when it is first used, and is the same from then on.
+    Each is made when it is first used, and is the same from then on. `new_events` are those that
+    are written at the end of the transaction.
 
     Args:
         connection: What statements run on.
@@ -25,6 +27,7 @@ class UnitOfWork:
     ) -> None:
         self.scope = ProjectScope(connection, project_id)
         self.blob_sizes = blob_sizes
+        self.new_events: list[NewEvent] = []
         self._repositories: dict[type[Repository], Any] = {}
 
     def __getitem__(self, kind: type[_Kind]) -> _Kind:

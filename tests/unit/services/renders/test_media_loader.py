@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.services.persistence.media_checks import MediaChecks
+from app.services.media.media_checks import MediaChecks
 from app.services.renders.media_loader import judged
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from packages.dialects.tests.targets.composed import medium, profile, rule, turn

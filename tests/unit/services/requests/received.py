@@ -11,11 +11,11 @@ import anyio.to_thread
 
 from app.models.limits import Limits
 from app.services.concurrency.large_work import LargeWork
+from app.services.media.media_keeper import MediaKeeper
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import BodyBudget
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
-from app.services.persistence.media_keeper import MediaKeeper
 from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
 from app.services.tool_results.requests import (
     ReadToolResult,

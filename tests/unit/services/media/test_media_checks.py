@@ -6,8 +6,8 @@ import pytest
 
 from app.errors import StoreUnavailableError
 from app.models.identity import utc_now
-from app.services.persistence.media_checks import MediaChecks
-from app.services.persistence.media_keeper import MediaKeeper
+from app.services.media.media_checks import MediaChecks
+from app.services.media.media_keeper import MediaKeeper
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.store import StoredBlob
 from pagefault_dialects.model.conversation import (

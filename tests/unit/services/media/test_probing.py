@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.services.persistence.media_checks import probe_media, probe_stored_media
+from app.services.media.media_checks import probe_media, probe_stored_media
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.store import StoredBlob
 from pagefault_dialects.media.headers import image_hints
@@ -160,7 +160,7 @@ HOSTILE = {
 @pytest.mark.promise(
     "security.md#decoders",
     "Hostile bytes cost at most a missing hint (dimensions or duration)",
-    kept_by="app/services/persistence/media_checks.py",
+    kept_by="app/services/media/media_checks.py",
     tried="13 files as 13 types",
 )
 @pytest.mark.parametrize("mime_type", ALL_TYPES)
@@ -182,7 +182,7 @@ def test_a_pixel_bomb_is_measured_without_a_warning() -> None:
 @pytest.mark.promise(
     "security.md#decoders",
     "An absurd duration is not stored as a hint",
-    kept_by="app/services/persistence/media_checks.py",
+    kept_by="app/services/media/media_checks.py",
     tried="5 durations",
 )
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_absurd_durations_are_no_hint(ticks: float) -> None:
 @pytest.mark.promise(
     "security.md#decoders",
     "A huge recording is measured by its header alone",
-    kept_by="app/services/persistence/media_checks.py",
+    kept_by="app/services/media/media_checks.py",
     tried="10 GiB",
 )
 def test_a_huge_recording_is_measured_by_its_header() -> None:

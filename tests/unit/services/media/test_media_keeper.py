@@ -9,7 +9,7 @@ import pytest
 
 from app.models.identity import utc_now
 from app.models.resource import derive_resource_id
-from app.services.persistence.media_keeper import KeptMedium, MediaKeeper
+from app.services.media.media_keeper import KeptMedium, MediaKeeper
 from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from pagefault_dialects.model.media import InMemoryMedia

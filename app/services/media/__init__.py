@@ -1,0 +1,1 @@
+"""Media: kept with their type and hints, and checked for damage."""

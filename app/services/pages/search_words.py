@@ -1,0 +1,19 @@
+"""The words of a page that a search looks in."""
+
+from app.models.search import SearchableText
+from pagefault_dialects.model.page import Body, Page
+from pagefault_dialects.pages.words import page_texts
+
+
+def searchable_text(page: Page, text: str | None) -> SearchableText:
+    """Return the words of a page that a search looks in.
+
+    Args:
+        page: The page.
+        text: The text its content stands for where it refers to a text resource.
+    """
+    body = page.full
+    if text is not None:
+        body = Body("text" if page.fields.modality == "text" else "json", text)
+    heading, words = page_texts(page.fields, body.kind, body.value)
+    return SearchableText(heading=tuple(heading), text=tuple(words))
