@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
-from starlette.routing import Route
 
 from app.config.settings import Settings
 from app.config.values import host_names
+from app.features import find_features, open_services
 from app.http import tus
 from app.http.api_route import RouteShapes
 from app.http.browser_guard import BrowserGuard
@@ -17,33 +17,10 @@ from app.http.docs_page import get_api_page
 from app.http.openapi import install_openapi
 from app.http.problems import install_problem_handlers
 from app.http.request_context import RequestContextMiddleware
-from app.mcp.endpoint import McpEndpoint
-from app.mcp.refusals import PATH as MCP_PATH
-from app.mcp.refusals import McpRefusals
-from app.routers import (
-    aliases,
-    bundles,
-    doctor,
-    events,
-    interactions,
-    messages,
-    operations,
-    page_levels,
-    pages,
-    references,
-    renders,
-    resources,
-    search,
-    sessions,
-    tool_results,
-    tools,
-    turns,
-    uploads,
-    viewer,
-)
+from app.routers import page_levels, resources, viewer
 from app.telemetry.logs import configure_logging, flush_logs
 from app.version import VERSION
-from app.wiring import Container, open_container
+from app.wiring.services import Services
 
 EXPOSED_HEADERS = (
     "ETag",
@@ -60,27 +37,6 @@ EXPOSED_HEADERS = (
     *tus.HEADERS,
 )
 
-_MODULES = (
-    tool_results,
-    resources,
-    aliases,
-    references,
-    pages,
-    page_levels,
-    search,
-    sessions,
-    messages,
-    interactions,
-    bundles,
-    doctor,
-    renders,
-    tools,
-    turns,
-    uploads,
-    events,
-    operations,
-)
-
 
 def create_app(settings: Settings | None = None) -> FastAPI:
     """Return the service as an ASGI application; nothing is opened before its lifespan starts.
@@ -91,14 +47,14 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         settings: Read from the environment if not given.
     """
     settings = settings or Settings()
-    mcp = McpEndpoint()
+    features = find_features(settings.features)
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[dict[str, Container]]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[dict[str, Services]]:
         configure_logging(settings.log_format, settings.log_level)
-        async with open_container(settings) as container, mcp.running(container):
+        async with open_services(settings, features) as services:
             # Every request finds it in `request.state`.
-            yield {"container": container}
+            yield {"services": services}
         flush_logs()
 
     app = FastAPI(
@@ -119,17 +75,18 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     install_problem_handlers(app)
     install_openapi(app)
     app.add_route("/docs/plain", get_api_page, methods=["GET"], include_in_schema=False)
-    routers = [module.router for module in _MODULES]
-    routers.append(viewer.viewer_router(settings.viewer_dir, settings.content_url))
-    routers.append(page_levels.odd_ids_router)
-    for router in routers:
-        # Included, they would be made anew for each application, while its first request waits.
-        app.router.routes.extend(router.routes)
-    app.router.routes.append(Route(MCP_PATH, mcp, methods=["POST"]))
-    routes = (route for module in _MODULES for route in module.router.routes)
+    routers = [router for feature in features for router in feature.load(feature.routers)]
+    routes = [route for router in routers for route in router.routes]
+    viewing = viewer.viewer_router(settings.viewer_dir, settings.content_url)
+    # Included, they would be made anew for each application, while its first request waits.
+    app.router.routes += [*routes, *viewing.routes, *page_levels.odd_ids_router.routes]
     app.router.middleware_stack = RouteShapes(routes, app.router.middleware_stack)
     _give_content_its_host(app, settings)
     _add_middleware(app, settings)
+    for feature in features:
+        # Around all that refuses.
+        for middleware in feature.load(feature.middleware):
+            app.add_middleware(middleware)
     return app
 
 
@@ -159,8 +116,6 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
         most_waiting=limits.connections_at_once,
     )
     app.add_middleware(tus.TusMiddleware)
-    # Around all that refuses.
-    app.add_middleware(McpRefusals)
 
 
 def _give_content_its_host(app: FastAPI, settings: Settings) -> None:

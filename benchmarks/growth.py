@@ -25,11 +25,19 @@ import anyio
 import anyio.to_thread
 
 from app.config.settings import Settings
+from app.features import open_services
 from app.models.identity import encode_cursor, new_id, utc_now
+from app.services.pages.lists import PageLists
+from app.services.pages.manifests import PageManifests
+from app.services.pages.reading import PageReading
+from app.services.resources.resources import Resources
+from app.services.sessions.sessions import Sessions
+from app.services.tool_results.tool_results import ToolResults
 from app.stores.records.events import EventRecords
+from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wiring import Container, open_container
+from app.wiring.services import Services
 from benchmarks import large_store
 from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most
 from benchmarks.large_store import LONG, PROJECT, body, page_id, resource_id, tool_result_id
@@ -49,7 +57,7 @@ ENGINES: tuple[Engine, ...] = ("SQLite", "PostgreSQL")
 class Store:
     """An open store with so many records of each kind, and what is picked from it."""
 
-    container: Container
+    services: Services
     size: int
     random: Random
     numbers: "count[int]"
@@ -86,7 +94,7 @@ async def _append(store: Store, session_id: str) -> int:
         "sessionId": session_id,
         "result": {"content": [{"type": "text", "text": "What the tool has found. " * 80}]},
     }
-    done = await store.container.tool_results.ingest(PROJECT, body(result), idempotency_key=None)
+    done = await store.services[ToolResults].ingest(PROJECT, body(result), idempotency_key=None)
     return int(done.is_new)
 
 
@@ -97,7 +105,7 @@ async def _number(store: Store) -> int:
         session = unit[SessionRecords].enter(store.session, utc_now())
         unit[SessionRecords].number(session.session_id)
 
-    await store.container.records.write(PROJECT, take)
+    await store.services[Records].write(PROJECT, take)
     return 1
 
 
@@ -108,12 +116,12 @@ async def _history(store: Store, session_id: str, after_seq: int) -> int:
         unit[SessionRecords].history_head(session_id)
         return len(unit[SessionRecords].entries(session_id, after_seq=after_seq, limit=SHOWN))
 
-    return await store.container.records.read(PROJECT, read)
+    return await store.services[Records].read(PROJECT, read)
 
 
 async def _tool_results(store: Store, session_id: str | None = None, *, deep: bool = False) -> int:
     middle = tool_result_id(store.size // 2)
-    page, _ = await store.container.tool_results.list(
+    page, _ = await store.services[ToolResults].list(
         PROJECT,
         session_id=session_id,
         cursor=encode_cursor("tool-results", middle) if deep else None,
@@ -124,7 +132,7 @@ async def _tool_results(store: Store, session_id: str | None = None, *, deep: bo
 
 async def _pages(store: Store, *, deep: bool = False, **filters: object) -> int:
     cursor = encode_cursor("pages", store.size // 2) if deep else None
-    page, _ = await store.container.page_lists.list(
+    page, _ = await store.services[PageLists].list(
         PROJECT,
         PageFilters(**filters),  # type: ignore[arg-type]
         cursor=cursor,
@@ -134,17 +142,17 @@ async def _pages(store: Store, *, deep: bool = False, **filters: object) -> int:
 
 
 async def _sessions(store: Store, wanted: str | None = None) -> int:
-    page, _ = await store.container.sessions.list(PROJECT, wanted=wanted, cursor=None, limit=10)
+    page, _ = await store.services[Sessions].list(PROJECT, wanted=wanted, cursor=None, limit=10)
     return len(page)
 
 
 async def _resources(store: Store) -> int:
-    page, _ = await store.container.resources.list(PROJECT, cursor=None, limit=SHOWN)
+    page, _ = await store.services[Resources].list(PROJECT, cursor=None, limit=SHOWN)
     return len(page)
 
 
 async def _search(store: Store, words: str, session_id: str | None = None) -> int:
-    hits, _ = await store.container.page_lists.search(
+    hits, _ = await store.services[PageLists].search(
         PROJECT, words, PageFilters(session_id=session_id), cursor=None, limit=20
     )
     return len(hits)
@@ -152,7 +160,7 @@ async def _search(store: Store, words: str, session_id: str | None = None) -> in
 
 async def _events(store: Store, session_id: str | None = None) -> int:
     after = store.size // 2 if session_id is None else 0
-    found = await store.container.records.read(
+    found = await store.services[Records].read(
         PROJECT, lambda unit: unit[EventRecords].after(after, session_id=session_id, limit=SHOWN)
     )
     return len(found)
@@ -172,12 +180,12 @@ def _some(store: Store) -> str:
 
 OPERATIONS: dict[str, Operation] = {
     "lookup: tool result": lambda s: _found(
-        s.container.tool_results.get(PROJECT, tool_result_id(s.number()))
+        s.services[ToolResults].get(PROJECT, tool_result_id(s.number()))
     ),
     "lookup: resource": lambda s: _found(
-        s.container.resources.get(PROJECT, resource_id(s.number()))
+        s.services[Resources].get(PROJECT, resource_id(s.number()))
     ),
-    "lookup: page": lambda s: _found(s.container.page_reading.get(PROJECT, page_id(s.number()))),
+    "lookup: page": lambda s: _found(s.services[PageReading].get(PROJECT, page_id(s.number()))),
     "append: to a short session": lambda s: _append(s, s.session),
     "append: to the long session": lambda s: _append(s, LONG),
     "append: to a new session": lambda s: _append(s, new_id()),
@@ -199,7 +207,7 @@ OPERATIONS: dict[str, Operation] = {
     "list: pages of a modality": lambda s: _pages(s, modality="structured"),
     "list: pinned pages of a session": lambda s: _pages(s, session_id=s.session, pinned=True),
     "list: manifest": lambda s: _found(
-        s.container.page_manifests.get(
+        s.services[PageManifests].get(
             PROJECT, s.session, cursor=None, limit=SHOWN, most_tokens=None
         )
     ),
@@ -231,8 +239,8 @@ async def _figures(engines: Sequence[Engine], scale: Scale) -> AsyncIterator[Fig
                 for size in sizes:
                     settings = _settings(engine, Path(name), size, postgres)
                     await large_store.fill(settings, size)
-                    container = await stack.enter_async_context(open_container(settings))
-                    stores.append(Store(container, size, Random(size), count()))  # noqa: S311
+                    services = await stack.enter_async_context(open_services(settings))
+                    stores.append(Store(services, size, Random(size), count()))  # noqa: S311
                 folder = Path(name) if engine == "SQLite" else postgres.folder
                 for operation, do in OPERATIONS.items():
                     with held_in_memory(folder):

@@ -24,6 +24,11 @@ import psycopg
 from sqlalchemy import Table
 
 from app.config.settings import Settings
+from app.features import open_services
+from app.services.access.callers import Access
+from app.services.pages.pages import Pages
+from app.services.tool_results.tool_results import ToolResults
+from app.stores.records.records import Records
 from app.stores.records.tables import (
     events,
     history_entries,
@@ -37,7 +42,7 @@ from app.stores.records.tables import (
 from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import MARK
 from app.stores.records.word_indexes import choose_page_index
-from app.wiring import Container, open_container
+from app.wiring.services import Services
 from tests.kit.media import png
 
 PROJECT = "growth"
@@ -80,18 +85,18 @@ def page_id(number: int) -> str:
 
 async def fill(settings: Settings, count: int) -> None:
     """Make a store with so many records of each kind, a multiple of 1,000, in `PROJECT`."""
-    async with open_container(settings) as container:
+    async with open_services(settings) as services:
         for project_id in (_TEMPLATE, PROJECT):
-            await container.access.ensure_project(project_id)
-        await _write_templates(container)
-        marks = await container.records.read(PROJECT, lambda unit: _Marks.of(unit, count))
+            await services[Access].ensure_project(project_id)
+        await _write_templates(services)
+        marks = await services[Records].read(PROJECT, lambda unit: _Marks.of(unit, count))
     if settings.db.url is None:
         _fill_sqlite(settings, count, marks)
     else:
         _fill_postgresql(settings.db.url.get_secret_value(), count, marks)
 
 
-async def _write_templates(container: Container) -> None:
+async def _write_templates(services: Services) -> None:
     """One record of each kind, two of the pages."""
     image = base64.b64encode(png(64, 64, noise=True)).decode()
     result = {
@@ -105,7 +110,7 @@ async def _write_templates(container: Container) -> None:
             ]
         },
     }
-    await container.tool_results.ingest(_TEMPLATE, body(result), idempotency_key=None)
+    await services[ToolResults].ingest(_TEMPLATE, body(result), idempotency_key=None)
     for modality, content in zip(_MODALITIES, ("A page of text. " * 8, {"a": 1}), strict=True):
         page = {
             "session_id": _TEMPLATE,
@@ -114,7 +119,7 @@ async def _write_templates(container: Container) -> None:
             "pinned": modality != "text",
             "content": content,
         }
-        await container.pages.put(
+        await services[Pages].put(
             _TEMPLATE, f"{_TEMPLATE}-{modality}", body(page), condition=lambda _: None
         )
 

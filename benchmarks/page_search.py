@@ -35,7 +35,7 @@ from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import IndexedPage
 from app.stores.records.word_indexes import choose_page_index
-from app.wiring import migrate_database, open_database
+from app.wiring.stores import migrate_database, open_database
 from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_least, value_at_most
 from pagefault_dialects.model.page import MODALITIES, Modality, PageFields, PageFilters, PageVersion
 from tests.kit.servers import Postgres

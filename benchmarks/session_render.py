@@ -23,11 +23,16 @@ from pathlib import Path
 import anyio
 
 from app.config.settings import Settings
+from app.features import open_services
 from app.models.message import StoredMessage
 from app.services.renders.queries import RenderQuery
+from app.services.renders.renders import Renders
+from app.services.tool_results.tool_results import ToolResults
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
 from app.stores.records.session_resources import SessionResourceRecords
 from app.stores.records.sessions import SessionRecords
-from app.wiring import Container, open_container
+from app.wiring.services import Services
 from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.model.rendering import RenderOptions
@@ -46,7 +51,7 @@ async def _body(value: object) -> AsyncIterator[bytes]:
     yield json_text(value).encode()
 
 
-async def fill(container: Container, image_bytes: int) -> None:
+async def fill(services: Services, image_bytes: int) -> None:
     """Write the session."""
     side = int((image_bytes / _BYTES_PER_PIXEL) ** 0.5)
     for number in range(ENTRIES):
@@ -62,13 +67,13 @@ async def fill(container: Container, image_bytes: int) -> None:
             "sessionId": SESSION,
             "result": {"content": blocks},
         }
-        await container.tool_results.ingest(PROJECT, _body(result), idempotency_key=None)
+        await services[ToolResults].ingest(PROJECT, _body(result), idempotency_key=None)
 
 
-async def copy(container: Container) -> int:
+async def copy(services: Services) -> int:
     """Read the entries and the blobs of their images; how many bytes that was."""
     total = 0
-    entries, resources = await container.records.read(
+    entries, resources = await services[Records].read(
         PROJECT,
         lambda unit: (
             unit[SessionRecords].entries(SESSION, after_seq=0, limit=ENTRIES),
@@ -78,15 +83,15 @@ async def copy(container: Container) -> int:
     for entry in entries:
         total += len(entry.sanitized) if isinstance(entry, StoredMessage) else 0
     for resource in resources:
-        async for piece in await container.blobs.open(PROJECT, resource.digest):
+        async for piece in await services[BlobStore].open(PROJECT, resource.digest):
             total += len(piece)
     return total
 
 
-async def render(container: Container, target: str) -> int:
+async def render(services: Services, target: str) -> int:
     """Render the session and read the answer; how many bytes that was."""
     wish = RenderQuery(target, RenderOptions())
-    body = await container.renders.session(PROJECT, SESSION, wish, since=0)
+    body = await services[Renders].session(PROJECT, SESSION, wish, since=0)
     total = 0
     async for chunk in body.chunks():
         total += len(chunk)
@@ -120,32 +125,32 @@ class Comparison:
         return statistics.median(self.renders) * 1e3
 
 
-async def compare(container: Container, target: str, rounds: int) -> Comparison:
+async def compare(services: Services, target: str, rounds: int) -> Comparison:
     """A session for one target, in turns with copying it."""
     copies: list[float] = []
     renders: list[float] = []
     copied = rendered = 0
-    await render(container, target)
+    await render(services, target)
     for _ in range(rounds):
-        seconds, copied = await _timed(lambda: copy(container))
+        seconds, copied = await _timed(lambda: copy(services))
         copies.append(seconds)
-        seconds, rendered = await _timed(lambda: render(container, target))
+        seconds, rendered = await _timed(lambda: render(services, target))
         renders.append(seconds)
     return Comparison(target, copied, copies, rendered, renders)
 
 
 @asynccontextmanager
-async def _container() -> AsyncIterator[Container]:
+async def _container() -> AsyncIterator[Services]:
     with tempfile.TemporaryDirectory() as folder:
-        async with open_container(Settings(data_dir=Path(folder))) as container:
-            yield container
+        async with open_services(Settings(data_dir=Path(folder))) as services:
+            yield services
 
 
 async def measure(scale: Scale) -> Sequence[Figure]:
     """Every target."""
-    async with _container() as container:
-        await fill(container, scale.pick(500_000, 30_000))
-        compared = [await compare(container, target, scale.pick(20, 1)) for target in TARGETS]
+    async with _container() as services:
+        await fill(services, scale.pick(500_000, 30_000))
+        compared = [await compare(services, target, scale.pick(20, 1)) for target in TARGETS]
     if not all(each.copied_bytes and each.rendered_bytes for each in compared):
         raise WrongAnswerError("there is nothing in a session that was rendered")
     return [
@@ -173,13 +178,13 @@ def _row(each: Comparison) -> str:
 
 async def run(targets: list[str], rounds: int, image_bytes: int) -> None:
     """Print the table."""
-    async with _container() as container:
-        await fill(container, image_bytes)
+    async with _container() as services:
+        await fill(services, image_bytes)
         lines = [
             "| target | MB copied | ms | MB rendered | ms | ratio |",
             "|---|---|---|---|---|---|",
         ]
-        lines += [_row(await compare(container, target, rounds)) for target in targets]
+        lines += [_row(await compare(services, target, rounds)) for target in targets]
         sys.stdout.write("\n".join(lines) + "\n")
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 
 from app.config.settings import Settings
-from app.wiring import migrate_database
+from app.wiring.stores import migrate_database
 from benchmarks.bare_writers import PostgresWriter, SqliteWriter, Writer, rate_of
 from benchmarks.figures import (
     Aim,

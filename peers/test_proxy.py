@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from app.config.settings import Settings
-from app.wiring import migrate_database
+from app.wiring.stores import migrate_database
 from peers.conversations import results_of
 from peers.servers import servers
 from tests.kit.process import COMMAND

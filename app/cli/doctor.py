@@ -19,8 +19,8 @@ from rich.table import Table
 from app.cli.complaints import CANNOT, complain
 from app.cli.terminal import ERR, OUT, CommandError, expected_sentence, one_line, say
 from app.config.settings import Settings
-from app.services.doctor.doctor import DoctorQuery
-from app.wiring import open_container
+from app.features import open_services
+from app.services.doctor.doctor import Doctor, DoctorQuery
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.messages.histories import Dialect
 from pagefault_dialects.targets.table import TARGETS
@@ -104,8 +104,8 @@ async def _examine(content: bytes, query: DoctorQuery) -> dict[str, Any]:
 
     # Smaller images are kept while they are needed, and gone with the folder.
     with tempfile.TemporaryDirectory(prefix="pagefault-doctor-") as folder:
-        async with open_container(Settings(data_dir=Path(folder))) as container:
-            answer = await container.doctor.examine("default", body(), query)
+        async with open_services(Settings(data_dir=Path(folder))) as services:
+            answer = await services[Doctor].examine("default", body(), query)
             read: dict[str, Any] = json.loads(b"".join([each async for each in answer.chunks()]))
             return read
 

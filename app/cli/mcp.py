@@ -6,12 +6,12 @@ from mcp.server.stdio import stdio_server
 
 from app.cli.complaints import check_session
 from app.config.settings import Settings
+from app.features import open_services
 from app.mcp.host_messages import Messages
 from app.mcp.memory import MemoryServer
 from app.mcp.memory_caller import DEFAULT_SESSION, McpCaller
 from app.mcp.page_changes import HostSubscriptions
-from app.services.access.callers import Caller
-from app.wiring import open_container
+from app.services.access.callers import Access, Caller
 
 
 def run_mcp(settings: Settings, project_id: str, session_id: str | None) -> None:
@@ -37,11 +37,11 @@ async def _served(settings: Settings, caller: McpCaller) -> None:
     sweep = settings.sweep.model_copy(update={"interval_seconds": 0.0})
     scrub = settings.scrub.model_copy(update={"period_seconds": 0.0})
     idle = settings.model_copy(update={"sweep": sweep, "scrub": scrub})
-    async with open_container(idle) as container:
-        await container.access.ensure_project(caller.project_id)
+    async with open_services(idle) as services:
+        await services[Access].ensure_project(caller.project_id)
         async with anyio.create_task_group() as group, stdio_server() as (received, sent):
-            subscriptions = HostSubscriptions(container, caller.caller, group)
-            server = MemoryServer(container, lambda _: caller, subscriptions).server()
+            subscriptions = HostSubscriptions(services, caller.caller, group)
+            server = MemoryServer(services, lambda _: caller, subscriptions).server()
             told = NotificationOptions(resources_changed=True)
             messages = Messages(received, sent, settings.limits)
             await server.run(messages, sent, server.create_initialization_options(told))

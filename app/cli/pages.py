@@ -15,6 +15,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 
 from app.cli.terminal import ERR, CommandError, say
 from app.config.settings import Settings
+from app.services.pages.downloads import PageDownloads
 from app.wiring.page_reading import open_page_reading
 from pagefault_dialects.model.page import LEVEL_NAMES, Level, parse_level
 
@@ -55,14 +56,14 @@ async def _save(
     settings: Settings, project_id: str, page_id: str, level: Level, folder: Path
 ) -> tuple[Path, int]:
     # What fetches the files of pages is behind it, and a page is shown without.
-    from app.wiring import open_container  # noqa: PLC0415
+    from app.features import open_services  # noqa: PLC0415
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     progress = Progress(*columns, console=ERR, transient=True, disable=not ERR.is_terminal)
-    async with open_container(settings) as container:
+    async with open_services(settings) as services:
         with progress:
             task = progress.add_task("fetching", total=None)
-            file = await container.page_downloads.file(project_id, page_id, level)
+            file = await services[PageDownloads].file(project_id, page_id, level)
             progress.update(task, description="writing", total=file.size_bytes)
             try:
                 return await _write(file, folder, progress, task), file.size_bytes

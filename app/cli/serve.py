@@ -15,9 +15,9 @@ from app.cli.terminal import ERR, read_settings, say
 from app.config.names import STARTED_BY
 from app.config.settings import Settings
 from app.config.values import LARGEST_PORT
+from app.features import open_services
 from app.server.uvicorn_config import allow_open_files, server_config
 from app.telemetry.logs import configure_logging, configure_process_logging, tell_address
-from app.wiring import open_container
 
 _USUAL_PORT = 8000
 _LEAST_FREE_PORT = 1024
@@ -62,7 +62,7 @@ def serve_api(
 
 
 async def _open_once(settings: Settings) -> None:
-    async with open_container(settings):
+    async with open_services(settings):
         return
 
 

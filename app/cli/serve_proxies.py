@@ -23,10 +23,10 @@ from app.cli.detached import Tell
 from app.cli.shared_folder import is_at, socket_of, try_to_lock
 from app.cli.terminal import CommandError, project_settings
 from app.config.settings import Settings
+from app.features import open_services
 from app.mcp.host_access import KEY_PATH
 from app.mcp.host_keys import get_host_key
 from app.server.uvicorn_config import allow_open_files, served_app, server_config
-from app.wiring import open_container
 from app.wiring.stores import migrate_apart
 
 # Hosts end their servers and start them again when their configuration changes.
@@ -138,7 +138,7 @@ def _is_alone(serving: int, folder: Path) -> bool:
 async def _open_once(settings: Settings) -> None:
     """Find out whether the stores can be opened, of which the server would make a traceback."""
     await migrate_apart(settings)
-    async with open_container(settings):
+    async with open_services(settings):
         return
 
 

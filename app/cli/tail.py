@@ -15,9 +15,12 @@ from app.cli.complaints import check_session
 from app.cli.terminal import ERR, counted, one_line, say, shortened
 from app.config.settings import Settings
 from app.models.identity import utc_now
-from app.services.access.callers import Caller, LinkGrant, link_expiry
+from app.services.access.callers import Caller, LinkGrant, LinkSigner, link_expiry
+from app.services.access.published_content import PublishedContent
+from app.services.events.streams import EventStreams
 from app.services.events.subscriptions import EventItem
-from app.wiring.event_streams import Listening, open_listening
+from app.wiring.listening import open_listening
+from app.wiring.services import Services
 
 _LINK_SECONDS = 3600
 _SHOWN_CHARS = 80
@@ -46,13 +49,13 @@ async def _follow(
     settings: Settings, project_id: str, session_id: str | None, after: int | None, as_json: bool
 ) -> None:
     caller = Caller(project_id, is_operator=True)
-    async with open_listening(settings) as listening:
-        lines = _Lines(listening, project_id, needs_key=settings.auth != "none")
+    async with open_listening(settings) as services:
+        lines = _Lines(services, project_id, needs_key=settings.auth != "none")
         if ERR.is_terminal:
             whose = f"session {session_id}" if session_id else f"project {project_id}"
             say(f"Listening to {whose}; Ctrl-C ends it.", to=ERR)
         while True:
-            async with listening.event_streams.opened(
+            async with services[EventStreams].opened(
                 caller, session_id=session_id, after=after
             ) as stream:
                 async for item in stream.items():
@@ -71,7 +74,7 @@ def _json_line(item: EventItem) -> str:
 class _Lines:
     """Events for the eyes."""
 
-    listening: Listening
+    services: Services
     project_id: str
     needs_key: bool
 
@@ -89,11 +92,12 @@ class _Lines:
 
     def _medium(self, descriptor: _Data) -> str:
         resource_id = descriptor["uri"].partition(":")[2]
-        url = f"{self.listening.base_url}/api/resources/{resource_id}/content"
+        url = f"{self.services[PublishedContent].base_url}/api/resources/{resource_id}/content"
         if self.needs_key:
             expires_at = link_expiry(utc_now(), _LINK_SECONDS)
             grant = LinkGrant(self.project_id, resource_id, "inline", None, expires_at)
-            url = self.listening.content_base_url + self.listening.links.content_path(grant)
+            base_url = self.services[PublishedContent].content_base_url
+            url = base_url + self.services[LinkSigner].content_path(grant)
         name = f"{descriptor['filename']}  " if descriptor.get("filename") else ""
         size = decimal(descriptor["size"])
         return f"    {descriptor['mimeType']}  {size}  {name}{url}"

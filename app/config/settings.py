@@ -106,6 +106,9 @@ class Settings(BaseSettings):
     `cross-origin`: it may be embedded wherever the link is known."""
     viewer_dir: Path | None = None
     """Where the built viewer is, if it is not the one of the package."""
+    features: CommaList = ()
+    """Installed distributions whose features are added to those of the release, by their entry
+    points `pagefault.features`, separated by commas. They run with all rights of the service."""
     log_format: Literal["json", "console"] | None = None
     """Default: `console` on a terminal, else one JSON object a line. If it is set to `json`,
     everything a process writes is, failed starts included."""

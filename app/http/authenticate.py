@@ -7,8 +7,9 @@ from fastapi.security import HTTPBearer
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
-from app.http.dependencies import container_of
-from app.services.access.callers import Caller
+from app.http.dependencies import services_of
+from app.services.access.callers import Access, Caller
+from app.services.quotas.key_quotas import Quotas
 
 
 class KeyScheme(HTTPBearer):
@@ -46,7 +47,7 @@ async def authenticate(connection: HTTPConnection) -> str:
 
 async def caller_by_key(connection: HTTPConnection) -> Caller:
     """Return who has the key of a request. Raises what `authenticate` does."""
-    caller = await container_of(connection).access.caller_of(_authorization(connection.scope))
+    caller = await services_of(connection)[Access].caller_of(_authorization(connection.scope))
     count_request(connection, caller)
     return caller
 
@@ -61,8 +62,8 @@ def _authorization(scope: Scope) -> str | None:
 
 def count_request(connection: HTTPConnection, caller: Caller) -> None:
     """Count a request for who sent it. Raises QuotaExceededError: there were too many."""
-    quotas = container_of(connection).quotas
-    if quotas is not None:
+    quotas = services_of(connection)[Quotas]
+    if quotas.is_counting:
         allowance = quotas.allowance(caller)
         connection.scope["state"]["allowance"] = allowance
         allowance.take_request()

@@ -10,26 +10,32 @@ from pydantic import BaseModel
 from app.http.authenticate import ProjectDep, authenticate
 from app.http.bodies import limited_body, read_small_json, require_json
 from app.http.conditions import write_condition
-from app.http.dependencies import container_of
+from app.http.dependencies import services_of
+from app.models.limits import Limits
 from app.services.requests.validation import validated
-from app.wiring import Container
+from app.wiring.services import Services
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request, the project of whoever has its key, and the services."""
+    """A request, the project of its key, and the services."""
 
     request: Request
     project_id: str
-    container: Container
+    services: Services
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of the service."""
+        return self.services[Limits]
 
     def body(
         self, most_bytes: int | None = None, *, in_pieces: bool = False
     ) -> AsyncIterator[bytes]:
         """Return the chunks of the body, which may have another limit; see `limited_body`."""
-        limits = self.container.limits
+        limits = self.limits
         if most_bytes is not None:
             limits = limits.model_copy(update={"body_bytes": most_bytes})
         return limited_body(self.request, limits, in_pieces=in_pieces)
@@ -46,7 +52,7 @@ class Call:
             PayloadTooLargeError: It is longer than 64 KiB, or nested too deep.
             InvalidJsonError, InvalidPayloadError: It is not the model.
         """
-        value = await read_small_json(self.request, self.container.limits)
+        value = await read_small_json(self.request, self.limits)
         return validated(model, value, "The body is not what the route takes; `errors` says where.")
 
     def condition(self) -> Callable[[str | None], None]:
@@ -56,12 +62,12 @@ class Call:
 
 async def call_of(request: Request) -> Call:
     """Return the call, for routes that take the request alone. Raises as `authenticate` does."""
-    return Call(request, await authenticate(request), container_of(request))
+    return Call(request, await authenticate(request), services_of(request))
 
 
 async def get_call(request: Request, project_id: ProjectDep) -> Call:
     """Return the same, as a dependency."""
-    return Call(request, project_id, container_of(request))
+    return Call(request, project_id, services_of(request))
 
 
 CallDep = Annotated[Call, Depends(get_call)]

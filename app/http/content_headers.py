@@ -13,10 +13,10 @@ from urllib.parse import quote
 import http_sf
 
 from app.errors import MalformedRequestError
+from app.services.access.published_content import ResourcePolicy
 from pagefault_dialects.media.file_names import safe_file_name
 
 Disposition = Literal["inline", "attachment"]
-ResourcePolicy = Literal["same-origin", "same-site", "cross-origin"]
 
 CACHE_FOREVER = "private, max-age=31536000, immutable"
 """For content addressed by its hash: it cannot change, and it is nobody else's."""

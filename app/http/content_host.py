@@ -17,8 +17,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.errors import UnauthorizedError
-from app.http.content_headers import ResourcePolicy, safe_headers
+from app.http.content_headers import safe_headers
 from app.http.docs_page import ON_CONTENT_URL
+from app.services.access.published_content import ResourcePolicy
 
 _READING = ("GET", "HEAD")
 _HEALTH_PATH = "/healthz"

@@ -30,7 +30,6 @@ from app.http.conditions import (
 from app.http.content_headers import (
     CACHE_FOREVER,
     Disposition,
-    ResourcePolicy,
     content_disposition,
     content_type_header,
     may_be_inline,
@@ -39,6 +38,7 @@ from app.http.content_headers import (
     wants_repr_digest,
 )
 from app.http.content_stream import BodyPart, ContentPiece, ContentStream, OpenRange, RawHeaders
+from app.services.access.published_content import ResourcePolicy
 from app.services.resources.content_sources import ContentSource, Sender, StoreLink
 from pagefault_dialects.model.media import CHUNK_BYTES
 

@@ -21,7 +21,8 @@ from app.errors import StoreUnavailableError
 from app.http.conditions import ByteRange
 from app.http.response_memory import body_message, start_message
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
-from app.wiring import Container
+from app.services.resources.content_sources import ContentSources
+from app.wiring.services import Services
 from pagefault_dialects.model.media import CHUNK_BYTES
 
 OpenRange = Callable[[int, int], Awaitable[AsyncIterator[bytes]]]
@@ -91,12 +92,13 @@ async def content_memory(scope: Scope, size_bytes: int) -> AsyncIterator[Content
     Raises:
         OverloadedError: There is none, after a moment's wait; nothing is held.
     """
-    container: Container = scope["state"]["container"]
+    services: Services = scope["state"]["services"]
+    memory = services[MemoryBudget]
     wide_bytes = min(CHUNK_BYTES, size_bytes)
-    if container.content_sources.files is None:
+    if services[ContentSources].files is None:
         wide_bytes += min(_WINDOW_BYTES, size_bytes)
-    async with container.memory.holding(NARROW_BYTES) as held:
-        yield ContentMemory(container.memory, wide_bytes, held)
+    async with memory.holding(NARROW_BYTES) as held:
+        yield ContentMemory(memory, wide_bytes, held)
 
 
 class ContentPiece(Response):

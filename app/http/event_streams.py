@@ -17,13 +17,14 @@ from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope, Send
 
 from app.http.authenticate import BearerDep, caller_by_key, count_request
-from app.http.dependencies import container_of
+from app.http.dependencies import services_of
 from app.http.parameters import LARGEST_SEQ, SessionIdPath
 from app.http.response_memory import body_message, start_message
 from app.models.identity import utc_now
-from app.services.access.callers import Caller
+from app.services.access.callers import Access, Caller, LinkSigner
 from app.services.concurrency.background import run_beside
 from app.services.events.stream import EventStream
+from app.services.events.streams import EventStreams
 
 # The one behind it has to be a number that can be looked for.
 LARGEST_POSITION = LARGEST_SEQ - 1
@@ -56,9 +57,9 @@ async def authorised_caller(connection: HTTPConnection, ticket: str | None) -> C
     """
     if ticket is None:
         return await caller_by_key(connection)
-    container = container_of(connection)
-    caller = container.links.verify_ticket(ticket, utc_now())
-    await container.access.check(caller)
+    services = services_of(connection)
+    caller = services[LinkSigner].verify_ticket(ticket, utc_now())
+    await services[Access].check(caller)
     count_request(connection, caller)
     return caller
 
@@ -102,7 +103,7 @@ async def _opened(
     request: Request, listener: Caller, *, session_id: str | None, after: int | None
 ) -> AsyncIterator[EventStream]:
     """Open a stream before the answer begins, and close it behind that."""
-    streams = container_of(request).event_streams
+    streams = services_of(request)[EventStreams]
     async with streams.opened(listener, session_id=session_id, after=after) as stream:
         # A stream lasts for hours and does nothing most of the time: it is none of the requests
         # that are worked on, and has a limit of its own.

@@ -30,6 +30,7 @@ from app.http.problem_types import (
     ProblemType,
     problem_type,
 )
+from app.telemetry.metrics import Metrics
 from app.wire.problem import MAX_FAULTS
 from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
 from pagefault_dialects.model.base import fault_of
@@ -73,7 +74,7 @@ def _problem(request: HTTPConnection, exc: Exception) -> Response:
     respond = partial(problem_response, instance=request.scope["path"], request_id=request_id)
     if error is not None:
         if isinstance(error, MemoryExhaustedError):
-            request.state.container.metrics.count_memory_refusal()
+            request.state.services[Metrics].count_memory_refusal()
         return respond(error)
     if isinstance(exc, HTTPException) and exc.status_code != INTERNAL.status:
         if exc.status_code == HTTPStatus.NOT_FOUND and is_for_a_browser(request):

@@ -20,7 +20,8 @@ from app.models.identity import new_id
 from app.services.concurrency.departures import wait_for_departure
 from app.services.quotas.key_quotas import BYTES, QuotaState
 from app.telemetry.logs import tell_request
-from app.wiring import Container
+from app.telemetry.metrics import Metrics
+from app.wiring.services import Services
 
 WAIT_SECONDS = 1.0
 """How long a request waits for a slot: no longer than it is then told to stay away."""
@@ -204,9 +205,9 @@ def _tell(scope: MutableMapping[str, Any], status: int, seconds: float, *, is_st
     route = getattr(scope.get("route"), "path", "(none)")
     # A label for every word somebody sends would fill the metrics.
     method = scope["method"] if scope["method"] in _KNOWN_METHODS else "other"
-    container: Container | None = scope["state"].get("container")
-    if container is not None:
-        container.metrics.observe_request(method, route, status, None if is_stream else seconds)
+    services: Services | None = scope["state"].get("services")
+    if services is not None:
+        services[Metrics].observe_request(method, route, status, None if is_stream else seconds)
     if route in _QUIET_ROUTES and status < 400:
         return
     tell_request(

@@ -132,7 +132,7 @@ def sending(scope: Scope, held: Held, send: Send) -> Iterator[Send]:
 
 def answers_of(scope: Scope) -> ResponseBudget:
     """Return the share of the memory budget that answers have in this process."""
-    room: ResponseBudget = scope["state"]["container"].answers
+    room: ResponseBudget = scope["state"]["services"][ResponseBudget]
     return room
 
 

@@ -29,7 +29,8 @@ from app.mcp.message_limits import check_message, parse_message
 from app.mcp.refusals import PATH
 from app.models.limits import Limits
 from app.services.memory_budget.request_bodies import FREE_BYTES
-from app.wiring import Container
+from app.services.requests.streamed_bodies import RequestBodies
+from app.wiring.services import Services
 from pagefault_dialects.errors import PagefaultError, PayloadTooLargeError
 
 if TYPE_CHECKING:
@@ -64,30 +65,29 @@ class _Received:
 class McpEndpoint:
     """Takes the requests of clients of MCP. The SDK is loaded with the first of them."""
 
-    def __init__(self) -> None:
-        # Requests come while it is running, which sets these.
-        self._container: Container
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        # Requests come while it is running, which sets this.
         self._group: anyio.abc.TaskGroup
         self._manager: StreamableHTTPSessionManager | None = None
         self._starting = anyio.Lock()
 
     @asynccontextmanager
-    async def running(self, container: Container) -> AsyncIterator[None]:
+    async def running(self) -> AsyncIterator[None]:
         """Take requests for the length of the block."""
-        self._container = container
         async with anyio.create_task_group() as self._group:
             yield
             self._group.cancel_scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; what is not taken is a problem, which `McpRefusals` translates."""
-        request, limits = Request(scope, receive), self._container.limits
+        request, limits = Request(scope, receive), self._services[Limits]
         async with AsyncExitStack() as memory:
             try:
                 caller = await self._admit(request)
                 manager = await self._started()
                 read = partial(_read, max_depth=limits.json_depth)
-                bodies = self._container.bodies
+                bodies = self._services[RequestBodies]
                 received = await memory.enter_async_context(
                     bodies.read(_chunks(request, limits), read)
                 )
@@ -142,7 +142,7 @@ class McpEndpoint:
 
         from app.mcp.memory import MemoryServer  # noqa: PLC0415 - the same
 
-        memory = MemoryServer(self._container, _caller_of)
+        memory = MemoryServer(self._services, _caller_of)
         return StreamableHTTPSessionManager(
             memory.server(),
             json_response=True,

@@ -5,6 +5,7 @@ from starlette.responses import Response
 
 from app.errors import UnauthorizedError
 from app.services.access.callers import Access
+from app.stores.records.records import Records
 
 
 async def get_host_key(request: Request) -> Response:
@@ -13,9 +14,9 @@ async def get_host_key(request: Request) -> Response:
     Raises:
         UnauthorizedError: It is another one, or none.
     """
-    container = request.state.container
-    access = Access(container.records, None)
+    services = request.state.services
+    access = Access(services[Records], None)
     caller = await access.caller_of(request.headers.get("authorization"))
-    if caller.project_id != container.access.default_project:
+    if caller.project_id != services[Access].default_project:
         raise UnauthorizedError
     return Response(status_code=204)

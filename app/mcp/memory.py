@@ -27,16 +27,20 @@ from app.mcp.message_limits import LONGEST_CURSOR_CHARS, check_uri
 from app.mcp.page_changes import PAGES, SCHEME, Context, HostSubscriptions, listen, page_uri
 from app.models.identity import new_id
 from app.models.limits import Limits
-from app.services.agents.tool_calls import read_tool_call
+from app.services.agents.tool_calls import ToolCalls, read_tool_call
+from app.services.concurrency.large_work import LargeWork
 from app.services.inline_media.json_with_media import RenderedBody
+from app.services.pages.lists import PageLists
 from app.services.pages.versions import read_descriptor, read_fields
 from app.services.renders.queries import RenderQuery
-from app.services.resources.texts import TextQuery
-from app.stores.blobs.store import read_whole
+from app.services.renders.renders import Renders
+from app.services.resources.resources import Resources
+from app.services.resources.texts import ResourceTexts, TextQuery
+from app.stores.blobs.store import BlobStore, read_whole
 from app.version import VERSION
 from app.wire.resource_texts import text_record
 from app.wire.tools import ToolCallRequest
-from app.wiring import Container
+from app.wiring.services import Services
 from pagefault_dialects.errors import (
     InvalidJsonError,
     InvalidPayloadError,
@@ -68,7 +72,7 @@ _WITHOUT_LINKS: McpRevision = "2025-03-26"
 class MemoryServer:
     """Answers what clients of MCP ask."""
 
-    container: Container
+    services: Services
     """The stores and services."""
     caller_of: Callable[[Context], McpCaller]
     """Says who a request is from."""
@@ -121,16 +125,14 @@ class MemoryServer:
             "maxBytes": _MOST_READ_BYTES,
             "countTokens": False,
         }
-        container = self.container
+        services = self.services
         with _told():
-            request = await container.large_work.run(
-                caller.body_bytes, _tool_call, asked, container.limits
+            request = await services[LargeWork].run(
+                caller.body_bytes, _tool_call, asked, services[Limits]
             )
             if request is None:
                 return _refused("a number in its arguments is too large for JSON, such as 1e999")
-            rendered = await container.tool_calls.run_request(
-                caller.project_id, session_id, request
-            )
+            rendered = await services[ToolCalls].run_request(caller.project_id, session_id, request)
             answer = (await _read(rendered, caller))["messages"][0]
         return types.CallToolResult.model_validate(answer)
 
@@ -140,13 +142,13 @@ class MemoryServer:
         """List the pages, newest first, and behind them the resources."""
         project_id = self.caller_of(context).project_id
         place = (params.cursor if params else None) or "pages:"
-        container = self.container
+        services = self.services
         with _told():
             if len(place) > LONGEST_CURSOR_CHARS:
                 raise InvalidCursorError
             kind, _, cursor = place.partition(":")
             if kind == "pages":
-                pages, following = await container.page_lists.list(
+                pages, following = await services[PageLists].list(
                     project_id, PageFilters(), cursor=cursor or None, limit=_LISTED
                 )
                 listed = [_page_resource(each) for each in pages]
@@ -156,7 +158,7 @@ class MemoryServer:
                 )
             if kind != "resources":
                 raise InvalidCursorError
-            found, following = await container.resources.list(
+            found, following = await services[Resources].list(
                 project_id, cursor=cursor or None, limit=_LISTED
             )
         return types.ListResourcesResult(
@@ -192,7 +194,7 @@ class MemoryServer:
             count_tokens=False, protocol_version=_WITHOUT_LINKS, max_bytes=_MOST_READ_BYTES
         )
         wish = RenderQuery("mcp", options)
-        rendered = await self.container.renders.page(
+        rendered = await self.services[Renders].page(
             caller.project_id, unquote(page_id), level, wish, tool_call_id=None
         )
         words, *others = (await _read(rendered, caller))["messages"][0]["content"]
@@ -204,7 +206,7 @@ class MemoryServer:
     ) -> types.TextResourceContents | types.BlobResourceContents:
         """Return a file: text as text, or lines of it, anything else as its bytes."""
         project_id = caller.project_id
-        resource = await self.container.resources.get(project_id, resource_id)
+        resource = await self.services[Resources].get(project_id, resource_id)
         mime_type = resource.mime_type
         if is_textual(mime_type) and "lines" in query:
             lines = await self._lines(project_id, resource, query["lines"])
@@ -215,7 +217,7 @@ class MemoryServer:
                 "once. Read a text by `?lines=1-1000`, anything else over HTTP."
             )
         await caller.hold(_COPIES * base64_length(resource.size_bytes))
-        data = await read_whole(self.container.blobs, project_id, resource.digest)
+        data = await read_whole(self.services[BlobStore], project_id, resource.digest)
         if is_textual(mime_type):
             text = decode_text(data)
             return types.TextResourceContents(uri=uri, mime_type=mime_type, text=text)
@@ -226,7 +228,7 @@ class MemoryServer:
         lines = parse_line_range(asked)
         if lines is None:
             raise InvalidPayloadError("The lines are a range such as 10-40 or 100-.")
-        texts, wanted = self.container.resource_texts, lines
+        texts, wanted = self.services[ResourceTexts], lines
         pieces: list[str] = []
         size_bytes = 0
         while True:
@@ -256,7 +258,7 @@ class MemoryServer:
         with _told():
             for uri in params.notifications.resource_subscriptions or ():
                 check_uri(uri)
-            return await listen(self.container, caller, context, params.notifications)
+            return await listen(self.services, caller, context, params.notifications)
 
     async def _list_and_watch(
         self, context: Context, params: types.PaginatedRequestParams | None

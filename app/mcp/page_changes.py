@@ -36,9 +36,11 @@ from mcp.shared.subscriptions import (
 from app.mcp.message_limits import check_uri
 from app.services.access.callers import Caller
 from app.services.concurrency.background import run_beside
+from app.services.events.streams import EventStreams
 from app.services.events.subscriptions import EventItem
+from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
-from app.wiring import Container
+from app.wiring.services import Services
 from pagefault_dialects.errors import PagefaultError
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
@@ -59,7 +61,7 @@ def page_uri(page_id: str) -> str:
 
 
 async def listen(
-    container: Container, caller: Caller, context: Context, asked: types.SubscriptionFilter
+    services: Services, caller: Caller, context: Context, asked: types.SubscriptionFilter
 ) -> types.SubscriptionsListenResult:
     """Tell of changes until the client goes, or its key is revoked, or it takes nothing.
 
@@ -72,9 +74,9 @@ async def listen(
         resources_list_changed=is_list or None, resource_subscriptions=list(uris) or None
     )
     meta: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: context.request_id}
-    opened = container.event_streams.opened(caller, session_id=None, after=None)
+    opened = services[EventStreams].opened(caller, session_id=None, after=None)
     async with opened as stream:
-        files = await ListedFiles.found(container, caller.project_id) if is_list else None
+        files = await ListedFiles.found(services, caller.project_id) if is_list else None
         acknowledged = types.SubscriptionsAcknowledgedNotificationParams(
             notifications=honored, _meta=meta
         )
@@ -102,20 +104,20 @@ async def listen(
 class ListedFiles:
     """Which files a project lists, as far as their number and the newest of them tell."""
 
-    container: Container
+    services: Services
     """Has them."""
     project_id: str
     """Whose they are."""
     _known: tuple[int, datetime | None]
 
     @classmethod
-    async def found(cls, container: Container, project_id: str) -> Self:
+    async def found(cls, services: Services, project_id: str) -> Self:
         """Return the files that are listed now.
 
         Raises:
             StoreUnavailableError: They cannot be looked up.
         """
-        return cls(container, project_id, await _extent(container, project_id))
+        return cls(services, project_id, await _extent(services, project_id))
 
     async def watch(self, tell: Callable[[ServerEvent], Awaitable[None]]) -> None:
         """Tell whenever other files are listed, until cancelled."""
@@ -124,7 +126,7 @@ class ListedFiles:
             await anyio.sleep(max(_LOOK_SECONDS, _LOOK_SHARE * took))
             began = monotonic()
             try:
-                extent = await _extent(self.container, self.project_id)
+                extent = await _extent(self.services, self.project_id)
             except PagefaultError:
                 # The next look finds what has changed meanwhile.
                 continue
@@ -134,15 +136,15 @@ class ListedFiles:
                 await tell(ResourcesListChanged())
 
 
-async def _extent(container: Container, project_id: str) -> tuple[int, datetime | None]:
-    return await container.records.read(project_id, lambda unit: unit[ResourceRecords].extent())
+async def _extent(services: Services, project_id: str) -> tuple[int, datetime | None]:
+    return await services[Records].read(project_id, lambda unit: unit[ResourceRecords].extent())
 
 
 @dataclass(slots=True, eq=False)
 class HostSubscriptions:
     """The subscriptions of a host at the other end of a pipe, in the older revisions of MCP."""
 
-    container: Container
+    services: Services
     """Has the log."""
     caller: Caller
     """Whose log it is."""
@@ -179,7 +181,7 @@ class HostSubscriptions:
         """Begin to read the log, unless it is read already; changes of the list are told too."""
         async with self._starting:
             if not self._is_watching:
-                files = await ListedFiles.found(self.container, self.caller.project_id)
+                files = await ListedFiles.found(self.services, self.caller.project_id)
                 await self.group.start(self._watch, context)
                 self.group.start_soon(files.watch, partial(self._tell_one, context))
                 self._is_watching = True
@@ -188,7 +190,7 @@ class HostSubscriptions:
         has_begun = False
         while True:
             try:
-                opened = self.container.event_streams.opened(
+                opened = self.services[EventStreams].opened(
                     self.caller, session_id=None, after=None
                 )
                 async with opened as stream:

@@ -10,6 +10,7 @@ from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.parameters import CursorQuery, IfMatchHeader, LimitQuery
 from app.http.record_responses import answer_page, answer_record, answer_written
+from app.services.resources.aliases import Aliases
 from app.wire.resources import AliasDraft, AliasPage, AliasRecord, alias_record
 
 router = ApiRouter("/api/aliases", "aliases")
@@ -33,7 +34,7 @@ async def list_aliases(
     call: CallDep, uri: UriQuery = None, limit: LimitQuery = 50, cursor: CursorQuery = None
 ) -> Response:
     """List aliases with the resources they name, newest first."""
-    listed, next_cursor = await call.container.aliases.list(
+    listed, next_cursor = await call.services[Aliases].list(
         call.project_id, uri=uri, cursor=cursor, limit=limit
     )
     return answer_page(call.request, map(alias_record, listed), next_cursor)
@@ -43,7 +44,7 @@ async def list_aliases(
 async def get_alias(call: CallDep, alias: AliasPath) -> Response:
     """Read which resource an alias names, with its descriptor."""
     return answer_record(
-        call.request, alias_record(await call.container.aliases.get(call.project_id, alias))
+        call.request, alias_record(await call.services[Aliases].get(call.project_id, alias))
     )
 
 
@@ -68,7 +69,7 @@ async def put_alias(
     `If-Match` has its ETag; what was bound by it before stays bound as it was.
     """
     draft = await call.model(AliasDraft)
-    written, is_new = await call.container.aliases.put(
+    written, is_new = await call.services[Aliases].put(
         call.project_id,
         alias,
         draft.uri,
@@ -87,4 +88,4 @@ async def put_alias(
 async def delete_alias(call: CallDep, alias: AliasPath, if_match: IfMatchHeader = None) -> None:
     """Remove an alias; the resource stays, and so do interactions that were written with it."""
     condition = call.condition()
-    await call.container.aliases.delete(call.project_id, alias, condition=condition)
+    await call.services[Aliases].delete(call.project_id, alias, condition=condition)

@@ -19,7 +19,10 @@ from app.http.parameters import SessionIdPath
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_written
 from app.http.response_memory import CountedResponse
-from app.services.bundles.exporting import EXPORT_BYTES
+from app.models.limits import Limits
+from app.services.bundles.exporting import EXPORT_BYTES, BundleExports
+from app.services.bundles.importing import BundleImports
+from app.services.memory_budget.budget import MemoryBudget
 from app.wire.sessions import SessionRecord, session_record
 from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
 
@@ -42,9 +45,9 @@ async def export_session(call: CallDep, session_id: SessionIdPath) -> Response:
 
     The same session gives the same bytes.
     """
-    held = await call.container.memory.hold(EXPORT_BYTES)
+    held = await call.services[MemoryBudget].hold(EXPORT_BYTES)
     try:
-        bundle = await call.container.bundle_exports.export(call.project_id, session_id)
+        bundle = await call.services[BundleExports].export(call.project_id, session_id)
         held.resize(min(bundle.held_bytes, held.size_bytes))
     except BaseException:
         held.release()
@@ -86,8 +89,8 @@ async def import_session(call: CallDep) -> Response:
     content_type = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type not in _TAKEN_TYPES:
         raise UnsupportedMediaError("Send the bundle with `Content-Type: application/zip`.")
-    body = call.body(call.container.limits.bundle_bytes)
-    shown = await call.container.bundle_imports.import_session(call.project_id, body)
+    body = call.body(call.services[Limits].bundle_bytes)
+    shown = await call.services[BundleImports].import_session(call.project_id, body)
     return answer_written(
         call.request,
         session_record(shown.session, shown.use),

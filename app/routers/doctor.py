@@ -9,7 +9,8 @@ from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.parameters import MaxTokensQuery
 from app.http.record_responses import rendered_response
-from app.services.doctor.doctor import DoctorQuery
+from app.models.limits import Limits
+from app.services.doctor.doctor import Doctor, DoctorQuery
 from app.wire.doctor import Diagnosis, Examination
 from app.wire.renders import Target
 from pagefault_dialects.messages.histories import Dialect
@@ -39,6 +40,6 @@ async def examine_history(
     would be; `loss` says what it lacks.
     """
     query = DoctorQuery(target, dialect, max_tokens, applies=apply)
-    limit = call.container.limits.history_bytes
-    body = await call.container.doctor.examine(call.project_id, call.json_body(limit), query)
+    limit = call.services[Limits].history_bytes
+    body = await call.services[Doctor].examine(call.project_id, call.json_body(limit), query)
     return rendered_response(call.request, body)

@@ -22,7 +22,7 @@ from app.errors import NotFoundError, OverloadedError, StreamLimitError
 from app.http.api_route import QueryNames, judge
 from app.http.api_router import ApiRouter
 from app.http.authenticate import BearerDep, caller_by_key
-from app.http.dependencies import container_of
+from app.http.dependencies import services_of
 from app.http.event_streams import (
     LARGEST_POSITION,
     AfterQuery,
@@ -34,7 +34,7 @@ from app.http.event_streams import (
 )
 from app.http.problem_types import problem_responses
 from app.models.identity import utc_now
-from app.services.access.callers import Caller
+from app.services.access.callers import Caller, LinkSigner
 from app.services.concurrency.background import run_beside
 from app.services.events.stream import EventStream
 from app.services.events.streams import EventStreams
@@ -98,7 +98,8 @@ async def create_event_ticket(request: Request, _: BearerDep) -> Response:
     caller = await caller_by_key(request)
     expires_at = utc_now().replace(microsecond=0) + timedelta(seconds=_TICKET_SECONDS)
     ticket = EventTicket(
-        ticket=container_of(request).links.sign_ticket(caller, expires_at), expires_at=expires_at
+        ticket=services_of(request)[LinkSigner].sign_ticket(caller, expires_at),
+        expires_at=expires_at,
     )
     return Response(
         ticket.model_dump_json(by_alias=True),
@@ -190,7 +191,7 @@ async def listen_to_session(
     if not CLIENT_ID.match(session_id):
         raise NotFoundError("session")
     caller = await authorised_caller(websocket, ticket)
-    streams = container_of(websocket).event_streams
+    streams = services_of(websocket)[EventStreams]
     conversation = _Conversation(websocket, streams, caller, session_id)
     async with run_beside(conversation.receive()):
         await conversation.run(after)

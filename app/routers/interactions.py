@@ -17,7 +17,7 @@ from app.http.parameters import (
 from app.http.record_responses import answer_page, answer_record, answer_written
 from app.models.interaction import ChatMessage, InputKind
 from app.services.sessions.interaction_requests import InteractionDraft
-from app.services.sessions.interactions import ShownInteraction
+from app.services.sessions.interactions import Interactions, ShownInteraction
 from app.wire.history import InteractionPage, InteractionRecord, interaction_record
 from pagefault_dialects.errors import InvalidPayloadError
 
@@ -51,7 +51,7 @@ async def create_interaction(
     all that are missing are named in one answer. With `attachments=any` they are taken, and their
     `status` is `unknown`. With `input_kind` an input of another kind is refused.
     """
-    shown = await call.container.interactions.create(
+    shown = await call.services[Interactions].create(
         call.project_id,
         session_id,
         call.json_body(),
@@ -78,7 +78,7 @@ async def list_interactions(
     cursor: CursorQuery = None,
 ) -> Response:
     """List the interactions of a session in the order of `seq`, with their answers."""
-    page, next_cursor = await call.container.interactions.list(
+    page, next_cursor = await call.services[Interactions].list(
         call.project_id, session_id, input_kind=input_kind, cursor=cursor, limit=limit
     )
     return answer_page(call.request, map(_record, page), next_cursor)
@@ -91,7 +91,7 @@ async def get_interaction(
     """Read an interaction, with its answer if it has one."""
     return answer_record(
         call.request,
-        _record(await call.container.interactions.get(call.project_id, session_id, interaction_id)),
+        _record(await call.services[Interactions].get(call.project_id, session_id, interaction_id)),
     )
 
 
@@ -111,7 +111,7 @@ async def set_interaction_output(
 
     The answer is an entry of the session's history of its own.
     """
-    shown = await call.container.interactions.set_output(
+    shown = await call.services[Interactions].set_output(
         call.project_id, session_id, interaction_id, call.json_body(), condition=call.condition()
     )
     path = f"/api/sessions/{session_id}/interactions/{interaction_id}"

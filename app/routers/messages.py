@@ -27,7 +27,8 @@ from app.http.record_responses import (
     rendered_response,
 )
 from app.http.response_memory import held_answer
-from app.services.sessions.messages import HistoryMessageDraft
+from app.services.sessions.history import History
+from app.services.sessions.messages import HistoryMessageDraft, SessionMessages
 from app.wire.history import HistoryEntry, HistoryMessage, MessagePage, history_entry
 from pagefault_dialects.errors import PayloadTooLargeError
 
@@ -52,7 +53,7 @@ async def list_messages(request: Request) -> Response:
     """
     call = await call_of(request)
     asked = _Asked.of(request)
-    history = call.container.history
+    history = call.services[History]
     place = (call.project_id, asked.session_id)
     if asked.media == "inline":
         body, next_cursor = await history.list_inline(
@@ -86,7 +87,7 @@ async def append_message(
     `@blob:` references take their places. A tool call has one answer: the same one again gives the
     stored one, with 200.
     """
-    appended, is_new = await call.container.session_messages.append(
+    appended, is_new = await call.services[SessionMessages].append(
         call.project_id, session_id, call.json_body(), idempotency_key=idempotency_key
     )
     return answer_written(
@@ -106,7 +107,7 @@ async def get_message(
 ) -> Response:
     """Read one entry of a session's history by its number, whatever its kind."""
     if media == "inline":
-        body = await call.container.history.inline_entry(call.project_id, session_id, seq)
+        body = await call.services[History].inline_entry(call.project_id, session_id, seq)
         return held_answer(lambda: rendered_response(call.request, body), body.held)
-    entry, held = await call.container.history.entry(call.project_id, session_id, seq)
+    entry, held = await call.services[History].entry(call.project_id, session_id, seq)
     return held_answer(lambda: answer_record(call.request, history_entry(entry)), held)

@@ -5,9 +5,12 @@ from fastapi import APIRouter, Depends, Request, Response
 from app.errors import StoreFullError, StoreMisconfiguredError, StoreUnavailableError
 from app.http.api_route import ApiRoute
 from app.http.authenticate import get_project
-from app.http.dependencies import container_of
+from app.http.dependencies import services_of
 from app.http.openapi import PLAIN_TEXT, operation_id
 from app.http.problem_types import problem_responses
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
+from app.telemetry.metrics import Metrics
 from app.version import VERSION
 from app.wire.health import Health, Readiness, Version
 
@@ -30,9 +33,9 @@ async def get_readiness(request: Request) -> Readiness:
 
     It costs a query and a small file, or a read in a bucket: see `BlobStore.check`.
     """
-    container = container_of(request)
-    await container.records.check()
-    await container.blobs.check()
+    services = services_of(request)
+    await services[Records].check()
+    await services[BlobStore].check()
     return Readiness(status="ready", database="ok", blobs="ok")
 
 
@@ -58,5 +61,5 @@ router.add_api_route(
 )
 async def get_metrics(request: Request) -> Response:
     """Return metrics in Prometheus' text format."""
-    text = container_of(request).metrics.exposition()
+    text = services_of(request)[Metrics].exposition()
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -36,7 +36,12 @@ from app.http.parameters import (
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_record, answer_written, rendered_response, sent_json
 from app.http.response_memory import CountedResponse
-from app.services.pages.faults import FaultRequest, read_fault_request
+from app.models.limits import Limits
+from app.services.access.published_content import PublishedContent
+from app.services.pages.changes import PageChanges
+from app.services.pages.downloads import PageDownloads
+from app.services.pages.faults import FaultRequest, PageFaults, read_fault_request
+from app.services.pages.reading import PageReading
 from app.services.pages.requests import RepresentationDraft
 from app.wire.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage
 from app.wire.problem import PROBLEM_MEDIA_TYPE, PageFaultProblem, PageFaultRefusal, Problem
@@ -69,7 +74,7 @@ async def get_page_content(
     Without `level`, at the level the page names itself. Every field is there: null is unknown,
     and `0.0` is a duration.
     """
-    content = await call.container.page_reading.content(call.project_id, page_id, level, media)
+    content = await call.services[PageReading].content(call.project_id, page_id, level, media)
     return rendered_response(call.request, content)
 
 
@@ -88,9 +93,9 @@ async def get_page_blocks(
     and `next_offset` say what `max_chars` left out.
     """
     render = (
-        call.container.page_reading.json_form
+        call.services[PageReading].json_form
         if form == "json"
-        else call.container.page_reading.blocks
+        else call.services[PageReading].blocks
     )
     blocks = await render(call.project_id, page_id, level, options)
     return rendered_response(call.request, blocks)
@@ -116,9 +121,9 @@ async def fault_page(request: Request) -> Response:
     """
     call = await call_of(request)
     asked = _Faulted.of(request)
-    told = await read_small_json(request, call.container.limits)
+    told = await read_small_json(request, call.services[Limits])
     wish = read_fault_request(told, asked.page_id, asked.form)
-    message = await call.container.page_faults.fault(call.project_id, asked.page_id, wish)
+    message = await call.services[PageFaults].fault(call.project_id, asked.page_id, wish)
     return sent_json(request, message, {})
 
 
@@ -148,7 +153,7 @@ async def download_page(call: CallDep, page_id: PageIdPath, level: LevelQuery) -
     The file behind an address is fetched once and kept, guarded: only public addresses, or those
     that `PAGEFAULT_FETCH__ALLOW` names.
     """
-    file = await call.container.page_downloads.file(call.project_id, page_id, level or Level.FULL)
+    file = await call.services[PageDownloads].file(call.project_id, page_id, level or Level.FULL)
     content = ContentToSend(
         digest=file.digest,
         size_bytes=file.size_bytes,
@@ -164,7 +169,7 @@ async def download_page(call: CallDep, page_id: PageIdPath, level: LevelQuery) -
             call.request.method,
             content,
             open_range=file.open,
-            resource_policy=call.container.cross_origin_resource_policy,
+            resource_policy=call.services[PublishedContent].resource_policy,
         )
     except BaseException:
         file.release()
@@ -175,7 +180,7 @@ async def download_page(call: CallDep, page_id: PageIdPath, level: LevelQuery) -
 @router.reads("/{page_id}/representations/{level}", PageLevelRecord, *RECORD_ERRORS)
 async def get_page_representation(call: CallDep, page_id: PageIdPath, level: LevelPath) -> Response:
     """Read one level as it is stored, and whether it was stored, supplied or derived."""
-    record = await call.container.page_reading.representation(call.project_id, page_id, level)
+    record = await call.services[PageReading].representation(call.project_id, page_id, level)
     return answer_record(call.request, record)
 
 
@@ -197,7 +202,7 @@ async def put_page_representation(
     It may not be longer than the level below it. Levels above it that were derived are derived
     anew.
     """
-    written = await call.container.page_changes.supply_level(
+    written = await call.services[PageChanges].supply_level(
         call.project_id, page_id, level, call.json_body(), condition=call.condition()
     )
     return answer_written(
@@ -219,6 +224,6 @@ async def delete_page_representation(
     call: CallDep, page_id: PageIdPath, level: LevelPath, if_match: IfMatchHeader = None
 ) -> None:
     """Give a supplied level back: it is derived again, as far as it can be."""
-    await call.container.page_changes.withdraw_level(
+    await call.services[PageChanges].withdraw_level(
         call.project_id, page_id, level, condition=call.condition()
     )

@@ -30,7 +30,10 @@ from app.http.record_responses import (
     rendered_response,
     wants_text,
 )
-from app.services.pages.reading import MediaForm
+from app.services.pages.changes import PageChanges
+from app.services.pages.lists import PageLists
+from app.services.pages.pages import Pages
+from app.services.pages.reading import MediaForm, PageReading
 from app.services.pages.requests import PageBatch, PageDraft, PagePatch
 from app.services.pages.writing import WrittenPage
 from app.wire.pages import (
@@ -75,7 +78,7 @@ async def create_page(call: CallDep, idempotency_key: IdempotencyKeyHeader = Non
     if it was deleted meanwhile: it never makes a second one.
     """
     body = call.json_body()
-    written = await call.container.pages.create(
+    written = await call.services[Pages].create(
         call.project_id, body, idempotency_key=idempotency_key
     )
     return _written(call.request, written)
@@ -87,7 +90,7 @@ async def create_pages(call: CallDep) -> Response:
 
     The answer has them in the order given, without their contents.
     """
-    written = await call.container.pages.create_batch(call.project_id, call.json_body())
+    written = await call.services[Pages].create_batch(call.project_id, call.json_body())
     body = created_pages([each.page for each in written])
     return Response(body, status_code=201, media_type="application/json")
 
@@ -97,7 +100,7 @@ async def list_pages(
     call: CallDep, filters: PageFiltersDep, limit: LimitQuery = 50, cursor: CursorQuery = None
 ) -> Response:
     """List pages, newest first, without their contents. `level` is the level they are shown at."""
-    found, next_cursor = await call.container.page_lists.list(
+    found, next_cursor = await call.services[PageLists].list(
         call.project_id, filters, cursor=cursor, limit=limit
     )
     return answer_page(call.request, map(page_summary, found), next_cursor)
@@ -117,7 +120,7 @@ async def search_pages(
     then those that have most of them. Words are found in all their forms. Of a search that matches
     very many pages, the newest 1,000 are ranked.
     """
-    hits, next_cursor = await call.container.page_lists.search(
+    hits, next_cursor = await call.services[PageLists].search(
         call.project_id, q, filters, cursor=cursor, limit=limit
     )
     items = (search_hit(hit.page, hit.snippet) for hit in hits)
@@ -136,7 +139,7 @@ async def get_page(request: Request) -> Response:
     """Read a page. Its ETag stands for everything but the access counters."""
     call = await call_of(request)
     asked = _Asked.of(request)
-    reading = call.container.page_reading
+    reading = call.services[PageReading]
     if wants_text(request):
         return answer_text(request, await reading.detail(call.project_id, asked.page_id))
     if asked.media == "inline":
@@ -167,7 +170,7 @@ async def put_page(
     A `data:` URI from 1,024 bytes on, and every recording, is moved to the resources; the page
     keeps the reference. The same page again changes nothing.
     """
-    written = await call.container.pages.put(
+    written = await call.services[Pages].put(
         call.project_id, page_id, call.json_body(), condition=call.condition()
     )
     return _written(call.request, written)
@@ -189,7 +192,7 @@ async def patch_page(
 
     Derived levels follow; supplied ones stay.
     """
-    written = await call.container.page_changes.patch(
+    written = await call.services[PageChanges].patch(
         call.project_id, page_id, call.json_body(), condition=call.condition()
     )
     return _written(call.request, written)
@@ -200,7 +203,7 @@ async def patch_page(
 )
 async def delete_page(call: CallDep, page_id: PageIdPath, if_match: IfMatchHeader = None) -> None:
     """Delete a page with its levels. What a session's history says of it stays."""
-    await call.container.pages.delete(call.project_id, page_id, condition=call.condition())
+    await call.services[Pages].delete(call.project_id, page_id, condition=call.condition())
 
 
 def _written(request: Request, written: WrittenPage) -> Response:

@@ -6,7 +6,8 @@ from app.errors import NotFoundError
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.record_responses import rendered_response
-from app.services.resources.references import ResolveRequest
+from app.models.limits import Limits
+from app.services.resources.references import ReferenceResolver, ResolveRequest
 from app.wire.resources import ResolvedArguments
 
 router = ApiRouter("/api", "references")
@@ -19,7 +20,7 @@ async def resolve_references(call: CallDep) -> Response:
     Only resources of the named session are given out; other references stay as they are, and
     `unresolved` says why. Nothing is written.
     """
-    limits = call.container.limits
+    limits = call.services[Limits]
     arguments = call.json_body(min(limits.body_bytes, limits.message_bytes))
-    body = await call.container.references.resolve(call.project_id, arguments)
+    body = await call.services[ReferenceResolver].resolve(call.project_id, arguments)
     return rendered_response(call.request, body)

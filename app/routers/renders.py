@@ -17,6 +17,8 @@ from app.http.parameters import (
 )
 from app.http.record_responses import answer_record, rendered_response
 from app.services.renders.queries import RenderQuery
+from app.services.renders.renders import Renders
+from app.services.renders.working_sets import WorkingSets
 from app.wire.renders import SINCE, RenderedRecord, RenderRequest, SessionRenderRequest
 from app.wire.working_sets import WorkingSet
 from pagefault_dialects.model.base import Count
@@ -49,7 +51,7 @@ async def render_tool_result(call: CallDep, tool_result_id: str, query: RenderQu
     What the target cannot take is made smaller, or described in words; `loss` says what and why.
     The same call gives the same bytes.
     """
-    body = await call.container.renders.tool_result(call.project_id, tool_result_id, query)
+    body = await call.services[Renders].tool_result(call.project_id, tool_result_id, query)
     return rendered_response(call.request, body)
 
 
@@ -62,7 +64,7 @@ async def render_page(
     tool_call_id: ToolCallIdQuery = None,
 ) -> Response:
     """Render a page at a level for a model, as the answer to the call that faults it in."""
-    body = await call.container.renders.page(
+    body = await call.services[Renders].page(
         call.project_id, page_id, level, query, tool_call_id=tool_call_id
     )
     return rendered_response(call.request, body)
@@ -81,7 +83,7 @@ async def render_session(
     Appending to the session changes no message that was rendered before, unless a limit makes an
     older medium step down, which `loss` then says.
     """
-    body = await call.container.renders.session(
+    body = await call.services[Renders].session(
         call.project_id, session_id, query, since=since, up_to=up_to
     )
     return rendered_response(call.request, body)
@@ -96,7 +98,7 @@ async def get_working_set(
     At which level each entry and page is shown, what it costs, what was evicted, and how often a
     model has asked for it again. A frontier is read and not moved.
     """
-    body = await call.container.working_sets.get(call.project_id, session_id, query)
+    body = await call.services[WorkingSets].get(call.project_id, session_id, query)
     return answer_record(call.request, body)
 
 
@@ -116,7 +118,7 @@ async def render_session_on(call: CallDep, session_id: SessionIdPath) -> Respons
     """
     asked = await call.model(SessionRenderRequest)
     query = RenderQuery(asked.target, asked.options())
-    body = await call.container.renders.session(
+    body = await call.services[Renders].session(
         call.project_id, session_id, query, since=asked.since, moves=True
     )
     return rendered_response(call.request, body)
@@ -131,5 +133,5 @@ async def render_record(call: CallDep) -> Response:
     """
     asked = await call.model(RenderRequest)
     query = RenderQuery(asked.target, asked.options())
-    body = await call.container.renders.record(call.project_id, asked.named(), query)
+    body = await call.services[Renders].record(call.project_id, asked.named(), query)
     return rendered_response(call.request, body)

@@ -23,7 +23,7 @@ from app.http.calls import CallDep, call_of
 from app.http.conditions import strong_etag
 from app.http.content_headers import Disposition, parse_repr_digest
 from app.http.content_response import ContentToSend, content_response
-from app.http.dependencies import container_of
+from app.http.dependencies import services_of
 from app.http.openapi import (
     ANY_FILE,
     CONTENT_CONDITIONS,
@@ -54,9 +54,12 @@ from app.http.record_responses import (
     wants_text,
 )
 from app.models.identity import utc_now
-from app.services.access.callers import LinkGrant, link_expiry
-from app.services.resources.resources import Upload
-from app.services.resources.texts import TextQuery
+from app.services.access.callers import LinkGrant, LinkSigner, link_expiry
+from app.services.access.published_content import PublishedContent
+from app.services.images.posters import Posters
+from app.services.resources.content_sources import ContentSources
+from app.services.resources.resources import Resources, Upload
+from app.services.resources.texts import ResourceTexts, TextQuery
 from app.wire.resource_texts import TextPiece, text_record
 from app.wire.resources import (
     ResourcePage,
@@ -118,7 +121,7 @@ async def create_resource(
         file = await form_file(content_type, chunks)
         upload = Upload(file.mime_type, filename or file.filename, digest, alias)
         chunks = file.chunks
-    uploaded, is_new = await call.container.resources.upload(call.project_id, upload, chunks)
+    uploaded, is_new = await call.services[Resources].upload(call.project_id, upload, chunks)
     return answer_written(
         call.request,
         resource_record(uploaded),
@@ -132,7 +135,7 @@ async def list_resources(
     call: CallDep, limit: LimitQuery = 50, cursor: CursorQuery = None
 ) -> Response:
     """List resources, newest first."""
-    page, next_cursor = await call.container.resources.list(
+    page, next_cursor = await call.services[Resources].list(
         call.project_id, cursor=cursor, limit=limit
     )
     return answer_page(call.request, map(resource_record, page), next_cursor)
@@ -142,14 +145,14 @@ async def list_resources(
 async def get_resource(request: Request) -> Response:
     """Read a descriptor."""
     call = await call_of(request)
-    resource = await call.container.resources.get(call.project_id, _Named.of(request).uri)
+    resource = await call.services[Resources].get(call.project_id, _Named.of(request).uri)
     return answer_record(request, resource_record(resource))
 
 
 @router.removes("/{uri}", NotFoundError, ConflictError)
 async def delete_resource(call: CallDep, uri: UriPath) -> None:
     """Remove a resource that nothing refers to; a 409 names what does."""
-    await call.container.resources.delete(call.project_id, uri)
+    await call.services[Resources].delete(call.project_id, uri)
 
 
 @router.post(
@@ -160,12 +163,14 @@ async def delete_resource(call: CallDep, uri: UriPath) -> None:
 async def create_signed_url(call: CallDep, uri: UriPath) -> SignedUrl:
     """Make a link that needs no key and soon expires, for `<img>`, `<video>` and the like."""
     wish = await call.model(SignedUrlRequest)
-    resource = await call.container.resources.get(call.project_id, uri)
+    resource = await call.services[Resources].get(call.project_id, uri)
     expires_at = link_expiry(utc_now(), wish.expires_in_seconds)
     grant = LinkGrant(
         call.project_id, resource.resource_id, wish.disposition, wish.filename, expires_at
     )
-    url = call.container.content_base_url + call.container.links.content_path(grant)
+    url = call.services[PublishedContent].content_base_url + call.services[LinkSigner].content_path(
+        grant
+    )
     return SignedUrl(url=url, expires_at=expires_at)
 
 
@@ -194,22 +199,24 @@ class _ContentAsked(Parameters):
 async def get_resource_content(request: Request) -> Response:
     """Read the bytes: whole, in ranges, or only if they changed (RFC 9110)."""
     asked = _ContentAsked.of(request)
-    container = container_of(request)
+    services = services_of(request)
     is_attachment = asked.download
     # A link says by itself whose content may be read, and under which name.
     if asked.token is None:
         project_id, filename = await authenticate(request), asked.filename
-        policy = container.cross_origin_resource_policy
+        policy = services[PublishedContent].resource_policy
     else:
-        grant = container.links.verify(asked.token, parse_resource_id(asked.uri) or "", utc_now())
+        grant = services[LinkSigner].verify(
+            asked.token, parse_resource_id(asked.uri) or "", utc_now()
+        )
         project_id, filename = grant.project_id, grant.filename
-        policy = container.link_resource_policy
+        policy = services[PublishedContent].link_resource_policy
         is_attachment |= grant.disposition == "attachment"
-    resource = await container.resources.get(project_id, asked.uri)
+    resource = await services[Resources].get(project_id, asked.uri)
     content = _content(
         resource, "attachment" if is_attachment else "inline", filename or resource.filename
     )
-    source = container.content_sources.of(project_id, resource.digest)
+    source = services[ContentSources].of(project_id, resource.digest)
     return content_response(
         request.headers,
         request.method,
@@ -307,7 +314,7 @@ async def get_resource_text(
     An answer has 64 KiB of text at most, and `nextLine` says where to go on. A value that is too
     large is answered with its shape, and the pointers that lead into it.
     """
-    text = await call.container.resource_texts.find(call.project_id, uri, query)
+    text = await call.services[ResourceTexts].find(call.project_id, uri, query)
     is_alone = wants_text(call.request)
     etag = strong_etag(text.digest_alone if is_alone else text.digest)
     if unchanged := answer_unchanged(call.request, etag=etag):
@@ -349,11 +356,11 @@ async def get_resource_poster(
     It is made when it is first asked for, where the service has the optional package `av`, and kept
     until the video is deleted. A video of more than 3840x2160 pixels has none.
     """
-    video = await call.container.resources.get(call.project_id, uri)
-    posters = call.container.posters
+    video = await call.services[Resources].get(call.project_id, uri)
+    posters = call.services[Posters]
     poster = await (posters.get_if_any if optional else posters.get)(call.project_id, video)
     if poster is None:
         return Response(status_code=204)
     content = _content(poster.resource, "inline", None)
-    source = call.container.content_sources.of(call.project_id, poster.resource.digest)
+    source = call.services[ContentSources].of(call.project_id, poster.resource.digest)
     return content_response(call.request.headers, "GET", content, open_range=source.open)

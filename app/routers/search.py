@@ -9,7 +9,7 @@ from app.http.calls import CallDep
 from app.http.parameters import CursorQuery, LimitQuery, SearchTextQuery
 from app.http.record_responses import answer_listed
 from app.models.search_entry import SearchKind
-from app.services.search.search import SearchRequest
+from app.services.search.search import Search, SearchRequest
 from app.wire.search import SearchResults, search_results
 from pagefault_dialects.model.base import ClientId
 
@@ -43,6 +43,6 @@ async def search(
     """
     wanted = cast("list[SearchKind]", kinds.split(",") if kinds else [])
     asked = SearchRequest(q, frozenset(wanted), session_id)
-    answer = await call.container.search.search(call.project_id, asked, cursor=cursor, limit=limit)
+    answer = await call.services[Search].search(call.project_id, asked, cursor=cursor, limit=limit)
     body = search_results(answer.hits, answer.next_cursor, pending=answer.pending)
     return answer_listed(call.request, body, answer.next_cursor)

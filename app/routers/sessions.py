@@ -27,6 +27,9 @@ from app.http.record_responses import (
     next_link,
     wants_text,
 )
+from app.services.pages.manifests import PageManifests
+from app.services.renders.outlines import Outlines
+from app.services.sessions.sessions import Sessions
 from app.wire.outlines import OutlinePage
 from app.wire.pages import PageManifest, manifest_record
 from app.wire.sessions import (
@@ -47,7 +50,7 @@ async def list_sessions(
     call: CallDep, q: SessionSearchQuery = None, limit: LimitQuery = 50, cursor: CursorQuery = None
 ) -> Response:
     """List sessions, the one last written to first, with their counts and sizes."""
-    page, next_cursor = await call.container.sessions.list(
+    page, next_cursor = await call.services[Sessions].list(
         call.project_id, wanted=q, cursor=cursor, limit=limit
     )
     items = (session_record(each.session, each.use) for each in page)
@@ -57,7 +60,7 @@ async def list_sessions(
 @router.reads("/{session_id}", SessionRecord, NotFoundError, InvalidPayloadError, with_head=True)
 async def get_session(call: CallDep, session_id: SessionIdPath) -> Response:
     """Read what a session holds: counts, bytes referenced, bytes saved against inline storage."""
-    shown = await call.container.sessions.get(call.project_id, session_id)
+    shown = await call.services[Sessions].get(call.project_id, session_id)
     return answer_record(call.request, session_record(shown.session, shown.use))
 
 
@@ -75,7 +78,7 @@ async def put_session(
     It takes no body, or an empty object.
     """
     await call.model(NoMembers)
-    shown = await call.container.sessions.ensure(
+    shown = await call.services[Sessions].ensure(
         call.project_id, session_id, condition=call.condition()
     )
     return answer_written(
@@ -96,7 +99,7 @@ async def delete_session(call: CallDep, session_id: SessionIdPath) -> Response:
 
     The receipt says of each resource it used whether it was deleted, or who still uses it.
     """
-    deleted = await call.container.sessions.delete(call.project_id, session_id)
+    deleted = await call.services[Sessions].delete(call.project_id, session_id)
     return Response(deletion_receipt(deleted), media_type="application/json")
 
 
@@ -119,7 +122,7 @@ async def get_manifest(
 
     Pinned pages first, then important, then new ones. A page is one line, whatever it holds.
     """
-    manifest = await call.container.page_manifests.get(
+    manifest = await call.services[PageManifests].get(
         call.project_id, session_id, cursor=cursor, limit=limit, most_tokens=memory_tokens
     )
     if wants_text(call.request):
@@ -152,7 +155,7 @@ async def get_outline(
     It is much smaller than the history, and says which results answer which calls in every
     dialect. A page ends early where entries are large; `nextCursor` says whether others follow.
     """
-    body, next_cursor = await call.container.outlines.list(
+    body, next_cursor = await call.services[Outlines].list(
         call.project_id, session_id, cursor=cursor, after_seq=after, limit=limit
     )
     return answer_listed(call.request, body, next_cursor)

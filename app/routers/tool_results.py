@@ -20,7 +20,9 @@ from app.http.parameters import (
 )
 from app.http.record_responses import answer_page, answer_record, answer_written, sent_json
 from app.services.renders.queries import RenderQuery
+from app.services.renders.renders import Renders
 from app.services.tool_results.requests import ToolResultRequest
+from app.services.tool_results.tool_results import ToolResults
 from app.wire.renders import Target
 from app.wire.tool_results import (
     RenderedToolResult,
@@ -81,7 +83,7 @@ async def create_tool_result(request: Request) -> Response:
     """
     call = await call_of(request)
     asked = _Written.of(request)
-    ingested = await call.container.tool_results.ingest(
+    ingested = await call.services[ToolResults].ingest(
         call.project_id, call.json_body(), idempotency_key=asked.idempotency_key
     )
     record = tool_result_record(ingested.result)
@@ -89,7 +91,7 @@ async def create_tool_result(request: Request) -> Response:
     if asked.render is None:
         return answer_written(request, record, path=path, is_new=ingested.is_new)
     wish = RenderQuery(asked.render, asked.options())
-    body = await call.container.renders.with_record(
+    body = await call.services[Renders].with_record(
         call.project_id, ingested.result.tool_result_id, record, wish
     )
     status = 201 if ingested.is_new else 200
@@ -104,7 +106,7 @@ async def list_tool_results(
     cursor: CursorQuery = None,
 ) -> Response:
     """List tool results, newest first; of one session, if one is named."""
-    page, next_cursor = await call.container.tool_results.list(
+    page, next_cursor = await call.services[ToolResults].list(
         call.project_id, session_id=session_id, cursor=cursor, limit=limit
     )
     return answer_page(call.request, map(tool_result_record, page), next_cursor)
@@ -115,5 +117,5 @@ async def get_tool_result(request: Request) -> Response:
     """Read a record: the stored bytes, with a strong ETag."""
     call = await call_of(request)
     asked = _Named.of(request)
-    stored = await call.container.tool_results.get(call.project_id, asked.tool_result_id)
+    stored = await call.services[ToolResults].get(call.project_id, asked.tool_result_id)
     return answer_record(request, tool_result_record(stored))

@@ -10,6 +10,7 @@ from app.http.calls import CallDep
 from app.http.openapi import PLAIN_TEXT
 from app.http.parameters import SessionIdPath, TargetQuery
 from app.http.record_responses import answer_record, answer_text, read_responses, rendered_response
+from app.services.agents.tool_calls import ToolCalls
 from app.services.agents.toolbox import TOOLS
 from app.wire.renders import RenderedRecord
 from app.wire.tools import ToolCallRequest, ToolDefinitions
@@ -77,5 +78,5 @@ async def run_tool_call(call: CallDep, session_id: SessionIdPath) -> Response:
     Call and answer are entries of the session's history. The same call again is answered again
     and not run again.
     """
-    body = await call.container.tool_calls.run(call.project_id, session_id, call.json_body())
+    body = await call.services[ToolCalls].run(call.project_id, session_id, call.json_body())
     return rendered_response(call.request, body)

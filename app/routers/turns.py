@@ -7,6 +7,7 @@ from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.parameters import IdempotencyKeyHeader, SessionIdPath
 from app.http.record_responses import rendered_response
+from app.services.agents.turns import SessionTurns
 from app.wire.turns import TurnReceipt, TurnRequest
 
 router = ApiRouter("/api/sessions/{session_id}/turns", "sessions")
@@ -22,7 +23,7 @@ async def append_turn(
     `Idempotency-Key` the same turn again is not appended again, and is rendered anew;
     `expectedSeq` refuses a turn that somebody else's entries have overtaken.
     """
-    body = await call.container.turns.append(
+    body = await call.services[SessionTurns].append(
         call.project_id, session_id, call.json_body(), idempotency_key=idempotency_key
     )
     return rendered_response(call.request, body)

@@ -32,6 +32,8 @@ from app.http.tus import (
     require_version,
     state_headers,
 )
+from app.models.limits import Limits
+from app.services.uploads.uploads import Uploads
 from app.wire.resources import UploadRecord, upload_record
 from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
 
@@ -86,7 +88,7 @@ async def get_upload_options(call: CallDep) -> Response:
         headers={
             "Tus-Version": VERSION,
             "Tus-Extension": EXTENSIONS,
-            "Tus-Max-Size": str(call.container.limits.upload_bytes),
+            "Tus-Max-Size": str(call.services[Limits].upload_bytes),
             "Tus-Checksum-Algorithm": ALGORITHMS,
         },
     )
@@ -111,7 +113,7 @@ async def get_upload_options(call: CallDep) -> Response:
 )
 async def create_upload(call: CallDep, draft: DraftDep) -> Response:
     """Begin an upload of a file of known length; `Location` is where its pieces go."""
-    upload = await call.container.uploads.create(call.project_id, draft)
+    upload = await call.services[Uploads].create(call.project_id, draft)
     location = f"{PATH}/{upload.upload_id}"
     return Response(status_code=201, headers={**progress_headers(upload), "Location": location})
 
@@ -132,7 +134,7 @@ async def get_upload_offset(call: CallDep, upload_id: UploadPath) -> Response:
     A piece that is still being sent ends with this, and what came of it is kept.
     """
     return Response(
-        headers=state_headers(await call.container.uploads.resume(call.project_id, upload_id))
+        headers=state_headers(await call.services[Uploads].resume(call.project_id, upload_id))
     )
 
 
@@ -143,7 +145,7 @@ async def get_upload_offset(call: CallDep, upload_id: UploadPath) -> Response:
 )
 async def get_upload(call: CallDep, upload_id: UploadPath) -> Response:
     """Read the same as JSON, with the resource that became of it."""
-    upload, resource = await call.container.uploads.describe(call.project_id, upload_id)
+    upload, resource = await call.services[Uploads].describe(call.project_id, upload_id)
     return answer_record(call.request, upload_record(upload, resource))
 
 
@@ -173,8 +175,8 @@ async def append_upload(call: CallDep, upload_id: UploadPath, piece: PieceDep) -
 
     With the last piece the file is a resource: `Upload-Resource` is its URI.
     """
-    chunks = call.body(call.container.limits.upload_bytes, in_pieces=True)
-    upload = await call.container.uploads.receive(
+    chunks = call.body(call.services[Limits].upload_bytes, in_pieces=True)
+    upload = await call.services[Uploads].receive(
         call.project_id, upload_id, piece=piece, chunks=chunks
     )
     return Response(status_code=204, headers=progress_headers(upload))
@@ -189,4 +191,4 @@ async def append_upload(call: CallDep, upload_id: UploadPath, piece: PieceDep) -
 )
 async def delete_upload(call: CallDep, upload_id: UploadPath) -> None:
     """Give an upload up. A resource that came of it stays."""
-    await call.container.uploads.remove(call.project_id, upload_id)
+    await call.services[Uploads].remove(call.project_id, upload_id)

@@ -11,7 +11,7 @@ Java's client offers HTTP/2 with every request, also with those that have a body
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import httptools
 from uvicorn.protocols.http.flow_control import FlowControl
@@ -20,10 +20,9 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from app.errors import HeadersTooLargeError, MalformedRequestError, OverloadedError
 from app.server.lingering_close import LINGER_BYTES, LINGER_SECONDS, LingeringProtocol, disconnect
 from app.server.request_target import resolve_target
+from app.services.events.streams import EventStreams
+from app.wiring.services import Services
 from pagefault_dialects.errors import PagefaultError
-
-if TYPE_CHECKING:
-    from app.wiring import Container
 
 # What is parsed before it is counted.
 _PIECE_BYTES = 65_536
@@ -193,8 +192,8 @@ class DeadlineProtocol(LingeringProtocol):
 
     def shutdown(self) -> None:
         """End the streams of events: the server waits for every answer to end."""
-        container: Container = self.app_state["container"]
-        container.event_streams.end()
+        services: Services = self.app_state["services"]
+        services[EventStreams].end()
         super().shutdown()
 
     def send_400_response(self, msg: str) -> None:

@@ -61,7 +61,7 @@ class LingeringProtocol(HttpToolsProtocol):
         """Take the connection."""
         self._deadlines: dict[_Deadline, asyncio.TimerHandle] = {}
         super().connection_made(transport)
-        self._limits = self.app_state["container"].limits
+        self._limits = self.app_state["services"][Limits]
         self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -15,6 +15,7 @@ from app.config.settings import Settings
 from app.errors import StoreFullError
 from app.services.access.callers import Access
 from app.services.events.broker import EventBroker
+from app.services.resources.content_sources import OffloadRules
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.store import BlobStore
 from app.stores.blobs.temporary_file import DurableDirectories
@@ -48,7 +49,7 @@ async def open_access(settings: Settings) -> AsyncIterator[Access]:
 async def open_records(settings: Settings) -> AsyncIterator[tuple[Records, BlobStore]]:
     """Open both stores for a command that needs no service but one of its own.
 
-    Raises: as `open_container` does.
+    Raises: as `open_stores` does.
     """
     async with open_checked_database(settings) as engines:
         blobs = open_blob_store(settings.blobs, settings.data_dir)
@@ -166,6 +167,36 @@ def open_blob_store(settings: BlobSettings, data_dir: Path) -> BlobStore:
         region=settings.s3_region,
         access_key_id=key_id.get_secret_value() if key_id else None,
         secret_access_key=secret.get_secret_value() if secret else None,
+    )
+
+
+def offload_rules(settings: Settings) -> OffloadRules:
+    """Return the configured rules.
+
+    Raises:
+        SettingError: They need another blob store, or keys to sign with.
+    """
+    content, blobs = settings.content, settings.blobs
+    if content.accel_prefix is not None and blobs.url is not None:
+        raise SettingError(
+            "PAGEFAULT_CONTENT__ACCEL_PREFIX lets nginx read files, and PAGEFAULT_BLOBS__URL keeps "
+            "no files: unset one of them."
+        )
+    if content.redirect_bytes is not None and blobs.url is None:
+        raise SettingError(
+            "PAGEFAULT_CONTENT__REDIRECT_BYTES sends callers to an S3 store: set "
+            "PAGEFAULT_BLOBS__URL too."
+        )
+    if content.redirect_bytes is not None and not blobs.s3_secret_access_key:
+        # What roles and the environment give is seen by the client of the store only.
+        raise SettingError(
+            "PAGEFAULT_CONTENT__REDIRECT_BYTES needs PAGEFAULT_BLOBS__S3_ACCESS_KEY_ID and "
+            "PAGEFAULT_BLOBS__S3_SECRET_ACCESS_KEY: no other keys can sign how the store answers."
+        )
+    return OffloadRules(
+        proxy_prefix=content.accel_prefix,
+        redirect_bytes=content.redirect_bytes,
+        redirect_seconds=content.redirect_seconds,
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 from playwright.sync_api import Page, expect
 
-from app.wiring import open_access
+from app.wiring.stores import open_access
 from tests.browser import shop
 from tests.browser.conftest import OpenTab
 from tests.contract.render_cases import image_block

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Error, expect
 
 from app.config.settings import Settings
-from app.wiring import open_access
+from app.wiring.stores import open_access
 from tests.browser import drawings, shop
 from tests.browser.conftest import OpenTab
 from tests.browser.tabs import Tab

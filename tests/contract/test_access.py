@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from app.config.settings import Settings
 from app.models.project import new_api_key
-from app.wiring import open_access
+from app.wiring.stores import open_access
 from tests.kit.described_api import api_document
 from tests.kit.event_streams import listening
 from tests.kit.media import png

@@ -6,7 +6,7 @@ from pydantic import SecretStr, ValidationError
 
 from app.config.groups import BlobSettings, ContentSettings
 from app.config.settings import Settings
-from app.wiring import open_container
+from app.features import open_services
 from app.wiring.startup_errors import SettingError
 
 BUCKET = BlobSettings(url="s3://bucket", s3_endpoint="http://127.0.0.1:9")
@@ -32,7 +32,7 @@ def test_a_way_that_the_store_does_not_have_is_refused(
     wrong = settings.model_copy(update={"content": content, "blobs": blobs})
 
     async def start() -> None:
-        async with open_container(wrong):
+        async with open_services(wrong):
             pytest.fail("it started")
 
     with pytest.raises(SettingError, match=named):

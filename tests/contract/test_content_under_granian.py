@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from app.config.settings import Settings
-from app.wiring import open_access
+from app.wiring.stores import open_access
 from tests.contract.content_requests import (
     ROW_IDS,
     ROWS,

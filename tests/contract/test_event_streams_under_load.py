@@ -9,10 +9,13 @@ import httpx
 import pytest
 
 from app.config.groups import EventSettings
+from app.features import open_services
 from app.services.access.callers import Caller
+from app.services.events.streams import EventStreams
 from app.services.events.subscriptions import EventItem
 from app.stores.records.events import EventRecords
-from app.wiring import Container, open_container
+from app.stores.records.records import Records
+from app.wiring.services import Services
 from tests.kit.event_crowds import WAIT_SECONDS, EventSocket, listen
 from tests.kit.servers import Backends, LiveService, serving
 from tests.kit.units import snapshot_of
@@ -157,8 +160,8 @@ async def test_listener_that_does_not_keep_up_is_cut_off_and_comes_back_and_nobo
     assert slow.events + back.events == everything
 
 
-async def everything_told(process: Container, project_id: str) -> list[EventItem]:
-    async with process.event_streams.opened(
+async def everything_told(process: Services, project_id: str) -> list[EventItem]:
+    async with process[EventStreams].opened(
         Caller(project_id), session_id=None, after=None
     ) as stream:
         return [item async for item in stream.items()]
@@ -177,19 +180,19 @@ async def test_stream_that_begins_while_the_service_stops_ends_as_the_others_do(
     changed = settings.model_copy(update={"auth": "none", "db": one_connection})
     told: list[list[EventItem]] = []
 
-    async def listen_to_its_end(process: Container) -> None:
+    async def listen_to_its_end(process: Services) -> None:
         told.append(await everything_told(process, settings.default_project))
 
-    async with open_container(changed) as process:
+    async with open_services(changed) as process:
         with anyio.fail_after(WAIT_SECONDS):
             async with (
                 anyio.create_task_group() as tasks,
-                snapshot_of(process.records, settings.default_project) as unit,
+                snapshot_of(process[Records], settings.default_project) as unit,
             ):
                 # Who looks at the log holds the only connection from here on.
                 await unit[EventRecords].bounds()
                 tasks.start_soon(listen_to_its_end, process)
                 for _ in range(_UNTIL_IT_WAITS):
                     await anyio.lowlevel.checkpoint()
-                process.event_streams.end()
+                process[EventStreams].end()
     assert told == [[]]

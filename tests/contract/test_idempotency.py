@@ -25,7 +25,7 @@ from app.stores.records.idempotency import IdempotencyRecords
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wiring import open_database
+from app.wiring.stores import open_database
 from tests.kit.servers import LiveService
 
 ROUTE = "/api/tool-results"

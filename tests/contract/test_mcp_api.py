@@ -14,7 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
 
 from app.config.groups import QuotaSettings
-from app.wiring import open_access
+from app.wiring.stores import open_access
 from tests.contract.session_requests import append, call_tool, listed, upload
 from tests.kit import media
 from tests.kit.media import b64

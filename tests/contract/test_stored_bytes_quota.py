@@ -16,10 +16,11 @@ from sqlalchemy import text
 
 from app.config.groups import FetchSettings, QuotaSettings
 from app.config.settings import Settings
-from app.services.maintenance.sweep import SweepReport
+from app.features import open_services
+from app.services.maintenance.sweep import Sweep, SweepReport
 from app.stores.records.records import Records
 from app.stores.records.stored_blobs import StoredBlobRecords, StoredTotal
-from app.wiring import open_container, open_database
+from app.wiring.stores import open_database
 from tests.contract.bundled_sessions import SESSION, export, make_small_session, take_in
 from tests.contract.page_requests import data_uri, outcome
 from tests.contract.render_cases import image_block
@@ -84,8 +85,8 @@ def until(settings: Settings, project: str, wanted: Callable[[StoredTotal], bool
 
 def sweep(settings: Settings) -> SweepReport:
     async def run() -> SweepReport:
-        async with open_container(settings) as container:
-            return await container.sweep.run(0)
+        async with open_services(settings) as services:
+            return await services[Sweep].run(0)
 
     return anyio.run(run)
 

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from app.config.settings import Settings
-from app.wiring import open_access
+from app.wiring.stores import open_access
 from tests.integration.sweep_stores import environment_of
 from tests.kit.event_crowds import EventSocket, listen
 from tests.kit.process import ROOT, PagefaultProcess, run_command

@@ -13,7 +13,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.shared.subscriptions import ResourceUpdated
 
 from app.config.settings import Settings
-from app.wiring import open_access
+from app.wiring.stores import open_access
 from tests.kit.loaded_command import LoadedCommand
 from tests.kit.process import PagefaultProcess, environment, program
 from tests.kit.servers import LiveService, serving

@@ -15,7 +15,7 @@ import anyio
 from sqlalchemy import Engine, event
 
 from app.config.settings import Settings
-from app.wiring import migrate_database
+from app.wiring.stores import migrate_database
 
 
 def _migrate(last: int) -> None:

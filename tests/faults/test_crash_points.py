@@ -26,7 +26,7 @@ from sqlalchemy import text
 from app.config.groups import BlobSettings, DatabaseSettings
 from app.config.settings import Settings
 from app.crash_points import VARIABLE, CrashPoint
-from app.wiring import open_blob_store, open_database
+from app.wiring.stores import open_blob_store, open_database
 from tests.e2e.stored_state import EmbeddedState, ResourceRow, ServerState, StoredState
 from tests.faults.lengths import LONG, TIMEOUT_SECONDS, tell, times
 from tests.faults.writers import WRITERS, Call, Kind, Round

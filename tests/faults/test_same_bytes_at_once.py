@@ -14,8 +14,11 @@ import pytest
 from sqlalchemy import text
 
 from app.config.settings import Settings
-from app.stores.blobs.store import blob_path
-from app.wiring import open_container, open_database
+from app.features import open_services
+from app.services.maintenance.sweep import Sweep
+from app.services.sessions.sessions import Sessions
+from app.stores.blobs.store import BlobStore, blob_path
+from app.wiring.stores import open_database
 from tests.faults.lengths import TIMEOUT_SECONDS, tell, times
 from tests.faults.writing_processes import PROJECT, READY, session_of
 from tests.integration.sweep_stores import BehindTheStore, digest_of, environment_of
@@ -66,9 +69,9 @@ def writers_over(settings: Settings) -> Iterator[Writers]:
 
 async def kept(settings: Settings) -> tuple[set[str], tuple[int, int], int]:
     """The digests of all blobs, how many references there are to how many, and what is left."""
-    async with open_container(settings) as container:
-        digests = {blob.digest async for blob in container.blobs.listed(PROJECT)}
-        left = await container.blobs.sweep_temporary(0)
+    async with open_services(settings) as services:
+        digests = {blob.digest async for blob in services[BlobStore].listed(PROJECT)}
+        left = await services[BlobStore].sweep_temporary(0)
     engines = open_database(settings)
     with engines.reader.connect() as connection:
         links = connection.execute(_LINKS).one()
@@ -78,10 +81,10 @@ async def kept(settings: Settings) -> tuple[set[str], tuple[int, int], int]:
 
 async def swept_without(settings: Settings, sessions: list[str]) -> int:
     """How many blobs a sweep removes when these sessions are gone."""
-    async with open_container(settings) as container:
+    async with open_services(settings) as services:
         for session in sessions:
-            await container.sessions.delete(PROJECT, session)
-        return (await container.sweep.run(0)).removed
+            await services[Sessions].delete(PROJECT, session)
+        return (await services[Sweep].run(0)).removed
 
 
 @pytest.mark.promise(

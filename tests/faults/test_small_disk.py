@@ -283,7 +283,7 @@ def test_full_disk_is_told_and_everything_acknowledged_reads_back(full: Full) ->
 @pytest.mark.promise(
     "durability.md#the-stores-fail",
     "A service that was stopped or killed starts on a full disk and can be read from",
-    kept_by="app/wiring/memory_services.py",
+    kept_by="app/wiring/open_stores.py",
     tried="a stop and a kill, both databases",
 )
 def test_service_starts_on_a_full_disk_and_is_read_from(full: Full) -> None:

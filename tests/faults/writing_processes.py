@@ -19,7 +19,9 @@ import anyio
 import anyio.to_thread
 
 from app.config.settings import Settings
-from app.wiring import Container, open_container
+from app.features import open_services
+from app.services.tool_results.tool_results import ToolResults
+from app.wiring.services import Services
 
 READY = "ready"
 PROJECT = "default"
@@ -31,17 +33,17 @@ def session_of(number: int) -> str:
 
 
 async def _write(number: int, files: TextIO) -> None:
-    async with open_container(Settings()) as container:
+    async with open_services(Settings()) as services:
         _say(READY)
         while place := (await anyio.to_thread.run_sync(files.readline)).rstrip("\n"):
             try:
                 data = await anyio.Path(place).read_bytes()
-                _say(await _written(container, number, Path(place).name, data))
+                _say(await _written(services, number, Path(place).name, data))
             except Exception as exc:  # noqa: BLE001 - the test says what it did not expect
                 _say(repr(exc))
 
 
-async def _written(container: Container, number: int, call: str, medium: bytes) -> str:
+async def _written(services: Services, number: int, call: str, medium: bytes) -> str:
     data = base64.b64encode(medium).decode()
     body = {
         "toolName": "camera",
@@ -53,7 +55,7 @@ async def _written(container: Container, number: int, call: str, medium: bytes) 
     async def whole() -> AsyncIterator[bytes]:
         yield json.dumps(body).encode()
 
-    ingested = await container.tool_results.ingest(PROJECT, whole(), idempotency_key=None)
+    ingested = await services[ToolResults].ingest(PROJECT, whole(), idempotency_key=None)
     (resource,) = json.loads(ingested.result.sanitized)["resources"]
     return str(resource["digest"])
 

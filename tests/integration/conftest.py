@@ -7,7 +7,7 @@ import pytest
 
 from app.config.settings import Settings
 from app.stores.records.records import Records
-from app.wiring import migrate_database, open_database
+from app.wiring.stores import migrate_database, open_database
 from tests.kit.units import projects_of
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)

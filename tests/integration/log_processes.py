@@ -9,14 +9,18 @@ import anyio.lowlevel
 from sqlalchemy import text
 
 from app.config.settings import Settings
+from app.features import open_services
 from app.models.event import EventType, NewEvent
 from app.services.access.callers import Caller
 from app.services.events.stream import EventStream
+from app.services.events.streams import EventStreams
 from app.services.events.subscriptions import EventItem
 from app.stores.records.engine import Engines
 from app.stores.records.events import EventRecords
+from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wiring import Container, migrate_database, open_container, open_database
+from app.wiring.services import Services
+from app.wiring.stores import migrate_database, open_database
 from pagefault_dialects.json.values import JsonValue
 
 PROJECT = "default"
@@ -33,11 +37,11 @@ class GivenUpError(Exception):
 
 
 @asynccontextmanager
-async def log_processes(settings: Settings) -> AsyncIterator[tuple[Container, Container]]:
+async def log_processes(settings: Settings) -> AsyncIterator[tuple[Services, Services]]:
     """Two services without HTTP over the same stores, which know nothing of each other."""
     await migrate_database(settings)
     open_to_all = settings.model_copy(update={"auth": "none"})
-    async with open_container(open_to_all) as one, open_container(open_to_all) as other:
+    async with open_services(open_to_all) as one, open_services(open_to_all) as other:
         yield one, other
 
 
@@ -65,14 +69,14 @@ def page_event(
     )
 
 
-async def write(process: Container, *subject_ids: str) -> None:
+async def write(process: Services, *subject_ids: str) -> None:
     """Write events in one transaction."""
 
     def note(unit: UnitOfWork) -> None:
         for subject_id in subject_ids:
             unit[EventRecords].note(page_event(subject_id))
 
-    await process.records.write(PROJECT, note)
+    await process[Records].write(PROJECT, note)
 
 
 async def until_one_waits(engines: Engines) -> None:
@@ -91,10 +95,10 @@ async def until_one_waits(engines: Engines) -> None:
 
 @asynccontextmanager
 async def listening_at(
-    process: Container, *, after: int | None = 0, session_id: str | None = None
+    process: Services, *, after: int | None = 0, session_id: str | None = None
 ) -> AsyncIterator[EventStream]:
     """A stream of a process's, as a route opens it."""
-    async with process.event_streams.opened(
+    async with process[EventStreams].opened(
         Caller(PROJECT), session_id=session_id, after=after
     ) as stream:
         yield stream

@@ -21,7 +21,7 @@ from app.stores.records.engine import Engines
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.swept_blobs import BlobClaim, SweptBlobRecords
-from app.wiring import migrate_database, open_blob_store, open_database
+from app.wiring.stores import migrate_database, open_blob_store, open_database
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.resource import MediaHints, Resource
 from tests.kit.servers import SIGNING_KEY

@@ -15,7 +15,7 @@ from app.stores.records.history import MessageRecords
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wiring import migrate_database, open_database
+from app.wiring.stores import migrate_database, open_database
 from tests.kit.units import reading, snapshot_of
 
 pytestmark = pytest.mark.anyio

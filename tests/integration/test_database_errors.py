@@ -18,7 +18,7 @@ from app.config.groups import DatabaseSettings
 from app.config.settings import Settings
 from app.errors import StoreFullError, StoreMisconfiguredError, StoreUnavailableError
 from app.stores.records.database_errors import ADVICE, database_error, is_fault
-from app.wiring import migrate_database
+from app.wiring.stores import migrate_database
 from tests.kit.process import ROOT
 from tests.kit.servers import Backends, Postgres
 

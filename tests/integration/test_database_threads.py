@@ -21,7 +21,7 @@ from app.errors import StoreUnavailableError
 from app.stores.records.database import StatementConnection, Written
 from app.stores.records.database_threads import DatabaseThreads
 from app.stores.records.engine import Engines
-from app.wiring import migrate_database, open_database
+from app.wiring.stores import migrate_database, open_database
 from tests.kit.servers import Engine
 
 pytestmark = pytest.mark.anyio

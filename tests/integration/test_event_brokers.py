@@ -16,9 +16,9 @@ from app.stores.records.engine import Engines, listen_address, open_change_count
 from app.stores.records.events import CHANNEL, EventRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wiring import migrate_database
 from app.wiring.brokers.postgres import PostgresBroker
 from app.wiring.brokers.sqlite import SqliteBroker
+from app.wiring.stores import migrate_database
 from tests.integration.log_processes import (
     NOW,
     PROJECT,

@@ -21,7 +21,7 @@ from app.stores.records.history import InteractionRecords
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords
-from app.wiring import Container
+from app.wiring.services import Services
 from tests.integration.log_processes import (
     NOW,
     PROJECT,
@@ -48,16 +48,16 @@ ANSWERED = replace(ASKED, output=b'{"role":"assistant"}', answer_seq=4, answered
 
 
 @pytest.fixture
-async def processes(settings: Settings) -> AsyncIterator[tuple[Container, Container]]:
+async def processes(settings: Settings) -> AsyncIterator[tuple[Services, Services]]:
     async with log_processes(settings) as opened:
         yield opened
 
 
 @pytest.fixture
-async def records(processes: tuple[Container, Container]) -> Records:
+async def records(processes: tuple[Services, Services]) -> Records:
     """The log by itself, with a second project."""
-    await processes[0].records.write_projects(lambda projects: projects.ensure("other", NOW))
-    return processes[0].records
+    await processes[0][Records].write_projects(lambda projects: projects.ensure("other", NOW))
+    return processes[0][Records]
 
 
 async def numbers(records: Records, project_id: str = PROJECT) -> list[tuple[int, str]]:
@@ -95,14 +95,14 @@ async def one_of_each(unit: OpenUnit) -> None:
 
 @pytest.mark.parametrize("ends", ["commit", "rollback"])
 async def test_later_number_waits_until_the_earlier_one_is_decided(
-    processes: tuple[Container, Container], settings: Settings, ends: str
+    processes: tuple[Services, Services], settings: Settings, ends: str
 ) -> None:
     """The second writer is done with all its work but the commit while the first one is held."""
     one, other = processes
     has_number, may_end = anyio.Event(), anyio.Event()
 
     async def write_first() -> None:
-        async with writing(one.records, PROJECT) as unit:
+        async with writing(one[Records], PROJECT) as unit:
             await unit[EventRecords].note(page_event("first"))
             # What `write` does last is done by hand, so that the transaction is held behind it.
             assert await unit[EventRecords].flush() == 1
@@ -122,10 +122,10 @@ async def test_later_number_waits_until_the_earlier_one_is_decided(
             await has_number.wait()
             tasks.start_soon(write, other, "second")
             await until_one_waits(engines)
-            assert await numbers(other.records) == []
+            assert await numbers(other[Records]) == []
             may_end.set()
         items = await heard(stream, until=len(expected))
-    assert await numbers(one.records) == list(enumerate(expected, 1))
+    assert await numbers(one[Records]) == list(enumerate(expected, 1))
     told = [(each.position, json.loads(each.data)["id"]) for each in items]
     assert told == list(enumerate(expected, 1))
 
@@ -133,7 +133,7 @@ async def test_later_number_waits_until_the_earlier_one_is_decided(
 class Crowd:
     """Writers in two processes, some of which give up, and who goes on from what it has seen."""
 
-    def __init__(self, processes: tuple[Container, Container]) -> None:
+    def __init__(self, processes: tuple[Services, Services]) -> None:
         chosen = random.Random(7)  # noqa: S311 - the same in every run
         self._processes = processes
         self._plans = [
@@ -154,7 +154,7 @@ class Crowd:
         """Read the log again and again, a little at once."""
         seen = [0]
         while seen[-1] < self.last:
-            async with reading(self._processes[at].records, PROJECT) as unit:
+            async with reading(self._processes[at][Records], PROJECT) as unit:
                 seen += [
                     event.number for event in await unit[EventRecords].after(seen[-1], limit=3)
                 ]
@@ -173,7 +173,7 @@ class Crowd:
     async def _run_writer(self, number: int) -> None:
         for step, count in enumerate(self._plans[number]):
             with suppress(GivenUpError):
-                async with writing(self._processes[number % 2].records, PROJECT) as unit:
+                async with writing(self._processes[number % 2][Records], PROJECT) as unit:
                     for each in range(count or 1):
                         await unit[EventRecords].note(page_event(f"{number}-{step}-{each}"))
                     if not count:
@@ -182,7 +182,7 @@ class Crowd:
 
 
 async def test_whoever_reads_at_any_moment_has_every_number_below(
-    processes: tuple[Container, Container],
+    processes: tuple[Services, Services],
 ) -> None:
     crowd = Crowd(processes)
     with anyio.fail_after(60):

@@ -11,27 +11,30 @@ from fastapi import WebSocket
 from starlette.types import Message
 
 from app.config.settings import Settings
+from app.features import open_services
 from app.models.event import NewEvent
 from app.routers.events import _Conversation
-from app.services.access.callers import Caller
+from app.services.access.callers import Access, Caller
 from app.services.concurrency.background import run_beside
+from app.services.events.streams import EventStreams
 from app.stores.records.events import EventRecords
+from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wiring import Container, open_container
+from app.wiring.services import Services
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
 
 
-async def write(container: Container) -> None:
+async def write(services: Services) -> None:
     def note(unit: UnitOfWork) -> None:
         unit[SessionRecords].enter("s", NOW)
         seq = unit[SessionRecords].number("s")
         unit[EventRecords].note(NewEvent("page:created", "p", NOW, session_id="s", seq=seq))
 
-    await container.records.write(PROJECT, note)
+    await services[Records].write(PROJECT, note)
 
 
 @pytest.mark.promise(
@@ -60,11 +63,11 @@ async def test_client_that_goes_while_it_is_sent_an_event_leaves_no_exception_be
         await has_gone.wait()
         return {"type": "websocket.disconnect", "code": 1006}
 
-    async with open_container(settings) as container:
-        await container.access.ensure_project(PROJECT)
-        await write(container)
+    async with open_services(settings) as services:
+        await services[Access].ensure_project(PROJECT)
+        await write(services)
         socket = WebSocket({"type": "websocket", "headers": []}, receive, send)
-        conversation = _Conversation(socket, container.event_streams, Caller(PROJECT, None), "s")
+        conversation = _Conversation(socket, services[EventStreams], Caller(PROJECT, None), "s")
         with anyio.fail_after(30):
             async with run_beside(conversation.receive()):
                 await conversation.run(0)

@@ -30,7 +30,7 @@ from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wiring import migrate_database, open_database
+from app.wiring.stores import migrate_database, open_database
 
 pytestmark = pytest.mark.anyio
 PROJECT = "p"

@@ -18,7 +18,7 @@ from app.stores.records.events import EventRecords
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wiring import migrate_database, open_database
+from app.wiring.stores import migrate_database, open_database
 from tests.kit.servers import Backends
 from tests.kit.units import writing
 

@@ -33,7 +33,7 @@ from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wiring import migrate_database, open_database
+from app.wiring.stores import migrate_database, open_database
 from pagefault_dialects.model.resource import MediaHints, Resource
 from tests.kit.servers import Engine
 from tests.kit.units import snapshot_of, writing

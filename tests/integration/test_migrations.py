@@ -26,6 +26,7 @@ from sqlalchemy.engine.interfaces import ReflectedIndex
 
 from app.config.settings import Settings
 from app.errors import StoreMisconfiguredError, StoreUnavailableError
+from app.features import open_services
 from app.models.message import HistoryCounts, Session, StoredMessage
 from app.services.search.indexing import SearchIndexing
 from app.stores.records import search_tables  # noqa: F401 - completes the metadata
@@ -44,15 +45,13 @@ from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.search_entries import SearchEntryRecords
 from app.stores.records.sessions import SessionRecords
-from app.wiring import (
-    MissingSigningKeysError,
-    OutdatedDatabaseError,
+from app.wiring.startup_errors import MissingSigningKeysError, OutdatedDatabaseError
+from app.wiring.stores import (
+    migrate_apart,
     migrate_database,
     open_access,
-    open_container,
     open_database,
 )
-from app.wiring.stores import migrate_apart
 from pagefault_dialects.model.page import PageFilters
 from tests.faults.lengths import LONG, TIMEOUT_SECONDS, tell, times
 from tests.integration.sweep_stores import environment_of
@@ -354,19 +353,19 @@ async def test_outdated_server_database_is_refused_until_it_is_migrated(
 ) -> None:
     database = backends.postgres.settings(backends.postgres.new_database())
     settings = backends.settings("server", tmp_path).model_copy(update={"db": database})
-    for opened in (open_container, open_access):
+    for opened in (open_services, open_access):
         with pytest.raises(OutdatedDatabaseError, match="pagefault migrate"):
             async with opened(settings):
                 pass
     assert await with_engines(settings, schema) == {}
     await migrate_database(settings)
-    async with open_container(settings) as container:
-        await container.records.check()
+    async with open_services(settings) as services:
+        await services[Records].check()
 
 
 async def test_embedded_database_is_migrated_when_it_is_opened(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path / "new" / "data")
-    async with open_container(settings):
+    async with open_services(settings):
         pass
     assert await with_engines(settings, differences) == []
 
@@ -376,7 +375,7 @@ async def test_server_database_without_signing_keys_is_refused(
 ) -> None:
     settings = backends.settings("server", tmp_path).model_copy(update={"signing_keys": ()})
     with pytest.raises(MissingSigningKeysError, match="PAGEFAULT_SIGNING_KEYS"):
-        async with open_container(settings):
+        async with open_services(settings):
             pass
 
 

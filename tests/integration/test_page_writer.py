@@ -28,7 +28,7 @@ from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.records.pages import PageAccessRecords, PageRecords
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
-from app.wiring import migrate_database, open_database
+from app.wiring.stores import migrate_database, open_database
 from pagefault_dialects.model.page import Body, Page, PageFields, StoredPage
 from tests.kit.units import projects_of, reading
 

@@ -13,7 +13,7 @@ from app.stores.records.records import Records
 from app.stores.records.resources import AliasRecords, ResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wiring import migrate_database, open_database
+from app.wiring.stores import migrate_database, open_database
 from pagefault_dialects.model.resource import MediaHints, Resource
 
 pytestmark = pytest.mark.anyio

@@ -43,7 +43,7 @@ from app.stores.records.sessions import SessionRecords
 from app.stores.records.tables import resource_links
 from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wiring import migrate_database, open_database
+from app.wiring.stores import migrate_database, open_database
 from pagefault_dialects.model.resource import MediaHints, Resource
 from tests.kit.servers import Backends
 from tests.kit.units import OpenUnit, reading, writing

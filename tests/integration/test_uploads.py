@@ -11,13 +11,18 @@ import pytest
 
 from app.config.settings import Settings
 from app.errors import ChecksumMismatchError, ConflictError, NotFoundError
+from app.features import open_services
 from app.models.identity import utc_now
+from app.models.limits import Limits
 from app.models.upload import Checksum, ResumableUpload, Segment
+from app.services.access.callers import Access
+from app.services.resources.resources import Resources
 from app.services.uploads.segments import SEGMENT_BYTES
 from app.services.uploads.uploads import Piece, UploadDraft, Uploads
-from app.stores.blobs.store import read_whole
+from app.stores.blobs.store import BlobStore, read_whole
+from app.stores.records.records import Records
 from app.stores.records.uploads import UploadRecords
-from app.wiring import Container, open_container
+from app.wiring.services import Services
 from pagefault_dialects.model.media import InMemoryMedia
 from tests.kit.units import writing
 
@@ -33,21 +38,21 @@ class BrokenConnectionError(Exception):
 
 
 @pytest.fixture
-async def container(settings: Settings) -> AsyncIterator[Container]:
-    async with open_container(settings) as opened:
-        await opened.access.ensure_project(PROJECT)
+async def services(settings: Settings) -> AsyncIterator[Services]:
+    async with open_services(settings) as opened:
+        await opened[Access].ensure_project(PROJECT)
         yield opened
 
 
 @pytest.fixture
-def uploads(container: Container) -> Uploads:
+def uploads(services: Services) -> Uploads:
     """The service, with segments of a thousand bytes."""
-    return service(container)
+    return service(services)
 
 
-def service(container: Container) -> Uploads:
+def service(services: Services) -> Uploads:
     return Uploads(
-        container.records, container.blobs, limits=container.limits, segment_bytes=SEGMENT
+        services[Records], services[BlobStore], limits=services[Limits], segment_bytes=SEGMENT
     )
 
 
@@ -68,26 +73,26 @@ def piece(offset: int, checksum: Checksum | None = None) -> Piece:
     return Piece(offset, None, checksum)
 
 
-async def segments_of(container: Container, upload: ResumableUpload) -> Sequence[Segment]:
-    return await container.records.read(
+async def segments_of(services: Services, upload: ResumableUpload) -> Sequence[Segment]:
+    return await services[Records].read(
         PROJECT, lambda unit: unit[UploadRecords].segments(upload.upload_id)
     )
 
 
-async def content(container: Container, upload: ResumableUpload) -> bytes:
+async def content(services: Services, upload: ResumableUpload) -> bytes:
     """The bytes of what became of an upload."""
-    resource = await container.resources.get(PROJECT, upload.resource_id or "")
-    return await read_whole(container.blobs, PROJECT, resource.digest)
+    resource = await services[Resources].get(PROJECT, upload.resource_id or "")
+    return await read_whole(services[BlobStore], PROJECT, resource.digest)
 
 
-async def test_long_piece_is_cut_into_segments(container: Container, uploads: Uploads) -> None:
+async def test_long_piece_is_cut_into_segments(services: Services, uploads: Uploads) -> None:
     upload = await uploads.create(PROJECT, DRAFT)
     came = DATA[: 2 * SEGMENT + 1]
     sent = await uploads.receive(
         PROJECT, upload.upload_id, piece=piece(0), chunks=body(came, step=1_700)
     )
     cuts = [DATA[:SEGMENT], DATA[SEGMENT : 2 * SEGMENT], DATA[2 * SEGMENT : 2 * SEGMENT + 1]]
-    assert await segments_of(container, upload) == [
+    assert await segments_of(services, upload) == [
         Segment(number * SEGMENT, len(cut), hashlib.sha256(cut).hexdigest())
         for number, cut in enumerate(cuts)
     ]
@@ -95,8 +100,8 @@ async def test_long_piece_is_cut_into_segments(container: Container, uploads: Up
     done = await uploads.receive(
         PROJECT, upload.upload_id, piece=piece(sent.received_bytes), chunks=rest
     )
-    assert await content(container, done) == DATA
-    assert await segments_of(container, upload) == []
+    assert await content(services, done) == DATA
+    assert await segments_of(services, upload) == []
 
 
 def test_a_killed_process_loses_64_mib_of_an_upload_at_most() -> None:
@@ -105,24 +110,24 @@ def test_a_killed_process_loses_64_mib_of_an_upload_at_most() -> None:
 
 @pytest.mark.parametrize("came", [0, 1, SEGMENT, SEGMENT + 1, 3 * SEGMENT + 7, len(DATA)])
 async def test_what_came_before_a_body_broke_counts(
-    container: Container, uploads: Uploads, came: int
+    services: Services, uploads: Uploads, came: int
 ) -> None:
     upload = await uploads.create(PROJECT, DRAFT)
     with pytest.raises(BrokenConnectionError):
         await uploads.receive(
             PROJECT, upload.upload_id, piece=piece(0), chunks=body(DATA[:came], broken)
         )
-    assert sum(s.size_bytes for s in await segments_of(container, upload)) == came
+    assert sum(s.size_bytes for s in await segments_of(services, upload)) == came
     now = await uploads.get(PROJECT, upload.upload_id)
     assert (now.received_bytes, now.resource_id is None) == (came, came < len(DATA))
     rest = body(DATA[came:])
     done = await uploads.receive(PROJECT, upload.upload_id, piece=piece(came), chunks=rest)
-    assert await content(container, done) == DATA
+    assert await content(services, done) == DATA
 
 
 @pytest.mark.parametrize("came", [0, 1, 3 * SEGMENT + 7, len(DATA)])
 async def test_of_a_broken_body_with_a_checksum_nothing_counts(
-    container: Container, uploads: Uploads, came: int
+    services: Services, uploads: Uploads, came: int
 ) -> None:
     upload = await uploads.create(PROJECT, DRAFT)
     checksum = Checksum("sha256", hashlib.sha256(DATA[:came]).digest())
@@ -131,7 +136,7 @@ async def test_of_a_broken_body_with_a_checksum_nothing_counts(
             PROJECT, upload.upload_id, piece=piece(0, checksum), chunks=body(DATA[:came], broken)
         )
     assert await uploads.get(PROJECT, upload.upload_id) == upload
-    assert await segments_of(container, upload) == []
+    assert await segments_of(services, upload) == []
 
 
 @pytest.mark.promise(
@@ -143,7 +148,7 @@ async def test_of_a_broken_body_with_a_checksum_nothing_counts(
 @pytest.mark.parametrize("end", [broken, lambda: None], ids=["broken", "damaged"])
 @pytest.mark.parametrize("came", [7, SEGMENT, 3 * SEGMENT + 7, len(DATA)])
 async def test_of_a_piece_with_another_checksum_no_bytes_are_left(
-    container: Container, uploads: Uploads, came: int, end: Callable[[], object]
+    services: Services, uploads: Uploads, came: int, end: Callable[[], object]
 ) -> None:
     """But for those of a segment that something else needs as well."""
     kept = await uploads.create(PROJECT, DRAFT)
@@ -156,26 +161,26 @@ async def test_of_a_piece_with_another_checksum_no_bytes_are_left(
             piece=piece(0, Checksum("sha256", hashlib.sha256(b"other").digest())),
             chunks=body(DATA[:came], end),
         )
-    (segment,) = await segments_of(container, kept)
-    assert [blob.digest async for blob in container.blobs.listed(PROJECT)] == [segment.digest]
+    (segment,) = await segments_of(services, kept)
+    assert [blob.digest async for blob in services[BlobStore].listed(PROJECT)] == [segment.digest]
 
 
 async def test_body_with_a_checksum_counts_all_at_once(
-    container: Container, uploads: Uploads
+    services: Services, uploads: Uploads
 ) -> None:
     upload = await uploads.create(PROJECT, DRAFT)
     checksum = Checksum("sha1", hashlib.sha1(DATA, usedforsecurity=False).digest())
     done = await uploads.receive(
         PROJECT, upload.upload_id, piece=piece(0, checksum), chunks=body(DATA)
     )
-    assert (done.received_bytes, await content(container, done)) == (len(DATA), DATA)
+    assert (done.received_bytes, await content(services, done)) == (len(DATA), DATA)
 
 
 @pytest.mark.parametrize("size", [700, 2_000_000, 9_000_000], ids=["read", "file", "part"])
 async def test_what_came_before_a_request_was_cancelled_counts(
-    container: Container, size: int
+    services: Services, size: int
 ) -> None:
-    uploads = container.uploads
+    uploads = services[Uploads]
     data = random.Random(5).randbytes(size)  # noqa: S311 - only to tell slices apart
     upload = await uploads.create(PROJECT, UploadDraft(2 * size, None, None, None))
 
@@ -248,7 +253,7 @@ async def test_piece_that_another_overtook_does_not_count(uploads: Uploads) -> N
 
 
 async def test_upload_that_is_removed_meanwhile_becomes_nothing(
-    container: Container, uploads: Uploads
+    services: Services, uploads: Uploads
 ) -> None:
     upload = await uploads.create(PROJECT, DRAFT)
 
@@ -258,21 +263,21 @@ async def test_upload_that_is_removed_meanwhile_becomes_nothing(
 
     with pytest.raises(NotFoundError):
         await uploads.receive(PROJECT, upload.upload_id, piece=piece(0), chunks=removed())
-    assert await segments_of(container, upload) == []
-    assert await container.resources.list(PROJECT, cursor=None, limit=9) == ([], None)
+    assert await segments_of(services, upload) == []
+    assert await services[Resources].list(PROJECT, cursor=None, limit=9) == ([], None)
 
 
-async def received(container: Container, *sizes: int) -> ResumableUpload:
+async def received(services: Services, *sizes: int) -> ResumableUpload:
     """An upload that has come whole, in such pieces, when the process died."""
-    upload = await container.uploads.create(PROJECT, DRAFT)
+    upload = await services[Uploads].create(PROJECT, DRAFT)
     segments, start = [], 0
     for size in sizes:
         cut = InMemoryMedia(DATA[start : start + size])
-        blob = await container.blobs.put(PROJECT, cut, limit_bytes=size)
+        blob = await services[BlobStore].put(PROJECT, cut, limit_bytes=size)
         segments.append(Segment(start, blob.size_bytes, blob.digest))
         start += size
     assert start == len(DATA)
-    async with writing(container.records, PROJECT) as unit:
+    async with writing(services[Records], PROJECT) as unit:
         later = utc_now() + timedelta(days=1)
         assert await unit[UploadRecords].advance(upload.upload_id, segments, expires_at=later)
     return upload
@@ -281,10 +286,10 @@ async def received(container: Container, *sizes: int) -> ResumableUpload:
 @pytest.mark.parametrize("sizes", [(len(DATA),), (1, len(DATA) - 1), (SEGMENT,) * 5 + (17,)])
 @pytest.mark.parametrize("question", ["get", "describe", "receive"])
 async def test_upload_that_was_not_completed_is_by_the_next_question(
-    container: Container, sizes: tuple[int, ...], question: str
+    services: Services, sizes: tuple[int, ...], question: str
 ) -> None:
-    upload = await received(container, *sizes)
-    uploads = container.uploads
+    upload = await received(services, *sizes)
+    uploads = services[Uploads]
     if question == "get":
         done = await uploads.get(PROJECT, upload.upload_id)
     elif question == "describe":
@@ -292,14 +297,14 @@ async def test_upload_that_was_not_completed_is_by_the_next_question(
     else:
         end = piece(len(DATA))
         done = await uploads.receive(PROJECT, upload.upload_id, piece=end, chunks=body(b""))
-    assert await content(container, done) == DATA
-    assert await segments_of(container, upload) == []
+    assert await content(services, done) == DATA
+    assert await segments_of(services, upload) == []
 
 
-async def test_completions_at_once_give_one_resource(container: Container) -> None:
-    upload = await received(container, *(SEGMENT,) * 5, 17)
+async def test_completions_at_once_give_one_resource(services: Services) -> None:
+    upload = await received(services, *(SEGMENT,) * 5, 17)
     # As in two processes: each service knows only its own completions.
-    services = [service(container), service(container)]
+    both = [service(services), service(services)]
     done: list[ResumableUpload] = []
 
     async def ask(uploads: Uploads) -> None:
@@ -307,31 +312,31 @@ async def test_completions_at_once_give_one_resource(container: Container) -> No
 
     async with anyio.create_task_group() as questions:
         for number in range(8):
-            questions.start_soon(ask, services[number % 2])
+            questions.start_soon(ask, both[number % 2])
     assert len(set(done)) == 1
-    assert await content(container, done[0]) == DATA
-    assert len((await container.resources.list(PROJECT, cursor=None, limit=9))[0]) == 1
+    assert await content(services, done[0]) == DATA
+    assert len((await services[Resources].list(PROJECT, cursor=None, limit=9))[0]) == 1
 
 
-async def test_lost_segment_is_asked_for_again(container: Container) -> None:
-    upload = await received(container, *(SEGMENT,) * 5, 17)
-    segments = await segments_of(container, upload)
-    await container.blobs.delete(PROJECT, segments[3].digest)
-    found = await container.uploads.get(PROJECT, upload.upload_id)
+async def test_lost_segment_is_asked_for_again(services: Services) -> None:
+    upload = await received(services, *(SEGMENT,) * 5, 17)
+    segments = await segments_of(services, upload)
+    await services[BlobStore].delete(PROJECT, segments[3].digest)
+    found = await services[Uploads].get(PROJECT, upload.upload_id)
     start = segments[3].start
     assert (found.received_bytes, found.resource_id) == (start, None)
-    assert await segments_of(container, upload) == segments[:3]
-    assert (await container.resources.list(PROJECT, cursor=None, limit=9))[0] == []
-    done = await container.uploads.receive(
+    assert await segments_of(services, upload) == segments[:3]
+    assert (await services[Resources].list(PROJECT, cursor=None, limit=9))[0] == []
+    done = await services[Uploads].receive(
         PROJECT, upload.upload_id, piece=piece(start), chunks=body(DATA[start:])
     )
-    assert await content(container, done) == DATA
+    assert await content(services, done) == DATA
 
 
-async def test_only_segment_that_was_lost_is_asked_for_again(container: Container) -> None:
-    upload = await received(container, len(DATA))
-    (segment,) = await segments_of(container, upload)
-    await container.blobs.delete(PROJECT, segment.digest)
-    found = await container.uploads.get(PROJECT, upload.upload_id)
+async def test_only_segment_that_was_lost_is_asked_for_again(services: Services) -> None:
+    upload = await received(services, len(DATA))
+    (segment,) = await segments_of(services, upload)
+    await services[BlobStore].delete(PROJECT, segment.digest)
+    found = await services[Uploads].get(PROJECT, upload.upload_id)
     assert (found.received_bytes, found.resource_id) == (0, None)
-    assert await segments_of(container, upload) == []
+    assert await segments_of(services, upload) == []

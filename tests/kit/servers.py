@@ -34,7 +34,7 @@ from app.models.limits import Limits
 from app.server.http_protocol import DeadlineProtocol
 from app.server.lingering_close import PartingProtocol
 from app.server.process import accept_deep_json
-from app.wiring import migrate_database, open_access
+from app.wiring.stores import migrate_database, open_access
 from tests.kit.object_store import ObjectStoreServer
 from tests.kit.plain_http import TRUSTS_NOBODY
 from tests.kit.recorded_answers import answers

@@ -181,6 +181,7 @@ class Quotas:
         sent = _Quota(BYTES, body_bytes_per_day, window_seconds=_DAY)
         self._requests = requests if requests.amount else None
         self._sent = sent if sent.amount else None
+        self.is_counting = bool(requests.amount or sent.amount)
 
     def allowance(self, caller: Caller) -> Allowance:
         """Return what a caller's request may take. Without keys, all requests are one caller's."""

@@ -19,6 +19,8 @@ from app.http.content_response import ContentToSend, content_response
 from app.http.problems import install_problem_handlers
 from app.http.record_responses import answer_record
 from app.services.memory_budget.budget import MemoryBudget
+from app.services.resources.content_sources import ContentSources
+from app.wiring.services import Services
 
 DATA = bytes(range(100))
 DIGEST = hashlib.sha256(DATA).hexdigest()
@@ -71,11 +73,10 @@ class MemoryBlob:
             self.closed += 1
 
 
-class Container:
-    """What sending looks at: a budget of memory, and where the bytes are."""
-
-    memory = MemoryBudget(64 << 20)
-    content_sources = SimpleNamespace(files=object())
+SERVICES = Services(
+    (), {MemoryBudget: MemoryBudget(64 << 20), ContentSources: SimpleNamespace(files=object())}
+)
+"""What sending looks at: a budget of memory, and where the bytes are."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ async def send_whole(app: ASGIApp, **request: object) -> Answer:
 def http_scope() -> dict[str, object]:
     # The version of the specification that uvicorn announces.
     asgi = {"version": "3.0", "spec_version": "2.3"}
-    return {"type": "http", "asgi": asgi, "state": {"container": Container()}}
+    return {"type": "http", "asgi": asgi, "state": {"services": SERVICES}}
 
 
 async def get(

@@ -14,7 +14,8 @@ from app.errors import OverloadedError, StoreUnavailableError
 from app.http.content_response import ContentToSend, content_response
 from app.http.content_stream import SMALL_BYTES
 from app.services.memory_budget.budget import MemoryBudget
-from app.services.resources.content_sources import ContentSource, StoreLink
+from app.services.resources.content_sources import ContentSource, ContentSources, StoreLink
+from app.wiring.services import Services
 
 LIMIT = 1 << 20
 PATHSEND = "http.response.pathsend"
@@ -79,9 +80,11 @@ async def messages_of(
     response = content_response(
         headers, "GET", content, open_range=kept.open, ways=cast("ContentSource", kept)
     )
-    container = SimpleNamespace(memory=kept.memory, content_sources=SimpleNamespace(files=object()))
+    services = Services(
+        (), {MemoryBudget: kept.memory, ContentSources: SimpleNamespace(files=object())}
+    )
     asgi = {"version": "3.0", "spec_version": "2.3"}
-    base = {"type": "http", "asgi": asgi, "state": {"container": container}}
+    base = {"type": "http", "asgi": asgi, "state": {"services": services}}
     await response({**base, **scope}, receive, send)
     return messages
 

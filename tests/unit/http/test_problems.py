@@ -1,7 +1,6 @@
 import ast
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -40,6 +39,7 @@ from app.http.problem_types import (
 from app.http.problems import install_problem_handlers
 from app.telemetry.metrics import Metrics
 from app.wire.problem import PROBLEM_REFERENCE, problem_components
+from app.wiring.services import Services
 from pagefault_dialects.errors import (
     Fault,
     InvalidPayloadError,
@@ -120,11 +120,11 @@ def make_app() -> FastAPI:
 
 
 def with_metrics(served: FastAPI, metrics: Metrics) -> ASGIApp:
-    """The application as it is served: with a container, of which problems use the metrics."""
-    container = SimpleNamespace(metrics=metrics)
+    """The application as it is served: with services, of which problems use the metrics."""
+    services = Services((), {Metrics: metrics})
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        scope["state"] = {"container": container}
+        scope["state"] = {"services": services}
         await served(scope, receive, send)
 
     return serve

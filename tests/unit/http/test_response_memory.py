@@ -11,6 +11,7 @@ from app.errors import OverloadedError, PreconditionFailedError
 from app.http.response_memory import FREE_BYTES, PIECE_BYTES, counted, held_answer
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 from app.services.memory_budget.responses import GRACE_SECONDS, ResponseBudget
+from app.wiring.services import Services
 
 pytestmark = pytest.mark.anyio
 
@@ -29,14 +30,11 @@ class Served:
 
     @property
     def scope(self) -> Scope:
-        class Container:
-            memory = self.memory
-            answers = self.answers
-
+        services = Services((), {MemoryBudget: self.memory, ResponseBudget: self.answers})
         return {
             "type": "http",
             "method": self.method,
-            "state": {"container": Container(), "abort": self.abort},
+            "state": {"services": services, "abort": self.abort},
         }
 
     def abort(self) -> None:

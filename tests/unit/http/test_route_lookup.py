@@ -10,10 +10,10 @@ from starlette.requests import Request
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
+from app.features import find_features
 from app.http.api_route import RouteShapes
-from app.main import _MODULES
 
-ROUTERS = [module.router for module in _MODULES]
+ROUTERS = [router for feature in find_features() for router in feature.load(feature.routers)]
 ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
 ASKED = sorted({(method, route.path) for route in ROUTES for method in route.methods or ()})
 

@@ -7,8 +7,8 @@ from pydantic import SecretStr
 
 from app.config.groups import DatabaseSettings
 from app.config.settings import Settings
-from app.wiring import open_database
 from app.wiring.startup_errors import SettingError
+from app.wiring.stores import open_database
 
 LOOKS = "PAGEFAULT_DB__URL must look like postgresql://user:password@host/name"
 

@@ -1,0 +1,180 @@
+"""The features of the service: for each, its routes, services, records and commands.
+
+Everything is named as `module:object`, as entry points are, and loaded when it is needed: a command
+needs no routes, and `--help` needs no services. Other distributions add features by entry points.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
+
+from app.wiring.startup_errors import SettingError
+
+if TYPE_CHECKING:
+    from app.config.settings import Settings
+    from app.wiring.services import Services
+
+GROUP = "pagefault.features"
+"""The group of entry points; each leads to a `Feature`."""
+_RELEASED = ("pagefault", "pagefault-mcp", "pagefault-bundles", "pagefault-doctor")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feature:
+    """A part of the service that can be read, and left out, by itself."""
+
+    name: str
+    routers: Sequence[str] = ()
+    """Routers of FastAPI, in the order in which they are asked."""
+    services: Sequence[str] = ()
+    """Each is a sequence of `Provider`."""
+    repositories: Sequence[str] = ()
+    """Classes of records that no other feature defines."""
+    commands: Sequence[str] = ()
+    """Applications of Typer."""
+    middleware: Sequence[str] = ()
+    """ASGI middleware around that of the service, the innermost first."""
+
+    def load(self, names: Sequence[str]) -> Iterator[Any]:
+        """Yield the objects of some names."""
+        yield from map(resolve_name, names)
+
+
+FEATURES = (
+    Feature(name="shared", services=("app.wiring.shared_services:SERVICES",)),
+    Feature(
+        name="results",
+        routers=("app.routers.tool_results:router",),
+        services=("app.wiring.result_services:SERVICES",),
+    ),
+    Feature(
+        name="resources",
+        routers=(
+            "app.routers.resources:router",
+            "app.routers.aliases:router",
+            "app.routers.references:router",
+        ),
+        services=("app.wiring.resource_services:SERVICES",),
+    ),
+    Feature(
+        name="pages",
+        routers=("app.routers.pages:router", "app.routers.page_levels:router"),
+        services=("app.wiring.page_services:SERVICES",),
+    ),
+    Feature(
+        name="search",
+        routers=("app.routers.search:router",),
+        services=("app.wiring.search_services:SERVICES",),
+    ),
+    Feature(
+        name="sessions",
+        routers=(
+            "app.routers.sessions:router",
+            "app.routers.messages:router",
+            "app.routers.interactions:router",
+        ),
+        services=("app.wiring.session_services:SERVICES",),
+    ),
+    Feature(
+        name="bundles",
+        routers=("app.routers.bundles:router",),
+        services=("app.wiring.bundle_services:SERVICES",),
+    ),
+    Feature(
+        name="doctor",
+        routers=("app.routers.doctor:router",),
+        services=("app.wiring.doctor_services:SERVICES",),
+    ),
+    Feature(
+        name="renders",
+        routers=("app.routers.renders:router",),
+        services=("app.wiring.render_services:SERVICES",),
+    ),
+    Feature(
+        name="tools",
+        routers=("app.routers.tools:router", "app.routers.turns:router"),
+        services=("app.wiring.tool_services:SERVICES",),
+    ),
+    Feature(
+        name="uploads",
+        routers=("app.routers.uploads:router",),
+        services=("app.wiring.upload_services:SERVICES",),
+    ),
+    Feature(
+        name="events",
+        routers=("app.routers.events:router",),
+        services=("app.wiring.event_services:SERVICES",),
+    ),
+    Feature(
+        name="operations",
+        routers=("app.routers.operations:router",),
+        services=("app.wiring.maintenance_services:SERVICES",),
+    ),
+)
+"""Those of the service itself, in the order in which the document has them."""
+
+
+def find_features(distributions: Iterable[str] = ()) -> tuple[Feature, ...]:
+    """Return the features of the service, and those that are added to it.
+
+    Args:
+        distributions: Those whose features are added, beside the ones of the release.
+
+    Raises:
+        SettingError: One of them is not installed, or adds no feature.
+    """
+    found = {feature.name: feature for feature in FEATURES}
+    for name in _RELEASED:
+        found |= _added_features(name)
+    for name in distributions:
+        added = _added_features(name)
+        if not added:
+            raise SettingError(
+                f"PAGEFAULT_FEATURES names {name}: no distribution of this name is installed that "
+                f"has entry points in the group {GROUP}."
+            )
+        found |= added
+    return tuple(found.values())
+
+
+def _added_features(name: str) -> dict[str, Feature]:
+    from importlib.metadata import (  # noqa: PLC0415 - only where features are looked for
+        PackageNotFoundError,
+        distribution,
+    )
+
+    try:
+        entries = distribution(name).entry_points.select(group=GROUP)
+    except PackageNotFoundError:
+        return {}
+    return {entry.name: entry.load() for entry in entries}
+
+
+@asynccontextmanager
+async def open_services(
+    settings: "Settings", features: Iterable[Feature] = FEATURES
+) -> AsyncIterator["Services"]:
+    """Open both stores, and the services of features over them, for the length of the block.
+
+    Raises:
+        DataDirectoryError: The data directory cannot be made.
+        OutdatedDatabaseError: A server's database has to be migrated first.
+        MissingSigningKeysError: A server's database, and no keys to sign links with.
+        SettingError: A setting makes no sense.
+        StoreUnavailableError: A store does not answer, or refuses the service.
+    """
+    from app.wiring.open_stores import open_stores  # noqa: PLC0415 - commands need no stores
+    from app.wiring.services import Services  # noqa: PLC0415
+
+    providers = [
+        provider
+        for feature in features
+        for provided in feature.load(feature.services)
+        for provider in provided
+    ]
+    async with open_stores(settings) as values:
+        services = Services(providers, values)
+        async with services.running():
+            yield services

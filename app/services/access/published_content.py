@@ -1,0 +1,20 @@
+"""How clients reach the service and its content, by the settings."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+ResourcePolicy: TypeAlias = Literal["same-origin", "same-site", "cross-origin"]
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedContent:
+    """Addresses of the service, and the policies that content is sent with."""
+
+    base_url: str
+    """The address by which clients know the service."""
+    content_base_url: str
+    """The beginning of signed links."""
+    resource_policy: ResourcePolicy
+    """`Cross-Origin-Resource-Policy` of content that is read with a key."""
+    link_resource_policy: ResourcePolicy
+    """`Cross-Origin-Resource-Policy` of content behind a signed link."""

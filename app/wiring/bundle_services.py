@@ -1,0 +1,26 @@
+"""Services of the feature bundles: sessions as files."""
+
+from app.models.limits import Limits
+from app.services.bundles.exporting import BundleExports
+from app.services.bundles.importing import BundleImports
+from app.services.pages.accesses import AccessCounts
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
+from app.wiring.open_stores import Stores
+from app.wiring.services import Provider, Services
+
+
+def _exports(services: Services) -> BundleExports:
+    return BundleExports(services[Records], services[BlobStore], services[AccessCounts])
+
+
+def _imports(services: Services) -> BundleImports:
+    return BundleImports(
+        services[Records],
+        services[BlobStore],
+        services[Limits],
+        services[Stores].stored_bytes,
+    )
+
+
+SERVICES = (Provider(BundleExports, _exports), Provider(BundleImports, _imports))

@@ -1,0 +1,28 @@
+"""Services of the feature doctor: histories, examined and repaired."""
+
+from app.models.limits import Limits
+from app.services.concurrency.large_work import LargeWork
+from app.services.doctor.doctor import Doctor
+from app.services.memory_budget.budget import MemoryBudget
+from app.services.memory_budget.request_bodies import BodyBudget
+from app.services.renders.settling import Settling
+from app.services.requests.streamed_bodies import RequestBodies
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
+from app.wiring.services import Provider, Services
+
+
+def _doctor(services: Services) -> Doctor:
+    limits = services[Limits]
+    # A history has a limit of its own.
+    budget = BodyBudget(services[MemoryBudget], text_limit_bytes=limits.history_bytes)
+    return Doctor(
+        services[Records],
+        services[BlobStore],
+        settling=services[Settling],
+        bodies=RequestBodies(services[LargeWork], budget),
+        limits=limits,
+    )
+
+
+SERVICES = (Provider(Doctor, _doctor),)

@@ -1,0 +1,49 @@
+"""Services of the feature operations: what keeps the stores small and sound."""
+
+from datetime import timedelta
+
+from app.config.settings import Settings
+from app.services.maintenance.fsck import StoreCheck
+from app.services.maintenance.scrub import ReadingPace, Scrub, SlicedPeriod
+from app.services.maintenance.sweep import Sweep
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
+from app.telemetry.metrics import Metrics
+from app.wiring.open_stores import Stores
+from app.wiring.services import Provider, Services
+
+
+def _sweep(services: Services) -> Sweep:
+    stores, events = services[Stores], services[Settings].events
+    return Sweep(
+        stores.records,
+        stores.blobs,
+        events_kept=timedelta(seconds=events.keep_seconds),
+        most_events=events.keep_count,
+        stored_bytes=stores.stored_bytes,
+    )
+
+
+def _scrub(services: Services) -> Scrub:
+    stores, settings = services[Stores], services[Settings].scrub
+    return Scrub(
+        stores.records,
+        stores.blobs,
+        SlicedPeriod(settings.period_seconds),
+        ReadingPace(settings.bytes_per_second),
+        services[Metrics],
+    )
+
+
+SERVICES = (
+    Provider(
+        Sweep,
+        _sweep,
+        running=lambda services: services[Sweep].scheduled(
+            interval_seconds=services[Settings].sweep.interval_seconds,
+            grace_seconds=services[Settings].sweep.grace_seconds,
+        ),
+    ),
+    Provider(Scrub, _scrub, running=lambda services: services[Scrub].running()),
+    Provider(StoreCheck, lambda services: StoreCheck(services[Records], services[BlobStore])),
+)

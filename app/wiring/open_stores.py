@@ -1,0 +1,96 @@
+"""Opens both stores for the service, with what comes with them."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import anyio.to_thread
+
+from app.config.settings import Settings
+from app.models.limits import Limits
+from app.services.access.callers import Access, LinkSigner
+from app.services.events.broker import EventBroker
+from app.services.quotas.stored_bytes import StorageQuota
+from app.services.resources.content_sources import OffloadRules
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
+from app.wiring.signing_keys import signing_keys
+from app.wiring.stores import (
+    offload_rules,
+    open_blob_store,
+    open_broker,
+    open_checked_database,
+    prove_blob_store,
+)
+
+# Longer than any upload that keeps the pace the limits ask for is likely to take.
+_ABANDONED_UPLOAD_SECONDS = 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Both stores, up to date."""
+
+    records: Records
+    blobs: BlobStore
+    """Without the quota of what projects keep."""
+    stored_bytes: StorageQuota | None
+    """That quota, if there is one."""
+
+    def values(self, settings: Settings) -> dict[type[Any], object]:
+        """Return what services are made of first, by type."""
+        return {
+            Settings: settings,
+            Limits: settings.limits,
+            Records: self.records,
+            Stores: self,
+        }
+
+
+@asynccontextmanager
+async def open_stores(settings: Settings) -> AsyncIterator[dict[type[Any], object]]:
+    """Open both stores, bring the embedded database up to date; yield what services are made of.
+
+    Raises:
+        DataDirectoryError: The data directory cannot be made.
+        OutdatedDatabaseError: A server's database has to be migrated first.
+        MissingSigningKeysError: A server's database, and no keys to sign links with.
+        SettingError: A setting makes no sense.
+        StoreUnavailableError: A store does not answer, or refuses the service.
+    """
+    # Before anything is opened: settings that make no sense are told of first.
+    rules = offload_rules(settings)
+    async with AsyncExitStack() as stack:
+        engines = await stack.enter_async_context(open_checked_database(settings))
+        blobs = open_blob_store(settings.blobs, settings.data_dir)
+        broker = await stack.enter_async_context(open_broker(settings, engines))
+        records = Records(engines, blob_size=blobs.size, announce=broker.announce)
+        await prove_blob_store(blobs)
+        await blobs.sweep_temporary(_ABANDONED_UPLOAD_SECONDS)
+        links = LinkSigner(await anyio.to_thread.run_sync(signing_keys, settings))
+        access = Access(records, settings.default_project if settings.auth == "none" else None)
+        if access.default_project is not None:
+            await access.ensure_project(access.default_project)
+        stored_bytes = await stack.enter_async_context(open_stored_bytes(settings, records, blobs))
+        yield Stores(records, blobs, stored_bytes).values(settings) | {
+            Access: access,
+            LinkSigner: links,
+            EventBroker: broker,
+            OffloadRules: rules,
+        }
+
+
+@asynccontextmanager
+async def open_stored_bytes(
+    settings: Settings, records: Records, blobs: BlobStore
+) -> AsyncIterator[StorageQuota | None]:
+    """Count all that each project keeps by now, and go on counting; `None` without a quota."""
+    quota_bytes = settings.quotas.stored_bytes
+    if not quota_bytes:
+        yield None
+        return
+    stored_bytes = StorageQuota(records, blobs, quota_bytes=quota_bytes)
+    await stored_bytes.count_all()
+    async with stored_bytes.running():
+        yield stored_bytes

@@ -1,0 +1,48 @@
+"""Services of the feature renders: records, as models take them."""
+
+from app.config.settings import Settings
+from app.models.limits import Limits
+from app.services.access.callers import LinkSigner
+from app.services.images.derived_images import DerivedImages
+from app.services.media.media_checks import MediaChecks
+from app.services.memory_budget.responses import ResponseBudget
+from app.services.pages.manifests import PageManifests
+from app.services.pages.reading import PageReading
+from app.services.renders.media_loader import MediaLoader
+from app.services.renders.outlines import Outlines
+from app.services.renders.renders import Renders
+from app.services.renders.settling import Settling
+from app.services.renders.working_sets import WorkingSets
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
+from app.wiring.services import Provider, Services
+
+
+def _settling(services: Services) -> Settling:
+    settings = services[Settings]
+    return Settling(
+        services[Records],
+        MediaLoader(services[BlobStore], services[DerivedImages], services[MediaChecks]),
+        links=services[LinkSigner],
+        # Models do not reach an address that nobody has set.
+        content_base_url=settings.content_url or settings.public_url,
+        limits=services[Limits],
+    )
+
+
+def _renders(services: Services) -> Renders:
+    return Renders(
+        services[Records],
+        services[BlobStore],
+        reading=services[PageReading],
+        settling=services[Settling],
+        manifests=services[PageManifests],
+    )
+
+
+SERVICES = (
+    Provider(Settling, _settling),
+    Provider(Renders, _renders),
+    Provider(WorkingSets, lambda services: WorkingSets(services[Renders])),
+    Provider(Outlines, lambda services: Outlines(services[Records], services[ResponseBudget])),
+)

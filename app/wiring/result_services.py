@@ -1,0 +1,31 @@
+"""Services of the feature results: tool results, through the three stages."""
+
+from app.models.limits import Limits
+from app.services.concurrency.large_work import LargeWork
+from app.services.events.raw_results import RawResults
+from app.services.media.media_checks import MediaChecks
+from app.services.media.media_keeper import MediaKeepers
+from app.services.requests.streamed_bodies import StreamedBodies
+from app.services.sessions.messages import SessionMessages
+from app.services.tool_results.tool_results import ToolResults
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
+from app.telemetry.metrics import Metrics
+from app.wiring.services import Provider, Services
+
+
+def _tool_results(services: Services) -> ToolResults:
+    limits = services[Limits]
+    return ToolResults(
+        services[Records],
+        MediaKeepers(services[BlobStore], limits.medium_bytes, services[MediaChecks]),
+        bodies=services[StreamedBodies],
+        messages=services[SessionMessages],
+        work=services[LargeWork],
+        limits=limits,
+        clock=services[Metrics],
+        raw_results=services[RawResults],
+    )
+
+
+SERVICES = (Provider(ToolResults, _tool_results),)

@@ -1,0 +1,44 @@
+"""Services of the feature sessions: messages, interactions and the history of both."""
+
+from app.models.limits import Limits
+from app.services.memory_budget.responses import ResponseBudget
+from app.services.pages.accesses import AccessCounts
+from app.services.requests.streamed_bodies import RequestBodies
+from app.services.requests.streamed_requests import StreamedRequests
+from app.services.sessions.history import History
+from app.services.sessions.interactions import Interactions
+from app.services.sessions.messages import SessionMessages
+from app.services.sessions.sessions import Sessions
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
+from app.wiring.services import Provider, Services
+
+
+def _messages(services: Services) -> SessionMessages:
+    return SessionMessages(
+        services[Records],
+        services[BlobStore],
+        bodies=services[StreamedRequests],
+        limits=services[Limits],
+    )
+
+
+def _history(services: Services) -> History:
+    return History(
+        services[Records],
+        services[BlobStore],
+        services[ResponseBudget],
+        limits=services[Limits],
+    )
+
+
+def _interactions(services: Services) -> Interactions:
+    return Interactions(services[Records], bodies=services[RequestBodies], limits=services[Limits])
+
+
+SERVICES = (
+    Provider(Sessions, lambda services: Sessions(services[Records], services[AccessCounts])),
+    Provider(SessionMessages, _messages),
+    Provider(History, _history),
+    Provider(Interactions, _interactions),
+)

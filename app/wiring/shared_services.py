@@ -1,0 +1,107 @@
+"""Services that several features use: memory, bodies, images, metrics, and who may read what."""
+
+from app.config.settings import Settings
+from app.models.limits import Limits
+from app.services.access.published_content import PublishedContent
+from app.services.concurrency.background import run_beside
+from app.services.concurrency.large_work import LargeWork
+from app.services.events.raw_results import RawResults
+from app.services.images.image_work import ImageWork
+from app.services.media.media_checks import MediaChecks
+from app.services.memory_budget.budget import MemoryBudget
+from app.services.memory_budget.freed_memory import trim_freed_memory
+from app.services.memory_budget.garbage import GarbageCollector
+from app.services.memory_budget.request_bodies import BodyBudget
+from app.services.memory_budget.responses import ResponseBudget
+from app.services.quotas.key_quotas import Quotas
+from app.services.quotas.quota_blob_store import QuotaBlobStore
+from app.services.requests.streamed_bodies import RequestBodies, StreamedBodies
+from app.services.requests.streamed_requests import StreamedRequests
+from app.stores.blobs.store import BlobStore
+from app.telemetry.metrics import Metrics
+from app.wiring.open_stores import Stores
+from app.wiring.services import Provider, Services
+
+
+def _blobs(services: Services) -> BlobStore:
+    stores = services[Stores]
+    if stores.stored_bytes is None:
+        return stores.blobs
+    return QuotaBlobStore(stores.blobs, stores.stored_bytes)
+
+
+def _body_budget(services: Services) -> BodyBudget:
+    return BodyBudget(services[MemoryBudget], text_limit_bytes=services[Limits].text_bytes)
+
+
+def _request_bodies(services: Services) -> RequestBodies:
+    return RequestBodies(services[LargeWork], services[BodyBudget])
+
+
+def _streamed_bodies(services: Services) -> StreamedBodies:
+    return StreamedBodies(
+        services[BlobStore],
+        services[LargeWork],
+        services[BodyBudget],
+        limit_bytes=services[Limits].medium_bytes,
+    )
+
+
+def _metrics(services: Services) -> Metrics:
+    metrics, memory = Metrics(), services[MemoryBudget]
+    metrics.watch_memory(lambda: memory.held_bytes)
+    return metrics
+
+
+def _quotas(services: Services) -> Quotas:
+    quotas = services[Settings].quotas
+    return Quotas(
+        requests_per_minute=quotas.requests_per_minute,
+        body_bytes_per_day=quotas.body_bytes_per_day,
+    )
+
+
+def _published_content(services: Services) -> PublishedContent:
+    settings = services[Settings]
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    base_url = settings.public_url or f"http://{host}:{settings.port}"
+    return PublishedContent(
+        base_url,
+        settings.content_url or base_url,
+        settings.cross_origin_resource_policy,
+        settings.link_resource_policy,
+    )
+
+
+SERVICES = (
+    Provider(
+        MemoryBudget,
+        lambda services: MemoryBudget(services[Limits].memory_bytes),
+        running=lambda services: run_beside(trim_freed_memory(services[MemoryBudget])),
+    ),
+    Provider(
+        GarbageCollector,
+        lambda _: GarbageCollector(),
+        running=lambda services: run_beside(services[GarbageCollector].run()),
+    ),
+    Provider(BlobStore, _blobs),
+    Provider(BodyBudget, _body_budget),
+    Provider(ResponseBudget, lambda services: ResponseBudget(services[MemoryBudget])),
+    Provider(LargeWork, lambda services: LargeWork(services[Limits])),
+    Provider(RequestBodies, _request_bodies),
+    Provider(StreamedBodies, _streamed_bodies),
+    Provider(StreamedRequests, lambda services: StreamedRequests(services[StreamedBodies])),
+    Provider(
+        ImageWork,
+        lambda services: ImageWork(services[MemoryBudget], services[Limits]),
+        running=lambda services: services[ImageWork].running(),
+    ),
+    Provider(MediaChecks, lambda services: MediaChecks(services[BlobStore])),
+    Provider(
+        RawResults,
+        lambda services: RawResults(is_enabled=services[Settings].debug_tool_result_raw),
+    ),
+    Provider(Metrics, _metrics),
+    Provider(Quotas, _quotas),
+    Provider(PublishedContent, _published_content),
+)

@@ -1,0 +1,60 @@
+"""Services of the feature tools: memory tools for models, and whole turns of agents."""
+
+from app.models.limits import Limits
+from app.services.agents.memory_tools import MemoryTools
+from app.services.agents.tool_calls import ToolCalls
+from app.services.agents.turns import SessionTurns
+from app.services.pages.faults import PageFaults
+from app.services.pages.lists import PageLists
+from app.services.pages.pages import Pages
+from app.services.renders.renders import Renders
+from app.services.requests.streamed_bodies import RequestBodies
+from app.services.resources.texts import ResourceTexts
+from app.services.sessions.messages import SessionMessages
+from app.services.tool_results.tool_results import ToolResults
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
+from app.wiring.services import Provider, Services
+
+
+def _memory_tools(services: Services) -> MemoryTools:
+    return MemoryTools(
+        services[Records],
+        services[BlobStore],
+        faults=services[PageFaults],
+        lists=services[PageLists],
+        pages=services[Pages],
+        texts=services[ResourceTexts],
+    )
+
+
+def _tool_calls(services: Services) -> ToolCalls:
+    return ToolCalls(
+        services[Records],
+        services[MemoryTools],
+        messages=services[SessionMessages],
+        results=services[ToolResults],
+        renders=services[Renders],
+        bodies=services[RequestBodies],
+        limits=services[Limits],
+    )
+
+
+def _turns(services: Services) -> SessionTurns:
+    return SessionTurns(
+        services[Records],
+        services[BlobStore],
+        messages=services[SessionMessages],
+        results=services[ToolResults],
+        tool_calls=services[ToolCalls],
+        renders=services[Renders],
+        bodies=services[RequestBodies],
+        limits=services[Limits],
+    )
+
+
+SERVICES = (
+    Provider(MemoryTools, _memory_tools),
+    Provider(ToolCalls, _tool_calls),
+    Provider(SessionTurns, _turns),
+)

@@ -1,0 +1,65 @@
+"""Features: every route, service and record of the service belongs to one of them."""
+
+from importlib import import_module
+from pkgutil import iter_modules, resolve_name
+
+import pytest
+
+import app.routers
+import app.wiring
+from app.features import FEATURES, find_features
+from app.wiring.services import Provider
+from app.wiring.startup_errors import SettingError
+
+FOUND = find_features()
+NAMES = [
+    name
+    for feature in FOUND
+    for names in (
+        feature.routers,
+        feature.services,
+        feature.repositories,
+        feature.commands,
+        feature.middleware,
+    )
+    for name in names
+]
+
+
+def test_every_name_of_a_feature_leads_to_something_and_stands_once() -> None:
+    assert len(NAMES) == len(set(NAMES))
+    assert all(resolve_name(name) is not None for name in NAMES)
+
+
+def test_every_module_of_routes_and_of_services_belongs_to_a_feature() -> None:
+    routers = {f"app.routers.{module.name}:router" for module in iter_modules(app.routers.__path__)}
+    services = {
+        f"app.wiring.{module.name}:SERVICES"
+        for module in iter_modules(app.wiring.__path__)
+        if hasattr(import_module(f"app.wiring.{module.name}"), "SERVICES")
+    }
+    # The viewer is made by the settings, and takes what no other route does.
+    assert routers | services - {"app.routers.viewer:router"} <= {
+        *NAMES,
+        "app.routers.viewer:router",
+    }
+
+
+def test_no_two_features_have_a_name_or_a_service_of_one_type() -> None:
+    providers: list[Provider[object]] = [
+        provider
+        for feature in FOUND
+        for provided in feature.load(feature.services)
+        for provider in provided
+    ]
+    kinds = [provider.kind for provider in providers]
+    assert len(kinds) == len(set(kinds))
+    assert [feature.name for feature in FEATURES] == list(
+        dict.fromkeys(feature.name for feature in FEATURES)
+    )
+
+
+def test_distribution_that_adds_no_feature_is_refused_by_its_name() -> None:
+    for name in ("nowhere-to-be-found", "pydantic"):
+        with pytest.raises(SettingError, match=f"PAGEFAULT_FEATURES names {name}: "):
+            find_features([name])
