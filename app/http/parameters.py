@@ -13,7 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from app.http.authenticate import BEARER
-from app.services.pages.reading import BlocksOptions, MediaForm
+from app.services.pages.views import BlocksOptions, MediaForm
 from app.services.renders.queries import RenderQuery
 from app.wire.renders import (
     ADAPTIVE,

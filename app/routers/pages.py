@@ -33,8 +33,9 @@ from app.http.record_responses import (
 from app.services.pages.changes import PageChanges
 from app.services.pages.lists import PageLists
 from app.services.pages.pages import Pages
-from app.services.pages.reading import MediaForm, PageReading
+from app.services.pages.reading import PageReading
 from app.services.pages.requests import PageBatch, PageDraft, PagePatch
+from app.services.pages.views import MediaForm
 from app.services.pages.writing import WrittenPage
 from app.wire.pages import (
     CreatedPages,

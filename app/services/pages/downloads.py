@@ -20,8 +20,8 @@ from app.services.inline_media.json_with_media import RenderedBody
 from app.services.media.media_keeper import describe_stored
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 from app.services.pages.bodies import fits
-from app.services.pages.reading import PageReading, PageView
 from app.services.pages.versions import find_page, updated_at
+from app.services.pages.views import PageView, PageViews
 from app.services.pages.writing import PAGE
 from app.stores.blobs.store import BlobStore
 from app.stores.records.pages import PageRecords
@@ -75,7 +75,7 @@ class PageDownloads:
 
     records: Records
     blobs: BlobStore
-    reading: PageReading
+    reading: PageViews
     fetcher: Fetcher
     limits: Limits
     memory: MemoryBudget

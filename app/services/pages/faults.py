@@ -23,7 +23,7 @@ from app.models.message import PAGE_FAULT, StoredHistoryMessage
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.media import image_ids, with_images
-from app.services.pages.reading import BlocksOptions, PageReading
+from app.services.pages.views import BlocksOptions, PageViews
 from app.stores.records.events import EventRecords
 from app.stores.records.history import MessageRecords
 from app.stores.records.pages import PageAccessRecords, PageRecords
@@ -98,7 +98,7 @@ class PageFaults:
     """Answers what models fault in."""
 
     records: Records
-    reading: PageReading
+    reading: PageViews
 
     async def fault(self, project_id: str, page_id: str, request: FaultRequest) -> RenderedBody:
         """Return the tool message `{role, tool_call_id, content}` with the page at a level.

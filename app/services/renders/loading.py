@@ -16,7 +16,7 @@ from app.errors import NotFoundError
 from app.models.interaction import StoredAnswer, StoredInteraction
 from app.models.message import HistoryEntry, StoredHistoryMessage, StoredMessage
 from app.services.pages.bodies import fits
-from app.services.pages.reading import PageView
+from app.services.pages.views import PageView
 from app.services.renders.interaction_turns import answer_turn, attached_ids, interaction_turns
 from app.services.renders.known_turns import KnownTurns
 from app.services.renders.stored_message_turns import stored_message_turns

@@ -16,7 +16,7 @@ from app.models.identity import is_id, utc_now
 from app.models.named_record import NamedRecord
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.manifests import PageManifests
-from app.services.pages.reading import PageReading
+from app.services.pages.views import PageViews
 from app.services.renders.known_turns import KnownTurns
 from app.services.renders.loading import (
     LoadedSession,
@@ -64,7 +64,7 @@ class Renders:
     """Where they are."""
     blobs: BlobStore
     """Where their media are."""
-    reading: PageReading
+    reading: PageViews
     """Reads pages at a level."""
     settling: Settling
     """Makes what is read fit a target."""

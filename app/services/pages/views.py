@@ -1,0 +1,189 @@
+"""Pages read at a level, and the blocks and texts that a model gets of them.
+
+Reading never changes a page, and is not counted: what a model gets is, in memory.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from typing_extensions import TypeAliasType
+
+from app.models.identity import utc_now
+from app.models.limits import Limits
+from app.services.concurrency.large_work import is_quick, run_in_loop_if
+from app.services.inline_media.stored_media import StoredMedia
+from app.services.media.media_checks import MediaChecks
+from app.services.pages.accesses import AccessCounts
+from app.services.pages.bodies import read_referred_text
+from app.services.pages.media import PageMediaReader
+from app.services.pages.versions import find_page, read_page
+from app.stores.blobs.store import BlobStore
+from app.stores.records.pages import PageLevelRecords
+from app.stores.records.records import Records
+from app.stores.records.unit_of_work import UnitOfWork
+from pagefault_dialects.model.page import Body, Level, Page, Representation, StoredPage
+from pagefault_dialects.model.rendering import ImageDetail
+from pagefault_dialects.pages.effective_level import shown_level
+from pagefault_dialects.pages.page_blocks import PageBlocks, page_blocks
+from pagefault_dialects.pages.typed_content import page_json
+from pagefault_dialects.texts.json_strings import MediaPlaces
+
+MediaForm = TypeAliasType("MediaForm", Literal["inline", "reference"])
+
+
+@dataclass(frozen=True, slots=True)
+class BlocksOptions:
+    """How blocks are wanted.
+
+    `max_chars` and `offset` count characters of the level's text; media and addresses are never
+    cut.
+    """
+
+    media: MediaForm = "inline"
+    detail: ImageDetail = "low"
+    max_chars: int | None = None
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """A page at the level that is shown, and what reads its media.
+
+    Where the content refers to a text, `page` has the text. `is_quick` is whether the event loop
+    can work on what it holds.
+    """
+
+    stored: StoredPage
+    page: Page
+    level: Level
+    media: PageMediaReader
+    is_quick: bool
+
+    @property
+    def shown(self) -> Representation | None:
+        """Return what the level holds."""
+        return self.page.at(self.level)
+
+
+@dataclass(frozen=True, slots=True)
+class PageViews:
+    """Reads memory pages at a level."""
+
+    records: Records
+    blobs: BlobStore
+    accesses: AccessCounts
+    checks: MediaChecks
+    """Says whether their images are sound."""
+    limits: Limits
+
+    async def get(self, project_id: str, page_id: str) -> StoredPage:
+        """Return the page as it is stored, with its counters.
+
+        Raises:
+            NotFoundError: The project has none.
+        """
+        stored = await self.records.read(
+            project_id, lambda unit: find_page(unit, page_id, with_content=True)
+        )
+        return self.accesses.counted(project_id, stored)
+
+    async def view(self, project_id: str, page_id: str, level: Level | None) -> PageView:
+        """Return a page at a level, by default at the one the page names itself.
+
+        Raises:
+            NotFoundError: The project has none.
+            StoreUnavailableError: A store did not answer.
+        """
+        stored, page, is_short = await self.records.read(
+            project_id, lambda unit: _load(unit, page_id)
+        )
+        media = self._media_of(project_id, stored)
+        text = await read_referred_text(
+            media.media,
+            page.fields.modality,
+            page.full,
+            limit_bytes=self.limits.page_text_bytes,
+        )
+        if text is not None:
+            kind: Literal["text", "json"] = "text" if page.fields.modality == "text" else "json"
+            page = replace(page, full=Body(kind, text, page.full.media))
+        shown = page.fields.compression_level if level is None else level
+        return PageView(
+            self.accesses.counted(project_id, stored),
+            page,
+            shown,
+            media,
+            is_quick=is_short and text is None,
+        )
+
+    async def blocks_of(
+        self, view: PageView, options: BlocksOptions, places: MediaPlaces | None = None
+    ) -> PageBlocks:
+        """Return the blocks of a page that is read already; see `PageReading.blocks`.
+
+        Args:
+            view: The page.
+            options: How the blocks are wanted.
+            places: Where the bytes of a stored image are to stand; `None` for its reference.
+        """
+        view = await self.looked_at(view)
+        shown = await run_in_loop_if(view.is_quick, shown_level, view.page, view.level)
+        is_repaired = shown.level in view.page.damage
+        address = await view.media.address(
+            view.page, shown.level, places=places, is_repaired=is_repaired
+        )
+        return await run_in_loop_if(
+            view.is_quick,
+            lambda: page_blocks(
+                view.page,
+                view.level,
+                image_url=address,
+                detail=options.detail,
+                max_chars=options.max_chars,
+                offset=options.offset,
+            ),
+        )
+
+    async def json_text_of(self, view: PageView, options: BlocksOptions) -> str:
+        """Return the string of `PageReading.json_form` for a page that is read already."""
+        view = await self.looked_at(view)
+        return await run_in_loop_if(view.is_quick, page_view_json, view, options)
+
+    async def looked_at(self, view: PageView) -> PageView:
+        """Return the view of a page with what is wrong with its images.
+
+        Raises:
+            NotFoundError: The image of the level is gone.
+            StoreUnavailableError: The store did not answer.
+        """
+        damage = await view.media.damage(view.page, view.level)
+        return replace(view, page=replace(view.page, damage=damage))
+
+    def media(self, project_id: str) -> StoredMedia:
+        """Return what reads the media of a project."""
+        return StoredMedia(self.records, self.blobs, project_id)
+
+    def _media_of(self, project_id: str, stored: StoredPage) -> PageMediaReader:
+        return PageMediaReader(self.media(project_id), stored, self.checks, self.limits)
+
+    def note(self, project_id: str, page_id: str) -> None:
+        """Count that a model got a page: a fault, a rendering."""
+        self.accesses.note(project_id, page_id, utc_now())
+
+
+def _load(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page, bool]:
+    """Return the page as it is stored and as it is read, and whether it is quick to work on.
+
+    Raises:
+        NotFoundError: The project has none.
+    """
+    stored = find_page(unit, page_id, with_content=True)
+    levels = unit[PageLevelRecords].of(page_id)
+    texts = (stored.descriptor, stored.body, stored.content or b"")
+    is_short = is_quick(*texts, *(each.body for each in levels))
+    return stored, read_page(stored, levels), is_short
+
+
+def page_view_json(view: PageView, options: BlocksOptions) -> str:
+    """Return the JSON text of a page for a model: `{success, page_id, …}`."""
+    return page_json(view.page, view.level, max_chars=options.max_chars, offset=options.offset)
