@@ -6,7 +6,7 @@ from typing import Final
 from urllib.parse import parse_qs
 
 from app.services.access.callers import Caller
-from app.services.agents.memory_tools import Scope
+from app.services.agents.tools import Scope
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.client_ids import CLIENT_ID, CLIENT_ID_RULE
 

@@ -7,12 +7,11 @@ of a model's own words, and is understood in quotes, in a citation, or with a do
 Source: `agents`, "Tools for models".
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import anyio.to_thread
 
@@ -28,6 +27,7 @@ from app.services.agents.toolbox import (
     ViewMediaArguments,
     WrongArgumentsError,
 )
+from app.services.agents.tools import ToolAnswer, ToolPlace, body_of, told
 from app.services.pages.faults import FaultRequest, PageFaults, PreparedFault
 from app.services.pages.lists import PageLists
 from app.services.pages.pages import Pages
@@ -41,9 +41,9 @@ from app.stores.records.session_resources import SessionResourceRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.context.eviction import entry_text
 from pagefault_dialects.context.recalls import ENTRY_NAMED, MEDIUM_NAMED
-from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
+from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.json.pointers import parse_json_pointer
-from pagefault_dialects.json.values import JsonValue, json_bytes
+from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.memory_tools import MOST_TEXT_CHARS
 from pagefault_dialects.model.page import Level, PageFilters
@@ -52,40 +52,9 @@ from pagefault_dialects.pages.lines import quoted, quoted_short
 from pagefault_dialects.text_windows import LineRange, parse_line_range, text_decoder, text_encoding
 from pagefault_dialects.texts.cuts import boundary_at_or_before
 
-Scope = Literal["session", "project"]
-
 _LISTED = 20
 _OWNERS = 20
 _LONGEST_ID_CHARS = 100
-
-
-@dataclass(frozen=True, slots=True)
-class ToolPlace:
-    """Whose call it is: the project, the session, the call's id, and how far handles lead."""
-
-    project_id: str
-    session_id: str
-    call_id: str
-    scope: Scope = "session"
-
-
-@dataclass(frozen=True, slots=True)
-class ToolAnswer:
-    """What a tool answers: blocks of content, and the resources among them, by id."""
-
-    content: Sequence[JsonValue]
-    shown: Mapping[str, Resource] = field(default_factory=dict)
-    is_error: bool = False
-
-
-def told(text: str, *, is_error: bool = False) -> ToolAnswer:
-    """Return an answer that is words alone."""
-    return ToolAnswer([{"type": "text", "text": text}], is_error=is_error)
-
-
-async def body_of(value: JsonValue) -> AsyncIterator[bytes]:
-    """Yield a value as the body of a request; a lone surrogate goes on as the escape it was."""
-    yield json_bytes(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,12 +75,7 @@ class MemoryTools:
     """Reads long texts."""
 
     async def run(self, place: ToolPlace, called: ToolArguments) -> ToolAnswer | PreparedFault:
-        """Run a call with these arguments; nothing of it is in the history yet.
-
-        Raises:
-            WrongArgumentsError: It leads nowhere; the words are for the model.
-            PagefaultError: It cannot be run.
-        """
+        """See `Tools.run`."""
         runs: dict[type[ToolArguments], Callable[[ToolPlace, Any], Any]] = {
             PageFaultArguments: self._page_fault,
             SearchPagesArguments: self._search_pages,
@@ -341,18 +305,3 @@ def _stretch(what: str, taken: str, known_chars: int, asked: ReadTextArguments) 
     end = asked.offset + len(shown)
     next_step = f"; go on with offset={end}" if more else "; this is its end"
     return f"[{what}, characters {asked.offset} to {end}{next_step}]\n{shown}"
-
-
-def words_of(error: PagefaultError) -> str:
-    """Return what a model is told of an error that its arguments are not the cause of."""
-    return _WORDS.get(error.problem_code) or f"The call failed. {error.detail}"
-
-
-_WORDS: Mapping[str, str] = MappingProxyType(
-    {
-        "not-json": "The text is not JSON. Use lines or grep.",
-        "json-too-large": "The JSON is too large to be taken apart. Use lines or grep.",
-        "idempotency-key-reused": "Another page was saved by a call of this id. Make a new call.",
-        "no-such-value": "The JSON has nothing at this pointer. Ask for a shorter one.",
-    }
-)

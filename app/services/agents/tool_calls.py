@@ -15,17 +15,17 @@ from app.errors import ConflictError, OverloadedError, StoreFullError, StoreUnav
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage, StoredMessage
-from app.services.agents.memory_tools import (
-    MemoryTools,
+from app.services.agents.toolbox import WrongArgumentsError, read_arguments, read_call
+from app.services.agents.tools import (
+    PreparedEntry,
     ToolAnswer,
     ToolPlace,
+    Tools,
     body_of,
     told,
     words_of,
 )
-from app.services.agents.toolbox import WrongArgumentsError, read_arguments, read_call
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.pages.faults import PreparedFault
 from app.services.renders.queries import RenderQuery
 from app.services.renders.renders import Renders
 from app.services.renders.stored_message_turns import stored_message_turns
@@ -76,7 +76,7 @@ class PreparedCall:
 
     call_id: str
     calling: PreparedMessage
-    answer: PreparedResult | PreparedFault
+    answer: PreparedResult | PreparedEntry
     known_as: IdempotentCall
 
     def append(self, unit: UnitOfWork) -> int:
@@ -88,7 +88,7 @@ class PreparedCall:
         """
         if not _is_called(unit, self.calling.session_id, self.call_id):
             self.calling.append(unit)
-        if not isinstance(self.answer, PreparedFault):
+        if isinstance(self.answer, PreparedResult):
             return appended_result(self.answer, unit)
         answer, is_new = self.answer.append(unit)
         if not is_new:
@@ -122,7 +122,7 @@ class ToolCalls:
 
     records: Records
     """Where histories are."""
-    tools: MemoryTools
+    tools: Tools
     """What is run."""
     messages: SessionMessages
     """Prepares the message that is the call."""
@@ -175,7 +175,7 @@ class ToolCalls:
             StoreUnavailableError, OverloadedError: A store did not answer; nothing was stored.
         """
         place = ToolPlace(project_id, session_id, asked.id, asked.scope)
-        answer: ToolAnswer | PreparedFault
+        answer: ToolAnswer | PreparedEntry
         try:
             answer = await self.tools.run(place, read_call(asked.name, asked.arguments))
         except WrongArgumentsError as exc:
@@ -186,7 +186,7 @@ class ToolCalls:
             answer = told(words_of(exc), is_error=True)
         calling = await self.messages.prepare(project_id, session_id, body_of(_calling(asked)))
         known_as = _known_as(project_id, session_id, asked)
-        if isinstance(answer, PreparedFault):
+        if not isinstance(answer, ToolAnswer):
             return PreparedCall(asked.id, calling, answer, known_as)
         body = body_of(_result(session_id, asked, answer))
         result = await self.results.prepare(project_id, body, shown=answer.shown)
