@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from app.config.settings import Settings
-from app.wiring import migrate_database
+from app.wiring.stores import migrate_database
 from clients.check.later_version import later_version
 from tests.kit import media
 from tests.kit.servers import serving

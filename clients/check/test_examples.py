@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from app.config.settings import Settings
-from app.wiring import migrate_database
+from app.wiring.stores import migrate_database
 from tests.kit.mcp_server import PNG
 from tests.kit.media import b64
 from tests.kit.node import NODE, installed
