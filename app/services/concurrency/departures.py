@@ -1,10 +1,10 @@
 """Clients that leave before their answer: ends the work that is of no use without them.
 
 Writes that have begun go on: what a client sent is stored although it does not wait to hear so.
-Work that takes long and has no effect but its answer is put into `until_departure`, and so is the
-wait for a turn. The edge says how to wait
-for the departure of the client of a request, in a context variable; where it says nothing, as in a
-command, no client leaves.
+Work that takes long and has no effect but its answer is put into `until_departure`, step by step,
+and so is the wait for a turn. A step that a thread has begun goes on to its end. The edge says how
+to wait for the departure of the client of a request, in a context variable; where it says nothing,
+as in a command, no client leaves.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -58,8 +58,13 @@ class Settling:
     )
 
     async def worked(self, work: Callable[[], _Result]) -> _Result:
-        """Do pure work in one of the few threads that renderings may take; return its result."""
-        return await anyio.to_thread.run_sync(work, limiter=self._threads)
+        """Do pure work in one of the few threads that renderings may take; return its result.
+
+        Raises:
+            MalformedRequestError: The client has left, so the work was not begun.
+        """
+        async with until_departure():
+            return await anyio.to_thread.run_sync(work, limiter=self._threads)
 
     async def fitted(
         self,
@@ -77,24 +82,19 @@ class Settling:
             MalformedRequestError: The client has left, so the work was ended.
             InvalidPayloadError: What is never evicted does not fit.
         """
-        async with until_departure():
-            if options.max_tokens is None and options.frontier is None:
-                settled = await self._settled(
-                    project_id, turns, profile, options, is_whole=is_whole
-                )
+        if options.max_tokens is None and options.frontier is None:
+            settled = await self._settled(project_id, turns, profile, options, is_whole=is_whole)
+            return settled, frontier
+        history = await self.history(project_id, turns, options)
+        while True:
+            shown = history.evicted(frontier)
+            settled = await self._settled(project_id, shown, profile, options, is_whole=is_whole)
+            further = await self.worked(
+                partial(next_frontier, history, frontier, settled, profile, options)
+            )
+            if further == frontier:
                 return settled, frontier
-            history = await self.history(project_id, turns, options)
-            while True:
-                shown = history.evicted(frontier)
-                settled = await self._settled(
-                    project_id, shown, profile, options, is_whole=is_whole
-                )
-                further = await self.worked(
-                    partial(next_frontier, history, frontier, settled, profile, options)
-                )
-                if further == frontier:
-                    return settled, frontier
-                frontier = further
+            frontier = further
 
     async def limited(
         self,

@@ -55,7 +55,9 @@ async def test_only_so_much_is_done_at_the_same_time(
 
 @pytest.mark.promise(
     "security.md#memory-and-processor",
-    "Work on a body is not begun if its client leaves while it waits for its turn",
+    "Work on a body is not begun if its client leaves while it waits for its turn; what has begun "
+    "is finished: two bodies of up to 1 MiB, and `PAGEFAULT_LIMITS__LARGE_BODIES` larger ones, at "
+    "a time, each of which takes a second of processor time for a megabyte at most",
     kept_by="app/services/concurrency/large_work.py",
     tried="one that waits behind two",
 )
