@@ -1,4 +1,4 @@
-"""A request whose caller is known, with all that a route needs to answer it."""
+"""A request whose caller is known, and its body."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -13,23 +13,17 @@ from app.http.conditions import write_condition
 from app.http.dependencies import services_of
 from app.models.limits import Limits
 from app.services.requests.validation import validated
-from app.wiring.services import Services
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request, the project of its key, and the services."""
+    """A request, the project of its key, and the limits of the service."""
 
     request: Request
     project_id: str
-    services: Services
-
-    @property
-    def limits(self) -> Limits:
-        """The limits of the service."""
-        return self.services[Limits]
+    limits: Limits
 
     def body(
         self, most_bytes: int | None = None, *, in_pieces: bool = False
@@ -62,12 +56,12 @@ class Call:
 
 async def call_of(request: Request) -> Call:
     """Return the call, for routes that take the request alone. Raises as `authenticate` does."""
-    return Call(request, await authenticate(request), services_of(request))
+    return Call(request, await authenticate(request), services_of(request)[Limits])
 
 
 async def get_call(request: Request, project_id: ProjectDep) -> Call:
     """Return the same, as a dependency."""
-    return Call(request, project_id, services_of(request))
+    return Call(request, project_id, services_of(request)[Limits])
 
 
 CallDep = Annotated[Call, Depends(get_call)]

@@ -3,17 +3,20 @@
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import Header, Path, Query, Response
+from fastapi import Depends, Header, Path, Query, Response
 
 from app.errors import ConflictError, NotFoundError, PreconditionFailedError
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
+from app.http.dependencies import service
 from app.http.parameters import CursorQuery, IfMatchHeader, LimitQuery
 from app.http.record_responses import answer_page, answer_record, answer_written
 from app.services.resources.aliases import Aliases
 from app.wire.resources import AliasDraft, AliasPage, AliasRecord, alias_record
 
 router = ApiRouter("/api/aliases", "aliases")
+
+AliasesDep = Annotated[Aliases, Depends(service(Aliases))]
 
 AliasPath = Annotated[
     str,
@@ -31,21 +34,21 @@ IfNoneMatchHeader = Annotated[
 
 @router.lists("", AliasPage)
 async def list_aliases(
-    call: CallDep, uri: UriQuery = None, limit: LimitQuery = 50, cursor: CursorQuery = None
+    call: CallDep,
+    aliases: AliasesDep,
+    uri: UriQuery = None,
+    limit: LimitQuery = 50,
+    cursor: CursorQuery = None,
 ) -> Response:
     """List aliases with the resources they name, newest first."""
-    listed, next_cursor = await call.services[Aliases].list(
-        call.project_id, uri=uri, cursor=cursor, limit=limit
-    )
+    listed, next_cursor = await aliases.list(call.project_id, uri=uri, cursor=cursor, limit=limit)
     return answer_page(call.request, map(alias_record, listed), next_cursor)
 
 
 @router.reads("/{alias}", AliasRecord, NotFoundError)
-async def get_alias(call: CallDep, alias: AliasPath) -> Response:
+async def get_alias(call: CallDep, aliases: AliasesDep, alias: AliasPath) -> Response:
     """Read which resource an alias names, with its descriptor."""
-    return answer_record(
-        call.request, alias_record(await call.services[Aliases].get(call.project_id, alias))
-    )
+    return answer_record(call.request, alias_record(await aliases.get(call.project_id, alias)))
 
 
 @router.writes(
@@ -59,6 +62,7 @@ async def get_alias(call: CallDep, alias: AliasPath) -> Response:
 )
 async def put_alias(
     call: CallDep,
+    aliases: AliasesDep,
     alias: AliasPath,
     if_match: IfMatchHeader = None,
     if_none_match: IfNoneMatchHeader = None,
@@ -69,7 +73,7 @@ async def put_alias(
     `If-Match` has its ETag; what was bound by it before stays bound as it was.
     """
     draft = await call.model(AliasDraft)
-    written, is_new = await call.services[Aliases].put(
+    written, is_new = await aliases.put(
         call.project_id,
         alias,
         draft.uri,
@@ -85,7 +89,9 @@ async def put_alias(
 
 
 @router.removes("/{alias}", NotFoundError, PreconditionFailedError)
-async def delete_alias(call: CallDep, alias: AliasPath, if_match: IfMatchHeader = None) -> None:
+async def delete_alias(
+    call: CallDep, aliases: AliasesDep, alias: AliasPath, if_match: IfMatchHeader = None
+) -> None:
     """Remove an alias; the resource stays, and so do interactions that were written with it."""
     condition = call.condition()
-    await call.services[Aliases].delete(call.project_id, alias, condition=condition)
+    await aliases.delete(call.project_id, alias, condition=condition)

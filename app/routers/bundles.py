@@ -1,6 +1,8 @@
 """`/api/sessions/{id}/bundle` and `/api/sessions/import`: whole sessions out and in."""
 
-from fastapi import Response
+from typing import Annotated
+
+from fastapi import Depends, Response
 from fastapi.responses import StreamingResponse
 
 from app.errors import (
@@ -14,12 +16,12 @@ from app.errors import (
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.content_headers import content_disposition, safe_headers
+from app.http.dependencies import service
 from app.http.openapi import LOCATION, file_body
 from app.http.parameters import SessionIdPath
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_written
 from app.http.response_memory import CountedResponse
-from app.models.limits import Limits
 from app.services.bundles.exporting import EXPORT_BYTES, BundleExports
 from app.services.bundles.importing import BundleImports
 from app.services.memory_budget.budget import MemoryBudget
@@ -27,6 +29,10 @@ from app.wire.sessions import SessionRecord, session_record
 from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
 
 router = ApiRouter("/api/sessions", "sessions")
+
+MemoryBudgetDep = Annotated[MemoryBudget, Depends(service(MemoryBudget))]
+BundleExportsDep = Annotated[BundleExports, Depends(service(BundleExports))]
+BundleImportsDep = Annotated[BundleImports, Depends(service(BundleImports))]
 
 _FILE = {"schema": {"type": "string", "format": "binary"}}
 _TAKEN_TYPES = frozenset({"application/zip", "application/octet-stream"})
@@ -40,14 +46,16 @@ _TAKEN_TYPES = frozenset({"application/zip", "application/octet-stream"})
         **problem_responses(NotFoundError, InvalidPayloadError),
     },
 )
-async def export_session(call: CallDep, session_id: SessionIdPath) -> Response:
+async def export_session(
+    call: CallDep, budget: MemoryBudgetDep, exports: BundleExportsDep, session_id: SessionIdPath
+) -> Response:
     """Download a whole session as a zip: history, pages, interactions, and every blob once.
 
     The same session gives the same bytes.
     """
-    held = await call.services[MemoryBudget].hold(EXPORT_BYTES)
+    held = await budget.hold(EXPORT_BYTES)
     try:
-        bundle = await call.services[BundleExports].export(call.project_id, session_id)
+        bundle = await exports.export(call.project_id, session_id)
         held.resize(min(bundle.held_bytes, held.size_bytes))
     except BaseException:
         held.release()
@@ -81,7 +89,7 @@ async def export_session(call: CallDep, session_id: SessionIdPath) -> Response:
         ),
     },
 )
-async def import_session(call: CallDep) -> Response:
+async def import_session(call: CallDep, imports: BundleImportsDep) -> Response:
     """Restore a session from its bundle, with the same ids and the same bytes.
 
     Every byte of the bundle is checked first; one that is damaged is refused whole.
@@ -89,8 +97,8 @@ async def import_session(call: CallDep) -> Response:
     content_type = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type not in _TAKEN_TYPES:
         raise UnsupportedMediaError("Send the bundle with `Content-Type: application/zip`.")
-    body = call.body(call.services[Limits].bundle_bytes)
-    shown = await call.services[BundleImports].import_session(call.project_id, body)
+    body = call.body(call.limits.bundle_bytes)
+    shown = await imports.import_session(call.project_id, body)
     return answer_written(
         call.request,
         session_record(shown.session, shown.use),

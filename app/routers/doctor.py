@@ -2,14 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import Query, Response
+from fastapi import Depends, Query, Response
 
 from app.errors import NotFoundError
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
+from app.http.dependencies import service
 from app.http.parameters import MaxTokensQuery
 from app.http.record_responses import rendered_response
-from app.models.limits import Limits
 from app.services.doctor.doctor import Doctor, DoctorQuery
 from app.wire.doctor import Diagnosis, Examination
 from app.wire.renders import Target
@@ -17,10 +17,13 @@ from pagefault_dialects.messages.histories import Dialect
 
 router = ApiRouter("/api", "doctor")
 
+DoctorDep = Annotated[Doctor, Depends(service(Doctor))]
+
 
 @router.writes("POST", "/doctor", Diagnosis, NotFoundError, body=Examination)
 async def examine_history(
     call: CallDep,
+    doctor: DoctorDep,
     target: Annotated[
         Target | None,
         Query(description="For whom the history is; its own dialect by default."),
@@ -40,6 +43,6 @@ async def examine_history(
     would be; `loss` says what it lacks.
     """
     query = DoctorQuery(target, dialect, max_tokens, applies=apply)
-    limit = call.services[Limits].history_bytes
-    body = await call.services[Doctor].examine(call.project_id, call.json_body(limit), query)
+    limit = call.limits.history_bytes
+    body = await doctor.examine(call.project_id, call.json_body(limit), query)
     return rendered_response(call.request, body)

@@ -22,7 +22,7 @@ from app.errors import NotFoundError, OverloadedError, StreamLimitError
 from app.http.api_route import QueryNames, judge
 from app.http.api_router import ApiRouter
 from app.http.authenticate import BearerDep, caller_by_key
-from app.http.dependencies import services_of
+from app.http.dependencies import service
 from app.http.event_streams import (
     LARGEST_POSITION,
     AfterQuery,
@@ -45,6 +45,9 @@ from pagefault_dialects.json.values import json_text
 from pagefault_dialects.model.client_ids import CLIENT_ID
 
 router = ApiRouter("/api", "events")
+
+LinkSignerDep = Annotated[LinkSigner, Depends(service(LinkSigner))]
+EventStreamsDep = Annotated[EventStreams, Depends(service(EventStreams))]
 
 _RETRY_MILLISECONDS = 1_000
 _TICKET_SECONDS = 60
@@ -89,7 +92,7 @@ async def stream_session_events(stream: SessionStreamDep) -> Response:
     status_code=201,
     response_model=EventTicket,
 )
-async def create_event_ticket(request: Request, _: BearerDep) -> Response:
+async def create_event_ticket(request: Request, _: BearerDep, signer: LinkSignerDep) -> Response:
     """Make a ticket to begin listening with, for browsers, whose EventSource sends no headers.
 
     It holds for a minute and permits nothing else. A stream that has begun goes on behind it, until
@@ -98,7 +101,7 @@ async def create_event_ticket(request: Request, _: BearerDep) -> Response:
     caller = await caller_by_key(request)
     expires_at = utc_now().replace(microsecond=0) + timedelta(seconds=_TICKET_SECONDS)
     ticket = EventTicket(
-        ticket=services_of(request)[LinkSigner].sign_ticket(caller, expires_at),
+        ticket=signer.sign_ticket(caller, expires_at),
         expires_at=expires_at,
     )
     return Response(
@@ -183,6 +186,7 @@ async def judge_query(websocket: WebSocket) -> None:
 @router.websocket("/sessions/{session_id}/ws", dependencies=[Depends(judge_query)])
 async def listen_to_session(
     websocket: WebSocket,
+    streams: EventStreamsDep,
     session_id: Annotated[str, Path()],
     ticket: TicketQuery = None,
     after: AfterQuery = None,
@@ -191,7 +195,6 @@ async def listen_to_session(
     if not CLIENT_ID.match(session_id):
         raise NotFoundError("session")
     caller = await authorised_caller(websocket, ticket)
-    streams = services_of(websocket)[EventStreams]
     conversation = _Conversation(websocket, streams, caller, session_id)
     async with run_beside(conversation.receive()):
         await conversation.run(after)

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Literal
 
-from fastapi import Query, Response
+from fastapi import Depends, Query, Response
 
 from app.errors import ConflictError, MissingAttachmentError, NotFoundError, PreconditionFailedError
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
+from app.http.dependencies import service
 from app.http.parameters import (
     CursorQuery,
     IdempotencyKeyHeader,
@@ -22,6 +23,8 @@ from app.wire.history import InteractionPage, InteractionRecord, interaction_rec
 from pagefault_dialects.errors import InvalidPayloadError
 
 router = ApiRouter("/api/sessions/{session_id}/interactions", "interactions")
+
+InteractionsDep = Annotated[Interactions, Depends(service(Interactions))]
 
 AttachmentsQuery = Annotated[
     Literal["known", "any"],
@@ -41,6 +44,7 @@ AttachmentsQuery = Annotated[
 )
 async def create_interaction(
     call: CallDep,
+    interactions: InteractionsDep,
     session_id: SessionIdPath,
     attachments: AttachmentsQuery = "known",
     idempotency_key: IdempotencyKeyHeader = None,
@@ -51,7 +55,7 @@ async def create_interaction(
     all that are missing are named in one answer. With `attachments=any` they are taken, and their
     `status` is `unknown`. With `input_kind` an input of another kind is refused.
     """
-    shown = await call.services[Interactions].create(
+    shown = await interactions.create(
         call.project_id,
         session_id,
         call.json_body(),
@@ -70,6 +74,7 @@ async def create_interaction(
 @router.lists("", InteractionPage, NotFoundError)
 async def list_interactions(
     call: CallDep,
+    interactions: InteractionsDep,
     session_id: SessionIdPath,
     input_kind: Annotated[
         InputKind | None, Query(description="Only interactions with such an input.")
@@ -78,7 +83,7 @@ async def list_interactions(
     cursor: CursorQuery = None,
 ) -> Response:
     """List the interactions of a session in the order of `seq`, with their answers."""
-    page, next_cursor = await call.services[Interactions].list(
+    page, next_cursor = await interactions.list(
         call.project_id, session_id, input_kind=input_kind, cursor=cursor, limit=limit
     )
     return answer_page(call.request, map(_record, page), next_cursor)
@@ -86,12 +91,12 @@ async def list_interactions(
 
 @router.reads("/{interaction_id}", InteractionRecord, NotFoundError, InvalidPayloadError)
 async def get_interaction(
-    call: CallDep, session_id: SessionIdPath, interaction_id: str
+    call: CallDep, interactions: InteractionsDep, session_id: SessionIdPath, interaction_id: str
 ) -> Response:
     """Read an interaction, with its answer if it has one."""
     return answer_record(
         call.request,
-        _record(await call.services[Interactions].get(call.project_id, session_id, interaction_id)),
+        _record(await interactions.get(call.project_id, session_id, interaction_id)),
     )
 
 
@@ -105,13 +110,17 @@ async def get_interaction(
     body=ChatMessage,
 )
 async def set_interaction_output(
-    call: CallDep, session_id: SessionIdPath, interaction_id: str, if_match: IfMatchHeader = None
+    call: CallDep,
+    interactions: InteractionsDep,
+    session_id: SessionIdPath,
+    interaction_id: str,
+    if_match: IfMatchHeader = None,
 ) -> Response:
     """Set the answer of an interaction, once: the same again changes nothing, another is a 409.
 
     The answer is an entry of the session's history of its own.
     """
-    shown = await call.services[Interactions].set_output(
+    shown = await interactions.set_output(
         call.project_id, session_id, interaction_id, call.json_body(), condition=call.condition()
     )
     path = f"/api/sessions/{session_id}/interactions/{interaction_id}"

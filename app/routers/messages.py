@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Path, Request, Response
+from fastapi import Depends, Path, Request, Response
 
 from app.errors import ConflictError, NotFoundError
 from app.http.api_router import RECORD_ERRORS, ApiRouter
 from app.http.calls import CallDep, call_of
 from app.http.conditions import strong_etag
+from app.http.dependencies import service, services_of
 from app.http.parameters import (
     LARGEST_SEQ,
     AfterSeqQuery,
@@ -34,6 +35,9 @@ from pagefault_dialects.errors import PayloadTooLargeError
 
 router = ApiRouter("/api/sessions/{session_id}/messages", "sessions")
 
+SessionMessagesDep = Annotated[SessionMessages, Depends(service(SessionMessages))]
+HistoryDep = Annotated[History, Depends(service(History))]
+
 
 @dataclass(frozen=True, slots=True)
 class _Asked(Parameters):
@@ -53,7 +57,7 @@ async def list_messages(request: Request) -> Response:
     """
     call = await call_of(request)
     asked = _Asked.of(request)
-    history = call.services[History]
+    history = services_of(request)[History]
     place = (call.project_id, asked.session_id)
     if asked.media == "inline":
         body, next_cursor = await history.list_inline(
@@ -79,7 +83,10 @@ async def list_messages(request: Request) -> Response:
     known="The same message, appended before.",
 )
 async def append_message(
-    call: CallDep, session_id: SessionIdPath, idempotency_key: IdempotencyKeyHeader = None
+    call: CallDep,
+    messages: SessionMessagesDep,
+    session_id: SessionIdPath,
+    idempotency_key: IdempotencyKeyHeader = None,
 ) -> Response:
     """Append a message in a model's dialect: `content` is text, a list of blocks, or null.
 
@@ -87,7 +94,7 @@ async def append_message(
     `@blob:` references take their places. A tool call has one answer: the same one again gives the
     stored one, with 200.
     """
-    appended, is_new = await call.services[SessionMessages].append(
+    appended, is_new = await messages.append(
         call.project_id, session_id, call.json_body(), idempotency_key=idempotency_key
     )
     return answer_written(
@@ -101,13 +108,14 @@ async def append_message(
 @router.reads("/{seq}", HistoryEntry, *RECORD_ERRORS)
 async def get_message(
     call: CallDep,
+    history: HistoryDep,
     session_id: SessionIdPath,
     seq: Annotated[int, Path(ge=1, le=LARGEST_SEQ)],
     media: HistoryMediaQuery = "reference",
 ) -> Response:
     """Read one entry of a session's history by its number, whatever its kind."""
     if media == "inline":
-        body = await call.services[History].inline_entry(call.project_id, session_id, seq)
+        body = await history.inline_entry(call.project_id, session_id, seq)
         return held_answer(lambda: rendered_response(call.request, body), body.held)
-    entry, held = await call.services[History].entry(call.project_id, session_id, seq)
+    entry, held = await history.entry(call.project_id, session_id, seq)
     return held_answer(lambda: answer_record(call.request, history_entry(entry)), held)

@@ -1,11 +1,13 @@
 """Health, readiness and metrics, for those who run the service."""
 
-from fastapi import APIRouter, Depends, Request, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Response
 
 from app.errors import StoreFullError, StoreMisconfiguredError, StoreUnavailableError
 from app.http.api_route import ApiRoute
 from app.http.authenticate import get_project
-from app.http.dependencies import services_of
+from app.http.dependencies import service
 from app.http.openapi import PLAIN_TEXT, operation_id
 from app.http.problem_types import problem_responses
 from app.stores.blobs.store import BlobStore
@@ -16,6 +18,10 @@ from app.wire.health import Health, Readiness, Version
 
 router = APIRouter(tags=["operations"], generate_unique_id_function=operation_id)
 
+RecordsDep = Annotated[Records, Depends(service(Records))]
+BlobStoreDep = Annotated[BlobStore, Depends(service(BlobStore))]
+MetricsDep = Annotated[Metrics, Depends(service(Metrics))]
+
 
 @router.get("/healthz")
 async def get_health() -> Health:
@@ -23,19 +29,17 @@ async def get_health() -> Health:
     return Health(status="ok")
 
 
-# These routes are FastAPI's own: ours would take what reads the request for one that answers it.
 @router.get(
     "/readyz",
     responses=problem_responses(StoreUnavailableError, StoreMisconfiguredError, StoreFullError),
 )
-async def get_readiness(request: Request) -> Readiness:
+async def get_readiness(records: RecordsDep, blobs: BlobStoreDep) -> Readiness:
     """Say that both stores answer; 503 if one does not, 507 if there is no room for a file.
 
     It costs a query and a small file, or a read in a bucket: see `BlobStore.check`.
     """
-    services = services_of(request)
-    await services[Records].check()
-    await services[BlobStore].check()
+    await records.check()
+    await blobs.check()
     return Readiness(status="ready", database="ok", blobs="ok")
 
 
@@ -59,7 +63,6 @@ router.add_api_route(
     response_class=Response,
     responses={200: {"content": PLAIN_TEXT}},
 )
-async def get_metrics(request: Request) -> Response:
+async def get_metrics(metrics: MetricsDep) -> Response:
     """Return metrics in Prometheus' text format."""
-    text = services_of(request)[Metrics].exposition()
-    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(metrics.exposition(), media_type="text/plain; version=0.0.4; charset=utf-8")

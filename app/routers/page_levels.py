@@ -1,9 +1,9 @@
 """`/api/pages/{page_id}/…`: a page at a level: typed, as blocks, as a tool message, as a file."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from app.errors import (
     ConflictError,
@@ -20,6 +20,7 @@ from app.http.bodies import read_small_json
 from app.http.calls import CallDep, call_of
 from app.http.content_headers import REVALIDATE
 from app.http.content_response import ContentToSend, content_response
+from app.http.dependencies import service, services_of
 from app.http.openapi import json_body
 from app.http.openapi_schemas import reference
 from app.http.parameters import (
@@ -36,7 +37,6 @@ from app.http.parameters import (
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_record, answer_written, rendered_response, sent_json
 from app.http.response_memory import CountedResponse
-from app.models.limits import Limits
 from app.services.access.published_content import PublishedContent
 from app.services.pages.changes import PageChanges
 from app.services.pages.downloads import PageDownloads
@@ -49,6 +49,11 @@ from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
 from pagefault_dialects.model.page import Level, PageContent
 
 router = ApiRouter("/api/pages", "pages")
+
+PageReadingDep = Annotated[PageReading, Depends(service(PageReading))]
+PageDownloadsDep = Annotated[PageDownloads, Depends(service(PageDownloads))]
+PublishedContentDep = Annotated[PublishedContent, Depends(service(PublishedContent))]
+PageChangesDep = Annotated[PageChanges, Depends(service(PageChanges))]
 
 
 def _with_message(
@@ -67,20 +72,25 @@ class _Faulted(Parameters):
 
 @router.reads("/{page_id}/content", PageContent, *RECORD_ERRORS)
 async def get_page_content(
-    call: CallDep, page_id: PageIdPath, level: LevelQuery, media: MediaQuery = "inline"
+    call: CallDep,
+    reading: PageReadingDep,
+    page_id: PageIdPath,
+    level: LevelQuery,
+    media: MediaQuery = "inline",
 ) -> Response:
     """Read what a page holds at a level, typed by its modality.
 
     Without `level`, at the level the page names itself. Every field is there: null is unknown,
     and `0.0` is a duration.
     """
-    content = await call.services[PageReading].content(call.project_id, page_id, level, media)
+    content = await reading.content(call.project_id, page_id, level, media)
     return rendered_response(call.request, content)
 
 
 @router.reads("/{page_id}/blocks", PageBlocksRecord, *RECORD_ERRORS)
 async def get_page_blocks(
     call: CallDep,
+    reading: PageReadingDep,
     page_id: PageIdPath,
     level: LevelQuery,
     options: BlocksOptionsDep,
@@ -92,11 +102,7 @@ async def get_page_blocks(
     shown: where `requested_level` holds all that FULL does, it is FULL. `truncated`, `total_chars`
     and `next_offset` say what `max_chars` left out.
     """
-    render = (
-        call.services[PageReading].json_form
-        if form == "json"
-        else call.services[PageReading].blocks
-    )
+    render = reading.json_form if form == "json" else reading.blocks
     blocks = await render(call.project_id, page_id, level, options)
     return rendered_response(call.request, blocks)
 
@@ -121,9 +127,9 @@ async def fault_page(request: Request) -> Response:
     """
     call = await call_of(request)
     asked = _Faulted.of(request)
-    told = await read_small_json(request, call.services[Limits])
+    told = await read_small_json(request, call.limits)
     wish = read_fault_request(told, asked.page_id, asked.form)
-    message = await call.services[PageFaults].fault(call.project_id, asked.page_id, wish)
+    message = await services_of(request)[PageFaults].fault(call.project_id, asked.page_id, wish)
     return sent_json(request, message, {})
 
 
@@ -147,13 +153,19 @@ odd_ids_router.add_api_route(
     UpstreamTimeoutError,
     names=("download_page", "head_page_download"),
 )
-async def download_page(call: CallDep, page_id: PageIdPath, level: LevelQuery) -> Response:
+async def download_page(
+    call: CallDep,
+    downloads: PageDownloadsDep,
+    published: PublishedContentDep,
+    page_id: PageIdPath,
+    level: LevelQuery,
+) -> Response:
     """Download a page as a file, by default its FULL level.
 
     The file behind an address is fetched once and kept, guarded: only public addresses, or those
     that `PAGEFAULT_FETCH__ALLOW` names.
     """
-    file = await call.services[PageDownloads].file(call.project_id, page_id, level or Level.FULL)
+    file = await downloads.file(call.project_id, page_id, level or Level.FULL)
     content = ContentToSend(
         digest=file.digest,
         size_bytes=file.size_bytes,
@@ -169,7 +181,7 @@ async def download_page(call: CallDep, page_id: PageIdPath, level: LevelQuery) -
             call.request.method,
             content,
             open_range=file.open,
-            resource_policy=call.services[PublishedContent].resource_policy,
+            resource_policy=published.resource_policy,
         )
     except BaseException:
         file.release()
@@ -178,9 +190,11 @@ async def download_page(call: CallDep, page_id: PageIdPath, level: LevelQuery) -
 
 
 @router.reads("/{page_id}/representations/{level}", PageLevelRecord, *RECORD_ERRORS)
-async def get_page_representation(call: CallDep, page_id: PageIdPath, level: LevelPath) -> Response:
+async def get_page_representation(
+    call: CallDep, reading: PageReadingDep, page_id: PageIdPath, level: LevelPath
+) -> Response:
     """Read one level as it is stored, and whether it was stored, supplied or derived."""
-    record = await call.services[PageReading].representation(call.project_id, page_id, level)
+    record = await reading.representation(call.project_id, page_id, level)
     return answer_record(call.request, record)
 
 
@@ -195,14 +209,18 @@ async def get_page_representation(call: CallDep, page_id: PageIdPath, level: Lev
     new="The level was not supplied before.",
 )
 async def put_page_representation(
-    call: CallDep, page_id: PageIdPath, level: LevelPath, if_match: IfMatchHeader = None
+    call: CallDep,
+    changes: PageChangesDep,
+    page_id: PageIdPath,
+    level: LevelPath,
+    if_match: IfMatchHeader = None,
 ) -> Response:
     """Supply a level above FULL: a summary, a transcript, a caption, or a smaller image.
 
     It may not be longer than the level below it. Levels above it that were derived are derived
     anew.
     """
-    written = await call.services[PageChanges].supply_level(
+    written = await changes.supply_level(
         call.project_id, page_id, level, call.json_body(), condition=call.condition()
     )
     return answer_written(
@@ -221,9 +239,11 @@ async def put_page_representation(
     InvalidPayloadError,
 )
 async def delete_page_representation(
-    call: CallDep, page_id: PageIdPath, level: LevelPath, if_match: IfMatchHeader = None
+    call: CallDep,
+    changes: PageChangesDep,
+    page_id: PageIdPath,
+    level: LevelPath,
+    if_match: IfMatchHeader = None,
 ) -> None:
     """Give a supplied level back: it is derived again, as far as it can be."""
-    await call.services[PageChanges].withdraw_level(
-        call.project_id, page_id, level, condition=call.condition()
-    )
+    await changes.withdraw_level(call.project_id, page_id, level, condition=call.condition())

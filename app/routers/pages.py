@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 
 from app.errors import ConflictError, NotFoundError, PreconditionFailedError
 from app.http.api_router import RECORD_ERRORS, ApiRouter
 from app.http.calls import CallDep, call_of
 from app.http.conditions import strong_etag
+from app.http.dependencies import service, services_of
 from app.http.openapi import json_body
 from app.http.parameters import (
     CursorQuery,
@@ -53,6 +54,10 @@ _BY_ACCEPT = {"Vary": "Accept"}
 
 router = ApiRouter("/api/pages", "pages")
 
+PagesDep = Annotated[Pages, Depends(service(Pages))]
+PageListsDep = Annotated[PageLists, Depends(service(PageLists))]
+PageChangesDep = Annotated[PageChanges, Depends(service(PageChanges))]
+
 
 @dataclass(frozen=True, slots=True)
 class _Asked(Parameters):
@@ -72,44 +77,47 @@ class _Asked(Parameters):
     body=PageDraft,
     known="The same request, answered before.",
 )
-async def create_page(call: CallDep, idempotency_key: IdempotencyKeyHeader = None) -> Response:
+async def create_page(
+    call: CallDep, pages: PagesDep, idempotency_key: IdempotencyKeyHeader = None
+) -> Response:
     """Create a page. It is given an id, unless it brings one that no page has yet.
 
     With an `Idempotency-Key` the same request again gives the same page as it is by then, or a 404
     if it was deleted meanwhile: it never makes a second one.
     """
     body = call.json_body()
-    written = await call.services[Pages].create(
-        call.project_id, body, idempotency_key=idempotency_key
-    )
+    written = await pages.create(call.project_id, body, idempotency_key=idempotency_key)
     return _written(call.request, written)
 
 
 @router.writes("POST", "/bulk", CreatedPages, ConflictError, body=PageBatch, status_code=201)
-async def create_pages(call: CallDep) -> Response:
+async def create_pages(call: CallDep, pages: PagesDep) -> Response:
     """Create up to 1,000 pages in one transaction: all of them, or none.
 
     The answer has them in the order given, without their contents.
     """
-    written = await call.services[Pages].create_batch(call.project_id, call.json_body())
+    written = await pages.create_batch(call.project_id, call.json_body())
     body = created_pages([each.page for each in written])
     return Response(body, status_code=201, media_type="application/json")
 
 
 @router.lists("", PageList)
 async def list_pages(
-    call: CallDep, filters: PageFiltersDep, limit: LimitQuery = 50, cursor: CursorQuery = None
+    call: CallDep,
+    lists: PageListsDep,
+    filters: PageFiltersDep,
+    limit: LimitQuery = 50,
+    cursor: CursorQuery = None,
 ) -> Response:
     """List pages, newest first, without their contents. `level` is the level they are shown at."""
-    found, next_cursor = await call.services[PageLists].list(
-        call.project_id, filters, cursor=cursor, limit=limit
-    )
+    found, next_cursor = await lists.list(call.project_id, filters, cursor=cursor, limit=limit)
     return answer_page(call.request, map(page_summary, found), next_cursor)
 
 
 @router.lists("/search", SearchHits)
 async def search_pages(
     call: CallDep,
+    lists: PageListsDep,
     filters: SearchFiltersDep,
     q: SearchTextQuery,
     limit: LimitQuery = 20,
@@ -121,9 +129,7 @@ async def search_pages(
     then those that have most of them. Words are found in all their forms. Of a search that matches
     very many pages, the newest 1,000 are ranked.
     """
-    hits, next_cursor = await call.services[PageLists].search(
-        call.project_id, q, filters, cursor=cursor, limit=limit
-    )
+    hits, next_cursor = await lists.search(call.project_id, q, filters, cursor=cursor, limit=limit)
     items = (search_hit(hit.page, hit.snippet) for hit in hits)
     return answer_page(call.request, items, next_cursor)
 
@@ -140,7 +146,7 @@ async def get_page(request: Request) -> Response:
     """Read a page. Its ETag stands for everything but the access counters."""
     call = await call_of(request)
     asked = _Asked.of(request)
-    reading = call.services[PageReading]
+    reading = services_of(request)[PageReading]
     if wants_text(request):
         return answer_text(request, await reading.detail(call.project_id, asked.page_id))
     if asked.media == "inline":
@@ -162,6 +168,7 @@ async def get_page(request: Request) -> Response:
 )
 async def put_page(
     call: CallDep,
+    pages: PagesDep,
     page_id: PageIdPath,
     if_match: IfMatchHeader = None,
     if_none_match: IfNoneMatchHeader = None,
@@ -171,7 +178,7 @@ async def put_page(
     A `data:` URI from 1,024 bytes on, and every recording, is moved to the resources; the page
     keeps the reference. The same page again changes nothing.
     """
-    written = await call.services[Pages].put(
+    written = await pages.put(
         call.project_id, page_id, call.json_body(), condition=call.condition()
     )
     return _written(call.request, written)
@@ -187,13 +194,13 @@ async def put_page(
     openapi_extra=json_body(PagePatch, media_type="application/merge-patch+json"),
 )
 async def patch_page(
-    call: CallDep, page_id: PageIdPath, if_match: IfMatchHeader = None
+    call: CallDep, changes: PageChangesDep, page_id: PageIdPath, if_match: IfMatchHeader = None
 ) -> Response:
     """Change what is said about a page by a merge patch (RFC 7396); its content stays.
 
     Derived levels follow; supplied ones stay.
     """
-    written = await call.services[PageChanges].patch(
+    written = await changes.patch(
         call.project_id, page_id, call.json_body(), condition=call.condition()
     )
     return _written(call.request, written)
@@ -202,9 +209,11 @@ async def patch_page(
 @router.removes(
     "/{page_id}", NotFoundError, ConflictError, PreconditionFailedError, InvalidPayloadError
 )
-async def delete_page(call: CallDep, page_id: PageIdPath, if_match: IfMatchHeader = None) -> None:
+async def delete_page(
+    call: CallDep, pages: PagesDep, page_id: PageIdPath, if_match: IfMatchHeader = None
+) -> None:
     """Delete a page with its levels. What a session's history says of it stays."""
-    await call.services[Pages].delete(call.project_id, page_id, condition=call.condition())
+    await pages.delete(call.project_id, page_id, condition=call.condition())
 
 
 def _written(request: Request, written: WrittenPage) -> Response:

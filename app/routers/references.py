@@ -1,26 +1,30 @@
 """`/api/resolve`: content in the place of references, for the arguments of the next tool call."""
 
-from fastapi import Response
+from typing import Annotated
+
+from fastapi import Depends, Response
 
 from app.errors import NotFoundError
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
+from app.http.dependencies import service
 from app.http.record_responses import rendered_response
-from app.models.limits import Limits
 from app.services.resources.references import ReferenceResolver, ResolveRequest
 from app.wire.resources import ResolvedArguments
 
 router = ApiRouter("/api", "references")
 
+ReferenceResolverDep = Annotated[ReferenceResolver, Depends(service(ReferenceResolver))]
+
 
 @router.writes("POST", "/resolve", ResolvedArguments, NotFoundError, body=ResolveRequest)
-async def resolve_references(call: CallDep) -> Response:
+async def resolve_references(call: CallDep, references: ReferenceResolverDep) -> Response:
     """Replace `@blob:` references anywhere in a JSON value by what they stand for.
 
     Only resources of the named session are given out; other references stay as they are, and
     `unresolved` says why. Nothing is written.
     """
-    limits = call.services[Limits]
+    limits = call.limits
     arguments = call.json_body(min(limits.body_bytes, limits.message_bytes))
-    body = await call.services[ReferenceResolver].resolve(call.project_id, arguments)
+    body = await references.resolve(call.project_id, arguments)
     return rendered_response(call.request, body)

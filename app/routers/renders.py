@@ -2,11 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import Query, Response
+from fastapi import Depends, Query, Response
 
 from app.errors import ConflictError, NotFoundError
 from app.http.api_router import RECORD_ERRORS, ApiRouter
 from app.http.calls import CallDep
+from app.http.dependencies import service
 from app.http.parameters import (
     LevelQuery,
     PageIdPath,
@@ -24,6 +25,9 @@ from app.wire.working_sets import WorkingSet
 from pagefault_dialects.model.base import Count
 
 router = ApiRouter("/api", "renderings")
+
+RendersDep = Annotated[Renders, Depends(service(Renders))]
+WorkingSetsDep = Annotated[WorkingSets, Depends(service(WorkingSets))]
 
 ToolCallIdQuery = Annotated[
     str | None,
@@ -45,34 +49,36 @@ SinceQuery = Annotated[Count, Query(description=SINCE)]
 
 
 @router.reads("/tool-results/{tool_result_id}/render", RenderedRecord, *RECORD_ERRORS)
-async def render_tool_result(call: CallDep, tool_result_id: str, query: RenderQueryDep) -> Response:
+async def render_tool_result(
+    call: CallDep, renders: RendersDep, tool_result_id: str, query: RenderQueryDep
+) -> Response:
     """Render a tool result for a model, as the answer to its call.
 
     What the target cannot take is made smaller, or described in words; `loss` says what and why.
     The same call gives the same bytes.
     """
-    body = await call.services[Renders].tool_result(call.project_id, tool_result_id, query)
+    body = await renders.tool_result(call.project_id, tool_result_id, query)
     return rendered_response(call.request, body)
 
 
 @router.reads("/pages/{page_id}/render", RenderedRecord, *RECORD_ERRORS)
 async def render_page(
     call: CallDep,
+    renders: RendersDep,
     page_id: PageIdPath,
     level: LevelQuery,
     query: PageRenderQueryDep,
     tool_call_id: ToolCallIdQuery = None,
 ) -> Response:
     """Render a page at a level for a model, as the answer to the call that faults it in."""
-    body = await call.services[Renders].page(
-        call.project_id, page_id, level, query, tool_call_id=tool_call_id
-    )
+    body = await renders.page(call.project_id, page_id, level, query, tool_call_id=tool_call_id)
     return rendered_response(call.request, body)
 
 
 @router.reads("/sessions/{session_id}/render", RenderedRecord, *RECORD_ERRORS)
 async def render_session(
     call: CallDep,
+    renders: RendersDep,
     session_id: SessionIdPath,
     query: SessionRenderQueryDep,
     since: SinceQuery = 0,
@@ -83,22 +89,23 @@ async def render_session(
     Appending to the session changes no message that was rendered before, unless a limit makes an
     older medium step down, which `loss` then says.
     """
-    body = await call.services[Renders].session(
-        call.project_id, session_id, query, since=since, up_to=up_to
-    )
+    body = await renders.session(call.project_id, session_id, query, since=since, up_to=up_to)
     return rendered_response(call.request, body)
 
 
 @router.reads("/sessions/{session_id}/working-set", WorkingSet, *RECORD_ERRORS)
 async def get_working_set(
-    call: CallDep, session_id: SessionIdPath, query: SessionRenderQueryDep
+    call: CallDep,
+    working_sets: WorkingSetsDep,
+    session_id: SessionIdPath,
+    query: SessionRenderQueryDep,
 ) -> Response:
     """Read what of a session a model has in context with the same options of a rendering.
 
     At which level each entry and page is shown, what it costs, what was evicted, and how often a
     model has asked for it again. A frontier is read and not moved.
     """
-    body = await call.services[WorkingSets].get(call.project_id, session_id, query)
+    body = await working_sets.get(call.project_id, session_id, query)
     return answer_record(call.request, body)
 
 
@@ -110,7 +117,9 @@ async def get_working_set(
     ConflictError,
     body=SessionRenderRequest,
 )
-async def render_session_on(call: CallDep, session_id: SessionIdPath) -> Response:
+async def render_session_on(
+    call: CallDep, renders: RendersDep, session_id: SessionIdPath
+) -> Response:
     """Render the history of a session within limits, and remember how far it was evicted.
 
     With `frontier`, what is evicted stays so, and is evicted in batches: until the next one every
@@ -118,14 +127,12 @@ async def render_session_on(call: CallDep, session_id: SessionIdPath) -> Respons
     """
     asked = await call.model(SessionRenderRequest)
     query = RenderQuery(asked.target, asked.options())
-    body = await call.services[Renders].session(
-        call.project_id, session_id, query, since=asked.since, moves=True
-    )
+    body = await renders.session(call.project_id, session_id, query, since=asked.since, moves=True)
     return rendered_response(call.request, body)
 
 
 @router.writes("POST", "/render", RenderedRecord, NotFoundError, ConflictError, body=RenderRequest)
-async def render_record(call: CallDep) -> Response:
+async def render_record(call: CallDep, renders: RendersDep) -> Response:
     """Render a stored record with options too long for an address.
 
     It writes nothing, but that smaller images are kept for the next one, and how far a frontier
@@ -133,5 +140,5 @@ async def render_record(call: CallDep) -> Response:
     """
     asked = await call.model(RenderRequest)
     query = RenderQuery(asked.target, asked.options())
-    body = await call.services[Renders].record(call.project_id, asked.named(), query)
+    body = await renders.record(call.project_id, asked.named(), query)
     return rendered_response(call.request, body)

@@ -23,7 +23,7 @@ from app.http.calls import CallDep, call_of
 from app.http.conditions import strong_etag
 from app.http.content_headers import Disposition, parse_repr_digest
 from app.http.content_response import ContentToSend, content_response
-from app.http.dependencies import services_of
+from app.http.dependencies import service, services_of
 from app.http.openapi import (
     ANY_FILE,
     CONTENT_CONDITIONS,
@@ -77,6 +77,13 @@ from pagefault_dialects.texts.excerpts import text_alone
 
 router = ApiRouter("/api/resources", "resources")
 
+ResourcesDep = Annotated[Resources, Depends(service(Resources))]
+PublishedContentDep = Annotated[PublishedContent, Depends(service(PublishedContent))]
+LinkSignerDep = Annotated[LinkSigner, Depends(service(LinkSigner))]
+ResourceTextsDep = Annotated[ResourceTexts, Depends(service(ResourceTexts))]
+PostersDep = Annotated[Posters, Depends(service(Posters))]
+ContentSourcesDep = Annotated[ContentSources, Depends(service(ContentSources))]
+
 # What curl puts on any `--data-binary` says nothing about the file.
 _NO_CLAIM = "application/x-www-form-urlencoded"
 
@@ -96,6 +103,7 @@ class _Named(Parameters):
 )
 async def create_resource(
     call: CallDep,
+    resources: ResourcesDep,
     filename: FilenameQuery = None,
     alias: AliasQuery = None,
     repr_digest: Annotated[
@@ -121,7 +129,7 @@ async def create_resource(
         file = await form_file(content_type, chunks)
         upload = Upload(file.mime_type, filename or file.filename, digest, alias)
         chunks = file.chunks
-    uploaded, is_new = await call.services[Resources].upload(call.project_id, upload, chunks)
+    uploaded, is_new = await resources.upload(call.project_id, upload, chunks)
     return answer_written(
         call.request,
         resource_record(uploaded),
@@ -132,12 +140,10 @@ async def create_resource(
 
 @router.lists("", ResourcePage)
 async def list_resources(
-    call: CallDep, limit: LimitQuery = 50, cursor: CursorQuery = None
+    call: CallDep, resources: ResourcesDep, limit: LimitQuery = 50, cursor: CursorQuery = None
 ) -> Response:
     """List resources, newest first."""
-    page, next_cursor = await call.services[Resources].list(
-        call.project_id, cursor=cursor, limit=limit
-    )
+    page, next_cursor = await resources.list(call.project_id, cursor=cursor, limit=limit)
     return answer_page(call.request, map(resource_record, page), next_cursor)
 
 
@@ -145,14 +151,14 @@ async def list_resources(
 async def get_resource(request: Request) -> Response:
     """Read a descriptor."""
     call = await call_of(request)
-    resource = await call.services[Resources].get(call.project_id, _Named.of(request).uri)
+    resource = await services_of(request)[Resources].get(call.project_id, _Named.of(request).uri)
     return answer_record(request, resource_record(resource))
 
 
 @router.removes("/{uri}", NotFoundError, ConflictError)
-async def delete_resource(call: CallDep, uri: UriPath) -> None:
+async def delete_resource(call: CallDep, resources: ResourcesDep, uri: UriPath) -> None:
     """Remove a resource that nothing refers to; a 409 names what does."""
-    await call.services[Resources].delete(call.project_id, uri)
+    await resources.delete(call.project_id, uri)
 
 
 @router.post(
@@ -160,17 +166,21 @@ async def delete_resource(call: CallDep, uri: UriPath) -> None:
     openapi_extra=json_body(SignedUrlRequest, required=False),
     responses=problem_responses(NotFoundError, *WRITE_FAULTS),
 )
-async def create_signed_url(call: CallDep, uri: UriPath) -> SignedUrl:
+async def create_signed_url(
+    call: CallDep,
+    resources: ResourcesDep,
+    published: PublishedContentDep,
+    signer: LinkSignerDep,
+    uri: UriPath,
+) -> SignedUrl:
     """Make a link that needs no key and soon expires, for `<img>`, `<video>` and the like."""
     wish = await call.model(SignedUrlRequest)
-    resource = await call.services[Resources].get(call.project_id, uri)
+    resource = await resources.get(call.project_id, uri)
     expires_at = link_expiry(utc_now(), wish.expires_in_seconds)
     grant = LinkGrant(
         call.project_id, resource.resource_id, wish.disposition, wish.filename, expires_at
     )
-    url = call.services[PublishedContent].content_base_url + call.services[LinkSigner].content_path(
-        grant
-    )
+    url = published.content_base_url + signer.content_path(grant)
     return SignedUrl(url=url, expires_at=expires_at)
 
 
@@ -307,14 +317,17 @@ def _refused(name: str, sentence: str) -> InvalidPayloadError:
     },
 )
 async def get_resource_text(
-    call: CallDep, uri: UriPath, query: Annotated[TextQuery, Depends(get_text_query)]
+    call: CallDep,
+    texts: ResourceTextsDep,
+    uri: UriPath,
+    query: Annotated[TextQuery, Depends(get_text_query)],
 ) -> Response:
     """Read a piece of a text: some lines, the lines that hold something, or a value of its JSON.
 
     An answer has 64 KiB of text at most, and `nextLine` says where to go on. A value that is too
     large is answered with its shape, and the pointers that lead into it.
     """
-    text = await call.services[ResourceTexts].find(call.project_id, uri, query)
+    text = await texts.find(call.project_id, uri, query)
     is_alone = wants_text(call.request)
     etag = strong_etag(text.digest_alone if is_alone else text.digest)
     if unchanged := answer_unchanged(call.request, etag=etag):
@@ -345,6 +358,9 @@ async def get_resource_text(
 )
 async def get_resource_poster(
     call: CallDep,
+    resources: ResourcesDep,
+    posters: PostersDep,
+    sources: ContentSourcesDep,
     uri: UriPath,
     optional: Annotated[
         bool,
@@ -356,11 +372,10 @@ async def get_resource_poster(
     It is made when it is first asked for, where the service has the optional package `av`, and kept
     until the video is deleted. A video of more than 3840x2160 pixels has none.
     """
-    video = await call.services[Resources].get(call.project_id, uri)
-    posters = call.services[Posters]
+    video = await resources.get(call.project_id, uri)
     poster = await (posters.get_if_any if optional else posters.get)(call.project_id, video)
     if poster is None:
         return Response(status_code=204)
     content = _content(poster.resource, "inline", None)
-    source = call.services[ContentSources].of(call.project_id, poster.resource.digest)
+    source = sources.of(call.project_id, poster.resource.digest)
     return content_response(call.request.headers, "GET", content, open_range=source.open)

@@ -2,10 +2,11 @@
 
 from typing import Annotated, cast, get_args
 
-from fastapi import Query, Response
+from fastapi import Depends, Query, Response
 
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
+from app.http.dependencies import service
 from app.http.parameters import CursorQuery, LimitQuery, SearchTextQuery
 from app.http.record_responses import answer_listed
 from app.models.search_entry import SearchKind
@@ -17,10 +18,13 @@ _KINDS = "|".join(get_args(SearchKind))
 
 router = ApiRouter("/api", "search")
 
+SearchDep = Annotated[Search, Depends(service(Search))]
+
 
 @router.lists("/search", SearchResults)
 async def search(
     call: CallDep,
+    engine: SearchDep,
     q: SearchTextQuery,
     kinds: Annotated[
         str | None,
@@ -43,6 +47,6 @@ async def search(
     """
     wanted = cast("list[SearchKind]", kinds.split(",") if kinds else [])
     asked = SearchRequest(q, frozenset(wanted), session_id)
-    answer = await call.services[Search].search(call.project_id, asked, cursor=cursor, limit=limit)
+    answer = await engine.search(call.project_id, asked, cursor=cursor, limit=limit)
     body = search_results(answer.hits, answer.next_cursor, pending=answer.pending)
     return answer_listed(call.request, body, answer.next_cursor)

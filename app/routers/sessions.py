@@ -2,11 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import Query, Response
+from fastapi import Depends, Query, Response
 
 from app.errors import InvalidCursorError, NotFoundError, PreconditionFailedError
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
+from app.http.dependencies import service
 from app.http.parameters import (
     AfterSeqQuery,
     CursorQuery,
@@ -44,23 +45,29 @@ from pagefault_dialects.errors import InvalidPayloadError
 
 router = ApiRouter("/api/sessions", "sessions")
 
+SessionsDep = Annotated[Sessions, Depends(service(Sessions))]
+PageManifestsDep = Annotated[PageManifests, Depends(service(PageManifests))]
+OutlinesDep = Annotated[Outlines, Depends(service(Outlines))]
+
 
 @router.lists("", SessionPage)
 async def list_sessions(
-    call: CallDep, q: SessionSearchQuery = None, limit: LimitQuery = 50, cursor: CursorQuery = None
+    call: CallDep,
+    sessions: SessionsDep,
+    q: SessionSearchQuery = None,
+    limit: LimitQuery = 50,
+    cursor: CursorQuery = None,
 ) -> Response:
     """List sessions, the one last written to first, with their counts and sizes."""
-    page, next_cursor = await call.services[Sessions].list(
-        call.project_id, wanted=q, cursor=cursor, limit=limit
-    )
+    page, next_cursor = await sessions.list(call.project_id, wanted=q, cursor=cursor, limit=limit)
     items = (session_record(each.session, each.use) for each in page)
     return answer_page(call.request, items, next_cursor)
 
 
 @router.reads("/{session_id}", SessionRecord, NotFoundError, InvalidPayloadError, with_head=True)
-async def get_session(call: CallDep, session_id: SessionIdPath) -> Response:
+async def get_session(call: CallDep, sessions: SessionsDep, session_id: SessionIdPath) -> Response:
     """Read what a session holds: counts, bytes referenced, bytes saved against inline storage."""
-    shown = await call.services[Sessions].get(call.project_id, session_id)
+    shown = await sessions.get(call.project_id, session_id)
     return answer_record(call.request, session_record(shown.session, shown.use))
 
 
@@ -69,6 +76,7 @@ async def get_session(call: CallDep, session_id: SessionIdPath) -> Response:
 )
 async def put_session(
     call: CallDep,
+    sessions: SessionsDep,
     session_id: SessionIdPath,
     if_match: IfMatchHeader = None,
     if_none_match: IfNoneMatchHeader = None,
@@ -78,9 +86,7 @@ async def put_session(
     It takes no body, or an empty object.
     """
     await call.model(NoMembers)
-    shown = await call.services[Sessions].ensure(
-        call.project_id, session_id, condition=call.condition()
-    )
+    shown = await sessions.ensure(call.project_id, session_id, condition=call.condition())
     return answer_written(
         call.request,
         session_record(shown.session, shown.use),
@@ -94,12 +100,14 @@ async def put_session(
     response_model=DeletionReceipt,
     responses=problem_responses(NotFoundError, InvalidPayloadError),
 )
-async def delete_session(call: CallDep, session_id: SessionIdPath) -> Response:
+async def delete_session(
+    call: CallDep, sessions: SessionsDep, session_id: SessionIdPath
+) -> Response:
     """Delete a session with its history and its pages, in one transaction.
 
     The receipt says of each resource it used whether it was deleted, or who still uses it.
     """
-    deleted = await call.services[Sessions].delete(call.project_id, session_id)
+    deleted = await sessions.delete(call.project_id, session_id)
     return Response(deletion_receipt(deleted), media_type="application/json")
 
 
@@ -113,6 +121,7 @@ async def delete_session(call: CallDep, session_id: SessionIdPath) -> Response:
 )
 async def get_manifest(
     call: CallDep,
+    manifests: PageManifestsDep,
     session_id: SessionIdPath,
     limit: LimitQuery = 50,
     cursor: CursorQuery = None,
@@ -122,7 +131,7 @@ async def get_manifest(
 
     Pinned pages first, then important, then new ones. A page is one line, whatever it holds.
     """
-    manifest = await call.services[PageManifests].get(
+    manifest = await manifests.get(
         call.project_id, session_id, cursor=cursor, limit=limit, most_tokens=memory_tokens
     )
     if wants_text(call.request):
@@ -143,6 +152,7 @@ async def get_manifest(
 @router.lists("/{session_id}/outline", OutlinePage, NotFoundError)
 async def get_outline(
     call: CallDep,
+    outlines: OutlinesDep,
     session_id: SessionIdPath,
     limit: Annotated[
         int, Query(ge=1, le=2_000, description="How many entries a page holds at most.")
@@ -155,7 +165,7 @@ async def get_outline(
     It is much smaller than the history, and says which results answer which calls in every
     dialect. A page ends early where entries are large; `nextCursor` says whether others follow.
     """
-    body, next_cursor = await call.services[Outlines].list(
+    body, next_cursor = await outlines.list(
         call.project_id, session_id, cursor=cursor, after_seq=after, limit=limit
     )
     return answer_listed(call.request, body, next_cursor)

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Path, Query, Request, Response
+from fastapi import Depends, Path, Query, Request, Response
 
 from app.errors import ConflictError, NotFoundError
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep, call_of
+from app.http.dependencies import service, services_of
 from app.http.parameters import (
     CountTokensQuery,
     CursorQuery,
@@ -34,6 +35,8 @@ from pagefault_dialects.model.base import ClientId
 from pagefault_dialects.model.rendering import RenderOptions
 
 router = ApiRouter("/api/tool-results", "tool results")
+
+ToolResultsDep = Annotated[ToolResults, Depends(service(ToolResults))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ async def create_tool_result(request: Request) -> Response:
     """
     call = await call_of(request)
     asked = _Written.of(request)
-    ingested = await call.services[ToolResults].ingest(
+    ingested = await services_of(request)[ToolResults].ingest(
         call.project_id, call.json_body(), idempotency_key=asked.idempotency_key
     )
     record = tool_result_record(ingested.result)
@@ -91,7 +94,7 @@ async def create_tool_result(request: Request) -> Response:
     if asked.render is None:
         return answer_written(request, record, path=path, is_new=ingested.is_new)
     wish = RenderQuery(asked.render, asked.options())
-    body = await call.services[Renders].with_record(
+    body = await services_of(request)[Renders].with_record(
         call.project_id, ingested.result.tool_result_id, record, wish
     )
     status = 201 if ingested.is_new else 200
@@ -101,12 +104,13 @@ async def create_tool_result(request: Request) -> Response:
 @router.lists("", ToolResultPage)
 async def list_tool_results(
     call: CallDep,
+    results: ToolResultsDep,
     session_id: Annotated[ClientId | None, Query(alias="sessionId")] = None,
     limit: LimitQuery = 50,
     cursor: CursorQuery = None,
 ) -> Response:
     """List tool results, newest first; of one session, if one is named."""
-    page, next_cursor = await call.services[ToolResults].list(
+    page, next_cursor = await results.list(
         call.project_id, session_id=session_id, cursor=cursor, limit=limit
     )
     return answer_page(call.request, map(tool_result_record, page), next_cursor)
@@ -117,5 +121,5 @@ async def get_tool_result(request: Request) -> Response:
     """Read a record: the stored bytes, with a strong ETag."""
     call = await call_of(request)
     asked = _Named.of(request)
-    stored = await call.services[ToolResults].get(call.project_id, asked.tool_result_id)
+    stored = await services_of(request)[ToolResults].get(call.project_id, asked.tool_result_id)
     return answer_record(request, tool_result_record(stored))

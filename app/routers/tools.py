@@ -2,11 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import Query, Response
+from fastapi import Depends, Query, Response
 
 from app.errors import ConflictError
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
+from app.http.dependencies import service
 from app.http.openapi import PLAIN_TEXT
 from app.http.parameters import SessionIdPath, TargetQuery
 from app.http.record_responses import answer_record, answer_text, read_responses, rendered_response
@@ -21,6 +22,8 @@ from pagefault_dialects.pages.instructions import InstructionStyle, instructions
 from pagefault_dialects.targets.tools import write_tools
 
 router = ApiRouter("/api", "tools")
+
+ToolCallsDep = Annotated[ToolCalls, Depends(service(ToolCalls))]
 
 
 OnlyQuery = Annotated[
@@ -70,7 +73,7 @@ async def get_tool_instructions(call: CallDep, style: StyleQuery = "strict") -> 
 @router.writes(
     "POST", "/sessions/{session_id}/tool-calls", RenderedRecord, ConflictError, body=ToolCallRequest
 )
-async def run_tool_call(call: CallDep, session_id: SessionIdPath) -> Response:
+async def run_tool_call(call: CallDep, calls: ToolCallsDep, session_id: SessionIdPath) -> Response:
     """Run a model's call of one of the tools; `messages` is what to append to the conversation.
 
     The answer is 200 whether the call could be run or not: a model that sent wrong arguments, or
@@ -78,5 +81,5 @@ async def run_tool_call(call: CallDep, session_id: SessionIdPath) -> Response:
     Call and answer are entries of the session's history. The same call again is answered again
     and not run again.
     """
-    body = await call.services[ToolCalls].run(call.project_id, session_id, call.json_body())
+    body = await calls.run(call.project_id, session_id, call.json_body())
     return rendered_response(call.request, body)

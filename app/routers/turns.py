@@ -1,10 +1,13 @@
 """`/api/sessions/{session_id}/turns`: all that one step of an agent appends, at once."""
 
-from fastapi import Response
+from typing import Annotated
+
+from fastapi import Depends, Response
 
 from app.errors import ConflictError, NotFoundError
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
+from app.http.dependencies import service
 from app.http.parameters import IdempotencyKeyHeader, SessionIdPath
 from app.http.record_responses import rendered_response
 from app.services.agents.turns import SessionTurns
@@ -12,10 +15,15 @@ from app.wire.turns import TurnReceipt, TurnRequest
 
 router = ApiRouter("/api/sessions/{session_id}/turns", "sessions")
 
+SessionTurnsDep = Annotated[SessionTurns, Depends(service(SessionTurns))]
+
 
 @router.writes("POST", "", TurnReceipt, ConflictError, NotFoundError, body=TurnRequest)
 async def append_turn(
-    call: CallDep, session_id: SessionIdPath, idempotency_key: IdempotencyKeyHeader = None
+    call: CallDep,
+    turns: SessionTurnsDep,
+    session_id: SessionIdPath,
+    idempotency_key: IdempotencyKeyHeader = None,
 ) -> Response:
     """Append messages, tool results and calls of our tools in one transaction, and render.
 
@@ -23,7 +31,7 @@ async def append_turn(
     `Idempotency-Key` the same turn again is not appended again, and is rendered anew;
     `expectedSeq` refuses a turn that somebody else's entries have overtaken.
     """
-    body = await call.services[SessionTurns].append(
+    body = await turns.append(
         call.project_id, session_id, call.json_body(), idempotency_key=idempotency_key
     )
     return rendered_response(call.request, body)

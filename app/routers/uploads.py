@@ -15,6 +15,7 @@ from app.errors import (
     UnsupportedMediaError,
 )
 from app.http.calls import CallDep
+from app.http.dependencies import service
 from app.http.openapi import answer_headers, file_body, header, operation_id
 from app.http.openapi_schemas import reference
 from app.http.problem_types import problem_responses
@@ -32,12 +33,13 @@ from app.http.tus import (
     require_version,
     state_headers,
 )
-from app.models.limits import Limits
 from app.services.uploads.uploads import Uploads
 from app.wire.resources import UploadRecord, upload_record
 from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
 
 router = APIRouter(prefix=PATH, tags=["uploads"], generate_unique_id_function=operation_id)
+
+UploadsDep = Annotated[Uploads, Depends(service(Uploads))]
 
 UploadPath = Annotated[str, Path(description="The upload's id, the end of its `Location`.")]
 
@@ -88,7 +90,7 @@ async def get_upload_options(call: CallDep) -> Response:
         headers={
             "Tus-Version": VERSION,
             "Tus-Extension": EXTENSIONS,
-            "Tus-Max-Size": str(call.services[Limits].upload_bytes),
+            "Tus-Max-Size": str(call.limits.upload_bytes),
             "Tus-Checksum-Algorithm": ALGORITHMS,
         },
     )
@@ -111,9 +113,9 @@ async def get_upload_options(call: CallDep) -> Response:
         ),
     },
 )
-async def create_upload(call: CallDep, draft: DraftDep) -> Response:
+async def create_upload(call: CallDep, uploads: UploadsDep, draft: DraftDep) -> Response:
     """Begin an upload of a file of known length; `Location` is where its pieces go."""
-    upload = await call.services[Uploads].create(call.project_id, draft)
+    upload = await uploads.create(call.project_id, draft)
     location = f"{PATH}/{upload.upload_id}"
     return Response(status_code=201, headers={**progress_headers(upload), "Location": location})
 
@@ -128,14 +130,12 @@ async def create_upload(call: CallDep, draft: DraftDep) -> Response:
         **problem_responses(NotFoundError, ConflictError, GoneError, TusVersionError),
     },
 )
-async def get_upload_offset(call: CallDep, upload_id: UploadPath) -> Response:
+async def get_upload_offset(call: CallDep, uploads: UploadsDep, upload_id: UploadPath) -> Response:
     """Say where to go on with an upload: `Upload-Offset` is where the next piece begins.
 
     A piece that is still being sent ends with this, and what came of it is kept.
     """
-    return Response(
-        headers=state_headers(await call.services[Uploads].resume(call.project_id, upload_id))
-    )
+    return Response(headers=state_headers(await uploads.resume(call.project_id, upload_id)))
 
 
 @router.get(
@@ -143,9 +143,9 @@ async def get_upload_offset(call: CallDep, upload_id: UploadPath) -> Response:
     response_model=UploadRecord,
     responses=read_responses(NotFoundError, ConflictError, GoneError),
 )
-async def get_upload(call: CallDep, upload_id: UploadPath) -> Response:
+async def get_upload(call: CallDep, uploads: UploadsDep, upload_id: UploadPath) -> Response:
     """Read the same as JSON, with the resource that became of it."""
-    upload, resource = await call.services[Uploads].describe(call.project_id, upload_id)
+    upload, resource = await uploads.describe(call.project_id, upload_id)
     return answer_record(call.request, upload_record(upload, resource))
 
 
@@ -170,15 +170,15 @@ async def get_upload(call: CallDep, upload_id: UploadPath) -> Response:
         ),
     },
 )
-async def append_upload(call: CallDep, upload_id: UploadPath, piece: PieceDep) -> Response:
+async def append_upload(
+    call: CallDep, uploads: UploadsDep, upload_id: UploadPath, piece: PieceDep
+) -> Response:
     """Send the next piece. What comes of it is kept, even if the request breaks.
 
     With the last piece the file is a resource: `Upload-Resource` is its URI.
     """
-    chunks = call.body(call.services[Limits].upload_bytes, in_pieces=True)
-    upload = await call.services[Uploads].receive(
-        call.project_id, upload_id, piece=piece, chunks=chunks
-    )
+    chunks = call.body(call.limits.upload_bytes, in_pieces=True)
+    upload = await uploads.receive(call.project_id, upload_id, piece=piece, chunks=chunks)
     return Response(status_code=204, headers=progress_headers(upload))
 
 
@@ -189,6 +189,6 @@ async def append_upload(call: CallDep, upload_id: UploadPath, piece: PieceDep) -
     openapi_extra={"parameters": [_PROTOCOL]},
     responses=problem_responses(NotFoundError, TusVersionError),
 )
-async def delete_upload(call: CallDep, upload_id: UploadPath) -> None:
+async def delete_upload(call: CallDep, uploads: UploadsDep, upload_id: UploadPath) -> None:
     """Give an upload up. A resource that came of it stays."""
-    await call.services[Uploads].remove(call.project_id, upload_id)
+    await uploads.remove(call.project_id, upload_id)
