@@ -29,7 +29,7 @@ from app.mcp.message_limits import check_message, parse_message
 from app.mcp.refusals import PATH
 from app.models.limits import Limits
 from app.services.memory_budget.request_bodies import FREE_BYTES
-from app.services.requests.streamed_bodies import RequestBodies
+from app.services.requests.whole_bodies import RequestBodies
 from app.wiring.services import Services
 from pagefault_dialects.errors import PagefaultError, PayloadTooLargeError
 

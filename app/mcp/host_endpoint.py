@@ -45,7 +45,7 @@ from app.services.concurrency.large_work import LargeWork
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.freed_memory import trim_freed_memory
 from app.services.memory_budget.request_bodies import BodyBudget
-from app.services.requests.streamed_bodies import RequestBodies
+from app.services.requests.whole_bodies import RequestBodies
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.model.rendering import McpRevision
 

@@ -6,7 +6,7 @@ from app.services.doctor.doctor import Doctor
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import BodyBudget
 from app.services.renders.settling import Settling
-from app.services.requests.streamed_bodies import RequestBodies
+from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.wiring.services import Provider, Services

@@ -16,8 +16,8 @@ from app.services.pages.pages import Pages
 from app.services.pages.preparing import PagePreparer
 from app.services.pages.reading import PageReading
 from app.services.pages.writing import PageWriter
-from app.services.requests.streamed_bodies import RequestBodies
 from app.services.requests.streamed_requests import StreamedRequests
+from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.wiring.services import Provider, Services

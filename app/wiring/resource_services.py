@@ -8,7 +8,7 @@ from app.services.images.derived_images import DerivedImages
 from app.services.images.image_work import ImageWork
 from app.services.images.posters import Posters
 from app.services.memory_budget.budget import MemoryBudget
-from app.services.requests.streamed_bodies import RequestBodies
+from app.services.requests.whole_bodies import RequestBodies
 from app.services.resources.aliases import Aliases
 from app.services.resources.content_sources import ContentSources, OffloadRules
 from app.services.resources.references import ReferenceResolver

@@ -15,8 +15,9 @@ from app.services.memory_budget.request_bodies import BodyBudget
 from app.services.memory_budget.responses import ResponseBudget
 from app.services.quotas.key_quotas import Quotas
 from app.services.quotas.quota_blob_store import QuotaBlobStore
-from app.services.requests.streamed_bodies import RequestBodies, StreamedBodies
+from app.services.requests.streamed_bodies import StreamedBodies
 from app.services.requests.streamed_requests import StreamedRequests
+from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
 from app.telemetry.metrics import Metrics
 from app.wiring.open_stores import Stores

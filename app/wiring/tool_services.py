@@ -8,7 +8,7 @@ from app.services.pages.faults import PageFaults
 from app.services.pages.lists import PageLists
 from app.services.pages.pages import Pages
 from app.services.renders.renders import Renders
-from app.services.requests.streamed_bodies import RequestBodies
+from app.services.requests.whole_bodies import RequestBodies
 from app.services.resources.texts import ResourceTexts
 from app.services.sessions.messages import SessionMessages
 from app.services.tool_results.tool_results import ToolResults

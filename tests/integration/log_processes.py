@@ -16,7 +16,6 @@ from app.services.events.stream import EventStream
 from app.services.events.streams import EventStreams
 from app.services.events.subscriptions import EventItem
 from app.stores.records.engine import Engines
-from app.stores.records.events import EventRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wiring.services import Services
@@ -74,7 +73,7 @@ async def write(process: Services, *subject_ids: str) -> None:
 
     def note(unit: UnitOfWork) -> None:
         for subject_id in subject_ids:
-            unit[EventRecords].note(page_event(subject_id))
+            unit.note(page_event(subject_id))
 
     await process[Records].write(PROJECT, note)
 

@@ -17,7 +17,6 @@ from app.routers.events import _Conversation
 from app.services.access.callers import Access, Caller
 from app.services.concurrency.background import run_beside
 from app.services.events.streams import EventStreams
-from app.stores.records.events import EventRecords
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
@@ -32,7 +31,7 @@ async def write(services: Services) -> None:
     def note(unit: UnitOfWork) -> None:
         unit[SessionRecords].enter("s", NOW)
         seq = unit[SessionRecords].number("s")
-        unit[EventRecords].note(NewEvent("page:created", "p", NOW, session_id="s", seq=seq))
+        unit.note(NewEvent("page:created", "p", NOW, session_id="s", seq=seq))
 
     await services[Records].write(PROJECT, note)
 

@@ -49,7 +49,7 @@ async def write(records: Records, *session_ids: str, fails: bool = False) -> Non
             await unit[SessionRecords].enter(session_id, NOW)
             seq = await unit[SessionRecords].number(session_id)
             members = {"version": 1, "modality": "text", "pageType": "artifact"}
-            await unit[EventRecords].note(
+            await unit.note(
                 NewEvent("page:created", "p", NOW, session_id=session_id, seq=seq, members=members)
             )
             if fails:
@@ -64,7 +64,7 @@ async def delete(records: Records, session_id: str) -> None:
         await unit[SessionRecords].remove(session_id)
         await unit[EventRecords].remove_session(session_id)
         seq = session.last_seq + 1
-        await unit[EventRecords].note(
+        await unit.note(
             NewEvent("session:deleted", session_id, NOW, session_id=session_id, seq=seq)
         )
 

@@ -142,7 +142,7 @@ async def test_changes_given_up_leave_the_others_and_take_no_numbers(records: Re
     def append(writer: int, unit: UnitOfWork) -> int:
         unit[SessionRecords].enter("s", NOW)
         seq = unit[SessionRecords].append("s", TOOL_RESULT, str(writer))
-        unit[EventRecords].note(NewEvent("page:deleted", str(writer), NOW, session_id="s", seq=seq))
+        unit.note(NewEvent("page:deleted", str(writer), NOW, session_id="s", seq=seq))
         if writer % 3 == 0:
             raise GivenUpError
         return seq
@@ -374,7 +374,7 @@ async def test_tool_result_is_six_statements_to_the_server(
         seq = unit[SessionRecords].append(
             "s", TOOL_RESULT, result.tool_result_id, size_bytes=2, row=row
         )
-        unit[EventRecords].note(NewEvent("page:deleted", "p", NOW, session_id="s", seq=seq))
+        unit.note(NewEvent("page:deleted", "p", NOW, session_id="s", seq=seq))
         return seq
 
     await records.write(PROJECT, lambda unit: unit[SessionRecords].enter("t", NOW))

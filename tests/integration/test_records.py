@@ -23,15 +23,14 @@ from app.errors import StoreFullError, StoreUnavailableError
 from app.models.identity import new_id
 from app.models.message import TOOL_RESULT
 from app.models.tool_result import StoredToolResult
-from app.services.requests.idempotency import (
+from app.services.requests.idempotency import Idempotency, IdempotentCall
+from app.services.requests.identity import RequestIdentity
+from app.services.requests.session_keys import (
     CALL_ROUTE,
     PAGE_ROUTE,
-    Idempotency,
-    IdempotentCall,
     forget_session,
     key_in_session,
 )
-from app.services.requests.identity import RequestIdentity
 from app.stores.records.connections import DriverConnection
 from app.stores.records.database_errors import translated_errors
 from app.stores.records.engine import database_url, open_engines

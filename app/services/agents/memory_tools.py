@@ -32,7 +32,7 @@ from app.services.pages.faults import FaultRequest, PageFaults, PreparedFault
 from app.services.pages.lists import PageLists
 from app.services.pages.pages import Pages
 from app.services.renders.loading import load_entry
-from app.services.requests.idempotency import key_in_session
+from app.services.requests.session_keys import key_in_session
 from app.services.resources.texts import ResourceTexts, TextQuery, find_in_text
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records

@@ -29,15 +29,11 @@ from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.queries import RenderQuery
 from app.services.renders.renders import Renders
 from app.services.renders.stored_message_turns import stored_message_turns
-from app.services.requests.idempotency import (
-    CALL_ROUTE,
-    Idempotency,
-    IdempotentCall,
-    key_in_session,
-)
+from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.identity import RequestIdentity, json_digest
-from app.services.requests.streamed_bodies import RequestBodies
+from app.services.requests.session_keys import CALL_ROUTE, key_in_session
 from app.services.requests.validation import read_object, validated
+from app.services.requests.whole_bodies import RequestBodies
 from app.services.sessions.messages import PreparedMessage, SessionMessages
 from app.services.tool_results.prepared_results import AnsweredError, PreparedResult
 from app.services.tool_results.tool_results import ToolResults

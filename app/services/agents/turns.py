@@ -29,8 +29,8 @@ from app.services.renders.queries import RenderQuery
 from app.services.renders.renders import Renders
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.identity import RequestIdentity, identity_of_body
-from app.services.requests.streamed_bodies import RequestBodies
 from app.services.requests.validation import read_object, validated
+from app.services.requests.whole_bodies import RequestBodies
 from app.services.sessions.messages import PreparedMessage, SessionMessages
 from app.services.tool_results.prepared_results import PreparedResult
 from app.services.tool_results.tool_results import ToolResults

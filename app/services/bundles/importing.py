@@ -39,7 +39,6 @@ from app.services.resources.aliases import too_many_aliases
 from app.services.sessions.sessions import ShownSession, uses_of
 from app.stores.blobs.store import BlobStore
 from app.stores.records.bundles import BundleRecords, Entry
-from app.stores.records.events import EventRecords
 from app.stores.records.pages import PageAccessRecords, PageLevelRecords, PageRecords
 from app.stores.records.records import Records
 from app.stores.records.resources import AliasRecords, ResourceRecords
@@ -121,7 +120,7 @@ class BundleImports:
                 seq=session.last_seq,
                 members={"imported": imported_entries(session.counts).as_value()},
             )
-            unit[EventRecords].note(event)
+            unit.note(event)
             return uses_of(unit, [session.session_id])[session.session_id]
 
         return await self.records.write(project_id, write, is_alone=True)

@@ -32,7 +32,7 @@ from app.services.packaging import encode_sanitized
 from app.services.pages import versions
 from app.services.pages.bodies import fits, is_url, page_media
 from app.services.pages.contents import check_words
-from app.services.pages.media import image_ids
+from app.services.pages.message_images import image_ids
 from app.services.pages.requests import RESERVED_IDS
 from app.services.requests.data_uris import InlineForm, dump_forms, load_forms, put_member
 from app.services.sessions.interaction_requests import plain_input

@@ -15,7 +15,7 @@ from app.services.doctor.findings import found, of_loss, of_messages, of_turns
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.loading import MOST_TEXT_BYTES, load_session
 from app.services.renders.settling import Settling
-from app.services.requests.streamed_bodies import RequestBodies
+from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.wire.doctor import Finding

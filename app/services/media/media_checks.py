@@ -25,7 +25,7 @@ from pagefault_dialects.media.soundness.bounded_reader import BoundedReader
 from pagefault_dialects.media.soundness.checks import check, damage_of
 from pagefault_dialects.model.conversation import InlineBytes, Medium, StoredBytes
 from pagefault_dialects.model.media import InMemoryMedia, MediaSource
-from pagefault_dialects.model.resource import Damage, MediaHints
+from pagefault_dialects.model.resource import Damage, MediaHints, Resource
 
 _IMAGE_HEAD_BYTES = 1024 * 1024
 _WINDOW_BYTES = 8 * 1024 * 1024
@@ -126,6 +126,17 @@ class MediaChecks:
                     project_id, digest, mime_type=medium.mime_type, size_bytes=size_bytes
                 )
         return None
+
+    async def of_resource(self, project_id: str, resource: Resource) -> Damage | None:
+        """Return what is wrong with a stored medium.
+
+        Raises:
+            StoreUnavailableError: The store did not answer, or has lost the bytes.
+        """
+        mime_type, size_bytes = resource.mime_type, resource.size_bytes
+        return await self.of_blob(
+            project_id, resource.digest, mime_type=mime_type, size_bytes=size_bytes
+        )
 
     async def of_bytes(self, data: bytes, mime_type: str) -> Damage | None:
         """Return what is wrong with a medium at hand."""

@@ -26,9 +26,9 @@ from app.services.pages.requests import (
 )
 from app.services.pages.versions import StoredContent, load_page, same_fields
 from app.services.pages.writing import PageWriter, WrittenPage
-from app.services.requests.streamed_bodies import RequestBodies
 from app.services.requests.streamed_requests import StreamedRequests
 from app.services.requests.validation import WriteCondition, read_value
+from app.services.requests.whole_bodies import RequestBodies
 from app.stores.records.records import Records
 from app.wire.pages import level_record
 from pagefault_dialects.errors import InvalidPayloadError

@@ -22,9 +22,8 @@ from app.models.identity import new_id, utc_now
 from app.models.message import PAGE_FAULT, StoredHistoryMessage
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.pages.media import image_ids, with_images
+from app.services.pages.message_images import image_ids, with_images
 from app.services.pages.views import BlocksOptions, PageViews
-from app.stores.records.events import EventRecords
 from app.stores.records.history import MessageRecords
 from app.stores.records.pages import PageAccessRecords, PageRecords
 from app.stores.records.records import Records
@@ -119,7 +118,7 @@ class PageFaults:
             )
             self.reading.note(project_id, page_id)
             event = _event(page_id, request, utc_now())
-            await self.records.write(project_id, lambda unit: unit[EventRecords].note(event))
+            await self.records.write(project_id, lambda unit: unit.note(event))
             return answer
         call = _Call(page_id, request.session_id, request, utc_now())
         answered = await self.records.read(project_id, lambda unit: _answered(unit, call))
@@ -237,7 +236,7 @@ class PreparedFault:
             session_id=call.session_id,
         )
         event = _event(call.page_id, call.request, call.now, message_id=message_id)
-        unit[EventRecords].note(replace(event, session_id=call.session_id, seq=seq))
+        unit.note(replace(event, session_id=call.session_id, seq=seq))
         return replace(given, seq=seq), True
 
 

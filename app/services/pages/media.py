@@ -1,10 +1,6 @@
-"""The media of pages as text again: data URIs, base64, and contents as they were sent.
+"""The media of pages as text again: data URIs, base64, and contents as they were sent."""
 
-Messages of page faults keep references to images in the history; a model gets the images.
-"""
-
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,22 +11,17 @@ from app.errors import NotFoundError, StoreUnavailableError
 from app.models.limits import Limits
 from app.services.inline_media.stored_media import StoredMedia, check_fits
 from app.services.media.media_checks import MediaChecks
+from app.services.pages.message_images import repaired_uri
 from app.services.requests.data_uris import InlineForm, load_forms
-from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.media.data_uris import split_data_uri
-from pagefault_dialects.media.soundness import without_damaged_chunks
 from pagefault_dialects.media.types import OCTET_STREAM
 from pagefault_dialects.model.page import Body, Level, Page, StoredPage
 from pagefault_dialects.model.rendering import JsonPiece, MediaPiece
-from pagefault_dialects.model.resource import Damage, Resource, parse_resource_id
+from pagefault_dialects.model.resource import Damage, parse_resource_id
 from pagefault_dialects.pages.effective_level import attached_image
-from pagefault_dialects.pages.page_blocks import image_damaged
 from pagefault_dialects.texts.json_strings import MediaPlaces
 
 _ROOT = ""
-_REFERENCE_MARK = "@blob:"
-# As it begins in a message, whose strings are written without escapes where they need none.
-_REFERENCE = b'"@blob:'
 _NO_BASE64 = Damage("damaged-media", "What its data: URI announces as base64 is none.")
 
 
@@ -89,7 +80,7 @@ class PageMediaReader:
             return _NO_BASE64 if body.kind == "data" else None
         if body.kind == "blob":
             resource = await self.media.resource(str(body.value))
-            return await damage_of_stored(self.checks, self.media, resource)
+            return await self.checks.of_resource(self.media.project_id, resource)
         return await self.checks.of_bytes(_data_of(body), body.media.mime_type)
 
     async def address(
@@ -168,27 +159,6 @@ class PageMediaReader:
         return f"{head}{await self.base64(places, body)}"
 
 
-async def damage_of_stored(
-    checks: MediaChecks, media: StoredMedia, resource: Resource
-) -> Damage | None:
-    """Return what is wrong with a stored medium of a project.
-
-    Raises:
-        StoreUnavailableError: The store did not answer.
-    """
-    return await checks.of_blob(
-        media.project_id,
-        resource.digest,
-        mime_type=resource.mime_type,
-        size_bytes=resource.size_bytes,
-    )
-
-
-def repaired_uri(data: bytes) -> str:
-    """Return a PNG without what is damaged beside its picture, as a data URI."""
-    return f"data:image/png;base64,{_base64(without_damaged_chunks(data))}"
-
-
 def _data_of(body: Body) -> bytes:
     uri = split_data_uri(str(body.value)) if body.kind == "data" else None
     return uri.data or b"" if uri else b""
@@ -196,61 +166,3 @@ def _data_of(body: Body) -> bytes:
 
 def _base64(data: bytes) -> str:
     return pybase64.b64encode(data).decode()
-
-
-def image_ids(message: bytes) -> set[str]:
-    """Return the ids of the resources that a message of a page fault shows."""
-    if _REFERENCE not in message:
-        return set()
-    images = _stored_images(json.loads(message))
-    return set(filter(None, (parse_resource_id(image["url"]) for _, image in images)))
-
-
-async def with_images(
-    media: StoredMedia, message: bytes, *, limit_bytes: int, checks: MediaChecks | None = None
-) -> Sequence[JsonPiece]:
-    """Return the message with a data URI in the place of every reference to an image.
-
-    Args:
-        media: Where the images are.
-        message: The message; it may be older than the check of its image.
-        limit_bytes: How many bytes of images stand in it in all.
-        checks: Says whether they are sound: of one that is not there is a text that says so.
-            `None` for a message that is read and not handed to a model.
-
-    Raises:
-        NotFoundError: One of the images is gone.
-        PayloadTooLargeError: The images have more than `limit_bytes` in all.
-        StoreUnavailableError: The store did not answer.
-    """
-    if _REFERENCE not in message:
-        return [message]
-    value = json.loads(message)
-    images = _stored_images(value)
-    if not images:
-        return [message]
-    places = MediaPlaces()
-    for block, image in images:
-        resource = await media.resource(image["url"])
-        check_fits(resource, limit_bytes)
-        limit_bytes -= resource.size_bytes
-        damage = await damage_of_stored(checks, media, resource) if checks else None
-        if damage is None:
-            mark = places.mark(MediaPiece(resource.digest, resource.size_bytes))
-            image["url"] = f"data:{resource.mime_type};base64,{mark}"
-        elif damage.is_repairable:
-            data = await media.read(resource.resource_id, limit_bytes=resource.size_bytes)
-            image["url"] = await anyio.to_thread.run_sync(repaired_uri, data)
-        else:
-            block.clear()
-            block.update(type="text", text=image_damaged(damage.detail))
-    text = await anyio.to_thread.run_sync(lambda: json_text(value).encode())
-    return places.pieces(text)
-
-
-def _stored_images(message: Mapping[str, JsonValue]) -> list[tuple[JsonValue, JsonValue]]:
-    """Return the blocks of a message that show stored images, each with its `image_url`."""
-    content = message["content"]
-    blocks = content if isinstance(content, list) else []
-    images = [(each, each["image_url"]) for each in blocks if each["type"] == "image_url"]
-    return [each for each in images if each[1]["url"].startswith(_REFERENCE_MARK)]

@@ -31,7 +31,8 @@ from app.services.pages.requests import (
 )
 from app.services.pages.versions import find_page, holds_content
 from app.services.pages.writing import PageChangedError, PageWriter, WrittenPage
-from app.services.requests.idempotency import PAGE_ROUTE, Idempotency, IdempotentCall
+from app.services.requests.idempotency import Idempotency, IdempotentCall
+from app.services.requests.session_keys import PAGE_ROUTE
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
 from app.services.requests.validation import WriteCondition
 from app.stores.records.pages import PageLevelRecords, PageRecords

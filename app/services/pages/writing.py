@@ -26,7 +26,6 @@ from app.models.event import NewEvent
 from app.models.identity import utc_now
 from app.services.pages.preparing import PageChange
 from app.services.pages.versions import read_descriptor, read_fields
-from app.stores.records.events import EventRecords
 from app.stores.records.pages import PageLevelRecords, PageRecords
 from app.stores.records.records import MOST_TOGETHER_BYTES, Records
 from app.stores.records.resources import ResourceRecords
@@ -275,7 +274,7 @@ def note_written(
     counts = Counter(fields.session_id for fields in pages.values() if fields.session_id)
     seqs = {each: count(unit[SessionRecords].number(each, count=counts[each])) for each in counts}
     for page_id, fields in pages.items():
-        unit[EventRecords].note(
+        unit.note(
             NewEvent(
                 event_type,
                 page_id,

@@ -1,6 +1,4 @@
-"""Load what is rendered: a session with its resources and structures, a page with its medium.
-
-Whole texts that stand in records as previews are read for callers that take longer ones.
+"""Load what is rendered: a session with its resources and structures.
 
 Structured content that was too long for its record is read back from where it is kept: `mcp` shows
 it whole, and for other targets it is compared with what the parts say.
@@ -15,8 +13,6 @@ import anyio.to_thread
 from app.errors import NotFoundError
 from app.models.interaction import StoredAnswer, StoredInteraction
 from app.models.message import HistoryEntry, StoredHistoryMessage, StoredMessage
-from app.services.pages.bodies import fits
-from app.services.pages.views import PageView
 from app.services.renders.interaction_turns import answer_turn, attached_ids, interaction_turns
 from app.services.renders.known_turns import KnownTurns
 from app.services.renders.stored_message_turns import stored_message_turns
@@ -28,35 +24,18 @@ from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, parse_json
-from pagefault_dialects.media.data_uris import split_data_uri
-from pagefault_dialects.media.types import OCTET_STREAM, canonical_mime_type
 from pagefault_dialects.messages.message_content import ContentReading
-from pagefault_dialects.model.conversation import (
-    Address,
-    ComposedTurn,
-    InlineBytes,
-    Medium,
-    MediumSource,
-    StoredBytes,
-    TextItem,
-)
-from pagefault_dialects.model.page import Body, Level
+from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.rendering import Audience
-from pagefault_dialects.model.resource import MediaHints, Resource, parse_resource_id, resource_kind
-from pagefault_dialects.pages.descriptors import body_mime_type
-from pagefault_dialects.text_windows import PREVIEW_LIMIT_CHARS
-from pagefault_dialects.texts.cuts import preview, whole_length, whole_text_uri
+from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.turns.pairing import paired
 from pagefault_dialects.turns.record_turns import kept_apart, tool_result_turn
-from pagefault_dialects.turns.text_limits import limited_answers
 
 _ENTRIES_AT_ONCE = 200
 MOST_TEXT_BYTES = 16 * 1024 * 1024
 """Of one history; more is rendered nowhere at once."""
 # Of one rendering, the structured contents. What is above is not shown, and told of in the loss.
 _MOST_APART_BYTES = 4 * 1024 * 1024
-# Of one rendering, the texts that are read whole; the others stay previews.
-_MOST_WHOLE_CHARS = 4_000_000
 # Parsed, a value takes up to 500 bytes.
 _MOST_VALUES = 200_000
 _DEEPEST = 4_000
@@ -223,101 +202,6 @@ def _all_entries(
         entries += page
     resources = unit[ResourceRecords].find_in_session(referred(entries, known), session_id)
     return entries, resources, session.last_seq
-
-
-async def read_whole_texts(
-    records: Records,
-    blobs: BlobStore,
-    project_id: str,
-    session_id: str | None,
-    turns: Sequence[ComposedTurn],
-    most_chars: int,
-) -> Mapping[str, str]:
-    """Return the texts of answers that are no longer than is asked for, by their previews.
-
-    A text that a tool wrote in the form of a preview is none: the whole has to begin and end as it
-    does, and to be part of the session, or of no session like the answer.
-
-    Raises:
-        StoreUnavailableError: A store did not answer.
-    """
-    if most_chars <= PREVIEW_LIMIT_CHARS:
-        return {}
-    wanted: dict[str, str] = {}
-    left = _MOST_WHOLE_CHARS
-    items = (item for turn in limited_answers(turns).values() for item in turn.items)
-    for text in (item.text for item in items if isinstance(item, TextItem)):
-        uri, length = whole_text_uri(text), whole_length(text)
-        if uri is not None and length <= min(most_chars, left) and text not in wanted:
-            wanted[text] = parse_resource_id(uri) or ""
-            left -= length
-    if not wanted:
-        return {}
-    found = await records.read(
-        project_id,
-        lambda unit: unit[ResourceRecords].find_in_session(set(wanted.values()), session_id),
-    )
-    texts: dict[str, str] = {}
-    for text, resource_id in wanted.items():
-        resource = found.get(resource_id)
-        # A character has four bytes at most; a longer file is not what the preview says.
-        if resource is None or resource.size_bytes > 4 * whole_length(text):
-            continue
-        try:
-            data = await read_whole(blobs, project_id, resource.digest)
-        except BlobMissingError:
-            continue
-        whole = data.decode("utf-8", "replace")
-        if preview(whole, f"blob:{resource_id}") == text:
-            texts[text] = whole
-    return texts
-
-
-async def page_medium(view: PageView) -> Medium | None:
-    """Return the medium that a page's level is, if it is one that is really there.
-
-    Raises:
-        NotFoundError: The resource is gone.
-    """
-    body = view.shown.body if view.shown and view.level <= Level.REDUCED else None
-    if body is None or not body.is_media:
-        return None
-    if body.kind == "url":
-        return _addressed(body, view)
-    media = body.media
-    source: MediumSource
-    if media is None:
-        return None
-    if body.kind == "blob":
-        resource = await view.media.media.resource(str(body.value))
-        source = StoredBytes(resource.resource_id, resource.digest)
-    elif (uri := split_data_uri(str(body.value))) and uri.data is not None:
-        source = InlineBytes(uri.data)
-    else:
-        return None
-    return Medium(
-        pointer="/content",
-        source=source,
-        kind=resource_kind(media.mime_type),
-        mime_type=media.mime_type,
-        filename=media.filename,
-        size_bytes=media.size_bytes,
-        hints=MediaHints(media.width, media.height, media.duration_seconds),
-    )
-
-
-def _addressed(body: Body, view: PageView) -> Medium | None:
-    """Return the medium at an address, of which only what page and URL say is known."""
-    modality = view.page.fields.modality
-    if modality not in ("image", "audio", "video"):
-        return None
-    claims = [canonical_mime_type(view.page.fields.mime_type or ""), body_mime_type(body)]
-    if body.value != view.page.full.value:
-        # The page speaks of its content, and this is another file.
-        claims.reverse()
-    known = (claim for claim in claims if claim and claim != OCTET_STREAM and fits(modality, claim))
-    mime_type = next(known, f"{modality}/*")
-    return Medium("/content", Address(str(body.value)), modality, mime_type, None, None)
 
 
 def referred(entries: Sequence[HistoryEntry], known: KnownTurns) -> set[str]:

@@ -31,7 +31,7 @@ from app.services.memory_budget.responses import ResponseBudget
 from app.services.renders.known_turns import KnownTurns
 from app.services.renders.loading import LoadedSession, entry_size_bytes, referred
 from app.services.requests.validation import require_found
-from app.services.sessions.history import start_of
+from app.services.sessions.list_positions import read_start
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
@@ -100,7 +100,7 @@ class Outlines:
             NotFoundError: The project has no such session.
             OverloadedError: There is no memory for it; nothing was read.
         """
-        start = start_of(_CURSOR, "An outline", cursor, after_seq)
+        start = read_start(_CURSOR, "An outline", cursor, after_seq)
         find = partial(_found, session_id=session_id, after_seq=start, limit=limit)
         found, size_bytes, next_cursor = await self.records.read(project_id, find)
         if not found:

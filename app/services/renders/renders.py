@@ -18,13 +18,8 @@ from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.manifests import PageManifests
 from app.services.pages.views import PageViews
 from app.services.renders.known_turns import KnownTurns
-from app.services.renders.loading import (
-    LoadedSession,
-    load_entry,
-    load_session,
-    page_medium,
-    read_apart,
-)
+from app.services.renders.loading import LoadedSession, load_entry, load_session, read_apart
+from app.services.renders.page_media import page_medium
 from app.services.renders.queries import RenderQuery
 from app.services.renders.settling import Settling
 from app.services.requests.validation import require_found

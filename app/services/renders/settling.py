@@ -15,8 +15,8 @@ from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.services.access.callers import LinkGrant, LinkSigner
 from app.services.concurrency.departures import until_departure
-from app.services.renders.loading import read_whole_texts
 from app.services.renders.media_loader import MediaLoader, judged, measured
+from app.services.renders.whole_texts import read_whole_texts
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
 from pagefault_dialects.context.budget import next_frontier

@@ -9,7 +9,6 @@ than its own: its transaction is rolled back, and nothing is stored twice.
 """
 
 import asyncio
-import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -25,14 +24,9 @@ from app.stores.records.idempotency import KEPT, Claim, IdempotencyRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
-from pagefault_dialects.json.values import json_text
 
 # A claim without an answer belongs to a request in flight, or to a process that was killed.
 ABANDONED_AFTER = timedelta(minutes=15)
-
-CALL_ROUTE = "POST /api/sessions/{session_id}/tool-calls"
-PAGE_ROUTE = "POST /api/pages"
-_ROUTES_OF_SESSIONS = (CALL_ROUTE, PAGE_ROUTE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,23 +130,6 @@ class Idempotency:
                     call.route, call.key, claim_id=call.claim_id
                 ),
             )
-
-
-def key_in_session(session_id: str, name: str) -> str:
-    """Return the key, at one of these routes, of what is done once in a session.
-
-    `forget_session` frees it.
-    """
-    return f"{_digest(session_id)}{_digest(name)}"
-
-
-def forget_session(unit: UnitOfWork, session_id: str) -> None:
-    """Free the keys of a session that is deleted: another one of its name begins anew."""
-    unit[IdempotencyRecords].free_all(_ROUTES_OF_SESSIONS, _digest(session_id))
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(json_text(text).encode()).hexdigest()
 
 
 def _answer_of(claim: Claim, identity: RequestIdentity) -> str:

@@ -8,28 +8,20 @@ process.
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import anyio
 
 from app.services.concurrency.large_work import LARGE_BYTES, QUICK_BYTES, LargeWork, is_quick
-from app.services.memory_budget.request_bodies import (
-    FREE_BYTES,
-    QUICKLY_WEIGHED_BYTES,
-    BodyBudget,
-    BodyMemory,
-)
+from app.services.memory_budget.request_bodies import FREE_BYTES, BodyBudget, BodyMemory
 from app.services.requests.json_stream import LONG_CHARS, JsonStream
+from app.services.requests.whole_bodies import size_of, weigh_all
 from app.stores.blobs.store import BlobDraft, BlobStore, StoredBlob
 from pagefault_dialects.model.media import InMemoryMedia
 
 _COPIES = 2
-# Quotation marks of a body that the event loop weighs.
-_FEW_MARKS = 256
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +40,12 @@ class ReceivedBody:
     @property
     def bytes_in_memory(self) -> int:
         """Return how much there is to parse, without what is in drafts."""
-        return self.json.kept_bytes + _size(self.last_piece)
+        return self.json.kept_bytes + size_of(self.last_piece)
 
     @property
     def is_quick(self) -> bool:
         """Return whether the event loop can work on its text: `finish`, parsing and more."""
-        if self.json.is_begun or _size(self.last_piece) > QUICK_BYTES:
+        if self.json.is_begun or size_of(self.last_piece) > QUICK_BYTES:
             return False
         self.last_piece[:] = [b"".join(self.last_piece)]
         return is_quick(self.last_piece[0])
@@ -137,7 +129,7 @@ class StreamedBodies:
             async with memory.arrival():
                 body = await receiving.body(memory.paced(chunks))
             if body.size_bytes > FREE_BYTES:
-                await _weigh_all(body.last_piece, memory, self.work)
+                await weigh_all(body.last_piece, memory, self.work)
                 await memory.begin_work(body.bytes_in_memory)
             yield body
         finally:
@@ -266,97 +258,3 @@ class HeldDraft:
         if len(self._pieces) != 1:
             self._pieces[:] = [b"".join(self._pieces)]
         return self._pieces[0]
-
-
-@dataclass(frozen=True, slots=True)
-class RequestBodies:
-    """What stands between a body's chunks and the value made of them."""
-
-    work: LargeWork
-    """Keeps what is done at once in bounds."""
-    budget: BodyBudget
-    """What bodies take their memory from."""
-
-    @asynccontextmanager
-    async def read(
-        self, chunks: AsyncIterator[bytes], work: Callable[[bytes], _T]
-    ) -> AsyncIterator[_T]:
-        """Return what `work` makes of the whole body.
-
-        It is done in the event loop if it is quick, else in a worker thread. The memory that it
-        takes is held until the block ends.
-
-        Raises:
-            PayloadTooLargeError: The body is too long; known before the rest of it is there.
-            OverloadedError: The memory that it takes is not free now.
-        """
-        memory = BodyMemory(self.budget)
-        try:
-            async with memory.arrival():
-                pieces = await _received(memory.paced(chunks), memory)
-            size_bytes = _size(pieces)
-            if size_bytes > FREE_BYTES:
-                await _weigh_all(pieces, memory, self.work)
-                await memory.begin_work(size_bytes)
-            if is_quick(*pieces):
-                yield _worked(pieces, memory, work)
-            else:
-                yield await self.work.run(size_bytes, _worked, pieces, memory, work)
-        finally:
-            memory.release()
-
-
-async def _received(chunks: AsyncIterator[bytes], memory: BodyMemory) -> list[bytes]:
-    pieces: list[bytes] = []
-    size_bytes = 0
-    async for chunk in chunks:
-        size_bytes += len(chunk)
-        if size_bytes > memory.size_bytes:
-            memory.check_text(size_bytes)
-            await memory.keep(size_bytes)
-        pieces.append(chunk)
-    memory.check_text(size_bytes)
-    return pieces
-
-
-def _size(pieces: list[bytes]) -> int:
-    return sum(map(len, pieces))
-
-
-async def _weigh_all(pieces: list[bytes], memory: BodyMemory, work: LargeWork) -> None:
-    """Look at the bytes that will be worked on; in a worker thread if they are many."""
-    if (size_bytes := _size(pieces)) <= QUICKLY_WEIGHED_BYTES or _is_plain(pieces):
-        _weigh(pieces, memory)
-    else:
-        await work.run(size_bytes, _weigh, pieces, memory)
-
-
-def _is_plain(pieces: list[bytes]) -> bool:
-    """Return whether bytes are a few strings without escapes, such as one long text in base64.
-
-    What else they may be takes up to a hundred times as long to be weighed.
-    """
-    strings = 0
-    for piece in pieces:
-        if b"\\" in piece or not piece.isascii():
-            return False
-        at = piece.find(b'"')
-        while at >= 0:
-            strings += 1
-            if strings > _FEW_MARKS:
-                return False
-            at = piece.find(b'"', at + 1)
-    return True
-
-
-def _weigh(pieces: list[bytes], memory: BodyMemory) -> None:
-    for piece in pieces:
-        memory.weigh(piece)
-
-
-def _worked(pieces: list[bytes], memory: BodyMemory, work: Callable[[bytes], _T]) -> _T:
-    if (size_bytes := _size(pieces)) > FREE_BYTES:
-        memory.hold_work(size_bytes)
-    body = b"".join(pieces)
-    pieces.clear()
-    return work(body)

@@ -27,8 +27,8 @@ from app.services.concurrency.large_work import LargeWork
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.inline_media.stored_media import length_of
 from app.services.requests.data_uris import held_strings, pointer_to
-from app.services.requests.streamed_bodies import RequestBodies
 from app.services.requests.validation import read_object, require_found, validated
+from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords

@@ -14,15 +14,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from app.errors import NotFoundError
-from app.models.identity import ListName, decode_cursor, encode_cursor
+from app.models.identity import encode_cursor
 from app.models.limits import Limits
 from app.models.message import HistoryEntry, StoredHistoryMessage
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.memory_budget.responses import ResponseBudget, ResponseMemory
-from app.services.pages.media import with_images
+from app.services.pages.message_images import with_images
 from app.services.requests.data_uris import load_forms
 from app.services.requests.validation import require_found
+from app.services.sessions.list_positions import read_start
 from app.stores.blobs.store import BlobStore
 from app.stores.records.history import HistoryHead
 from app.stores.records.records import Records
@@ -30,7 +31,6 @@ from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.history import history_entry, history_message_pieces
 from app.wire.lists import list_page, list_page_pieces
-from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.rendering import JsonPiece, Rendering, rendering_of
 
 _INLINE_LIST_BYTES = 64 * 1024 * 1024
@@ -151,7 +151,7 @@ class History:
             InvalidPayloadError: A cursor and a number are given.
             OverloadedError: There is no memory for it; nothing was read.
         """
-        start = start_of("messages", "A page of a history", cursor, after_seq)
+        start = read_start("messages", "A page of a history", cursor, after_seq)
         place = ListPosition(project_id, session_id, start, limit)
         found = await self.records.read(
             project_id, lambda unit: unit[SessionRecords].history_head(session_id)
@@ -188,7 +188,7 @@ class History:
             StoreUnavailableError: A store did not answer, or has lost a medium.
             Exception: See `list`.
         """
-        start = start_of("messages", "A page of a history", cursor, after_seq)
+        start = read_start("messages", "A page of a history", cursor, after_seq)
         read = await self._read(ListPosition(project_id, session_id, start, limit))
         with _released_if_it_fails(read.held):
             shown: list[Sequence[JsonPiece]] = []
@@ -285,15 +285,3 @@ def _released_if_it_fails(held: ResponseMemory | None) -> Iterator[None]:
         if held is not None:
             held.release()
         raise
-
-
-def start_of(name: ListName, noun: str, cursor: str | None, after_seq: int | None) -> int:
-    """Return the `seq` behind which a list of a history begins; `noun` is what it is called."""
-    if cursor is None:
-        return after_seq or 0
-    if after_seq is not None:
-        raise InvalidPayloadError(
-            f"{noun} begins behind a cursor or behind a number: leave one out.",
-            faults=[Fault("/query/after", "stands beside a cursor")],
-        )
-    return int(decode_cursor(name, cursor, (int,))[0])

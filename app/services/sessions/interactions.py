@@ -19,8 +19,8 @@ from app.models.limits import Limits
 from app.models.message import ANSWER, INTERACTION
 from app.services.inline_media.message_references import references_in
 from app.services.requests.idempotency import Idempotency, IdempotentCall
-from app.services.requests.streamed_bodies import RequestBodies
 from app.services.requests.validation import WriteCondition, require_found
+from app.services.requests.whole_bodies import RequestBodies
 from app.services.sessions.interaction_requests import (
     ReadInteraction,
     attachments_of,
@@ -29,7 +29,6 @@ from app.services.sessions.interaction_requests import (
     read_output,
     resolve_attachments,
 )
-from app.stores.records.events import EventRecords
 from app.stores.records.history import InteractionRecords
 from app.stores.records.records import MOST_TOGETHER_BYTES, Records
 from app.stores.records.resources import ResourceRecords
@@ -222,9 +221,7 @@ class Interactions:
             )
             if call is not None:
                 Idempotency(self.records).note_answer(unit, call, stored.interaction_id)
-            unit[EventRecords].note(
-                _event("interaction:created", stored, seq, size_bytes=size_bytes)
-            )
+            unit.note(_event("interaction:created", stored, seq, size_bytes=size_bytes))
             return ShownInteraction(stored, attachments, is_new=True)
 
         is_alone = size_bytes > MOST_TOGETHER_BYTES
@@ -280,7 +277,7 @@ def _answered(
         session_id=session_id,
     )
     stored = replace(stored, output=text, answer_seq=seq, answered_at=now)
-    unit[EventRecords].note(_event("interaction:answered", stored, seq, size_bytes=len(text)))
+    unit.note(_event("interaction:answered", stored, seq, size_bytes=len(text)))
     return stored
 
 

@@ -29,7 +29,6 @@ from app.services.requests.identity import RequestIdentity, how_compared
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
 from app.services.requests.validation import as_object, read_value, require_found, validated
 from app.stores.blobs.store import BlobStore
-from app.stores.records.events import EventRecords
 from app.stores.records.history import MessageRecords
 from app.stores.records.records import MOST_TOGETHER_BYTES, Records
 from app.stores.records.resources import ResourceRecords
@@ -270,7 +269,7 @@ class PreparedMessage:
             size_bytes=len(appended.message),
             members={"role": str(read.value["role"])},
         )
-        unit[EventRecords].note(event)
+        unit.note(event)
         return appended, True
 
 

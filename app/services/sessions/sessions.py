@@ -11,7 +11,7 @@ from app.models.message import DeletedSession, Session, SessionUse
 from app.models.search_entry import EntrySource
 from app.rendering.entry_texts import entry_texts, first_line
 from app.services.pages.accesses import AccessCounts
-from app.services.requests.idempotency import forget_session
+from app.services.requests.session_keys import forget_session
 from app.services.requests.validation import WriteCondition, require_found
 from app.stores.records.events import EventRecords
 from app.stores.records.pages import PageRecords
@@ -132,7 +132,7 @@ class Sessions:
                 seq=session.last_seq + 1,
                 members={"deleted": deleted_entries(deleted).as_value()},
             )
-            unit[EventRecords].note(event)
+            unit.note(event)
             return deleted, page_ids
 
         deleted, page_ids = await self.records.write(project_id, delete, is_alone=True)

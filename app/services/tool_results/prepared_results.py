@@ -8,7 +8,6 @@ from app.models.message import TOOL_RESULT
 from app.models.tool_result import StoredToolResult
 from app.services.sessions.messages import PreparedMessage
 from app.services.tool_results.requests import NormalizedRequest, previous_answer
-from app.stores.records.events import EventRecords
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords
@@ -89,7 +88,7 @@ class PreparedResult:
                 "success": self.success,
             },
         )
-        unit[EventRecords].note(event)
+        unit.note(event)
         return Ingested(result, is_new=True)
 
 

@@ -101,10 +101,6 @@ class EventRecords(Repository):
         super().__init__(unit)
         self._noted = unit.new_events
 
-    def note(self, event: NewEvent) -> None:
-        """Note an event, to be written at the end of this transaction, if it gets there."""
-        self._noted.append(event)
-
     def flush(self, *, patience_ms: int = _PATIENCE_MS) -> int | None:
         """Write what was noted; returns the number of the last, `None` if nothing was.
 

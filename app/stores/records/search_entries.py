@@ -1,30 +1,21 @@
-"""What is found by its words beside pages: what waits to be indexed, and where its words come from.
+"""What is found by its words beside pages, and what of it waits to be indexed.
 
 Triggers of the database keep a row for everything that can be found, in the transaction that writes
 or removes it, whoever does. Its words follow: they are read and prepared outside of transactions,
 and put into the index together with a note of which revision they are of. Whoever is overtaken by
-another process, or by a change, notes nothing and indexes nothing. The words come from the
-beginnings of stored records.
+another process, or by a change, notes nothing and indexes nothing.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from sqlalchemy import Column, LargeBinary, Row, Select, and_, func, null, or_, true
+from sqlalchemy import Row
 
-from app.models.message import PAGE_FAULT
-from app.models.search_entry import MOST_READ_BYTES, EntrySource, IndexedKind, WaitingEntry
-from app.stores.records.prepared_statements import IsAmong, Lookup
-from app.stores.records.scope import ProjectScope, in_batches, read_row, scoped_select
+from app.models.search_entry import EntrySource, WaitingEntry
+from app.stores.records.entry_sources import read_sources
+from app.stores.records.prepared_statements import Lookup
+from app.stores.records.scope import scoped_select
 from app.stores.records.search_tables import search_entries, stemless_pages
-from app.stores.records.tables import (
-    history_entries,
-    interactions,
-    messages,
-    resource_links,
-    resources,
-    tool_results,
-)
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 from app.stores.records.word_index import IndexedPage
 from app.stores.records.word_indexes import choose_entry_index, choose_page_index
@@ -130,84 +121,3 @@ class SearchEntryRecords(Repository):
 
 def _entry(row: Row[Any]) -> WaitingEntry:
     return WaitingEntry(row.entry_number, row.kind, row.entry_id, row.revision)
-
-
-# By the kind of an entry: what it is known by, and its texts.
-_RECORDS: Mapping[IndexedKind, tuple[Column[str], Sequence[Column[Any]]]] = {
-    "tool_result": (tool_results.c.tool_result_id, [tool_results.c.sanitized]),
-    "message": (messages.c.message_id, [messages.c.message]),
-    "interaction": (interactions.c.interaction_id, [interactions.c.input, interactions.c.output]),
-}
-_OF_MESSAGE = and_(
-    history_entries.c.project_id == messages.c.project_id,
-    history_entries.c.session_id == messages.c.session_id,
-    history_entries.c.seq == messages.c.seq,
-)
-
-
-def _selecting(kind: IndexedKind) -> Select[Any]:
-    """Select what is read of records by their ids: of texts, the first bytes, and if there is more.
-
-    The texts are the last columns.
-    """
-    identity, texts = _RECORDS[kind]
-    columns = identity.table.c
-    # Both databases know the length of a blob without reading it.
-    is_cut = or_(*(func.coalesce(func.length(text), 0) > MOST_READ_BYTES for text in texts))
-    starts = [func.substr(text, 1, MOST_READ_BYTES, type_=LargeBinary) for text in texts]
-    is_found = history_entries.c.kind.is_distinct_from(PAGE_FAULT)
-    statement = scoped_select(
-        identity.table,
-        identity.label("entry_id"),
-        *(columns[name] for name in ("session_id", "seq", "created_at")),
-        columns.get("tool_name", null()).label("name"),
-        columns.get("tool_call_id", null()).label("call_id"),
-        is_cut.label("is_cut"),
-        (is_found if kind == "message" else true()).label("is_found"),
-        *(start.label(f"text_{place}") for place, start in enumerate(starts)),
-    )
-    if kind == "message":
-        statement = statement.outerjoin(history_entries, _OF_MESSAGE)
-    return statement.where(IsAmong(identity, "ids"))
-
-
-_SELECTED: Mapping[IndexedKind, Select[Any]] = {kind: _selecting(kind) for kind in _RECORDS}
-
-
-def read_sources(
-    scope: ProjectScope, kind: IndexedKind, ids: Collection[str]
-) -> Iterator[EntrySource]:
-    """Yield where the words of some entries come from; those that are gone are missing."""
-    yield from _files(scope, ids) if kind == "file" else _records(scope, kind, ids)
-
-
-def _records(scope: ProjectScope, kind: IndexedKind, ids: Collection[str]) -> Iterator[EntrySource]:
-    _, texts = _RECORDS[kind]
-    batches = in_batches(ids)
-    for row in (row for batch in batches for row in scope.kept(_SELECTED[kind], ids=batch)):
-        starts: Sequence[Any] = row[-len(texts) :]
-        contents = tuple(bytes(each) for each in starts if each is not None)
-        others = {"kind": kind, "mime_type": None, "other_sessions": (), "contents": contents}
-        yield read_row(EntrySource, row, **others)
-
-
-def _files(scope: ProjectScope, ids: Collection[str]) -> Iterator[EntrySource]:
-    links = resource_links.c
-    columns = [links.resource_id, links.session_id]
-    linked = scope.select(resource_links, links.session_id.is_not(None), columns=columns).distinct()
-    sessions: dict[str, list[str]] = {}
-    for row in scope.rows_with(links.resource_id, ids, linked):
-        sessions.setdefault(row.resource_id, []).append(row.session_id)
-    for row in scope.rows_with(resources.c.resource_id, ids):
-        in_sessions = sorted(sessions.get(row.resource_id, ()))
-        yield EntrySource(
-            "file",
-            row.resource_id,
-            in_sessions[0] if in_sessions else None,
-            None,
-            row.created_at,
-            name=row.filename,
-            mime_type=row.mime_type,
-            other_sessions=tuple(in_sessions[1:]),
-            is_found=not row.is_derived,
-        )

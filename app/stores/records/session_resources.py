@@ -14,6 +14,7 @@ from app.models.message import (
 )
 from app.models.search_entry import EntrySource, IndexedKind
 from app.stores.records.derived_images import DerivedImageRecords
+from app.stores.records.entry_sources import read_sources
 from app.stores.records.prepared_statements import IsAmong
 from app.stores.records.resources import stored_resource
 from app.stores.records.scope import (
@@ -22,7 +23,6 @@ from app.stores.records.scope import (
     scoped_from,
     scoped_select,
 )
-from app.stores.records.search_entries import read_sources
 from app.stores.records.tables import (
     history_entries,
     pages,

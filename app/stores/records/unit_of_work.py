@@ -13,8 +13,8 @@ _Kind = TypeVar("_Kind", bound="Repository")
 class UnitOfWork:
     """The repositories of one project over one connection, by type: `unit[UploadRecords]`.
 
-    Each is made when it is first used, and is the same from then on. `new_events` are those that
-    are written at the end of the transaction.
+    Each is made when it is first used, and is the same from then on. `new_events` are those
+    that were noted and are not written yet.
 
     Args:
         connection: What statements run on.
@@ -36,6 +36,10 @@ class UnitOfWork:
         if found is None:
             found = self._repositories[kind] = kind(self)
         return found
+
+    def note(self, event: NewEvent) -> None:
+        """Note an event, to be written at the end of this transaction, if it gets there."""
+        self.new_events.append(event)
 
 
 class Repository:

@@ -17,7 +17,8 @@ from app.models.limits import Limits
 from app.services.concurrency.large_work import LargeWork
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import FREE_BYTES, BodyBudget, BodyMemory, TextWeight
-from app.services.requests.streamed_bodies import RequestBodies, StreamedBodies
+from app.services.requests.streamed_bodies import StreamedBodies
+from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from pagefault_dialects.errors import PagefaultError, PayloadTooLargeError
 

@@ -1,0 +1,63 @@
+"""Media that pages are, as renderings take them."""
+
+from app.services.pages.bodies import fits
+from app.services.pages.views import PageView
+from pagefault_dialects.media.data_uris import split_data_uri
+from pagefault_dialects.media.types import OCTET_STREAM, canonical_mime_type
+from pagefault_dialects.model.conversation import (
+    Address,
+    InlineBytes,
+    Medium,
+    MediumSource,
+    StoredBytes,
+)
+from pagefault_dialects.model.page import Body, Level
+from pagefault_dialects.model.resource import MediaHints, resource_kind
+from pagefault_dialects.pages.descriptors import body_mime_type
+
+
+async def page_medium(view: PageView) -> Medium | None:
+    """Return the medium that a page's level is, if it is one that is really there.
+
+    Raises:
+        NotFoundError: The resource is gone.
+    """
+    body = view.shown.body if view.shown and view.level <= Level.REDUCED else None
+    if body is None or not body.is_media:
+        return None
+    if body.kind == "url":
+        return _addressed(body, view)
+    media = body.media
+    source: MediumSource
+    if media is None:
+        return None
+    if body.kind == "blob":
+        resource = await view.media.media.resource(str(body.value))
+        source = StoredBytes(resource.resource_id, resource.digest)
+    elif (uri := split_data_uri(str(body.value))) and uri.data is not None:
+        source = InlineBytes(uri.data)
+    else:
+        return None
+    return Medium(
+        pointer="/content",
+        source=source,
+        kind=resource_kind(media.mime_type),
+        mime_type=media.mime_type,
+        filename=media.filename,
+        size_bytes=media.size_bytes,
+        hints=MediaHints(media.width, media.height, media.duration_seconds),
+    )
+
+
+def _addressed(body: Body, view: PageView) -> Medium | None:
+    """Return the medium at an address, of which only what page and URL say is known."""
+    modality = view.page.fields.modality
+    if modality not in ("image", "audio", "video"):
+        return None
+    claims = [canonical_mime_type(view.page.fields.mime_type or ""), body_mime_type(body)]
+    if body.value != view.page.full.value:
+        # The page speaks of its content, and this is another file.
+        claims.reverse()
+    known = (claim for claim in claims if claim and claim != OCTET_STREAM and fits(modality, claim))
+    mime_type = next(known, f"{modality}/*")
+    return Medium("/content", Address(str(body.value)), modality, mime_type, None, None)
