@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Path, Request, Response
+from fastapi import Depends, Path, Query, Request, Response
 
 from app.errors import ConflictError, NotFoundError
 from app.http.api_router import RECORD_ERRORS, ApiRouter
@@ -14,7 +14,6 @@ from app.http.parameters import (
     LARGEST_SEQ,
     AfterSeqQuery,
     CursorQuery,
-    HistoryMediaQuery,
     IdempotencyKeyHeader,
     LimitQuery,
     Parameters,
@@ -32,11 +31,20 @@ from app.services.sessions.history import History
 from app.services.sessions.messages import HistoryMessageDraft, SessionMessages
 from app.wire.history import HistoryEntry, HistoryMessage, MessagePage, history_entry
 from pagefault_dialects.errors import PayloadTooLargeError
+from pagefault_dialects.model.page import MediaForm
 
 router = ApiRouter("/api/sessions/{session_id}/messages", "sessions")
 
 SessionMessagesDep = Annotated[SessionMessages, Depends(service(SessionMessages))]
 HistoryDep = Annotated[History, Depends(service(History))]
+
+HistoryMediaQuery = Annotated[
+    MediaForm,
+    Query(
+        description="`inline` puts the media of messages back in their places, byte for byte; "
+        "tool results keep their references."
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)

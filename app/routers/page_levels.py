@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from app.errors import (
     ConflictError,
@@ -23,17 +23,8 @@ from app.http.content_response import ContentToSend, content_response
 from app.http.dependencies import service, services_of
 from app.http.openapi import json_body
 from app.http.openapi_schemas import reference
-from app.http.parameters import (
-    BlocksOptionsDep,
-    FaultedIdPath,
-    FormQuery,
-    IfMatchHeader,
-    LevelPath,
-    LevelQuery,
-    MediaQuery,
-    PageIdPath,
-    Parameters,
-)
+from app.http.page_parameters import LevelPath, LevelQuery, PageIdPath
+from app.http.parameters import IfMatchHeader, Parameters
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_record, answer_written, rendered_response, sent_json
 from app.http.response_memory import CountedResponse
@@ -43,10 +34,14 @@ from app.services.pages.downloads import PageDownloads
 from app.services.pages.faults import FaultRequest, PageFaults, read_fault_request
 from app.services.pages.reading import PageReading
 from app.services.pages.requests import RepresentationDraft
+from app.services.pages.views import BlocksOptions
 from app.wire.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage
 from app.wire.problem import PROBLEM_MEDIA_TYPE, PageFaultProblem, PageFaultRefusal, Problem
 from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
-from pagefault_dialects.model.page import Level, PageContent
+from pagefault_dialects.model.base import Count
+from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN
+from pagefault_dialects.model.page import Level, MediaForm, PageContent, PageForm
+from pagefault_dialects.model.rendering import ImageDetail
 
 router = ApiRouter("/api/pages", "pages")
 
@@ -54,6 +49,37 @@ PageReadingDep = Annotated[PageReading, Depends(service(PageReading))]
 PageDownloadsDep = Annotated[PageDownloads, Depends(service(PageDownloads))]
 PublishedContentDep = Annotated[PublishedContent, Depends(service(PublishedContent))]
 PageChangesDep = Annotated[PageChanges, Depends(service(PageChanges))]
+
+# Its pattern is checked by the service, which has a tool message for the model that sent it.
+FaultedIdPath = Annotated[
+    str,
+    Path(
+        description="The client's id of the page.",
+        json_schema_extra={"pattern": CLIENT_ID_PATTERN},
+    ),
+]
+FormQuery = Annotated[
+    PageForm | None, Query(description="`json`: `content` is one JSON string with the page in it.")
+]
+MediaQuery = Annotated[
+    MediaForm,
+    Query(description="Stored media as base64 (`inline`) or as their `@blob:` reference."),
+]
+
+
+async def get_blocks_options(
+    media: MediaQuery = "inline",
+    detail: Annotated[ImageDetail, Query(description="Of the image, for the model.")] = "low",
+    max_chars: Annotated[
+        int | None, Query(ge=1, description="How much of the level's text; media are never cut.")
+    ] = None,
+    offset: Annotated[Count, Query(description="Where in the text to begin.")] = 0,
+) -> BlocksOptions:
+    """Read how blocks are wanted."""
+    return BlocksOptions(media, detail, max_chars, offset)
+
+
+BlocksOptionsDep = Annotated[BlocksOptions, Depends(get_blocks_options)]
 
 
 def _with_message(

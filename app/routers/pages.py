@@ -11,16 +11,14 @@ from app.http.calls import CallDep, call_of
 from app.http.conditions import strong_etag
 from app.http.dependencies import service, services_of
 from app.http.openapi import json_body
+from app.http.page_parameters import LevelQuery, PageIdPath
 from app.http.parameters import (
     CursorQuery,
     IdempotencyKeyHeader,
     IfMatchHeader,
     IfNoneMatchHeader,
     LimitQuery,
-    PageFiltersDep,
-    PageIdPath,
     Parameters,
-    SearchFiltersDep,
     SearchTextQuery,
 )
 from app.http.record_responses import (
@@ -36,7 +34,6 @@ from app.services.pages.lists import PageLists
 from app.services.pages.pages import Pages
 from app.services.pages.reading import PageReading
 from app.services.pages.requests import PageBatch, PageDraft, PagePatch
-from app.services.pages.views import MediaForm
 from app.services.pages.writing import WrittenPage
 from app.wire.pages import (
     CreatedPages,
@@ -49,6 +46,8 @@ from app.wire.pages import (
     search_hit,
 )
 from pagefault_dialects.errors import InvalidPayloadError
+from pagefault_dialects.model.base import ClientId
+from pagefault_dialects.model.page import MediaForm, Modality, PageFilters, PageType
 
 _BY_ACCEPT = {"Vary": "Accept"}
 
@@ -57,6 +56,29 @@ router = ApiRouter("/api/pages", "pages")
 PagesDep = Annotated[Pages, Depends(service(Pages))]
 PageListsDep = Annotated[PageLists, Depends(service(PageLists))]
 PageChangesDep = Annotated[PageChanges, Depends(service(PageChanges))]
+
+
+async def get_page_filters(
+    level: LevelQuery,
+    session_id: ClientId | None = None,
+    modality: Modality | None = None,
+    page_type: PageType | None = None,
+    pinned: bool | None = None,
+) -> PageFilters:
+    """Read what a list of pages is narrowed to."""
+    return PageFilters(session_id, modality, page_type, pinned, level)
+
+
+async def get_search_filters(
+    session_id: ClientId | None = None,
+    modality: Modality | None = None,
+) -> PageFilters:
+    """Read what a search of pages is narrowed to."""
+    return PageFilters(session_id, modality)
+
+
+PageFiltersDep = Annotated[PageFilters, Depends(get_page_filters)]
+SearchFiltersDep = Annotated[PageFilters, Depends(get_search_filters)]
 
 
 @dataclass(frozen=True, slots=True)

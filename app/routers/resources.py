@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Header, Query, Request, Response
+from fastapi import Depends, Header, Path, Query, Request, Response
 from fastapi.routing import APIRoute
 
 from app.errors import (
@@ -35,14 +35,7 @@ from app.http.openapi import (
     file_body,
     json_body,
 )
-from app.http.parameters import (
-    AliasQuery,
-    CursorQuery,
-    FilenameQuery,
-    LimitQuery,
-    Parameters,
-    UriPath,
-)
+from app.http.parameters import CursorQuery, LimitQuery, Parameters
 from app.http.problem_types import problem_responses
 from app.http.record_responses import (
     answer_page,
@@ -86,6 +79,15 @@ ContentSourcesDep = Annotated[ContentSources, Depends(service(ContentSources))]
 
 # What curl puts on any `--data-binary` says nothing about the file.
 _NO_CLAIM = "application/x-www-form-urlencoded"
+
+UriPath = Annotated[
+    str, Path(description="The `blob:` URI, percent-encoded, or its 32 hex digits alone.")
+]
+FilenameQuery = Annotated[str | None, Query(max_length=1_024)]
+AliasQuery = Annotated[
+    str | None,
+    Query(description="What another system calls the file; see `PUT /api/aliases/{alias}`."),
+]
 
 
 @dataclass(frozen=True, slots=True)

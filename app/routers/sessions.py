@@ -14,9 +14,7 @@ from app.http.parameters import (
     IfMatchHeader,
     IfNoneMatchHeader,
     LimitQuery,
-    MemoryTokensQuery,
     SessionIdPath,
-    SessionSearchQuery,
 )
 from app.http.problem_types import problem_responses
 from app.http.record_responses import (
@@ -42,12 +40,25 @@ from app.wire.sessions import (
     session_record,
 )
 from pagefault_dialects.errors import InvalidPayloadError
+from pagefault_dialects.model.base import Count
 
 router = ApiRouter("/api/sessions", "sessions")
 
 SessionsDep = Annotated[Sessions, Depends(service(Sessions))]
 PageManifestsDep = Annotated[PageManifests, Depends(service(PageManifests))]
 OutlinesDep = Annotated[Outlines, Depends(service(Outlines))]
+
+MemoryTokensQuery = Annotated[
+    Count | None,
+    Query(
+        alias="memoryTokens",
+        description="The most tokens of the text; one page is told whatever it costs.",
+    ),
+]
+SessionSearchQuery = Annotated[
+    str | None,
+    Query(min_length=1, max_length=128, description="Only sessions whose id has this in it."),
+]
 
 
 @router.lists("", SessionPage)

@@ -9,17 +9,14 @@ from app.errors import ConflictError, NotFoundError
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep, call_of
 from app.http.dependencies import service, services_of
-from app.http.parameters import (
+from app.http.parameters import CursorQuery, IdempotencyKeyHeader, LimitQuery, Parameters
+from app.http.record_responses import answer_page, answer_record, answer_written, sent_json
+from app.http.render_parameters import (
     CountTokensQuery,
-    CursorQuery,
     HandlesQuery,
-    IdempotencyKeyHeader,
-    LimitQuery,
     MaxImagePixelsQuery,
     MaxTextQuery,
-    Parameters,
 )
-from app.http.record_responses import answer_page, answer_record, answer_written, sent_json
 from app.services.renders.queries import RenderQuery
 from app.services.renders.renders import Renders
 from app.services.tool_results.requests import ToolResultRequest

@@ -6,8 +6,6 @@ Reading never changes a page, and is not counted: what a model gets is, in memor
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from typing_extensions import TypeAliasType
-
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.services.concurrency.large_work import is_quick, run_in_loop_if
@@ -21,14 +19,12 @@ from app.stores.blobs.store import BlobStore
 from app.stores.records.pages import PageLevelRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
-from pagefault_dialects.model.page import Body, Level, Page, Representation, StoredPage
+from pagefault_dialects.model.page import Body, Level, MediaForm, Page, Representation, StoredPage
 from pagefault_dialects.model.rendering import ImageDetail
 from pagefault_dialects.pages.effective_level import shown_level
 from pagefault_dialects.pages.page_blocks import PageBlocks, page_blocks
 from pagefault_dialects.pages.typed_content import page_json
 from pagefault_dialects.texts.json_strings import MediaPlaces
-
-MediaForm = TypeAliasType("MediaForm", Literal["inline", "reference"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,8 @@ PageType = TypeAliasType(
 )
 LevelName = TypeAliasType("LevelName", Literal["FULL", "REDUCED", "ABSTRACT", "REFERENCE"])
 PageForm = TypeAliasType("PageForm", Literal["blocks", "json"])
+MediaForm = TypeAliasType("MediaForm", Literal["inline", "reference"])
+"""How stored media are written: as base64, or as a reference."""
 Origin = TypeAliasType("Origin", Literal["stored", "supplied", "derived"])
 BodyKind: TypeAlias = Literal["none", "text", "json", "url", "data", "blob"]
 
