@@ -320,6 +320,7 @@ EXAMPLE = {
 
 ON_MEMBERS = (
     "`pointer` is a JSON pointer (RFC 6901) into the body; `/query/…`, `/path/…` and `/header/…` "
-    "are the other parts of the request. Programs should read `status` and `code`; `detail` is "
-    "for people and may change. The log has the `requestId` too."
+    "are the other parts of the request. Of the items of a list, the first wrong one is named; "
+    "there may be more. Programs should read `status` and `code`; `detail` is for people and may "
+    "change. The log has the `requestId` too."
 )
