@@ -7,13 +7,19 @@ from dataclasses import dataclass, replace
 
 import anyio
 import anyio.lowlevel
+import av
 import PIL
 import pytest
 from PIL import Image, ImageFile
 from sqlalchemy import text
 
 from app.config.settings import Settings
-from app.errors import BlobSweptError, MemoryExhaustedError, StoreUnavailableError
+from app.errors import (
+    BlobSweptError,
+    MemoryExhaustedError,
+    NotFoundError,
+    StoreUnavailableError,
+)
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.message import MESSAGE, ResourceRelease, Session
@@ -554,6 +560,15 @@ async def test_poster_reserves_memory_for_its_frame(
             await posters.get(PROJECT, video)
     assert (await posters.get(PROJECT, video)).resource.mime_type == "image/jpeg"
     assert budget.held_bytes == 0
+
+
+async def test_verdict_on_a_video_is_that_of_its_decoder(bench: Bench) -> None:
+    video = replace(await bench.store(mp4()[:64], "a.mp4"), mime_type="video/mp4")
+    posters = Posters(bench.stores.blobs, bench.images, memory=MemoryBudget(2**30))
+    with pytest.raises(NotFoundError):
+        await posters.get(PROJECT, video)
+    noted = await bench.images.noted(PROJECT, video.digest, f"poster/2;{av.__version__}")
+    assert noted == NotedImage(None)
 
 
 async def test_nothing_of_another_project_is_seen_or_removed(bench: Bench) -> None:

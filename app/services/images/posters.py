@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
+from importlib.metadata import version
 from importlib.util import find_spec
 
 import anyio
@@ -37,7 +38,7 @@ _MOST_POSTER_BYTES = 4 * 1024 * 1024
 _SECONDS = 10.0
 # Measured: a frame of 3,840 x 2,160 in any of four codecs, with ten bits and all colours.
 _FRAME_BYTES = 192 * 1024 * 1024
-_KEY, _KEY_OF_TOO_LARGE = "poster/2", "poster/2;too-large"
+_KEY_OF_TOO_LARGE = "poster/2;too-large"
 _log = structlog.get_logger(__name__)
 
 
@@ -45,6 +46,12 @@ _log = structlog.get_logger(__name__)
 def can_make_posters() -> bool:
     """Say whether the package that decodes videos is installed."""
     return find_spec("av") is not None
+
+
+@cache
+def _key() -> str:
+    """Return what a poster is noted as: what is beyond today's decoder need not be so tomorrow."""
+    return f"poster/2;{version('av')}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +101,7 @@ class Posters:
         Raises:
             NotFoundError: It was tried, and the video has none.
         """
-        noted = await self.derived.noted(project_id, video.digest, _KEY)
+        noted = await self.derived.noted(project_id, video.digest, _key())
         if noted is None:
             if await self.derived.noted(project_id, video.digest, _KEY_OF_TOO_LARGE):
                 raise _too_large()
@@ -111,14 +118,14 @@ class Posters:
             status, data = 1, b""
         keep = partial(self.derived.keep, project_id, video.digest)
         if status == 0 and 0 < len(data) <= _MOST_POSTER_BYTES:
-            noted = await keep(_KEY, FittedImage(data, "image/jpeg", True))
+            noted = await keep(_key(), FittedImage(data, "image/jpeg", True))
             if noted.image is not None:
                 return noted.image
         if status == TOO_LARGE:
             await keep(_KEY_OF_TOO_LARGE, None)
             raise _too_large()
         if status == NO_PICTURE:
-            await keep(_KEY, None)
+            await keep(_key(), None)
             raise _no_poster()
         # Even a crash says nothing of the video: decoders crash where there is no more memory.
         _log.info("poster given up", resource=video.resource_id, status=status)
