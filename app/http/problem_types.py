@@ -57,6 +57,7 @@ PROBLEM_SUBCODES: Mapping[str, Mapping[str, str]] = {
         "json-too-large": "JSON with more values than are taken, or too long to be taken apart.",
         "text-too-large": "A body with more text than `PAGEFAULT_LIMITS__TEXT_BYTES`.",
         "too-many-media": "More media than `PAGEFAULT_LIMITS__MEDIA_PER_RESULT` in one result.",
+        "too-many-parts": "More parts than `PAGEFAULT_LIMITS__PARTS_PER_RESULT` in one result.",
         "too-many-references": "More references than are replaced in one request.",
         "medium-too-large": "More bytes of media than are put into one answer.",
     },

@@ -40,6 +40,8 @@ class Limits(BaseModel):
     """One decoded medium."""
     media_per_result: PositiveInt = 2_000
     """Media in one tool result."""
+    parts_per_result: PositiveInt = 20_000
+    """Parts of one tool result: a list of texts has one for each."""
     json_depth: Annotated[int, Field(ge=1_000, le=4_000)] = 1_024
     """Nesting of JSON."""
     json_nodes: PositiveInt = 250_000

@@ -50,7 +50,10 @@ def assert_nothing_stored(client: httpx.Client) -> None:
 
 
 SMALL_LIMITS = Limits(
-    body_bytes=BODY_LIMIT_BYTES, medium_bytes=MEDIUM_LIMIT_BYTES, json_nodes=1_000
+    body_bytes=BODY_LIMIT_BYTES,
+    medium_bytes=MEDIUM_LIMIT_BYTES,
+    json_nodes=1_000,
+    parts_per_result=500,
 )
 
 
@@ -245,9 +248,9 @@ def test_body_above_the_limit_is_refused(small_client: httpx.Client, chunked: bo
 
 @pytest.mark.promise(
     "security.md#memory-and-processor",
-    "The values and media of a result are limited",
+    "The values, media and parts of a result are limited",
     kept_by="app/models/limits.py",
-    tried="3 limits",
+    tried="4 limits",
 )
 @pytest.mark.parametrize(
     "result",
@@ -255,13 +258,30 @@ def test_body_above_the_limit_is_refused(small_client: httpx.Client, chunked: bo
         {"content": [image_block(png(90, 90, noise=True))]},
         {"content": [image_block(png()), image_block(png(90, 90, noise=True))]},
         list(range(1_001)),
+        ["a"] * 501,
     ],
-    ids=["medium", "medium after a small one", "many values"],
+    ids=["medium", "medium after a small one", "many values", "many parts"],
 )
 def test_result_above_a_limit_leaves_nothing(small_client: httpx.Client, result: object) -> None:
     assert small_client.post(ROUTE, json=call(result, sessionId="s")).status_code == 413
     assert_nothing_stored(small_client)
     assert small_client.get("/api/sessions/s/messages").status_code == 404
+
+
+def test_refusal_of_many_parts_says_where_they_are_and_what_to_send(
+    small_client: httpx.Client,
+) -> None:
+    refused = small_client.post(ROUTE, json=call(["a"] * 501)).json()
+    assert (refused["code"], refused["errors"]) == (
+        "too-many-parts",
+        [{"pointer": "/result", "detail": "has too many parts"}],
+    )
+    assert refused["detail"] == (
+        "The result has 501 parts, one for each text of its lists; at most 500 are taken. Nothing "
+        "was stored: send the texts as one, or the list inside an object, which is one part."
+    )
+    for result in (["a"] * 500, {"list": ["a"] * 501}):
+        assert small_client.post(ROUTE, json=call(result)).status_code == 201
 
 
 def test_lone_surrogates_are_repaired_with_a_warning(client: httpx.Client) -> None:

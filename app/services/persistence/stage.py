@@ -19,7 +19,7 @@ from app.models.tool_result import (
 )
 from app.services.media.media_keeper import KeptMedium, MediaKeeper
 from app.services.persistence.duplicate_media import may_hold_twice, with_one_of_each
-from pagefault_dialects.errors import PayloadTooLargeError
+from pagefault_dialects.errors import Fault, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, MediaSlot, TextTemplate, json_text
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.types import canonical_mime_type
@@ -68,11 +68,13 @@ async def persist_tool_media(
         Parts with references, and a descriptor of every resource they use.
 
     Raises:
-        PayloadTooLargeError: A medium is too large, or there are too many; nothing was written.
+        PayloadTooLargeError: A medium is too large, or there are too many media or parts; nothing
+            was written.
         StoreUnavailableError: The blob store did not take it; no row may be written.
     Source: spec 002, "Sanitization Pipeline", step 2.
     """
-    _check(normalized.media, limits)
+    _check_parts(normalized.parts, limits)
+    _check_media(normalized.media, limits)
     if may_hold_twice(normalized):
         normalized = await anyio.to_thread.run_sync(with_one_of_each, normalized)
     kept = await keeper.keep_all(normalized.media)
@@ -82,7 +84,18 @@ async def persist_tool_media(
     return await stage.run()
 
 
-def _check(media: Sequence[NormalizedMedia], limits: Limits) -> None:
+def _check_parts(parts: Sequence[NormalizedPart], limits: Limits) -> None:
+    if len(parts) > limits.parts_per_result:
+        raise PayloadTooLargeError(
+            f"The result has {len(parts)} parts, one for each text of its lists; at most "
+            f"{limits.parts_per_result} are taken. Nothing was stored: send the texts as one, or "
+            "the list inside an object, which is one part.",
+            code="too-many-parts",
+            faults=[Fault("/result", "has too many parts")],
+        )
+
+
+def _check_media(media: Sequence[NormalizedMedia], limits: Limits) -> None:
     if len(media) > limits.media_per_result:
         raise PayloadTooLargeError(
             f"The result holds {len(media)} media; at most {limits.media_per_result} are taken. "
@@ -114,7 +127,7 @@ class _Persisting:
         parts = []
         for index, part in enumerate(normalized.parts):
             if index and index % _PARTS_IN_A_ROW == 0:
-                # A result may have a hundred thousand parts; other requests get their turn.
+                # A result may have many thousand parts; other requests get their turn.
                 await anyio.lowlevel.checkpoint()
             parts.append(await self._part(part))
         structured = normalized.structured_content
