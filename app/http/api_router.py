@@ -18,7 +18,7 @@ from app.errors import (
     UnsupportedMediaError,
 )
 from app.http.api_route import ApiRoute
-from app.http.openapi import (
+from app.http.openapi_operations import (
     ANY_FILE,
     CONTENT_CONDITIONS,
     CONTENT_HEADERS,

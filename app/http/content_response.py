@@ -33,6 +33,8 @@ from app.http.content_headers import (
     content_disposition,
     content_type_header,
     may_be_inline,
+    not_modified,
+    raw_headers,
     repr_digest,
     safe_headers,
     wants_repr_digest,
@@ -54,10 +56,6 @@ _DECIDING = frozenset(
         "want-repr-digest",
     }
 )
-
-# What a 304 repeats of the answer it stands for (RFC 9110 §15.4.5).
-_NOT_MODIFIED_HEADERS = frozenset({"cache-control", "content-location", "etag", "expires", "vary"})
-
 
 # It would judge these once more, by tags and dates of its own, and answer 412 or 304.
 _JUDGED_HERE = frozenset({"if-match", "if-unmodified-since", "if-modified-since"})
@@ -193,17 +191,6 @@ def _content_headers(
 def _whole_piece_headers(content: ContentToSend, resource_policy: ResourcePolicy) -> RawHeaders:
     headers = _content_headers(content, resource_policy, has_digest=True)
     return raw_headers({**headers, "Content-Length": str(content.size_bytes)})
-
-
-def raw_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    """Return headers as they are sent."""
-    return [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
-
-
-def not_modified(headers: Mapping[str, str]) -> Response:
-    """Return the 304 that stands for an answer with these headers."""
-    kept = {name: value for name, value in headers.items() if name.lower() in _NOT_MODIFIED_HEADERS}
-    return Response(status_code=304, headers=kept)
 
 
 def _multipart_response(

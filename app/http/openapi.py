@@ -3,9 +3,8 @@
 from functools import cache, partial
 from typing import Any
 
-from fastapi import FastAPI, routing
+from fastapi import FastAPI
 from fastapi.openapi.utils import get_fields_from_routes, get_openapi
-from pydantic import BaseModel
 
 from app.errors import (
     ForbiddenOriginError,
@@ -16,23 +15,21 @@ from app.errors import (
     StoreUnavailableError,
     UnauthorizedError,
 )
-from app.http.openapi_schemas import finish_schemas, reference, schemas_of
+from app.http.openapi_operations import (
+    IF_MATCH,
+    IF_NONE_MATCH,
+    LOCATION,
+    answer_headers,
+    reference,
+    streamed_bodies,
+)
+from app.http.openapi_schemas import finish_schemas, schemas_of
 from app.http.problem_types import problem_responses
 from app.http.tus import PATH as TUS_PATH
 from app.http.tus import TusVersion
 from app.wire.event_frames import StreamEvent
 from app.wire.problem import problem_components
 from pagefault_dialects.errors import InvalidPayloadError
-
-_read_by_hand: dict[str, type[BaseModel]] = {}
-"""The models of bodies that routes read as a stream, by name; FastAPI knows none of them."""
-
-_BINARY: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
-ANY_FILE = {"*/*": _BINARY}
-"""The documentation of an answer that is a file of any type."""
-JPEG = {"image/jpeg": _BINARY}
-PLAIN_TEXT = {"text/plain": {"schema": {"type": "string"}}}
-"""The documentation of an answer that is text."""
 
 SERVERS = (
     {"url": "http://127.0.0.1:8000", "description": "Where `make run` serves; use your address."},
@@ -51,6 +48,11 @@ _OF_API = problem_responses(
 )
 _OF_QUERIES = problem_responses(InvalidPayloadError)
 
+_LINK = answer_headers(
+    Link=("string", '`<…>; rel="next"`: the next page of the list, if there is one (RFC 8288).')
+)
+_ETAG = answer_headers(ETag=("string", "Stands for what was sent; for `If-Match` and the like."))
+
 TAGS = (
     {"name": "tool results", "description": "Raw results in, canonical records out."},
     {"name": "resources", "description": "Media and files, each kept once."},
@@ -67,88 +69,6 @@ TAGS = (
     {"name": "events", "description": "What is written, live, and again after a reload."},
     {"name": "operations", "description": "For those who run the service."},
 )
-
-
-def operation_id(route: routing.APIRoute) -> str:
-    """Name an operation as its function is named; SDK methods get that name."""
-    return route.name
-
-
-def json_body(
-    model: type[BaseModel], *, required: bool = True, media_type: str = "application/json"
-) -> dict[str, Any]:
-    """Return the documentation of a JSON body that the route reads as a stream."""
-    _read_by_hand[model.__name__] = model
-    return {
-        "requestBody": {
-            "required": required,
-            "content": {media_type: {"schema": reference(model)}},
-        }
-    }
-
-
-def file_body(media_type: str = "application/octet-stream") -> dict[str, Any]:
-    """Return the documentation of a body that is a file.
-
-    Where others are taken as well, one type is documented: of several, generators send the first
-    or none.
-    """
-    content = {media_type: {"schema": {"type": "string", "format": "binary"}}}
-    return {"requestBody": {"required": True, "content": content}}
-
-
-def header(
-    name: str, description: str, *, required: bool = False, **schema: object
-) -> dict[str, Any]:
-    """Return the documentation of a header that a route reads from the request itself.
-
-    Args:
-        name: As it is spelled in its standard.
-        description: What it is for.
-        required: Whether a request without it is refused.
-        schema: Words of JSON Schema; text by default.
-    """
-    return {
-        "name": name,
-        "in": "header",
-        "required": required,
-        "description": description,
-        "schema": schema or {"type": "string"},
-    }
-
-
-def answer_headers(**headers: tuple[str, str]) -> dict[str, Any]:
-    """Return the documentation of headers of an answer: type and meaning, by name with `_`."""
-    return {
-        name.replace("_", "-"): {"description": meaning, "schema": {"type": kind}}
-        for name, (kind, meaning) in headers.items()
-    }
-
-
-IF_MATCH = header("If-Match", "Answer only if the ETag is one of these, else 412.")
-IF_NONE_MATCH = header("If-None-Match", "Answer 304 if the ETag is one of these.")
-CONTENT_CONDITIONS = (
-    header("If-Modified-Since", "Answer 304 if the content is not newer (RFC 9110)."),
-    header("If-Unmodified-Since", "Answer only if the content is not newer, else 412."),
-    header("Want-Repr-Digest", "Which digest is wanted (RFC 9530); `sha-256` is what there is."),
-)
-CONTENT_RANGES = (
-    header("Range", "The bytes wanted, as `bytes=0-499`; 16 ranges at most."),
-    header("If-Range", "Send ranges only of the content with this ETag, else all of it."),
-)
-CONTENT_HEADERS = answer_headers(
-    Accept_Ranges=("string", "`bytes`."),
-    Content_Disposition=("string", "How to show it, and its name."),
-    Repr_Digest=("string", "`sha-256=:…:` of the whole content (RFC 9530)."),
-)
-RANGE_HEADERS = CONTENT_HEADERS | answer_headers(
-    Content_Range=("string", "Which bytes of how many, where one range was asked for.")
-)
-LOCATION = answer_headers(Location=("string", "The path of what was written."))
-_LINK = answer_headers(
-    Link=("string", '`<…>; rel="next"`: the next page of the list, if there is one (RFC 8288).')
-)
-_ETAG = answer_headers(ETag=("string", "Stands for what was sent; for `If-Match` and the like."))
 
 
 def install_openapi(app: FastAPI) -> None:
@@ -172,7 +92,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     schemas = document["components"]["schemas"]
     # Once more those that FastAPI has: it takes every null out of their examples.
     answered = [field.field_info.annotation for field in get_fields_from_routes(app.routes)]
-    schemas.update(schemas_of([*answered, *_read_by_hand.values(), StreamEvent, TusVersion]))
+    schemas.update(schemas_of([*answered, *streamed_bodies(), StreamEvent, TusVersion]))
     schemas.update(problem_components())
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)

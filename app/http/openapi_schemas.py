@@ -12,22 +12,14 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
-from typing_extensions import TypeAliasType
+from pydantic import TypeAdapter
 
-from app.wire.shape import Shape
-
-SCHEMA_TEMPLATE = "#/components/schemas/{model}"
+from app.http.openapi_operations import SCHEMA_TEMPLATE
 
 _FORMATS = {"integer": "int64", "number": "double"}
 _REQUEST = ("parameters", "requestBody")
 _ONE = ("items", "additionalProperties", "not")
 _SEVERAL = ("anyOf", "oneOf", "allOf", "prefixItems")
-
-
-def reference(model: type[BaseModel | Shape] | TypeAliasType) -> dict[str, str]:
-    """Return the reference to the schema of a type."""
-    return {"$ref": SCHEMA_TEMPLATE.format(model=model.__name__)}
 
 
 def schemas_of(models: Iterable[Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.content_headers import content_disposition, safe_headers
 from app.http.dependencies import service
-from app.http.openapi import LOCATION, file_body
+from app.http.openapi_operations import LOCATION, file_body
 from app.http.parameters import SessionIdPath
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_written

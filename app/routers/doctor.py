@@ -8,8 +8,8 @@ from app.errors import NotFoundError
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.dependencies import service
-from app.http.record_responses import rendered_response
 from app.http.render_parameters import MaxTokensQuery
+from app.http.rendered_responses import rendered_response
 from app.services.doctor.doctor import Doctor, DoctorQuery
 from app.wire.doctor import Diagnosis, Examination
 from app.wire.renders import Target

@@ -19,13 +19,8 @@ from app.http.parameters import (
     Parameters,
     SessionIdPath,
 )
-from app.http.record_responses import (
-    answer_listed,
-    answer_record,
-    answer_written,
-    next_link,
-    rendered_response,
-)
+from app.http.record_responses import answer_listed, answer_record, answer_written, next_link
+from app.http.rendered_responses import rendered_response
 from app.http.response_memory import held_answer
 from app.services.sessions.history import History
 from app.services.sessions.messages import HistoryMessageDraft, SessionMessages

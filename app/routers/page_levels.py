@@ -21,12 +21,12 @@ from app.http.calls import CallDep, call_of
 from app.http.content_headers import REVALIDATE
 from app.http.content_response import ContentToSend, content_response
 from app.http.dependencies import service, services_of
-from app.http.openapi import json_body
-from app.http.openapi_schemas import reference
+from app.http.openapi_operations import json_body, reference
 from app.http.page_parameters import LevelPath, LevelQuery, PageIdPath
 from app.http.parameters import IfMatchHeader, Parameters
 from app.http.problem_types import problem_responses
-from app.http.record_responses import answer_record, answer_written, rendered_response, sent_json
+from app.http.record_responses import answer_record, answer_written
+from app.http.rendered_responses import rendered_response, sent_json
 from app.http.response_memory import CountedResponse
 from app.services.access.published_content import PublishedContent
 from app.services.pages.changes import PageChanges

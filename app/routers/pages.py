@@ -10,7 +10,7 @@ from app.http.api_router import RECORD_ERRORS, ApiRouter
 from app.http.calls import CallDep, call_of
 from app.http.conditions import strong_etag
 from app.http.dependencies import service, services_of
-from app.http.openapi import json_body
+from app.http.openapi_operations import json_body
 from app.http.page_parameters import LevelQuery, PageIdPath
 from app.http.parameters import (
     CursorQuery,
@@ -26,9 +26,9 @@ from app.http.record_responses import (
     answer_record,
     answer_text,
     answer_written,
-    rendered_response,
     wants_text,
 )
+from app.http.rendered_responses import rendered_response
 from app.services.pages.changes import PageChanges
 from app.services.pages.lists import PageLists
 from app.services.pages.pages import Pages

@@ -8,7 +8,7 @@ from app.errors import NotFoundError
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.dependencies import service
-from app.http.record_responses import rendered_response
+from app.http.rendered_responses import rendered_response
 from app.services.resources.references import ReferenceResolver, ResolveRequest
 from app.wire.resources import ResolvedArguments
 

@@ -11,7 +11,7 @@ from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.page_parameters import LevelQuery, PageIdPath
 from app.http.parameters import SessionIdPath
-from app.http.record_responses import answer_record, rendered_response
+from app.http.record_responses import answer_record
 from app.http.render_parameters import (
     CountTokensQuery,
     HandlesQuery,
@@ -20,6 +20,7 @@ from app.http.render_parameters import (
     MaxTokensQuery,
     TargetQuery,
 )
+from app.http.rendered_responses import rendered_response
 from app.services.renders.queries import RenderQuery
 from app.services.renders.renders import Renders
 from app.services.renders.working_sets import WorkingSets

@@ -24,7 +24,7 @@ from app.http.conditions import strong_etag
 from app.http.content_headers import Disposition, parse_repr_digest
 from app.http.content_response import ContentToSend, content_response
 from app.http.dependencies import service, services_of
-from app.http.openapi import (
+from app.http.openapi_operations import (
     ANY_FILE,
     CONTENT_CONDITIONS,
     CONTENT_HEADERS,

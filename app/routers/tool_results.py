@@ -10,13 +10,14 @@ from app.http.api_router import ApiRouter
 from app.http.calls import CallDep, call_of
 from app.http.dependencies import service, services_of
 from app.http.parameters import CursorQuery, IdempotencyKeyHeader, LimitQuery, Parameters
-from app.http.record_responses import answer_page, answer_record, answer_written, sent_json
+from app.http.record_responses import answer_page, answer_record, answer_written
 from app.http.render_parameters import (
     CountTokensQuery,
     HandlesQuery,
     MaxImagePixelsQuery,
     MaxTextQuery,
 )
+from app.http.rendered_responses import sent_json
 from app.services.renders.queries import RenderQuery
 from app.services.renders.renders import Renders
 from app.services.tool_results.requests import ToolResultRequest

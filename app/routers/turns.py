@@ -9,7 +9,7 @@ from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.parameters import IdempotencyKeyHeader, SessionIdPath
-from app.http.record_responses import rendered_response
+from app.http.rendered_responses import rendered_response
 from app.services.agents.turns import SessionTurns
 from app.wire.turns import TurnReceipt, TurnRequest
 

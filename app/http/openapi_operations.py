@@ -1,0 +1,110 @@
+"""Parts of operations in the OpenAPI document that routes describe themselves."""
+
+from collections.abc import Collection
+from typing import Any
+
+from fastapi import routing
+from pydantic import BaseModel
+from typing_extensions import TypeAliasType
+
+from app.wire.shape import Shape
+
+SCHEMA_TEMPLATE = "#/components/schemas/{model}"
+
+_streamed_bodies: dict[str, type[BaseModel]] = {}
+"""The models of bodies that routes read as a stream, by name; FastAPI knows none of them."""
+
+_BINARY: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
+ANY_FILE = {"*/*": _BINARY}
+"""The documentation of an answer that is a file of any type."""
+JPEG = {"image/jpeg": _BINARY}
+PLAIN_TEXT = {"text/plain": {"schema": {"type": "string"}}}
+"""The documentation of an answer that is text."""
+
+
+def reference(model: type[BaseModel | Shape] | TypeAliasType) -> dict[str, str]:
+    """Return the reference to the schema of a type."""
+    return {"$ref": SCHEMA_TEMPLATE.format(model=model.__name__)}
+
+
+def operation_id(route: routing.APIRoute) -> str:
+    """Name an operation as its function is named; SDK methods get that name."""
+    return route.name
+
+
+def json_body(
+    model: type[BaseModel], *, required: bool = True, media_type: str = "application/json"
+) -> dict[str, Any]:
+    """Return the documentation of a JSON body that the route reads as a stream."""
+    _streamed_bodies[model.__name__] = model
+    return {
+        "requestBody": {
+            "required": required,
+            "content": {media_type: {"schema": reference(model)}},
+        }
+    }
+
+
+def streamed_bodies() -> Collection[type[BaseModel]]:
+    """Return the models of all bodies that routes read as a stream."""
+    return _streamed_bodies.values()
+
+
+def file_body(media_type: str = "application/octet-stream") -> dict[str, Any]:
+    """Return the documentation of a body that is a file.
+
+    Where others are taken as well, one type is documented: of several, generators send the first
+    or none.
+    """
+    content = {media_type: {"schema": {"type": "string", "format": "binary"}}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def header(
+    name: str, description: str, *, required: bool = False, **schema: object
+) -> dict[str, Any]:
+    """Return the documentation of a header that a route reads from the request itself.
+
+    Args:
+        name: As it is spelled in its standard.
+        description: What it is for.
+        required: Whether a request without it is refused.
+        schema: Words of JSON Schema; text by default.
+    """
+    return {
+        "name": name,
+        "in": "header",
+        "required": required,
+        "description": description,
+        "schema": schema or {"type": "string"},
+    }
+
+
+def answer_headers(**headers: tuple[str, str]) -> dict[str, Any]:
+    """Return the documentation of headers of an answer: type and meaning, by name with `_`."""
+    return {
+        name.replace("_", "-"): {"description": meaning, "schema": {"type": kind}}
+        for name, (kind, meaning) in headers.items()
+    }
+
+
+IF_MATCH = header("If-Match", "Answer only if the ETag is one of these, else 412.")
+IF_NONE_MATCH = header("If-None-Match", "Answer 304 if the ETag is one of these.")
+CONTENT_CONDITIONS = (
+    header("If-Modified-Since", "Answer 304 if the content is not newer (RFC 9110)."),
+    header("If-Unmodified-Since", "Answer only if the content is not newer, else 412."),
+    header("Want-Repr-Digest", "Which digest is wanted (RFC 9530); `sha-256` is what there is."),
+)
+CONTENT_RANGES = (
+    header("Range", "The bytes wanted, as `bytes=0-499`; 16 ranges at most."),
+    header("If-Range", "Send ranges only of the content with this ETag, else all of it."),
+)
+CONTENT_HEADERS = answer_headers(
+    Accept_Ranges=("string", "`bytes`."),
+    Content_Disposition=("string", "How to show it, and its name."),
+    Repr_Digest=("string", "`sha-256=:…:` of the whole content (RFC 9530)."),
+)
+RANGE_HEADERS = CONTENT_HEADERS | answer_headers(
+    Content_Range=("string", "Which bytes of how many, where one range was asked for.")
+)
+LOCATION = answer_headers(Location=("string", "The path of what was written."))

@@ -1,0 +1,111 @@
+"""Answers that carry renderings, whose media are read from the store while they are sent."""
+
+from collections.abc import Mapping
+from contextlib import aclosing
+
+from fastapi import Request, Response
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from app.http.conditions import strong_etag
+from app.http.content_headers import REVALIDATE
+from app.http.record_responses import unchanged_response
+from app.http.response_memory import FREE_BYTES, answers_of, body_message, sending, start_message
+from app.services.inline_media.json_with_media import RenderedBody
+
+STREAM_BYTES = 1536 * 1024
+"""What one answer with media holds while it is sent: a piece of a file, and what is made of it."""
+
+
+def rendered_response(
+    request: Request, body: RenderedBody, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return the answer to a request for a rendering: 200 with a strong ETag, or 304.
+
+    One without a digest has no ETag, and is not to be kept.
+
+    Args:
+        request: A `GET` or `HEAD`, whose conditions are judged, or a `POST`.
+        body: The rendering.
+        headers: Further headers.
+
+    Raises:
+        PreconditionFailedError: If-Match does not hold.
+    """
+    rendering = body.rendering
+    if rendering.digest is None:
+        return sent_json(request, body, {**(headers or {}), "Cache-Control": "no-store"})
+    all_headers = {
+        **(headers or {}),
+        "ETag": strong_etag(rendering.digest),
+        "Cache-Control": REVALIDATE,
+    }
+    unchanged = unchanged_response(request, all_headers)
+    return unchanged or sent_json(request, body, all_headers)
+
+
+def sent_json(
+    request: Request, body: RenderedBody, headers: Mapping[str, str], *, status: int = 200
+) -> Response:
+    """Return the answer with these headers, whatever the request's conditions."""
+    pieces = body.rendering.pieces
+    length = str(body.rendering.size_bytes)
+    if request.method == "HEAD":
+        all_headers = {**headers, "Content-Length": length}
+        return Response(headers=all_headers, media_type="application/json")
+    body.give()
+    if len(pieces) == 1 and isinstance(pieces[0], bytes):
+        return Response(
+            pieces[0], status_code=status, headers=headers, media_type="application/json"
+        )
+    return _RenderedStream(body, {**headers, "Content-Length": length}, status)
+
+
+class _RenderedStream(StreamingResponse):
+    """Sends a rendering as it is read; holds its text and one chunk at a time."""
+
+    def __init__(self, body: RenderedBody, headers: Mapping[str, str], status: int) -> None:
+        # The base class wants an iterator; `stream_response` reads the body instead.
+        super().__init__((), status_code=status, headers=headers, media_type="application/json")
+        self._body = body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the answer, its memory counted.
+
+        Raises:
+            OverloadedError: There is no room for it; nothing was sent.
+        """
+        text_bytes = sum(
+            len(piece) for piece in self._body.rendering.pieces if isinstance(piece, bytes)
+        )
+        if self._body.held is not None:
+            # Whoever has taken it has also given away what else was held, and releases it.
+            self._body.held.resize(text_bytes + STREAM_BYTES)
+            await super().__call__(scope, receive, send)
+            return
+        room = answers_of(scope)
+        if text_bytes <= FREE_BYTES:
+            held = await room.hold(STREAM_BYTES)
+        else:
+            # Who holds a long text already does not wait for more.
+            held = room.take(text_bytes + STREAM_BYTES)
+        try:
+            with sending(scope, held, send) as send_counted:
+                await super().__call__(scope, receive, send_counted)
+        finally:
+            held.release()
+
+    async def stream_response(self, send: Send) -> None:
+        """Send the headers once the first medium is open, then everything."""
+        async with aclosing(self._body.chunks()) as chunks:
+            # The text before the first medium, and the beginning of that: a store that does not
+            # answer becomes a problem, and not a torn body.
+            begun = [await anext(chunks), await anext(chunks, b"")]
+            await send(start_message(self))
+            for chunk in begun:
+                await send(body_message(chunk))
+            # They would be held for as long as the reader takes.
+            del begun
+            async for chunk in chunks:
+                await send(body_message(chunk))
+        await send(body_message(b"", more=False))
