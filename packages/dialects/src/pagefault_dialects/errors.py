@@ -62,8 +62,8 @@ class InvalidJsonError(PagefaultError, code="invalid-json"):
 
 
 class InvalidPayloadError(PagefaultError, code="invalid-payload"):
-    """Readable, but not what the route takes."""
+    """The value can be read, but is not what is taken."""
 
 
 class PayloadTooLargeError(PagefaultError, code="payload-too-large"):
-    """A limit on size is exceeded; nothing was stored."""
+    """A limit on size is exceeded; nothing is kept."""
