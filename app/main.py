@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
+from app.config.setting_values import host_names
 from app.config.settings import Settings
-from app.config.values import host_names
 from app.features import find_features, open_services
 from app.http import tus
 from app.http.api_route import RouteShapes

@@ -27,9 +27,9 @@ import anyio.to_thread
 from app.config.settings import Settings
 from app.features import open_services
 from app.models.identity import encode_cursor, new_id, utc_now
-from app.services.pages.lists import PageLists
 from app.services.pages.manifests import PageManifests
-from app.services.pages.reading import PageReading
+from app.services.pages.page_answers import PageReading
+from app.services.pages.page_lists import PageLists
 from app.services.resources.resources import Resources
 from app.services.sessions.sessions import Sessions
 from app.services.tool_results.tool_results import ToolResults

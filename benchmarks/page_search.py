@@ -26,9 +26,9 @@ import anyio
 import anyio.to_thread
 
 from app.config.settings import Settings
-from app.models.search import SearchableText, parse_search
+from app.models.search_terms import SearchableText, parse_search
 from app.services.pages.accesses import AccessCounts
-from app.services.pages.lists import PageLists, page_place
+from app.services.pages.page_lists import PageLists, page_place
 from app.stores.records.finding import find
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records

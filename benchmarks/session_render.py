@@ -35,7 +35,7 @@ from app.stores.records.sessions import SessionRecords
 from app.wiring.services import Services
 from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most
 from pagefault_dialects.json.values import json_text
-from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.targets.table import TARGETS
 from tests.kit.media import jpeg
 

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from app.cli.terminal import ERR, CommandError, counted, printable, shortened, told_faults
 from app.config.settings import Settings
-from app.services.requests.identity import SCHEME, json_digest
+from app.services.requests.request_identity import SCHEME, json_digest
 from app.services.tool_results.prepared_results import Ingested
 from app.wiring.ingest import open_tool_results
 from pagefault_dialects.errors import InvalidJsonError, InvalidPayloadError

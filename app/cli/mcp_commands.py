@@ -14,7 +14,7 @@ from app.server.process import collect_as_usual
 if TYPE_CHECKING:
     from app.cli.proxied_host import Host
     from app.cli.proxy import Server
-    from pagefault_dialects.model.rendering import RenderOptions
+    from pagefault_dialects.model.render_options import RenderOptions
 
 hosts = typer.Typer()
 
@@ -55,7 +55,7 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
     _check_config(config, of_one, {"--undo": undo, "--dry-run": dry_run})
     if config is not None and undo:
         raise typer.Exit(_rewrite_config(config, {}, [], undo=True, dry_run=dry_run))
-    from pagefault_dialects.model.rendering import RenderOptions
+    from pagefault_dialects.model.render_options import RenderOptions
 
     wish = RenderOptions(max_bytes=max_bytes, max_images=max_images, max_tokens=max_tokens)
     # What is for a user only the host shows to one; it is told so by the annotations.

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.mcp.handed_files import HandedFiles
-from pagefault_dialects.model.memory_tools import definitions
-from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.model.tool import ToolDefinition
+from pagefault_dialects.model.tool_catalogue import definitions
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from uvicorn.supervisors import Multiprocess
 from app.cli.complaints import complain
 from app.cli.terminal import ERR, read_settings, say
 from app.config.names import STARTED_BY
+from app.config.setting_values import LARGEST_PORT
 from app.config.settings import Settings
-from app.config.values import LARGEST_PORT
 from app.features import open_services
 from app.server.uvicorn_config import allow_open_files, server_config
 from app.telemetry.logs import configure_logging, configure_process_logging, tell_address

@@ -17,7 +17,7 @@ from pydantic import (
     field_validator,
 )
 
-from app.config.values import CommaList, each_by, fetched_host
+from app.config.setting_values import CommaList, each_by, fetched_host
 from app.models.limits import MIB, FetchPolicy
 
 

@@ -32,7 +32,7 @@ from app.config.groups import (
 )
 from app.config.loopback import is_loopback
 from app.config.names import RAW_RESULTS, misspelt
-from app.config.values import (
+from app.config.setting_values import (
     CommaList,
     answered_host,
     each_by,

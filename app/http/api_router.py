@@ -162,7 +162,7 @@ class ApiRouter(APIRouter):
         *errors: _Error,
         names: tuple[str, str],
         asked: type[Parameters] | None = None,
-        elsewhere: tuple[str, str] | None = None,
+        offload_location: tuple[str, str] | None = None,
     ) -> Callable[[_Endpoint], _Endpoint]:
         """Declare a GET and a HEAD of bytes: whole, in ranges, or not if the caller has them.
 
@@ -172,7 +172,7 @@ class ApiRouter(APIRouter):
             errors: How it may fail.
             names: Of the two operations.
             asked: The parameters, where the route reads the request itself.
-            elsewhere: What a 307 means to either, where there is one.
+            offload_location: What a 307 means to either, where there is one.
         """
         taken = asked.documented() if asked else None
         whole = {"content": ANY_FILE, "headers": CONTENT_HEADERS}
@@ -187,7 +187,7 @@ class ApiRouter(APIRouter):
         head: dict[int | str, dict[str, Any]] = {
             200: {"description": f"The headers of the {what}.", "headers": CONTENT_HEADERS}
         }
-        for answers, place in zip((get, head), elsewhere or (), strict=False):
+        for answers, place in zip((get, head), offload_location or (), strict=False):
             answers[307] = {"description": place}
 
         def declare(endpoint: _Endpoint) -> _Endpoint:

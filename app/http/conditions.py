@@ -281,15 +281,15 @@ def _merged(spans: list[ByteRange]) -> list[ByteRange]:
 
 
 def prefers(headers: Mapping[str, str], media_type: str, other: str) -> bool:
-    """Tell whether one media type is wished for more than another; without a wish it is not.
+    """Return whether `Accept` prefers one media type to another; without `Accept` it does not.
 
     Source: RFC 9110 §12.5.1.
     """
     accepted = headers.get("accept")
     if accepted is None:
         return False
-    wishes = [_parse_accept_item(item) for item in accepted.split(",")]
-    return _quality(wishes, media_type) > _quality(wishes, other)
+    accepted_ranges = [_parse_accept_item(item) for item in accepted.split(",")]
+    return _quality(accepted_ranges, media_type) > _quality(accepted_ranges, other)
 
 
 def _parse_accept_item(item: str) -> tuple[str, float]:
@@ -301,10 +301,10 @@ def _parse_accept_item(item: str) -> tuple[str, float]:
         return media_range, 0.0
 
 
-def _quality(wishes: list[tuple[str, float]], media_type: str) -> float:
+def _quality(accepted_ranges: list[tuple[str, float]], media_type: str) -> float:
     """Return the quality of the most specific range that takes the type."""
     for media_range in (media_type, media_type.partition("/")[0] + "/*", "*/*"):
-        for wished, quality in wishes:
-            if wished == media_range:
+        for accepted_range, quality in accepted_ranges:
+            if accepted_range == media_range:
                 return quality
     return 0.0

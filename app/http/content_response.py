@@ -73,7 +73,7 @@ class ContentToSend:
     mime_type: str
     filename: str | None
     disposition: Disposition
-    """A wish: what a browser might run is an attachment all the same."""
+    """As requested: what a browser might run is an attachment all the same."""
     created_at: datetime
     cache_control: str = CACHE_FOREVER
     """For content addressed by its hash; an address that may lead to other bytes says otherwise."""
@@ -90,7 +90,7 @@ def content_response(
     content: ContentToSend,
     *,
     open_range: OpenRange,
-    ways: ContentSource | None = None,
+    source: ContentSource | None = None,
     resource_policy: ResourcePolicy = "same-origin",
 ) -> Response:
     """Return the answer to GET or HEAD of stored content: 200, 206 or 304, or 307 to where it is.
@@ -103,14 +103,14 @@ def content_response(
         method: `GET` or `HEAD`.
         content: What to send.
         open_range: Opens a half-open range of the bytes; called once for each range sent.
-        ways: Other ways to the bytes, if there are any.
+        source: The bytes where another server can send them, if there is one.
         resource_policy: The value of `Cross-Origin-Resource-Policy`.
 
     Raises:
         PreconditionFailedError: If-Match or If-Unmodified-Since does not hold.
         RangeNotSatisfiableError: No asked range lies inside the content.
     """
-    sender = ways.sender(content.size_bytes) if ways else None
+    sender = source.sender(content.size_bytes) if source else None
     is_small = sender is None and content.size_bytes <= CHUNK_BYTES
     if is_small and method == "GET" and _DECIDING.isdisjoint(map(str.lower, request_headers)):
         # Small content is asked for by the dozen, and hardly ever with conditions.
@@ -133,11 +133,11 @@ def content_response(
     spans = None
     if "range" in fields and range_applies(fields, content.etag, content.created_at):
         spans = parse_range(fields["range"], content.size_bytes)
-    if ways and sender and _can_offload(sender, fields, spans):
+    if source and sender and _can_offload(sender, fields, spans):
         return _OffloadResponse(
-            ways, headers, is_whole=spans is None, resource_policy=resource_policy
+            source, headers, is_whole=spans is None, resource_policy=resource_policy
         )
-    return _sent_from_here(spans, content, open_range=open_range, headers=headers, ways=ways)
+    return _sent_from_here(spans, content, open_range=open_range, headers=headers, source=source)
 
 
 def _sent_from_here(
@@ -146,7 +146,7 @@ def _sent_from_here(
     *,
     open_range: OpenRange,
     headers: Mapping[str, str],
-    ways: ContentSource | None,
+    source: ContentSource | None,
 ) -> Response:
     if spans is not None and len(spans) > 1:
         return _multipart_response(spans, content, open_range=open_range, headers=headers)
@@ -163,7 +163,7 @@ def _sent_from_here(
         open_range=open_range,
         status=status,
         headers=headers,
-        find_file=ways.path if ways and spans is None else None,
+        find_file=source.path if source and spans is None else None,
     )
 
 
@@ -248,7 +248,7 @@ class _OffloadResponse(Response):
     """Says where the bytes are: to the proxy, or to the caller.
 
     Args:
-        ways: Asked when the answer is sent.
+        source: Asked when the answer is sent.
         headers: What the content is sent with, here or there.
         is_whole: Whether all of it is to be sent.
         resource_policy: Who may embed the content.
@@ -256,13 +256,13 @@ class _OffloadResponse(Response):
 
     def __init__(
         self,
-        ways: ContentSource,
+        source: ContentSource,
         headers: Mapping[str, str],
         *,
         is_whole: bool,
         resource_policy: ResourcePolicy,
     ) -> None:
-        self._ways = ways
+        self._ways = source
         self._is_whole = is_whole
         self._content_headers = headers
         self._resource_policy: ResourcePolicy = resource_policy
@@ -270,7 +270,7 @@ class _OffloadResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = self._content_headers
-        place = await self._ways.elsewhere(
+        place = await self._ways.offload_location(
             content_type=headers["Content-Type"], disposition=headers["Content-Disposition"]
         )
         if isinstance(place, StoreLink):

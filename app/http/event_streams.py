@@ -90,7 +90,7 @@ async def get_beginning(
         ),
     ] = None,
 ) -> int | None:
-    """Return the position behind which to begin: of the last one seen, else of the first wish."""
+    """Return the position to begin behind: of the last one seen, else of the first one named."""
     named = (last_event_id, queried_event_id, after)
     return next((position for position in named if position is not None), None)
 

@@ -26,7 +26,7 @@ from app.mcp.message_values import (
 from app.mcp.tasks import GET_TASK, TASK_CHANGED, TASK_RESULT, Deferral, TaskEnd, task_end
 from app.models.identity import new_id
 from pagefault_dialects.json.values import JsonValue, json_text
-from pagefault_dialects.model.rendering import McpRevision
+from pagefault_dialects.model.render_options import McpRevision
 
 _MOST_TASKS = 1_000
 _MOST_CANCELLED = 50

@@ -47,7 +47,7 @@ from app.services.memory_budget.freed_memory import trim_freed_memory
 from app.services.memory_budget.request_bodies import BodyBudget
 from app.services.requests.whole_bodies import RequestBodies
 from pagefault_dialects.errors import PagefaultError
-from pagefault_dialects.model.rendering import McpRevision
+from pagefault_dialects.model.render_options import McpRevision
 
 SESSION = "mcp-session-id"
 LAST_EVENT = "last-event-id"

@@ -30,7 +30,7 @@ from app.models.limits import Limits
 from app.services.agents.tool_calls import ToolCalls, read_tool_call
 from app.services.concurrency.large_work import LargeWork
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.pages.lists import PageLists
+from app.services.pages.page_lists import PageLists
 from app.services.pages.versions import read_descriptor, read_fields
 from app.services.renders.queries import RenderQuery
 from app.services.renders.renders import Renders
@@ -50,12 +50,12 @@ from pagefault_dialects.errors import (
 from pagefault_dialects.json.values import JsonValue, json_bytes
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.client_ids import CLIENT_ID, CLIENT_ID_RULE
-from pagefault_dialects.model.memory_tools import definitions
 from pagefault_dialects.model.page import PageFilters, StoredPage, parse_level
-from pagefault_dialects.model.rendering import McpRevision, RenderOptions, base64_length
+from pagefault_dialects.model.render_options import McpRevision, RenderOptions, base64_length
 from pagefault_dialects.model.resource import Resource
+from pagefault_dialects.model.tool_catalogue import definitions
 from pagefault_dialects.pages.instructions import instructions
-from pagefault_dialects.targets.tools import write_tools
+from pagefault_dialects.targets.tool_definitions import write_tools
 from pagefault_dialects.text_windows import LineRange, decode_text, parse_line_range
 
 RESOURCES = f"{SCHEME}resources/"

@@ -49,7 +49,7 @@ from app.mcp.tasks import deferral
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, json_bytes
 from pagefault_dialects.model.tool import ToolDefinition
-from pagefault_dialects.targets.tools import write_tools
+from pagefault_dialects.targets.tool_definitions import write_tools
 
 # Answers that are being stored; the server is not read from while there are more.
 _MOST_ANSWERS = 64

@@ -13,7 +13,7 @@ from app.mcp.lines import Line, LinePiece, Looked, Message, look_into, read_text
 from app.mcp.members import Span
 from app.mcp.message_values import parsed
 from pagefault_dialects.json.values import JsonValue, json_bytes
-from pagefault_dialects.model.rendering import McpRevision, RenderOptions
+from pagefault_dialects.model.render_options import McpRevision, RenderOptions
 from pagefault_dialects.text_windows import PREVIEW_LIMIT_CHARS
 
 _SERVER = "pagefault/server"

@@ -39,7 +39,7 @@ from app.mcp.service_exchange import (
 )
 from app.mcp.unreachable import unreachable_because
 from pagefault_dialects.json.values import JsonValue, json_bytes, json_text
-from pagefault_dialects.model.rendering import McpRevision, RenderOptions
+from pagefault_dialects.model.render_options import McpRevision, RenderOptions
 
 _JSON = {"Content-Type": "application/json"}
 # A piece of what is packed may be of any length when it is unpacked.

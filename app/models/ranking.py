@@ -14,7 +14,7 @@ found; in the heading a term counts four times.
 
 from collections.abc import Callable, Sequence
 
-from app.models.search import TEXT_BREAK, SearchQuery, SearchTerm, is_continuous
+from app.models.search_terms import TEXT_BREAK, SearchQuery, SearchTerm, is_continuous
 from app.models.stems import stem, stem_opening
 
 MOST_COUNTED = 512

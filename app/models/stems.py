@@ -31,7 +31,7 @@ _OF_SCRIPTS = [
 
 @lru_cache(_MOST_KEPT)
 def stem(word: str) -> str:
-    """Return the stem of a folded word (`app.models.search.fold`), which may be the word itself."""
+    """Return the stem of a word folded by `search_words.fold`, which may be the word itself."""
     if word.isascii():
         return _ENGLISH.stemWord(word) if word.isalpha() else word
     if any(char.isdigit() for char in word):

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from app.models.resource import MediaKind, ResourceDescriptor
+from app.models.resource_descriptor import MediaKind, ResourceDescriptor
 from pagefault_dialects.json.values import JsonObject
 from pagefault_dialects.model.base import WireModel
 from pagefault_dialects.model.normalized import Warning

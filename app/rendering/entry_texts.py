@@ -12,8 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from app.models.search import SearchableText
 from app.models.search_entry import MOST_INDEXED_CHARS, EntrySource
+from app.models.search_terms import SearchableText
 from pagefault_dialects.errors import InvalidJsonError
 from pagefault_dialects.json.values import JsonValue, parse_stored_json
 from pagefault_dialects.pages.words import readable_texts

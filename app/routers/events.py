@@ -169,13 +169,13 @@ _NOT_UNDERSTOOD = 1007
 _EXPLANATION = 'send {"after": <the last seq you have seen>}, or {}'
 
 
-class _Wish(Struct, forbid_unknown_fields=True):
+class _StreamRequest(Struct, forbid_unknown_fields=True):
     """What a client may say."""
 
     after: Annotated[int, Meta(ge=0, le=LARGEST_POSITION)] | None = None
 
 
-_WISHES = msgspec.json.Decoder(_Wish)
+_STREAM_REQUESTS = msgspec.json.Decoder(_StreamRequest)
 
 
 async def judge_query(websocket: WebSocket) -> None:
@@ -211,9 +211,9 @@ class _Conversation:
         self._caller = caller
         self._session_id = session_id
         self._position: int | None = None
-        self._wishes: asyncio.Queue[int | None] = asyncio.Queue(1)
+        self._requested: asyncio.Queue[int | None] = asyncio.Queue(1)
         self._is_open = asyncio.Event()
-        # There is a wish, or there will be none any more.
+        # There is a request for a position, or there will be none any more.
         self._heard = asyncio.Event()
         self._is_over = self._has_gone = False
 
@@ -223,7 +223,7 @@ class _Conversation:
         try:
             while True:
                 said = await self._websocket.receive_text()
-                await self._wishes.put(_WISHES.decode(said).after)
+                await self._requested.put(_STREAM_REQUESTS.decode(said).after)
                 self._heard.set()
         except WebSocketDisconnect:
             self._has_gone = True
@@ -235,7 +235,7 @@ class _Conversation:
             self._heard.set()
 
     async def run(self, after: int | None) -> None:
-        """Send until the client goes or is cut off; a further wish begins anew."""
+        """Send until the client goes or is cut off; another request for a position begins anew."""
         is_first = after is None
         while True:
             async with self._streams.opened(
@@ -252,12 +252,12 @@ class _Conversation:
                     await self._close(_NOT_UNDERSTOOD, _EXPLANATION)
                 return
             if place is None:
-                if self._wishes.empty():
+                if self._requested.empty():
                     await self._close(_TRY_AGAIN_LATER, "come back with the last seq you have seen")
                     return
                 # `{}` at a later time is no place of its own: it goes on behind what was sent.
-                wish = self._take()
-                place = self._position if wish is None else wish
+                requested = self._take()
+                place = self._position if requested is None else requested
             after, is_first = place, False
 
     async def _open(self) -> None:
@@ -270,13 +270,13 @@ class _Conversation:
         """Return the place that the client names within a second, if it does."""
         with anyio.move_on_after(_FIRST_WORD_SECONDS):
             await self._heard.wait()
-        return None if self._wishes.empty() else self._take()
+        return None if self._requested.empty() else self._take()
 
     def _take(self) -> int | None:
         """Return what the client has said, and let it say more."""
         if not self._is_over:
             self._heard.clear()
-        return self._wishes.get_nowait()
+        return self._requested.get_nowait()
 
     async def _send(self, stream: EventStream) -> None:
         """Send what a stream delivers until the client says something, or the stream ends."""

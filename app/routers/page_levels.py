@@ -32,8 +32,8 @@ from app.services.access.published_content import PublishedContent
 from app.services.pages.changes import PageChanges
 from app.services.pages.downloads import PageDownloads
 from app.services.pages.faults import FaultRequest, PageFaults, read_fault_request
-from app.services.pages.reading import PageReading
-from app.services.pages.requests import RepresentationDraft
+from app.services.pages.page_answers import PageReading
+from app.services.pages.page_requests import RepresentationDraft
 from app.services.pages.views import BlocksOptions
 from app.wire.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage
 from app.wire.problem import PROBLEM_MEDIA_TYPE, PageFaultProblem, PageFaultRefusal, Problem
@@ -41,7 +41,7 @@ from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
 from pagefault_dialects.model.base import Count
 from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN
 from pagefault_dialects.model.page import Level, MediaForm, PageContent, PageForm
-from pagefault_dialects.model.rendering import ImageDetail
+from pagefault_dialects.model.render_options import ImageDetail
 
 router = ApiRouter("/api/pages", "pages")
 
@@ -154,8 +154,8 @@ async def fault_page(request: Request) -> Response:
     call = await call_of(request)
     asked = _Faulted.of(request)
     told = await read_small_json(request, call.limits)
-    wish = read_fault_request(told, asked.page_id, asked.form)
-    message = await services_of(request)[PageFaults].fault(call.project_id, asked.page_id, wish)
+    query = read_fault_request(told, asked.page_id, asked.form)
+    message = await services_of(request)[PageFaults].fault(call.project_id, asked.page_id, query)
     return sent_json(request, message, {})
 
 

@@ -37,7 +37,7 @@ from app.wire.renders import (
 from app.wire.working_sets import WorkingSet
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.base import ClientId, Count
-from pagefault_dialects.model.rendering import (
+from pagefault_dialects.model.render_options import (
     Audience,
     ImageDetail,
     McpRevision,

@@ -176,11 +176,15 @@ async def create_signed_url(
     uri: UriPath,
 ) -> SignedUrl:
     """Make a link that needs no key and soon expires, for `<img>`, `<video>` and the like."""
-    wish = await call.model(SignedUrlRequest)
+    link_request = await call.model(SignedUrlRequest)
     resource = await resources.get(call.project_id, uri)
-    expires_at = link_expiry(utc_now(), wish.expires_in_seconds)
+    expires_at = link_expiry(utc_now(), link_request.expires_in_seconds)
     grant = LinkGrant(
-        call.project_id, resource.resource_id, wish.disposition, wish.filename, expires_at
+        call.project_id,
+        resource.resource_id,
+        link_request.disposition,
+        link_request.filename,
+        expires_at,
     )
     url = published.content_base_url + signer.content_path(grant)
     return SignedUrl(url=url, expires_at=expires_at)
@@ -203,7 +207,7 @@ class _ContentAsked(Parameters):
     InvalidPayloadError,
     names=("get_resource_content", "head_resource_content"),
     asked=_ContentAsked,
-    elsewhere=(
+    offload_location=(
         "Where the content is, if the store, or another host, sends it.",
         "Where they are, if another host sends the content.",
     ),
@@ -234,7 +238,7 @@ async def get_resource_content(request: Request) -> Response:
         request.method,
         content,
         open_range=source.open,
-        ways=source,
+        source=source,
         resource_policy=policy,
     )
 

@@ -20,7 +20,7 @@ from app.http.render_parameters import (
 from app.http.rendered_responses import sent_json
 from app.services.renders.queries import RenderQuery
 from app.services.renders.renders import Renders
-from app.services.tool_results.requests import ToolResultRequest
+from app.services.tool_results.tool_result_requests import ToolResultRequest
 from app.services.tool_results.tool_results import ToolResults
 from app.wire.renders import Target
 from app.wire.tool_results import (
@@ -30,7 +30,7 @@ from app.wire.tool_results import (
     tool_result_record,
 )
 from pagefault_dialects.model.base import ClientId
-from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.render_options import RenderOptions
 
 router = ApiRouter("/api/tool-results", "tool results")
 
@@ -91,9 +91,9 @@ async def create_tool_result(request: Request) -> Response:
     path = f"/api/tool-results/{ingested.result.tool_result_id}"
     if asked.render is None:
         return answer_written(request, record, path=path, is_new=ingested.is_new)
-    wish = RenderQuery(asked.render, asked.options())
+    query = RenderQuery(asked.render, asked.options())
     body = await services_of(request)[Renders].with_record(
-        call.project_id, ingested.result.tool_result_id, record, wish
+        call.project_id, ingested.result.tool_result_id, record, query
     )
     status = 201 if ingested.is_new else 200
     return sent_json(request, body, {"Location": path}, status=status)

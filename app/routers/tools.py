@@ -19,9 +19,9 @@ from app.wire.renders import RenderedRecord
 from app.wire.tools import ToolCallRequest, ToolDefinitions
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import json_text
-from pagefault_dialects.model.memory_tools import definitions
+from pagefault_dialects.model.tool_catalogue import definitions
 from pagefault_dialects.pages.instructions import InstructionStyle, instructions
-from pagefault_dialects.targets.tools import write_tools
+from pagefault_dialects.targets.tool_definitions import write_tools
 
 router = ApiRouter("/api", "tools")
 

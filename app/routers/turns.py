@@ -10,7 +10,7 @@ from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.parameters import IdempotencyKeyHeader, SessionIdPath
 from app.http.rendered_responses import rendered_response
-from app.services.agents.turns import SessionTurns
+from app.services.agents.session_turns import SessionTurns
 from app.wire.turns import TurnReceipt, TurnRequest
 
 router = ApiRouter("/api/sessions/{session_id}/turns", "sessions")

@@ -99,7 +99,7 @@ def allow_open_files(settings: Settings) -> None:
     allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if allowed == resource.RLIM_INFINITY or allowed >= wanted:
         return
-    to_be_had = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (to_be_had, most))
-    if to_be_had < wanted:
-        _log.warning("fewer open files than connections", allowed=to_be_had, wanted=wanted)
+    soft_limit = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft_limit, most))
+    if soft_limit < wanted:
+        _log.warning("fewer open files than connections", allowed=soft_limit, wanted=wanted)

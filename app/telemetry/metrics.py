@@ -17,7 +17,7 @@ from prometheus_client import (
 )
 
 from app.models.event import EndReason
-from app.models.resource import FaultKind
+from app.models.resource_descriptor import FaultKind
 
 # Requests are counted together, once there are so many of them.
 _MOST_UNCOUNTED = 1_000

@@ -30,7 +30,7 @@ from app.wire.resources import Descriptor, descriptor
 from app.wire.shape import Moment, Shape, ShownAs, encoded_as, moment
 from app.wire.tool_results import StoredRecord
 from pagefault_dialects.json.values import JsonObject, parse_stored_json
-from pagefault_dialects.model.rendering import JsonPiece
+from pagefault_dialects.model.render_options import JsonPiece
 
 _EXAMPLE: JsonDict = {
     "id": "01a1fc23-5d6a-716f-bf87-986bff04fd3e",

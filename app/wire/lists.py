@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.model.base import WireModel
-from pagefault_dialects.model.rendering import JsonPiece, joined_pieces
+from pagefault_dialects.model.render_options import JsonPiece, joined_pieces
 
 _Item = TypeVar("_Item")
 

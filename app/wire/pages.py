@@ -36,7 +36,7 @@ from pagefault_dialects.model.page import (
     StoredPage,
 )
 from pagefault_dialects.model.page_vectors import Embedding, Timestamps
-from pagefault_dialects.model.rendering import ImageDetail, JsonPiece, joined_pieces
+from pagefault_dialects.model.render_options import ImageDetail, JsonPiece, joined_pieces
 from pagefault_dialects.pages.detail import ManifestEntry, manifest_line
 from pagefault_dialects.pages.page_blocks import PageBlocks
 from pagefault_dialects.pages.sizes import body_size_bytes, estimate_tokens

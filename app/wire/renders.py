@@ -25,7 +25,7 @@ from pagefault_dialects.model.base import ClientId, Count, WireModel
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.page import LEVEL_NAMES, LevelInput
-from pagefault_dialects.model.rendering import (
+from pagefault_dialects.model.render_options import (
     Audience,
     ImageDetail,
     McpRevision,
@@ -168,7 +168,7 @@ FrontierName = Annotated[ClientId, Field(examples=["main"])]
 FrontierChoice = TypeAliasType("FrontierChoice", FrontierName | Frontier)
 
 
-class RenderWish(WireModel):
+class RenderFields(WireModel):
     """For which target something is to be rendered, and how."""
 
     target: Target
@@ -210,7 +210,7 @@ class RenderWish(WireModel):
         return kind(**{each.name: getattr(self, each.name) for each in fields(kind)})
 
 
-class SessionRenderRequest(RenderWish):
+class SessionRenderRequest(RenderFields):
     """How a session is to be rendered."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_SESSION_REQUEST]})
@@ -218,7 +218,7 @@ class SessionRenderRequest(RenderWish):
     since: SinceMember = 0
 
 
-class RenderRequest(RenderWish):
+class RenderRequest(RenderFields):
     """A stored record, named by exactly one id, and how it is to be rendered."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_REQUEST]})

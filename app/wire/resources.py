@@ -12,7 +12,7 @@ from msgspec import Raw, Struct
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from app.models.resource import Alias, ResourceDescriptor, descriptor_fields
+from app.models.resource_descriptor import Alias, ResourceDescriptor, descriptor_fields
 from app.models.upload import ResumableUpload
 from app.wire.lists import ListPage
 from app.wire.shape import Moment, Shape, ShownAs, encoded_as, moment, raw_json

@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
-from app.wire.renders import HandlesMember, RenderWish, Target
+from app.wire.renders import HandlesMember, RenderFields, Target
 from pagefault_dialects.json.values import JsonObject
 from pagefault_dialects.model.base import WireModel
 
@@ -53,7 +53,7 @@ class ToolCall(WireModel):
     """How far handles lead: to the media of this session, or of the project."""
 
 
-class ToolCallRequest(ToolCall, RenderWish):
+class ToolCallRequest(ToolCall, RenderFields):
     """A call that a model made of one of the tools, and how its answer is wanted."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_CALL]})

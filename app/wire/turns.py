@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import ConfigDict, FailFast, Field
 from pydantic.config import JsonDict
 
-from app.wire.renders import HandlesMember, RenderedRecord, RenderWish, SinceMember
+from app.wire.renders import HandlesMember, RenderedRecord, RenderFields, SinceMember
 from app.wire.shape import Shape, ShownAs
 from app.wire.tools import ToolCall
 from pagefault_dialects.json.values import JsonObject
@@ -35,7 +35,7 @@ _EXAMPLE: JsonDict = {
 }
 
 
-class TurnRender(RenderWish):
+class TurnRender(RenderFields):
     """How the session is to be rendered once the turn is appended."""
 
     handles: HandlesMember = True

@@ -11,7 +11,7 @@ from app.config.settings import Settings
 from app.models.limits import Limits
 from app.services.access.callers import Access, LinkSigner
 from app.services.events.broker import EventBroker
-from app.services.quotas.stored_bytes import StorageQuota
+from app.services.quotas.storage_quota import StorageQuota
 from app.services.resources.content_sources import OffloadRules
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records

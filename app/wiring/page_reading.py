@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from app.config.settings import Settings
 from app.services.media.media_checks import MediaChecks
 from app.services.pages.accesses import AccessCounts
-from app.services.pages.reading import PageReading
+from app.services.pages.page_answers import PageReading
 from app.wiring.stores import open_records
 
 

@@ -10,12 +10,12 @@ from app.services.pages.accesses import AccessCounts
 from app.services.pages.changes import PageChanges
 from app.services.pages.downloads import PageDownloads
 from app.services.pages.faults import PageFaults
-from app.services.pages.lists import PageLists
 from app.services.pages.manifests import PageManifests
+from app.services.pages.page_answers import PageReading
+from app.services.pages.page_lists import PageLists
+from app.services.pages.page_writer import PageWriter
 from app.services.pages.pages import Pages
 from app.services.pages.preparing import PagePreparer
-from app.services.pages.reading import PageReading
-from app.services.pages.writing import PageWriter
 from app.services.requests.streamed_requests import StreamedRequests
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore

@@ -7,7 +7,7 @@ from app.services.images.derived_images import DerivedImages
 from app.services.media.media_checks import MediaChecks
 from app.services.memory_budget.responses import ResponseBudget
 from app.services.pages.manifests import PageManifests
-from app.services.pages.reading import PageReading
+from app.services.pages.page_answers import PageReading
 from app.services.renders.media_loader import MediaLoader
 from app.services.renders.outlines import Outlines
 from app.services.renders.renders import Renders

@@ -2,10 +2,10 @@
 
 from app.models.limits import Limits
 from app.services.agents.memory_tools import MemoryTools
+from app.services.agents.session_turns import SessionTurns
 from app.services.agents.tool_calls import ToolCalls
-from app.services.agents.turns import SessionTurns
 from app.services.pages.faults import PageFaults
-from app.services.pages.lists import PageLists
+from app.services.pages.page_lists import PageLists
 from app.services.pages.pages import Pages
 from app.services.renders.renders import Renders
 from app.services.requests.whole_bodies import RequestBodies

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import httpx
 
-from app.models.resource import MOST_ALIASES
+from app.models.resource_descriptor import MOST_ALIASES
 from tests.contract.bundled_sessions import bundled, members_of, with_manifest
 
 ROUTE = "/api/aliases"

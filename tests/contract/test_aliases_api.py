@@ -156,7 +156,7 @@ def test_alias_of_any_visible_character_is_addressed_percent_encoded(
 @pytest.mark.promise(
     "security.md#the-database",
     "An alias cannot stand in for a resource's id or URI",
-    kept_by="app/models/resource.py",
+    kept_by="app/models/resource_descriptor.py",
     tried="5 spellings, 3 ways",
 )
 @pytest.mark.parametrize(

@@ -199,7 +199,7 @@ def test_aliases_travel_with_their_session(service: LiveService) -> None:
     with service.client() as here, service.client() as there:
         image = upload(here, png(), alias="img-1")["uri"]
         name(here, "a#1", image)
-        upload(here, b"of no session", alias="elsewhere")
+        upload(here, b"of no session", alias="offload_location")
         body = {"input": rich("a#1", "nobody's", f"blob:{'0' * 32}"), "timestamp": AT_TEN}
         here.post(INTERACTIONS, params={"attachments": "any"}, json=body).raise_for_status()
         bundle = export(here, "s")

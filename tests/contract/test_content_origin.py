@@ -92,9 +92,9 @@ class Hosts:
     def content_path(self) -> str:
         return f"{self.path}/content"
 
-    def link(self, **wish: object) -> httpx.URL:
+    def link(self, **requested: object) -> httpx.URL:
         """A new link, as it is given."""
-        given = self.owner.post(f"{self.path}/signed-url", json=wish)
+        given = self.owner.post(f"{self.path}/signed-url", json=requested)
         assert given.status_code == 200, given.text
         return httpx.URL(given.json()["url"])
 

@@ -3,8 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
+from app.config.setting_values import host_names, origin_of
 from app.config.settings import Settings
-from app.config.values import host_names, origin_of
 from tests.kit.loaded_command import LoadedCommand
 
 PUBLIC_URL = "https://media.example.com/below"

@@ -10,7 +10,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from app.models.resource import derive_resource_id
+from app.models.resource_descriptor import derive_resource_id
 from tests.contract.bundled_sessions import (
     SESSION,
     bundled,

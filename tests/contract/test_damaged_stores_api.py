@@ -137,11 +137,11 @@ def references(client: httpx.Client) -> list[str]:
 def test_lost_file_is_told_before_anything_of_the_answer_is_sent(
     client: httpx.Client, behind: ProjectFiles, references: list[str], form: str
 ) -> None:
-    wish = {"arguments": references, "sessionId": "s", "as": form}
-    assert client.post("/api/resolve", json=wish).status_code == 200
+    body = {"arguments": references, "sessionId": "s", "as": form}
+    assert client.post("/api/resolve", json=body).status_code == 200
     remove(behind, SECOND)
-    assert outcome(client.post("/api/resolve", json=wish)) == (503, "blob-missing")
-    links = client.post("/api/resolve", json={**wish, "as": "signed-url"})
+    assert outcome(client.post("/api/resolve", json=body)) == (503, "blob-missing")
+    links = client.post("/api/resolve", json={**body, "as": "signed-url"})
     assert links.json()["unresolved"] == []
 
 

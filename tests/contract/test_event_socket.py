@@ -70,7 +70,7 @@ def test_client_names_its_place_at_once_and_gets_the_bytes_of_the_stream(
     with socket_of(filled) as socket:
         socket.send('{"after":1}')
         live = [read_event(socket), read_event(socket)]
-        append(filled, "t", content="elsewhere")
+        append(filled, "t", content="offload_location")
         append(filled, content="new")
         live.append(read_event(socket))
     assert live == heard(filled, EVENTS, after=1, count=3)

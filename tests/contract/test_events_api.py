@@ -42,8 +42,8 @@ def checked(block: Block) -> Block:
     return block
 
 
-def fault(client: httpx.Client, **wish: object) -> None:
-    faulted = client.post("/api/pages/p/fault", json={"target_level": 0, **wish})
+def fault(client: httpx.Client, **query: object) -> None:
+    faulted = client.post("/api/pages/p/fault", json={"target_level": 0, **query})
     assert faulted.status_code == 200, faulted.text
 
 

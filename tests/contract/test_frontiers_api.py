@@ -438,10 +438,10 @@ def test_frontier_travels_with_its_session(client: httpx.Client, service: LiveSe
     moved = move(client)
     move(client, None, frontier="other")
     bundle = export(client, "s")
-    with service.client() as elsewhere:
-        assert take_in(elsewhere, bundle).is_success
-        again = move(elsewhere)
-        assert export(elsewhere, "s") == bundle
+    with service.client() as offload_location:
+        assert take_in(offload_location, bundle).is_success
+        again = move(offload_location)
+        assert export(offload_location, "s") == bundle
     assert again["frontier"] == moved["frontier"]
     assert again["stableThrough"] == len(moved["messages"])
     assert again["messages"] == moved["messages"]
@@ -466,8 +466,8 @@ def test_bundle_with_a_frontier_that_is_none_is_refused(
     members = members_of(export(client, "s"))
     assert old in members["manifest.json"]
     members["manifest.json"] = members["manifest.json"].replace(old, new, 1)
-    with service.client() as elsewhere:
-        refused = take_in(elsewhere, bundled(members))
+    with service.client() as offload_location:
+        refused = take_in(offload_location, bundled(members))
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid-bundle")
 
 
@@ -513,10 +513,10 @@ def test_page_that_is_deleted_lowers_what_is_stable(client: httpx.Client) -> Non
 def test_url_that_is_signed_anew_lowers_what_is_stable(settings: Settings) -> None:
     asked = {"target": "anthropic", "media": "signed-url", "frontier": "main"}
     picture = [{"type": "image", "data": b64(PICTURE), "mimeType": "image/png"}]
-    elsewhere = settings.model_copy(update={"public_url": "https://two.example"})
+    offload_location = settings.model_copy(update={"public_url": "https://two.example"})
     settings = settings.model_copy(update={"public_url": "https://one.example"})
     headers = None
-    for where, stable in ((settings, 0), (settings, 3), (elsewhere, 2)):
+    for where, stable in ((settings, 0), (settings, 3), (offload_location, 2)):
         # URLs are the same for an hour; those of another host are not.
         with serving(where) as live, live.client() as client:
             if headers is None:

@@ -14,7 +14,7 @@ import pytest
 from app.errors import ConflictError
 from app.models.identity import new_id, utc_now
 from app.services.requests.idempotency import Idempotency, IdempotentCall
-from app.services.requests.identity import RequestIdentity, json_digest
+from app.services.requests.request_identity import RequestIdentity, json_digest
 from app.services.requests.session_keys import CALL_ROUTE, key_in_session
 from app.services.tool_results.tool_results import IDEMPOTENT_ROUTE
 from app.stores.records.idempotency import IdempotencyRecords

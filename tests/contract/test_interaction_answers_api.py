@@ -140,6 +140,8 @@ def test_answer_to_nothing_is_not_found_and_makes_no_session(client: httpx.Clien
         assert outcome(answer(client, interaction_id)) == (404, "not-found")
     assert client.get("/api/sessions/s").status_code == 404
     record = ask(client)
-    elsewhere = client.put(f"/api/sessions/t/interactions/{record['id']}/output", json=ANSWER)
-    assert outcome(elsewhere) == (404, "not-found")
+    offload_location = client.put(
+        f"/api/sessions/t/interactions/{record['id']}/output", json=ANSWER
+    )
+    assert outcome(offload_location) == (404, "not-found")
     assert client.get("/api/sessions/t").status_code == 404

@@ -314,9 +314,9 @@ def test_idempotency_key_makes_a_retry_safe(client: httpx.Client) -> None:
     assert (first.status_code, second.status_code) == (201, 200)
     assert second.content == first.content
     other = client.post(ROUTE, json={"input": "Else?"}, headers=headers)
-    elsewhere = client.post("/api/sessions/t/interactions", json=body, headers=headers)
+    offload_location = client.post("/api/sessions/t/interactions", json=body, headers=headers)
     expected = (422, "idempotency-key-reused")
-    assert (outcome(other), outcome(elsewhere)) == (expected, expected)
+    assert (outcome(other), outcome(offload_location)) == (expected, expected)
     assert [len(entries(client)), client.get("/api/sessions/t").status_code] == [1, 404]
 
 

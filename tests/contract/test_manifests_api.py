@@ -78,8 +78,8 @@ def test_rendering_tells_more_than_two_hundred_pages_within_its_tokens(
     library: httpx.Client,
 ) -> None:
     for target, most in (("openai-chat", 9_000), ("anthropic", 3_000)):
-        wish: Json = {"memory": "manifest", "memoryTokens": most}
-        record = rendering(library, "/api/sessions/s/render", target, **wish)
+        requested: Json = {"memory": "manifest", "memoryTokens": most}
+        record = rendering(library, "/api/sessions/s/render", target, **requested)
         text = record.get("system") or record["messages"][0]["content"]
         shown = [line for line in text.splitlines() if line.startswith("- page_")]
         assert [line.split()[1] for line in shown] == expected()[: len(shown)]

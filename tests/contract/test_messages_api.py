@@ -33,8 +33,8 @@ TOOL = {"role": "tool", "tool_call_id": "call_1", "content": "Sunny."}
 
 
 def fault(client: httpx.Client, call_id: str | None = "call_1") -> httpx.Response:
-    wish = {"session_id": "s", "tool_call_id": call_id, "target_level": 0}
-    return client.post("/api/pages/p/fault", json=wish)
+    query = {"session_id": "s", "tool_call_id": call_id, "target_level": 0}
+    return client.post("/api/pages/p/fault", json=query)
 
 
 def result(call_id: str = "call_1") -> dict[str, object]:
@@ -220,8 +220,8 @@ def test_another_answer_of_a_tool_call_is_a_conflict(client: httpx.Client) -> No
     headers = {"Content-Type": "application/json"}
     assert client.post(ROUTE, content=spelled, headers=headers).content == created.content
     assert item_texts(client.get(ROUTE)) == created.content
-    elsewhere = client.post("/api/sessions/t/messages", json={**TOOL, "content": "Rain."})
-    assert elsewhere.status_code == 201
+    offload_location = client.post("/api/sessions/t/messages", json={**TOOL, "content": "Rain."})
+    assert offload_location.status_code == 201
 
 
 def test_call_that_a_tool_result_answered_is_a_conflict_both_ways(client: httpx.Client) -> None:
@@ -262,9 +262,9 @@ def test_idempotency_key_makes_a_retry_safe(client: httpx.Client) -> None:
     assert (first.status_code, again.status_code) == (201, 200)
     assert again.content == first.content
     other = client.post(ROUTE, json={"role": "user"}, headers=headers)
-    elsewhere = client.post("/api/sessions/t/messages", json=body, headers=headers)
+    offload_location = client.post("/api/sessions/t/messages", json=body, headers=headers)
     expected = (422, "idempotency-key-reused")
-    assert (outcome(other), outcome(elsewhere)) == (expected, expected)
+    assert (outcome(other), outcome(offload_location)) == (expected, expected)
     assert [len(entries(client)), client.get("/api/sessions/t").status_code] == [1, 404]
 
 

@@ -453,8 +453,8 @@ def test_moved_medium_cannot_be_deleted(client: httpx.Client) -> None:
 
 def test_page_fault_is_read_back_with_its_image(client: httpx.Client) -> None:
     put(client, modality="image", content=URI)
-    wish = {"session_id": "s", "tool_call_id": "c", "target_level": 0}
-    shown = client.post("/api/pages/p/fault", json=wish).content
+    body = {"session_id": "s", "tool_call_id": "c", "target_level": 0}
+    shown = client.post("/api/pages/p/fault", json=body).content
     inline = client.get(f"{ROUTE}/1", params={"media": "inline"}).content
     assert own_members(inline) == shown.decode()
     page = client.get(ROUTE, params={"media": "inline"})

@@ -33,8 +33,8 @@ def put(client: httpx.Client, **members: object) -> dict[str, Any]:
     return page
 
 
-def fault(client: httpx.Client, **wish: object) -> httpx.Response:
-    return client.post(f"{ROUTE}/p/fault", json=wish)
+def fault(client: httpx.Client, **requested: object) -> httpx.Response:
+    return client.post(f"{ROUTE}/p/fault", json=requested)
 
 
 def history(client: httpx.Client, session_id: str = "s") -> list[dict[str, Any]]:
@@ -77,14 +77,14 @@ def test_fault_takes_levels_by_number_and_name(reader: httpx.Client, level: obje
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"null"])
-def test_fault_without_a_wish_is_the_abstract(reader: httpx.Client, body: bytes) -> None:
+def test_fault_without_a_level_is_the_abstract(reader: httpx.Client, body: bytes) -> None:
     headers = {"Content-Type": "application/json"}
     answer = reader.post(f"{ROUTE}/p/fault", content=body, headers=headers)
     assert answer.json() == message(f"Page p (text, ABSTRACT):\nIt begins.{NOTE}")
 
 
 @pytest.mark.parametrize(
-    ("wish", "pointer"),
+    ("requested", "pointer"),
     [
         ({"target_level": 4}, "/target_level"),
         ({"target_level": -1}, "/target_level"),
@@ -106,12 +106,12 @@ def test_fault_without_a_wish_is_the_abstract(reader: httpx.Client, body: bytes)
     ids=str,
 )
 def test_fault_that_asks_for_nonsense_is_refused(
-    reader: httpx.Client, wish: dict[str, object], pointer: str
+    reader: httpx.Client, requested: dict[str, object], pointer: str
 ) -> None:
-    answer = fault(reader, **wish)
+    answer = fault(reader, **requested)
     assert outcome(answer) == (422, "invalid-payload")
     assert [each["pointer"] for each in answer.json()["errors"]] == [pointer]
-    handed_on(answer, call_id=wish.get("tool_call_id"))
+    handed_on(answer, call_id=requested.get("tool_call_id"))
 
 
 def handed_on(answer: httpx.Response, *, call_id: object) -> str:
@@ -183,8 +183,8 @@ def test_fault_of_a_complete_page_is_full_and_has_no_note(
     client: httpx.Client, level: int | None
 ) -> None:
     put(client, content="Hello.")
-    wish = {} if level is None else {"target_level": level}
-    assert fault(client, **wish).json()["content"] == "Page p (text, FULL):\nHello."
+    requested = {} if level is None else {"target_level": level}
+    assert fault(client, **requested).json()["content"] == "Page p (text, FULL):\nHello."
 
 
 @pytest.mark.parametrize("is_query", [True, False], ids=["query", "body"])

@@ -36,7 +36,7 @@ def test_file_names_stay_in_the_folder(
 
 
 @pytest.mark.parametrize(
-    ("wish", "start", "end"),
+    ("query", "start", "end"),
     [
         ("bytes=0-0", 0, 1),
         ("bytes=100-199", 100, 200),
@@ -46,7 +46,7 @@ def test_file_names_stay_in_the_folder(
 )
 @pytest.mark.parametrize("is_stored", [True, False], ids=["medium", "text"])
 def test_range_of_a_file(
-    shared_client: httpx.Client, wish: str, start: int, end: int | None, is_stored: bool
+    shared_client: httpx.Client, query: str, start: int, end: int | None, is_stored: bool
 ) -> None:
     text = LARGE_PNG.decode("latin-1")
     content = LARGE_PNG if is_stored else text.encode()
@@ -54,7 +54,7 @@ def test_range_of_a_file(
         {**IMAGE, "content": data_uri(LARGE_PNG, "image/png")} if is_stored else {"content": text}
     )
     put(shared_client, **page)
-    found = download(shared_client, Range=wish)
+    found = download(shared_client, Range=query)
     assert (found.status_code, found.content) == (206, content[start:end])
     first = start % len(content)
     last = (end or len(content)) - 1

@@ -141,7 +141,7 @@ def test_call_of_a_page_has_an_id_made_of_the_pages(client: httpx.Client) -> Non
 
 def test_rendering_by_body_is_that_of_the_address(client: httpx.Client) -> None:
     put(client, **PAGES["image"])
-    wishes: list[Json] = [
+    options: list[Json] = [
         {},
         {"level": 0},
         {"level": 1, "toolCallId": "call 1"},
@@ -149,9 +149,9 @@ def test_rendering_by_body_is_that_of_the_address(client: httpx.Client) -> None:
         {"level": 0, "accept": "audio/*"},
         {"level": 0, "detail": "high", "maxImages": 0},
     ]
-    for wish in wishes:
+    for requested in options:
         for target in ("openai-compat", "anthropic"):
-            asked = {"target": target, **wish}
+            asked = {"target": target, **requested}
             by_address = client.get(PATH, params=asked)
             by_body = client.post("/api/render", json={"pageId": "p", **asked})
             assert by_body.content == by_address.content

@@ -351,7 +351,7 @@ def test_manifest_names_the_pages_most_important_first(client: httpx.Client) -> 
     put(client, "new", content="two", session_id="s", caption="second")
     put(client, "vital", content="three", session_id="s", importance=0.9)
     put(client, "pinned", content=None, session_id="s", pinned=True, importance=0)
-    put(client, "elsewhere", content="five", session_id="t")
+    put(client, "offload_location", content="five", session_id="t")
     found = manifest(client)
     levels = "FULL|REDUCED|ABSTRACT|REFERENCE"
     lines = [

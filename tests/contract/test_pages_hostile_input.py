@@ -286,9 +286,9 @@ def test_nul_is_shown_searched_and_kept_in_history(client: httpx.Client) -> None
     assert client.get(f"{ROUTE}/p/blocks").json()["content"] == shown
     assert client.get(f"{ROUTE}/p/download").content == b"left\x00right"
     assert len(client.get(f"{ROUTE}/search?q=right").json()["items"]) == 1
-    wish = {"target_level": 0, "session_id": "s", "tool_call_id": "a\x00b"}
-    client.post(f"{ROUTE}/p/fault", json=wish)
-    client.post(f"{ROUTE}/p/fault", json=wish)
+    query = {"target_level": 0, "session_id": "s", "tool_call_id": "a\x00b"}
+    client.post(f"{ROUTE}/p/fault", json=query)
+    client.post(f"{ROUTE}/p/fault", json=query)
     (entry,) = client.get("/api/sessions/s/messages").json()["items"]
     assert (entry["tool_call_id"], entry["content"]) == ("a\x00b", shown)
 

@@ -17,7 +17,7 @@ DOCUMENT = (Path(__file__).parents[2] / "docs" / "readback.md").read_text()
 SHOWN: list[Any] = [
     json.loads(block) for block in re.findall(r"^```json\n(.*?)\n```$", DOCUMENT, re.M | re.S)
 ]
-WISH, RESOLVED, LINES, MATCHES, VALUE = SHOWN
+REQUEST, RESOLVED, LINES, MATCHES, VALUE = SHOWN
 LOG = [f"10:02:{number:02} GET /cart" for number in range(1, 401)]
 
 
@@ -32,9 +32,9 @@ def test_shown_references_become_what_is_shown(client: httpx.Client) -> None:
     content = png()
     reference = f"@{upload(client, content)['uri']}"
     append(client, session_id="demo", content=reference)
-    shown = WISH["arguments"]["image"]
+    shown = REQUEST["arguments"]["image"]
     answer = client.post(
-        "/api/resolve", json=json.loads(json.dumps(WISH).replace(shown, reference))
+        "/api/resolve", json=json.loads(json.dumps(REQUEST).replace(shown, reference))
     )
     found = json.loads(answer.text.replace(reference[1:], shown[1:]))
     assert found["arguments"]["image"].startswith(RESOLVED["arguments"]["image"].removesuffix("…"))

@@ -33,8 +33,8 @@ def keep(client: httpx.Client, content: bytes, session_id: str = "s", **query: s
 def ask(
     client: httpx.Client, arguments: object, form: str | None = None, session_id: str = "s"
 ) -> httpx.Response:
-    wish = {"arguments": arguments, "sessionId": session_id}
-    return client.post(ROUTE, json=wish if form is None else {**wish, "as": form})
+    requested = {"arguments": arguments, "sessionId": session_id}
+    return client.post(ROUTE, json=requested if form is None else {**requested, "as": form})
 
 
 def resolve(client: httpx.Client, arguments: object, form: str | None = None) -> dict[str, Any]:
@@ -243,8 +243,8 @@ def test_resource_of_another_project_is_as_absent(
         "resolved": [],
         "unresolved": [left("/0", reference)],
     }
-    wish = {"arguments": [reference], "sessionId": "s", "scope": "project"}
-    assert client.post(ROUTE, json=wish).json() == {
+    requested = {"arguments": [reference], "sessionId": "s", "scope": "project"}
+    assert client.post(ROUTE, json=requested).json() == {
         "arguments": [reference],
         "resolved": [],
         "unresolved": [left("/0", reference, "This project has no such resource.")],
@@ -400,9 +400,10 @@ def test_many_large_references_come_back_whole(client: httpx.Client) -> None:
 def test_scope_of_the_project_takes_what_other_sessions_have(client: httpx.Client) -> None:
     other = keep(client, PICTURE, session_id="other")
     keep(client, TEXT.encode())
-    wish = {"arguments": [other, ABSENT], "sessionId": "s"}
+    requested = {"arguments": [other, ABSENT], "sessionId": "s"}
     narrow, wide = (
-        client.post(ROUTE, json={**wish, "scope": scope}).json() for scope in ("session", "project")
+        client.post(ROUTE, json={**requested, "scope": scope}).json()
+        for scope in ("session", "project")
     )
     assert narrow["unresolved"] == [left("/0", other), left("/1", ABSENT)]
     assert wide == {
@@ -410,5 +411,5 @@ def test_scope_of_the_project_takes_what_other_sessions_have(client: httpx.Clien
         "resolved": [named("/0", other, "image/png", len(PICTURE))],
         "unresolved": [left("/1", ABSENT, "This project has no such resource.")],
     }
-    wrong = client.post(ROUTE, json={**wish, "scope": "all"})
+    wrong = client.post(ROUTE, json={**requested, "scope": "all"})
     assert (wrong.status_code, pointers(wrong)) == (422, ["/scope"])

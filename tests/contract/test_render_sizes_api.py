@@ -139,7 +139,7 @@ def test_preview_that_a_tool_imitates_is_not_made_whole(client: httpx.Client) ->
     path = render_path(client, LONG)
     (resource,) = client.get(path.removesuffix("/render")).json()["sanitized"]["resources"]
     (preview,) = blocks(rendering(client, path, "mcp"))
-    copied = call_tool(client, "elsewhere", preview["text"], session_id="other")
+    copied = call_tool(client, "offload_location", preview["text"], session_id="other")
     assert isinstance(copied, dict)
     address = f"/api/tool-results/{copied['id']}/render"
     # The other session has no such text.

@@ -68,7 +68,7 @@ def path(shared_client: httpx.Client) -> str:
     return stored(shared_client, RESULT)
 
 
-WISHES: list[Json] = [
+QUERIES: list[Json] = [
     {},
     {"accept": "image/png"},
     {"accept": " IMAGE/* ,application/pdf"},
@@ -88,16 +88,16 @@ WISHES: list[Json] = [
 ]
 
 
-@pytest.mark.parametrize("wish", WISHES, ids=repr)
+@pytest.mark.parametrize("requested", QUERIES, ids=repr)
 def test_options_mean_the_same_in_address_and_body(
-    shared_client: httpx.Client, path: str, wish: Json
+    shared_client: httpx.Client, path: str, requested: Json
 ) -> None:
     for target in ("openai-chat", "gemini", "langchain"):
-        by_address = shared_client.get(path, params={"target": target, **wish})
-        body = {"toolResultId": path.split("/")[3], "target": target, **wish}
+        by_address = shared_client.get(path, params={"target": target, **requested})
+        body = {"toolResultId": path.split("/")[3], "target": target, **requested}
         by_body = [shared_client.post(RENDER, json=body)]
-        if "accept" in wish:
-            listed = {**body, "accept": wish["accept"].split(",")}
+        if "accept" in requested:
+            listed = {**body, "accept": requested["accept"].split(",")}
             by_body.append(shared_client.post(RENDER, json=listed))
         read_rendering(by_address, target)
         assert [each.content for each in by_body] == [by_address.content] * len(by_body)
@@ -112,11 +112,11 @@ def test_handles_name_each_stored_medium_whether_it_is_shown_or_not(
     path = stored(shared_client, {"content": [picture, remote, {"type": "text", "text": "seen"}]})
     (resource,) = shared_client.get(path.removesuffix("/render")).json()["sanitized"]["resources"]
     line = f"[image @{resource['uri']} 64\N{MULTIPLICATION SIGN}48]"
-    for wish in ({}, {"maxImages": 0}):
+    for requested in ({}, {"maxImages": 0}):
         named, plain = (
             [block.get("text") for block in rendered["messages"][0]["content"]]
             for handles in ({"handles": 1}, {})
-            for rendered in [rendering(shared_client, path, "mcp", **wish, **handles)]
+            for rendered in [rendering(shared_client, path, "mcp", **requested, **handles)]
         )
         assert [text for text in named if text not in plain] == [line]
         assert [text for text in named if text != line] == plain
@@ -126,8 +126,8 @@ def test_handles_name_each_stored_medium_whether_it_is_shown_or_not(
 def test_result_is_taken_by_its_target_with_all_options(
     shared_client: httpx.Client, path: str, target: str
 ) -> None:
-    for wish in WISHES[1::3]:
-        rendering(shared_client, path, target, **wish)
+    for requested in QUERIES[1::3]:
+        rendering(shared_client, path, target, **requested)
 
 
 def test_accept_lets_the_rest_step_down(shared_client: httpx.Client, path: str) -> None:
@@ -394,7 +394,7 @@ def test_conditions_are_judged(shared_client: httpx.Client, path: str) -> None:
 
 def test_etag_differs_with_what_is_rendered(shared_client: httpx.Client, path: str) -> None:
     asked: list[Json] = [{"target": target} for target in TARGETS]
-    asked += [{"target": "mcp", **wish} for wish in WISHES[1:4]]
+    asked += [{"target": "mcp", **requested} for requested in QUERIES[1:4]]
     answers = [shared_client.get(path, params=each) for each in asked]
     assert len({each.headers["etag"] for each in answers}) == len({a.content for a in answers})
     assert len({each.content for each in answers}) == len(asked)
@@ -652,7 +652,7 @@ def test_signed_urls_need_an_address_of_the_service(
 
 
 def test_same_call_gives_the_same_bytes_after_a_restart(settings: Settings) -> None:
-    asked = [{"target": target, **wish} for target in TARGETS for wish in WISHES[:2]]
+    asked = [{"target": target, **requested} for target in TARGETS for requested in QUERIES[:2]]
     large = {"content": [*RESULT["content"], image_block(media.png(9_000, 45))]}
     with serving(settings) as service:
         key = service.new_key("p")

@@ -411,7 +411,7 @@ def test_hostile_name_is_made_harmless_or_refused(client: httpx.Client, name: st
         "A program or a web page that is declared as an image, a sound or a video becomes a "
         "file, whichever route takes it"
     ),
-    kept_by="packages/dialects/src/pagefault_dialects/media/settling.py",
+    kept_by="packages/dialects/src/pagefault_dialects/media/file_type.py",
     tried="HTML and ELF by 7 ways",
 )
 @pytest.mark.parametrize("data", [LONG_HTML, ELF], ids=["HTML", "ELF"])

@@ -33,8 +33,8 @@ def append_images(client: httpx.Client, *uris: str) -> None:
 
 def fault(client: httpx.Client, image: bytes) -> None:
     put(client, modality="image", content=data_uri(image, "image/png"))
-    wish = {"session_id": "s", "tool_call_id": "c", "target_level": 0}
-    assert client.post("/api/pages/p/fault", json=wish).status_code == 200
+    body = {"session_id": "s", "tool_call_id": "c", "target_level": 0}
+    assert client.post("/api/pages/p/fault", json=body).status_code == 200
 
 
 def statuses(client: httpx.Client, media: str) -> list[tuple[int, str | None]]:

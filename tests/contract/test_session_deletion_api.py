@@ -33,8 +33,8 @@ THREADS = 8
 
 
 def fault(client: httpx.Client, page_id: str = "p", session_id: str = "s") -> None:
-    wish = {"session_id": session_id, "target_level": 0}
-    assert client.post(f"/api/pages/{page_id}/fault", json=wish).status_code == 200
+    query = {"session_id": session_id, "target_level": 0}
+    assert client.post(f"/api/pages/{page_id}/fault", json=query).status_code == 200
 
 
 def result_with(data: bytes, mime_type: str) -> dict[str, object]:

@@ -65,8 +65,8 @@ def lost(record: Json) -> list[Json]:
 
 def fault_in(client: httpx.Client) -> None:
     put(client, "p", content=data_uri(PICTURES[0], "image/png"), modality="image")
-    wish = {"target_level": 0, "session_id": "s", "tool_call_id": "call_page"}
-    assert client.post("/api/pages/p/fault", json=wish).status_code == 200
+    body = {"target_level": 0, "session_id": "s", "tool_call_id": "call_page"}
+    assert client.post("/api/pages/p/fault", json=body).status_code == 200
 
 
 def talk(client: httpx.Client) -> Iterator[bool]:
@@ -509,9 +509,14 @@ def test_rendering_by_body_is_that_of_the_address(
     shared_client: httpx.Client, talked: Sequence[Moment]
 ) -> None:
     half = talked[len(talked) // 2].seq
-    wishes: list[Json] = [{}, {"since": half}, {"maxImages": 1, "since": 1}, {"media": "reference"}]
-    for wish in wishes:
-        asked = {"target": "openai-responses", **wish}
+    options: list[Json] = [
+        {},
+        {"since": half},
+        {"maxImages": 1, "since": 1},
+        {"media": "reference"},
+    ]
+    for body in options:
+        asked = {"target": "openai-responses", **body}
         by_address = shared_client.get(SESSION_RENDER, params=asked)
         by_body = shared_client.post("/api/render", json={"sessionId": "s", **asked})
         assert by_body.content == by_address.content

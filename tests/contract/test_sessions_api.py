@@ -46,8 +46,8 @@ def less_times(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def fault(client: httpx.Client, page_id: str = "p", session_id: str = "s") -> None:
-    wish = {"session_id": session_id, "target_level": 0}
-    assert client.post(f"/api/pages/{page_id}/fault", json=wish).status_code == 200
+    requested = {"session_id": session_id, "target_level": 0}
+    assert client.post(f"/api/pages/{page_id}/fault", json=requested).status_code == 200
 
 
 def test_session_is_created_once(client: httpx.Client) -> None:

@@ -75,8 +75,8 @@ def linked(service: LiveService, request: pytest.FixtureRequest) -> Iterator[Lin
         yield Linked(service, owner, anyone, path, grant)
 
 
-def ask_for_link(linked: Linked, wish: object = None) -> httpx.Response:
-    return linked.owner.post(f"{linked.path}/signed-url", json=wish or {})
+def ask_for_link(linked: Linked, body: object = None) -> httpx.Response:
+    return linked.owner.post(f"{linked.path}/signed-url", json=body or {})
 
 
 def assert_refused(answer: httpx.Response) -> None:
@@ -84,13 +84,13 @@ def assert_refused(answer: httpx.Response) -> None:
 
 
 @pytest.mark.engines("embedded")
-@pytest.mark.parametrize("wish", [b"", b"null", b"{}", b'{"expiresInSeconds":60}'])
-def test_link_works_without_a_key(linked: Linked, wish: bytes) -> None:
+@pytest.mark.parametrize("body", [b"", b"null", b"{}", b'{"expiresInSeconds":60}'])
+def test_link_works_without_a_key(linked: Linked, body: bytes) -> None:
     before = datetime.now(UTC).replace(microsecond=0)
-    headers = {"Content-Type": "application/json"} if wish else {}
-    given = linked.owner.post(f"{linked.path}/signed-url", content=wish, headers=headers)
+    headers = {"Content-Type": "application/json"} if body else {}
+    given = linked.owner.post(f"{linked.path}/signed-url", content=body, headers=headers)
     link = given.json()
-    seconds = 60 if b"60" in wish else 300
+    seconds = 60 if b"60" in body else 300
     assert (given.status_code, set(link)) == (200, {"url", "expiresAt"})
     assert link["url"].startswith(f"{linked.service.base_url}{linked.content_path}?token=")
     assert datetime.fromisoformat(link["expiresAt"]) >= before + timedelta(seconds=seconds)
@@ -312,7 +312,7 @@ def test_link_says_how_the_content_is_presented(
 
 @pytest.mark.engines("embedded")
 @pytest.mark.parametrize(
-    "wish",
+    "body",
     [
         {"expiresInSeconds": 0},
         {"expiresInSeconds": 86_401},
@@ -323,10 +323,10 @@ def test_link_says_how_the_content_is_presented(
         {"expires": 60},
     ],
 )
-def test_wish_for_another_link_is_refused(linked: Linked, wish: dict[str, object]) -> None:
-    answer = ask_for_link(linked, wish)
+def test_request_for_another_link_is_refused(linked: Linked, body: dict[str, object]) -> None:
+    answer = ask_for_link(linked, body)
     pointers = [fault["pointer"] for fault in answer.json()["errors"]]
-    assert (answer.status_code, pointers) == (422, [f"/{key}" for key in wish])
+    assert (answer.status_code, pointers) == (422, [f"/{key}" for key in body])
 
 
 def test_link_of_a_deleted_resource_finds_nothing(linked: Linked) -> None:

@@ -130,8 +130,8 @@ def test_a_page_whose_image_was_cut_is_told_in_words(client: httpx.Client) -> No
     blocks = read(client, "p/blocks", level=0)["content"]
     assert [each["type"] for each in blocks] == ["text", "text"]
     assert blocks[1]["text"] == f"[image not shown: {SENTENCE}]"
-    wish = {"target_level": 0, "session_id": "s", "tool_call_id": "call_1"}
-    fault = client.post("/api/pages/p/fault", json=wish).json()
+    body = {"target_level": 0, "session_id": "s", "tool_call_id": "call_1"}
+    fault = client.post("/api/pages/p/fault", json=body).json()
     assert fault["content"] == blocks
     assert "A form." in blocks[0]["text"]
 
@@ -157,8 +157,8 @@ def test_a_fuller_level_with_an_image_that_was_cut_is_not_promised(
 
 def test_a_page_whose_image_was_cut_says_so_in_json(client: httpx.Client) -> None:
     page = put(client, modality="image", content=data_uri(CUT, "image/png"))
-    wish = {"target_level": 2, "form": "json"}
-    fault = client.post("/api/pages/p/fault", json=wish).json()
+    body = {"target_level": 2, "form": "json"}
+    fault = client.post("/api/pages/p/fault", json=body).json()
     told_by_blocks = read(client, "p/blocks", level=2, form="json")
     assert fault["content"] == told_by_blocks["content"]
     assert json.loads(fault["content"]) == {
@@ -179,8 +179,8 @@ def test_a_page_whose_image_is_damaged_beside_the_picture_is_repaired(
     client: httpx.Client,
 ) -> None:
     put(client, modality="image", content=data_uri(LOGO, "image/png"))
-    wish = {"target_level": 0, "session_id": "s", "tool_call_id": "call_1"}
-    for fault in [client.post("/api/pages/p/fault", json=wish).json() for _ in range(2)]:
+    body = {"target_level": 0, "session_id": "s", "tool_call_id": "call_1"}
+    for fault in [client.post("/api/pages/p/fault", json=body).json() for _ in range(2)]:
         assert fault["content"][1]["image_url"]["url"] == data_uri(PNG, "image/png")
     _, image = read(client, "p/blocks", level=0)["content"]
     assert image["image_url"]["url"] == data_uri(PNG, "image/png")

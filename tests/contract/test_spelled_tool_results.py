@@ -116,7 +116,7 @@ def test_string_with_escaped_quotation_marks_stays_one_string(client: httpx.Clie
         "A streamed result spelled differently is the same request; another medium makes it "
         "another request"
     ),
-    kept_by="app/services/requests/identity.py",
+    kept_by="app/services/requests/request_identity.py",
     tried="2 spellings",
 )
 def test_other_spelling_of_a_large_result_is_the_same_request(client: httpx.Client) -> None:

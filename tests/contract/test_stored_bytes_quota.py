@@ -278,7 +278,7 @@ def half_a_request(route: str, authorization: str | None = None) -> bytes:
 @pytest.mark.promise(
     "security.md#quotas-and-a-full-disk",
     "A sweep gives back the room that a killed process had reserved",
-    kept_by="app/services/quotas/stored_bytes.py",
+    kept_by="app/services/quotas/storage_quota.py",
     tried="0 bytes reserved",
 )
 def test_room_of_a_killed_process_is_given_back_when_it_has_expired(
@@ -304,7 +304,7 @@ def test_room_of_a_killed_process_is_given_back_when_it_has_expired(
 @pytest.mark.promise(
     "security.md#quotas-and-a-full-disk",
     "Room that could not be released during a database outage is released after it",
-    kept_by="app/services/quotas/stored_bytes.py",
+    kept_by="app/services/quotas/storage_quota.py",
     tried="0 bytes reserved",
 )
 def test_room_that_an_outage_kept_from_being_given_back_is_given_back_after_it(
@@ -313,7 +313,7 @@ def test_room_that_an_outage_kept_from_being_given_back_is_given_back_after_it(
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("app.services.quotas.stored_bytes._RETRY_SECONDS", 0.05)
+    monkeypatch.setattr("app.services.quotas.storage_quota._RETRY_SECONDS", 0.05)
     settings = with_quota(backends.settings(engine, tmp_path_factory.mktemp("outage")))
     impatient = settings.db.model_copy(update={"timeout_seconds": 0.2})
     with (
@@ -461,7 +461,7 @@ def test_smaller_image_that_is_made_for_a_rendering_is_counted(project: Project)
 @pytest.mark.promise(
     "security.md#quotas-and-a-full-disk",
     "Files stored before there was a quota are counted",
-    kept_by="app/services/quotas/stored_bytes.py",
+    kept_by="app/services/quotas/storage_quota.py",
     tried="all of its bytes",
 )
 def test_what_was_stored_before_there_was_a_quota_is_counted(

@@ -35,8 +35,8 @@ def tell(client: httpx.Client, session_id: str) -> None:
         content = [{"type": "text", "text": "Read."}]
         call_tool(client, name, {"content": content, "structuredContent": rows}, session_id)
     put(client, "notes", content=PAGE, modality="text")
-    wish = {"target_level": 0, "session_id": session_id, "tool_call_id": "fault"}
-    assert client.post("/api/pages/notes/fault", json=wish).is_success
+    query = {"target_level": 0, "session_id": session_id, "tool_call_id": "fault"}
+    assert client.post("/api/pages/notes/fault", json=query).is_success
     uri = upload(client, FILE.encode(), filename="a.txt")["uri"]
     assert append(client, session_id, content=f"@{uri}").is_success
     assert append(client, session_id, content="Short.").is_success

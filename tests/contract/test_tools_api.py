@@ -630,8 +630,8 @@ class TestMedia:
         ]
         for number, block in enumerate(returned):
             append(client, f"t{number}", role="tool", content=[block])
-            wish = {"sessionId": f"t{number}", "arguments": handle}
-            assert client.post("/api/resolve", json=wish).json()["unresolved"] == []
+            requested = {"sessionId": f"t{number}", "arguments": handle}
+            assert client.post("/api/resolve", json=requested).json()["unresolved"] == []
         append(client, "t", role="assistant", content=[shown])
         asked = {"target": "mcp", "id": "v", "name": "view_media", "arguments": {"ref": handle}}
         viewed = client.post("/api/sessions/t/tool-calls", json=asked)
@@ -706,8 +706,8 @@ class TestMemoryOfASession:
         rules = client.get("/api/tools/instructions").text
         listed_pages = client.get("/api/sessions/s/manifest", headers={"Accept": "text/plain"}).text
         both, manifest, plain = (
-            rendering(client, "/api/sessions/s/render", "openai-chat", **wish)["messages"]
-            for wish in ({"memory": "instructions,manifest"}, {"memory": "manifest"}, {})
+            rendering(client, "/api/sessions/s/render", "openai-chat", **requested)["messages"]
+            for requested in ({"memory": "instructions,manifest"}, {"memory": "manifest"}, {})
         )
         assert both == [{"role": "system", "content": f"{rules}\n\n{listed_pages}"}, *plain]
         assert manifest == [{"role": "system", "content": listed_pages}, *plain]
@@ -719,8 +719,8 @@ class TestMemoryOfASession:
         append(client, content="What is there?")
         for number in range(40):
             put_page(client, f"page_{number}", content="A red sunset. " * 30, session_id="s")
-        wish: dict[str, str | int] = {"memory": "manifest", "memoryTokens": 300}
-        system = rendering(client, "/api/sessions/s/render", "anthropic", **wish)["system"]
+        requested: dict[str, str | int] = {"memory": "manifest", "memoryTokens": 300}
+        system = rendering(client, "/api/sessions/s/render", "anthropic", **requested)["system"]
         assert 150 < count_tokens(system) <= 300
         assert system.splitlines()[1].startswith("- page_39 ")
         shown = len(system.splitlines()) - 2

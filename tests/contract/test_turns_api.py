@@ -283,10 +283,10 @@ def test_same_turn_again_is_not_appended_again_and_is_rendered_anew(client: http
     assert len(history(client)) == 4
     other = turn(client, QUESTION, key="k")
     assert (other.status_code, other.json()["code"]) == (422, "idempotency-key-reused")
-    elsewhere = client.post(
+    offload_location = client.post(
         "/api/sessions/other/turns", json={"entries": [QUESTION]}, headers={"Idempotency-Key": "k"}
     )
-    assert elsewhere.status_code == 422
+    assert offload_location.status_code == 422
 
 
 def test_key_of_a_turn_in_a_deleted_session_answers_for_no_other_session(

@@ -293,11 +293,11 @@ def test_every_answer_says_the_version(service: LiveService, client: httpx.Clien
             client.get(f"{ROUTE}/{ABSENT}/more"),
             client.post(ROUTE, headers=TUS),
         ]
-        elsewhere = client.get("/api/uploadsx")
+        offload_location = client.get("/api/uploadsx")
     assert [(a.status_code, a.headers.get("tus-resumable")) for a in answers] == [
         (status, "1.0.0") for status in (401, 401, 405, 405, 404, 404, 400)
     ]
-    assert "tus-resumable" not in elsewhere.headers
+    assert "tus-resumable" not in offload_location.headers
 
 
 def test_method_may_be_told_in_a_header(client: httpx.Client) -> None:
@@ -310,8 +310,8 @@ def test_method_may_be_told_in_a_header(client: httpx.Client) -> None:
     answers = (sent, asked, unknown, removed)
     assert [answer.status_code for answer in answers] == [204, 200, 405, 204]
     assert asked.headers["upload-offset"] == "3"
-    elsewhere = {"X-HTTP-Method-Override": "DELETE"}
-    assert client.get("/api/resources", headers=elsewhere).status_code == 200
+    offload_location = {"X-HTTP-Method-Override": "DELETE"}
+    assert client.get("/api/resources", headers=offload_location).status_code == 200
 
 
 def test_upload_that_is_over_is_gone(backends: Backends, engine: Engine, tmp_path: Path) -> None:

@@ -128,11 +128,11 @@ def test_page_that_is_faulted_again_and_again_gives_way_last(
     assert moved["frontier"]["recalled"] == 7
     assert 'page_fault("often", 0) shows it' in all_words(moved)
     bundle = export(client, "s")
-    with service.client() as elsewhere:
-        assert take_in(elsewhere, bundle).is_success
-        assert export(elsewhere, "s") == bundle
+    with service.client() as offload_location:
+        assert take_in(offload_location, bundle).is_success
+        assert export(offload_location, "s") == bundle
         query = {"target": "openai-chat", "frontier": "main"}
-        there = elsewhere.get(WORKING_SET, params=query)
+        there = offload_location.get(WORKING_SET, params=query)
     assert there.json()["frontier"] == moved["frontier"]
     tight = working_set(client, frontier="main")
     assert (tight["pages"][0]["level"], tight["pages"][0]["priority"]) == ("REFERENCE", "raised")

@@ -231,8 +231,8 @@ def test_generated_client_writes_reads_and_faults_a_page(sdk: tuple[Any, Any]) -
     listed = call(client, "pages.list_pages", modality=models.Modality.IMAGE)
     abstract = models.LevelName.ABSTRACT
     typed = call(client, "pages.get_page_content", "sdk-page", level=abstract)
-    wish = models.FaultRequest(target_level=models.LevelName.FULL, session_id="sdk-pages")
-    message = call(client, "pages.fault_page", "sdk-page", body=wish)
+    query = models.FaultRequest(target_level=models.LevelName.FULL, session_id="sdk-pages")
+    message = call(client, "pages.fault_page", "sdk-page", body=query)
     again = models.FaultRequest(target_level=models.Level.FULL, session_id="sdk-pages")
     assert call(client, "pages.fault_page", "sdk-page", body=again).parsed == message.parsed
     history = call(client, "sessions.list_messages", "sdk-pages")
@@ -246,7 +246,7 @@ def test_generated_client_writes_reads_and_faults_a_page(sdk: tuple[Any, Any]) -
     assert [(type(item).__name__, item.content) for item in history.parsed.items] == [
         ("PageFaultMessage", message.parsed.content)
     ] * 2
-    missing = call(client, "pages.fault_page", "absent", body=wish)
+    missing = call(client, "pages.fault_page", "absent", body=query)
     assert type(missing.parsed).__name__ == "PageFaultProblem"
     assert (missing.parsed.role, missing.parsed.page_id) == ("tool", "absent")
 

@@ -54,9 +54,9 @@ def keep(server: Process, key: str, content: bytes, filename: str) -> str:
     return reference
 
 
-def ask(server: Process, key: str, wish: Mapping[str, object]) -> socket.socket:
+def ask(server: Process, key: str, query: Mapping[str, object]) -> socket.socket:
     """A connection with an answer on its way, of which next to nothing fits outside the service."""
-    body = json.dumps({"sessionId": "s", **wish})
+    body = json.dumps({"sessionId": "s", **query})
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
     connection.settimeout(WAIT_SECONDS)
@@ -107,8 +107,8 @@ def assert_not_kept(
         assert read_some(first, MIB).startswith(b"HTTP/1.1 200 ")
     before = server.peak_bytes()
     with ExitStack() as stack:
-        wish = {"arguments": [reference], "as": form}
-        readers = [stack.enter_context(ask(server, key, wish)) for _ in range(CLIENTS)]
+        query = {"arguments": [reference], "as": form}
+        readers = [stack.enter_context(ask(server, key, query)) for _ in range(CLIENTS)]
         begun = [read_some(each, READ_BYTES) for each in readers]
         whole = begun[0] + read_some(readers[0], 2**30)
         grown = server.peak_bytes() - before

@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from app.config.groups import ScrubSettings
 from app.config.settings import Settings
 from app.models.identity import utc_now
-from app.models.resource import FaultKind
+from app.models.resource_descriptor import FaultKind
 from app.services.maintenance.scrub import ReadingPace, Scrub, SlicedPeriod
 from app.stores.blobs.store import BlobMissingError, blob_path, quarantine_path
 from app.stores.records.idempotency import IdempotencyRecords
@@ -243,7 +243,7 @@ async def test_store_that_does_not_answer_is_told_and_the_slice_stays_due(
         files = some_files(3)
         await stores.store(*files)
         blobs = settings.data_dir / "blobs"
-        blobs.rename(tmp_path / "elsewhere")
+        blobs.rename(tmp_path / "offload_location")
         blobs.write_bytes(b"in the way")
         counted = Counted()
         with capture_logs() as logs, anyio.fail_after(WAIT_SECONDS):
@@ -251,7 +251,7 @@ async def test_store_that_does_not_answer_is_told_and_the_slice_stays_due(
                 while not logs:
                     await anyio.lowlevel.checkpoint()
                 blobs.unlink()
-                (tmp_path / "elsewhere").rename(blobs)
+                (tmp_path / "offload_location").rename(blobs)
                 while sorted(set(counted.sizes)) != sorted(map(len, files)):
                     await anyio.lowlevel.checkpoint()
     assert logs[0] == {

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from sqlalchemy import text
 
 from app.config.settings import Settings
-from app.models.resource import derive_resource_id
+from app.models.resource_descriptor import derive_resource_id
 from app.services.maintenance.sweep import Sweep
 from app.stores.blobs.store import BlobStore, blob_path, quarantine_path
 from app.stores.records.engine import Engines

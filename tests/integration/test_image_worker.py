@@ -9,7 +9,7 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from app.models.resource import FittedImage
+from app.models.resource_descriptor import FittedImage
 from app.services.images.image_tasks import ImageTask
 from app.services.images.image_worker import ImageWorker, UndecidedError
 from pagefault_dialects.model.resource import ImageRecipe

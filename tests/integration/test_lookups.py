@@ -211,15 +211,15 @@ async def test_key_is_refused_at_once_when_others_have_revoked_it(
 ) -> None:
     access = Access(store.records, None)
     key = await access.create_key(PROJECT, "k")
-    elsewhere = open_database(settings)
+    offload_location = open_database(settings)
     try:
-        others = Access(Records(elsewhere), None)
+        others = Access(Records(offload_location), None)
         assert (await access.caller_of(f"Bearer {key}")).project_id == PROJECT
         await others.revoke_key(key.split("_")[1])
         with pytest.raises(UnauthorizedError):
             await access.caller_of(f"Bearer {key}")
     finally:
-        await elsewhere.close()
+        await offload_location.close()
 
 
 async def test_lookups_are_answered_while_a_long_statement_runs(store: Store) -> None:

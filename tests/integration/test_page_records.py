@@ -264,7 +264,7 @@ async def test_manifest_has_pinned_then_important_then_new_pages_first(records: 
         await insert(unit, "important", session_id="s", importance=0.9)
         await insert(unit, "pinned", session_id="s", importance=0.1, pinned=True)
         await insert(unit, "old", "new", session_id="s", importance=0.5)
-        await insert(unit, "elsewhere", session_id="t", importance=1.0)
+        await insert(unit, "offload_location", session_id="t", importance=1.0)
     async with reading(records, PROJECT) as unit:
         assert await in_manifest(unit, "s") == ["pinned", "important", "new", "old"]
         assert await in_manifest(unit, "s", limit=2) == ["pinned", "important"]

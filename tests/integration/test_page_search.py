@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.models.search import SearchableText, SearchWords, parse_search, search_words
+from app.models.search_terms import SearchableText, SearchWords, parse_search, search_words
 from app.stores.records.finding import IN_PAGES, RankedMatch, SearchPlace, find
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
@@ -204,7 +204,7 @@ async def test_both_engines_find_the_same_pages_in_the_same_order(records: Recor
 @pytest.mark.promise(
     "security.md#the-database",
     "No query makes a search fail",
-    kept_by="app/models/search.py",
+    kept_by="app/models/search_terms.py",
     tried="0 errors",
 )
 async def test_no_query_breaks_a_search(records: Records) -> None:

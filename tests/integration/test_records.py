@@ -24,7 +24,7 @@ from app.models.identity import new_id
 from app.models.message import TOOL_RESULT
 from app.models.tool_result import StoredToolResult
 from app.services.requests.idempotency import Idempotency, IdempotentCall
-from app.services.requests.identity import RequestIdentity
+from app.services.requests.request_identity import RequestIdentity
 from app.services.requests.session_keys import (
     CALL_ROUTE,
     PAGE_ROUTE,

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from app.models.message import MESSAGE, StoredHistoryMessage
-from app.models.search import SearchableText, parse_search, search_words
+from app.models.search_terms import SearchableText, parse_search, search_words
 from app.services.search.indexing import SearchIndexing
 from app.stores.records.bundles import BundleRecords
 from app.stores.records.finding import IN_ENTRIES, IN_PAGES, RankedMatch, SearchPlace, find

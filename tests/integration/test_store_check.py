@@ -8,7 +8,7 @@ import pytest
 
 from app.config.settings import Settings
 from app.errors import BlobSweptError, StoreUnavailableError
-from app.models.resource import FaultKind
+from app.models.resource_descriptor import FaultKind
 from app.models.upload import ResumableUpload, Segment
 from app.services.maintenance import blob_removal
 from app.services.maintenance import fsck as store_check
@@ -289,7 +289,7 @@ async def test_store_that_does_not_answer_is_no_finding(
     await stores.store(A)
     if stores.settings.blobs.url is None:
         blobs = stores.settings.data_dir / "blobs"
-        blobs.rename(tmp_path / "elsewhere")
+        blobs.rename(tmp_path / "offload_location")
         blobs.write_bytes(b"in the way")
     else:
         bucket = stores.settings.blobs.url.removeprefix("s3://").partition("/")[0]

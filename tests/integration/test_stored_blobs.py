@@ -12,7 +12,7 @@ from app.errors import BlobSweptError, StoredBytesQuotaError
 from app.models.identity import utc_now
 from app.services.maintenance.sweep import Sweep, SweepReport
 from app.services.quotas.quota_blob_store import QuotaBlobStore
-from app.services.quotas.stored_bytes import BLOCK_BYTES, StorageQuota
+from app.services.quotas.storage_quota import BLOCK_BYTES, StorageQuota
 from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.store import StoredBlob
 from app.stores.records.resources import ResourceRecords

@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.config.values import host_names
+from app.config.setting_values import host_names
 
 MOST_ANSWERS = 20
 """Answers of one route with one status that are checked for each file of tests."""

@@ -9,7 +9,7 @@ from app.services.media.media_keeper import MediaKeeper
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
 from app.services.requests.json_stream import JsonStream
-from app.services.tool_results.requests import (
+from app.services.tool_results.tool_result_requests import (
     ReadToolResult,
     normalize_streamed,
     read_tool_result_request,

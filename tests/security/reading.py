@@ -21,11 +21,11 @@ from app.http.content_headers import (
     wants_repr_digest,
 )
 from app.http.tus import parse_checksum, parse_metadata
-from app.models.search import SearchableText, parse_search, search_words
+from app.models.search_terms import SearchableText, parse_search, search_words
 from app.rendering.snippets import Passages
 from app.services.inline_media.message_media import media_in_message
 from app.services.normalization import normalize_tool_result
-from app.services.requests.data_uris import movable_media
+from app.services.requests.embedded_data_uris import movable_media
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.json.pointer_scanner import ScanLimits, scan_pointer
 from pagefault_dialects.json.pointers import parse_json_pointer
@@ -45,7 +45,7 @@ from pagefault_dialects.messages.message_content import ContentReading
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.page import Body, Modality, Page, PageFields
 from pagefault_dialects.pages.levels import derive_levels
-from pagefault_dialects.pages.lines import one_line, quoted, quoted_short, without_base64
+from pagefault_dialects.pages.one_line import one_line, quoted, quoted_short, without_base64
 from pagefault_dialects.pages.page_blocks import page_blocks
 from pagefault_dialects.pages.sizes import page_tokens
 from pagefault_dialects.pages.typed_content import page_json

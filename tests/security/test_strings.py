@@ -83,6 +83,8 @@ def test_string_has_the_same_outcome_on_both_engines(
     both: tuple[httpx.Client, httpx.Client], name: str
 ) -> None:
     assert len(STRINGS) == 30
-    embedded, server = ([outcome(client, *wish) for wish in asked(name)] for client in both)
+    embedded, server = (
+        [outcome(client, *requested) for requested in asked(name)] for client in both
+    )
     assert embedded == server
     assert [status for status, _ in embedded if status >= 500] == []

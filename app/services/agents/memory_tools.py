@@ -16,7 +16,7 @@ from typing import Any
 import anyio.to_thread
 
 from app.errors import NotFoundError
-from app.services.agents.answers import hit_lines, medium_line, text_answer
+from app.services.agents.tool_answers import hit_lines, medium_line, text_answer
 from app.services.agents.toolbox import (
     ListMediaArguments,
     PageFaultArguments,
@@ -29,7 +29,7 @@ from app.services.agents.toolbox import (
 )
 from app.services.agents.tools import ToolAnswer, ToolPlace, body_of, told
 from app.services.pages.faults import FaultRequest, PageFaults, PreparedFault
-from app.services.pages.lists import PageLists
+from app.services.pages.page_lists import PageLists
 from app.services.pages.pages import Pages
 from app.services.renders.loading import load_entry
 from app.services.requests.session_keys import key_in_session
@@ -45,10 +45,10 @@ from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.json.pointers import parse_json_pointer
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.types import is_textual
-from pagefault_dialects.model.memory_tools import MOST_TEXT_CHARS
 from pagefault_dialects.model.page import Level, PageFilters
 from pagefault_dialects.model.resource import Resource, resource_kind
-from pagefault_dialects.pages.lines import quoted, quoted_short
+from pagefault_dialects.model.tool_catalogue import MOST_TEXT_CHARS
+from pagefault_dialects.pages.one_line import quoted, quoted_short
 from pagefault_dialects.text_windows import LineRange, parse_line_range, text_decoder, text_encoding
 from pagefault_dialects.texts.cuts import boundary_at_or_before
 

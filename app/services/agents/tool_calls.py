@@ -30,12 +30,12 @@ from app.services.renders.queries import RenderQuery
 from app.services.renders.renders import Renders
 from app.services.renders.stored_message_turns import stored_message_turns
 from app.services.requests.idempotency import Idempotency, IdempotentCall
-from app.services.requests.identity import RequestIdentity, json_digest
+from app.services.requests.request_identity import RequestIdentity, json_digest
 from app.services.requests.session_keys import CALL_ROUTE, key_in_session
 from app.services.requests.validation import read_object, validated
 from app.services.requests.whole_bodies import RequestBodies
 from app.services.sessions.messages import PreparedMessage, SessionMessages
-from app.services.tool_results.prepared_results import AnsweredError, PreparedResult
+from app.services.tool_results.prepared_results import AlreadyAnsweredError, PreparedResult
 from app.services.tool_results.tool_results import ToolResults
 from app.stores.records.history import MessageRecords
 from app.stores.records.idempotency import IdempotencyRecords
@@ -108,8 +108,8 @@ def appended_result(result: PreparedResult, unit: UnitOfWork) -> int:
     """
     try:
         return result.append(unit).result.seq or 0
-    except AnsweredError as exc:
-        raise AnsweredCallError(exc.twin.seq or 0) from exc
+    except AlreadyAnsweredError as exc:
+        raise AnsweredCallError(exc.existing.seq or 0) from exc
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,14 +155,14 @@ class ToolCalls:
         """Run a call whose body was read; see `run`, also for what it raises."""
         # What reads a long text in pieces would otherwise give previews of them.
         options = replace(asked.options(), max_text=None)
-        wish = RenderQuery(asked.target, options)
+        query = RenderQuery(asked.target, options)
         try:
             seq = await self._answered(project_id, session_id, asked)
-            return await self.renders.answer(project_id, session_id, seq, wish)
+            return await self.renders.answer(project_id, session_id, seq, query)
         except (StoreUnavailableError, OverloadedError) as exc:
             said = _NO_ROOM if isinstance(exc, StoreFullError) else _NOT_STORED
             text = f"{said} ({exc.problem_code})"
-            return await self.renders.words(project_id, asked.id, asked.name, text, wish)
+            return await self.renders.words(project_id, asked.id, asked.name, text, query)
 
     async def prepare(self, project_id: str, session_id: str, asked: ToolCall) -> PreparedCall:
         """Run a call, to be appended with its answer in somebody else's transaction.

@@ -25,9 +25,9 @@ from app.services.agents.argument_words import wrong_arguments
 from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, parse_repaired_json
 from pagefault_dialects.model.base import ClientId, Count
-from pagefault_dialects.model.memory_tools import MOST_TEXT_CHARS
 from pagefault_dialects.model.page import Level, LevelInput, Modality, PageType
 from pagefault_dialects.model.resource import ResourceKind
+from pagefault_dialects.model.tool_catalogue import MOST_TEXT_CHARS
 
 _MOST_HITS = 20
 _DEEPEST, _MOST_VALUES = 64, 10_000

@@ -19,8 +19,8 @@ from app.models.event import NewEvent
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.message import Session, SessionUse
-from app.models.resource import MOST_ALIASES
-from app.models.search import SearchWords, search_words
+from app.models.resource_descriptor import MOST_ALIASES
+from app.models.search_terms import SearchWords, search_words
 from app.services.bundles import archive, rows
 from app.services.bundles.reading import ENTRY_KINDS, BundleCheck, BundleFile, read_bundle
 from app.services.bundles.record_checks import read_bundled_page
@@ -34,7 +34,7 @@ from app.services.bundles.stored import (
 from app.services.concurrency.background import run_to_completion
 from app.services.pages.bodies import refers_to_text
 from app.services.pages.search_words import searchable_text
-from app.services.quotas.stored_bytes import StorageQuota
+from app.services.quotas.storage_quota import StorageQuota
 from app.services.resources.aliases import too_many_aliases
 from app.services.sessions.sessions import ShownSession, uses_of
 from app.stores.blobs.store import BlobStore

@@ -17,7 +17,7 @@ from app.models.interaction import (
     bound_resource_id,
 )
 from app.models.limits import Limits
-from app.models.resource import MOST_ALIASES, derive_resource_id, describe, is_alias
+from app.models.resource_descriptor import MOST_ALIASES, derive_resource_id, describe, is_alias
 from app.models.tool_result import FilePart, ImagePart, SanitizedToolResult
 from app.services.bundles import rows
 from app.services.bundles.format_errors import require
@@ -33,8 +33,8 @@ from app.services.pages import versions
 from app.services.pages.bodies import fits, is_url, page_media
 from app.services.pages.contents import check_words
 from app.services.pages.message_images import image_ids
-from app.services.pages.requests import RESERVED_IDS
-from app.services.requests.data_uris import InlineForm, dump_forms, load_forms, put_member
+from app.services.pages.page_requests import RESERVED_IDS
+from app.services.requests.embedded_data_uris import InlineForm, dump_forms, load_forms, put_member
 from app.services.sessions.interaction_requests import plain_input
 from app.services.sessions.messages import OURS, HistoryMessageDraft
 from pagefault_dialects.json.pointers import unescape

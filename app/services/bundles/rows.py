@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from app.services.bundles.format_errors import require
-from app.services.requests.identity import SCHEME
+from app.services.requests.request_identity import SCHEME
 from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN
 from pagefault_dialects.model.moments import rfc3339
 

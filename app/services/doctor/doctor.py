@@ -19,7 +19,6 @@ from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.wire.doctor import Finding
-from pagefault_dialects.documents import document_of
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, parse_repaired_json
 from pagefault_dialects.messages.histories import (
@@ -33,7 +32,8 @@ from pagefault_dialects.model.client_ids import CLIENT_ID
 from pagefault_dialects.model.conversation import ComposedTurn, TextItem
 from pagefault_dialects.model.frontier import NOTHING_EVICTED
 from pagefault_dialects.model.loss import LossEntry
-from pagefault_dialects.model.rendering import Rendering, RenderOptions
+from pagefault_dialects.model.render_options import Rendering, RenderOptions
+from pagefault_dialects.rendered_documents import document_of
 from pagefault_dialects.targets.leaves import JsonLeaf, Node, json_pieces
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.table import TARGETS

@@ -13,7 +13,7 @@ from pagefault_dialects.messages.histories import Dialect, ForeignMessage
 from pagefault_dialects.messages.message_calls import listed
 from pagefault_dialects.model.conversation import Address, ComposedTurn, Medium, TextItem
 from pagefault_dialects.model.loss import LossEntry
-from pagefault_dialects.model.rendering import base64_length
+from pagefault_dialects.model.render_options import base64_length
 from pagefault_dialects.targets.profile import IdRule, Profile, media_class
 from pagefault_dialects.targets.rules import RULES, Rule
 

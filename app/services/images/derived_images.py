@@ -14,7 +14,7 @@ import anyio.to_thread
 from app.errors import BlobSweptError
 from app.models.identity import utc_now
 from app.models.limits import Limits
-from app.models.resource import FittedImage, derive_resource_id
+from app.models.resource_descriptor import FittedImage, derive_resource_id
 from app.services.concurrency.background import run_to_completion
 from app.services.images.image_work import Decode, ImageWork
 from app.services.images.image_worker import UndecidedError

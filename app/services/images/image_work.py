@@ -17,7 +17,7 @@ import anyio.to_thread
 import structlog
 
 from app.models.limits import Limits
-from app.models.resource import FittedImage
+from app.models.resource_descriptor import FittedImage
 from app.services.concurrency.departures import until_departure
 from app.services.concurrency.large_work import LARGE_BYTES, ProjectTurns
 from app.services.images.image_tasks import ImageTask, TooCostlyError

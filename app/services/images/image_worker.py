@@ -12,7 +12,7 @@ import anyio
 import structlog
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from app.models.resource import FittedImage
+from app.models.resource_descriptor import FittedImage
 from app.services.images.child_process import GRACE_SECONDS, ChildProcess, start_child
 from app.services.images.image_tasks import MOST_LINE_BYTES, ImageAnswer, ImageTask, TooCostlyError
 from pagefault_dialects.model.resource import DECODED_TYPES

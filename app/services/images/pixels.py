@@ -13,7 +13,7 @@ from math import ceil, isqrt, log
 import PIL
 from PIL import Image, ImageFile, ImageOps
 
-from app.models.resource import FittedImage
+from app.models.resource_descriptor import FittedImage
 from app.services.images.image_tasks import ImageTask, TooCostlyError
 from pagefault_dialects.media.decoding_cost import (
     MOST_OUTPUT_PIXELS,

@@ -15,7 +15,7 @@ import anyio
 import structlog
 
 from app.errors import NotFoundError, OverloadedError
-from app.models.resource import FittedImage
+from app.models.resource_descriptor import FittedImage
 from app.services.concurrency.departures import until_departure
 from app.services.concurrency.large_work import ProjectTurns
 from app.services.images.child_process import GRACE_SECONDS, start_child

@@ -8,7 +8,7 @@ from typing import Self
 from app.errors import StoreUnavailableError
 from app.services.memory_budget.responses import ResponseMemory
 from app.stores.blobs.store import BlobMissingError, BlobReader, BlobStore
-from pagefault_dialects.model.rendering import MediaPiece, Rendering, TextPiece
+from pagefault_dialects.model.render_options import MediaPiece, Rendering, TextPiece
 from pagefault_dialects.texts.json_strings import Base64Writer, StringWriter, TextWriter
 
 _STORE = "blob store"

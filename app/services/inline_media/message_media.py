@@ -6,7 +6,7 @@ Base64 that nothing declares is known by the signature of a file, also among oth
 """
 
 from app.models.limits import INLINE_LIMIT_BYTES
-from app.services.requests.data_uris import (
+from app.services.requests.embedded_data_uris import (
     SOUND,
     Movable,
     ValuePath,

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import anyio.to_thread
 
 from app.errors import StoreFullError, StoreUnavailableError
-from app.models.resource import FaultKind
+from app.models.resource_descriptor import FaultKind
 from app.services.concurrency.background import run_to_completion
 from app.services.maintenance.blob_removal import ClaimTime, unneeded_blobs
 from app.stores.blobs.store import BlobMissingError, BlobStore, ListedBlob

@@ -26,7 +26,7 @@ from app.models.identity import utc_now
 from app.services.concurrency.background import log_failures, run_beside
 from app.services.maintenance.fsck import BlobCheck, StoreFault, rows_behind
 from app.services.requests.idempotency import Idempotency, IdempotentCall
-from app.services.requests.identity import RequestIdentity
+from app.services.requests.request_identity import RequestIdentity
 from app.stores.blobs.store import BlobStore
 from app.stores.records.idempotency import KEPT
 from app.stores.records.records import Records

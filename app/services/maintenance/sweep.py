@@ -19,7 +19,7 @@ import structlog
 from app.models.identity import utc_now
 from app.services.concurrency.background import log_failures, run_beside
 from app.services.maintenance.blob_removal import BlobRemoval, unneeded_blobs
-from app.services.quotas.stored_bytes import StorageQuota
+from app.services.quotas.storage_quota import StorageQuota
 from app.stores.blobs.store import BlobStore, ListedBlob
 from app.stores.records.events import EventRecords
 from app.stores.records.idempotency import KEPT as KEYS_KEPT

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.models.resource import describe
+from app.models.resource_descriptor import describe
 from app.models.tool_result import (
     FilePart,
     ImagePart,

@@ -5,7 +5,7 @@ from dataclasses import asdict
 import anyio.to_thread
 
 from app.services.inline_media.stored_media import StoredMedia
-from app.services.requests.data_uris import SOUND
+from app.services.requests.embedded_data_uris import SOUND
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.media.types import OCTET_STREAM, is_textual
 from pagefault_dialects.model.media import MediaSource

@@ -17,15 +17,15 @@ from app.models.limits import Limits
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.contents import SettledContent, check_words
-from app.services.pages.preparing import KeptContent, PagePreparer, plan_change, supplied_levels
-from app.services.pages.requests import (
+from app.services.pages.page_requests import (
     media_of_representation,
     patched,
     read_patch,
     read_representation_draft,
 )
+from app.services.pages.page_writer import PageWriter, WrittenPage
+from app.services.pages.preparing import KeptContent, PagePreparer, plan_change, supplied_levels
 from app.services.pages.versions import StoredContent, load_page, same_fields
-from app.services.pages.writing import PageWriter, WrittenPage
 from app.services.requests.streamed_requests import StreamedRequests
 from app.services.requests.validation import WriteCondition, read_value
 from app.services.requests.whole_bodies import RequestBodies

@@ -16,7 +16,7 @@ from app.services.inline_media.media_mover import MediaMover
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.media.media_checks import probe_media
 from app.services.pages.bodies import blob_body, fits, is_url, too_long_text
-from app.services.requests.data_uris import (
+from app.services.requests.embedded_data_uris import (
     InlineForm,
     is_to_be_moved,
     media_in_text,
@@ -38,7 +38,7 @@ from pagefault_dialects.media.data_uris import (
     split_data_uri,
 )
 from pagefault_dialects.media.file_names import safe_file_name
-from pagefault_dialects.media.settling import HEAD_BYTES, settle_type
+from pagefault_dialects.media.file_type import HEAD_BYTES, settle_type
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.media import InMemoryMedia, MediaSource
 from pagefault_dialects.model.page import Body, Modality, PageFields, PageMedia

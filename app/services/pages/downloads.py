@@ -20,9 +20,9 @@ from app.services.inline_media.json_with_media import RenderedBody
 from app.services.media.media_keeper import describe_stored
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 from app.services.pages.bodies import fits
+from app.services.pages.page_writer import PAGE
 from app.services.pages.versions import find_page, updated_at
 from app.services.pages.views import PageView, PageViews
-from app.services.pages.writing import PAGE
 from app.stores.blobs.store import BlobStore
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
@@ -32,11 +32,11 @@ from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.media.data_uris import DataUriText, split_data_uri
 from pagefault_dialects.media.file_names import download_name, safe_file_name
-from pagefault_dialects.media.settling import HEAD_BYTES, settle_type
+from pagefault_dialects.media.file_type import HEAD_BYTES, settle_type
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.media import CHUNK_BYTES
 from pagefault_dialects.model.page import Body, Level, Page, StoredPage
-from pagefault_dialects.model.rendering import Rendering
+from pagefault_dialects.model.render_options import Rendering
 from pagefault_dialects.model.resource import Resource, resource_kind
 
 # What a connection takes at once.

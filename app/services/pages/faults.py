@@ -35,8 +35,8 @@ from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.base import ClientId, Count, FrozenModel, faults_of
 from pagefault_dialects.model.client_ids import CLIENT_ID
 from pagefault_dialects.model.page import Level, LevelInput, PageForm
-from pagefault_dialects.model.rendering import ImageDetail, Rendering
-from pagefault_dialects.pages.lines import quoted, quoted_short
+from pagefault_dialects.model.render_options import ImageDetail, Rendering
+from pagefault_dialects.pages.one_line import quoted, quoted_short
 from pagefault_dialects.pages.typed_content import failure_json
 from pagefault_dialects.texts.cuts import cut_short
 
@@ -196,7 +196,7 @@ class PreparedFault:
     answer: RenderedBody
 
     def append(self, unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
-        """Append the message; return it, and whether it is new: a twin may have been faster.
+        """Append the message; return it, and whether it is new, since an equal one may be there.
 
         Raises:
             ConflictError: The call was answered with something else, or the page was changed.

@@ -13,7 +13,7 @@ from app.services.inline_media.stored_media import StoredMedia, check_fits
 from app.services.media.media_checks import MediaChecks
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.media.soundness import without_damaged_chunks
-from pagefault_dialects.model.rendering import JsonPiece, MediaPiece
+from pagefault_dialects.model.render_options import JsonPiece, MediaPiece
 from pagefault_dialects.model.resource import parse_resource_id
 from pagefault_dialects.pages.page_blocks import image_damaged
 from pagefault_dialects.texts.json_strings import MediaPlaces

@@ -15,7 +15,7 @@ from typing import Any
 import anyio.to_thread
 
 from app.models.limits import Limits
-from app.models.search import SearchWords, search_words
+from app.models.search_terms import SearchWords, search_words
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.images.image_tasks import TooCostlyError
 from app.services.images.image_work import Decode, ImageWork
@@ -37,7 +37,7 @@ from app.services.pages.versions import (
     same_fields,
     stored_levels,
 )
-from app.services.requests.data_uris import InlineForm, dump_forms
+from app.services.requests.embedded_data_uris import InlineForm, dump_forms
 from app.services.requests.streamed_requests import StreamedRequest
 from app.stores.blobs.store import BlobStore, read_whole
 from app.stores.records.records import Records

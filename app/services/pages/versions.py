@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from app.services.requests.data_uris import load_forms
+from app.services.requests.embedded_data_uris import load_forms
 from app.services.requests.validation import require_found
 from app.stores.records.pages import PageLevelRecords, PageRecords
 from app.stores.records.unit_of_work import UnitOfWork

@@ -13,14 +13,14 @@ from app.services.inline_media.stored_media import StoredMedia
 from app.services.media.media_checks import MediaChecks
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.bodies import read_referred_text
-from app.services.pages.media import PageMediaReader
+from app.services.pages.page_media import PageMediaReader
 from app.services.pages.versions import find_page, read_page
 from app.stores.blobs.store import BlobStore
 from app.stores.records.pages import PageLevelRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.model.page import Body, Level, MediaForm, Page, Representation, StoredPage
-from pagefault_dialects.model.rendering import ImageDetail
+from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.pages.effective_level import shown_level
 from pagefault_dialects.pages.page_blocks import PageBlocks, page_blocks
 from pagefault_dialects.pages.typed_content import page_json

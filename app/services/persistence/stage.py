@@ -8,7 +8,7 @@ import anyio.lowlevel
 import anyio.to_thread
 
 from app.models.limits import Limits
-from app.models.resource import media_kind
+from app.models.resource_descriptor import media_kind
 from app.models.tool_result import (
     FilePart,
     ImagePart,

@@ -16,7 +16,7 @@ import anyio.to_thread
 
 from app.errors import StoredBytesQuotaError
 from app.services.concurrency.background import run_to_completion
-from app.services.quotas.stored_bytes import ByteReservation, StorageQuota
+from app.services.quotas.storage_quota import ByteReservation, StorageQuota
 from app.stores.blobs.draft_media import DraftMedia, digest_of
 from app.stores.blobs.store import BlobDraft, BlobStore, BlobWriter, StoredBlob
 from pagefault_dialects.model.media import CHUNK_BYTES, MediaSource

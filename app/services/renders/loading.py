@@ -14,8 +14,8 @@ from app.errors import NotFoundError
 from app.models.interaction import StoredAnswer, StoredInteraction
 from app.models.message import HistoryEntry, StoredHistoryMessage, StoredMessage
 from app.services.renders.interaction_turns import answer_turn, attached_ids, interaction_turns
-from app.services.renders.known_turns import KnownTurns
 from app.services.renders.stored_message_turns import stored_message_turns
+from app.services.renders.turn_cache import TurnCache
 from app.services.requests.validation import require_found
 from app.stores.blobs.store import BlobMissingError, BlobStore, read_whole
 from app.stores.records.records import Records
@@ -26,7 +26,7 @@ from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, parse_json
 from pagefault_dialects.messages.message_content import ContentReading
 from pagefault_dialects.model.conversation import ComposedTurn
-from pagefault_dialects.model.rendering import Audience
+from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.turns.pairing import paired
 from pagefault_dialects.turns.record_turns import kept_apart, tool_result_turn
@@ -53,7 +53,7 @@ class LoadedSession:
     entries: Sequence[HistoryEntry]
     resources: Mapping[str, Resource]
     apart: Mapping[str, JsonValue]
-    known: KnownTurns
+    known: TurnCache
     last_seq: int = 0
 
     def up_to(self, seq: int | None) -> "LoadedSession":
@@ -115,7 +115,7 @@ async def load_session(
     blobs: BlobStore,
     project_id: str,
     session_id: str,
-    known: KnownTurns | None = None,
+    known: TurnCache | None = None,
 ) -> LoadedSession:
     """Read a history whole; what is `known` of its entries is not read again.
 
@@ -124,7 +124,7 @@ async def load_session(
         PayloadTooLargeError: It is too long to be rendered at once.
         StoreUnavailableError: A store did not answer.
     """
-    known = known or KnownTurns()
+    known = known or TurnCache()
     entries, resources, last_seq = await records.read_snapshot(
         project_id, lambda unit: _all_entries(unit, session_id, known)
     )
@@ -142,7 +142,7 @@ async def load_entry(
         NotFoundError: The project has no such entry.
         StoreUnavailableError: A store did not answer.
     """
-    known = KnownTurns()
+    known = TurnCache()
 
     def read(unit: UnitOfWork) -> tuple[Sequence[HistoryEntry], Mapping[str, Resource]]:
         found = unit[SessionRecords].entries(session_id, after_seq=seq - 1, limit=1)
@@ -182,7 +182,7 @@ async def read_apart(
 
 
 def _all_entries(
-    unit: UnitOfWork, session_id: str, known: KnownTurns
+    unit: UnitOfWork, session_id: str, known: TurnCache
 ) -> tuple[Sequence[HistoryEntry], Mapping[str, Resource], int]:
     """Read a history, the resources that its messages refer to, and its last `seq`."""
     entries: list[HistoryEntry] = []
@@ -204,7 +204,7 @@ def _all_entries(
     return entries, resources, session.last_seq
 
 
-def referred(entries: Sequence[HistoryEntry], known: KnownTurns) -> set[str]:
+def referred(entries: Sequence[HistoryEntry], known: TurnCache) -> set[str]:
     """Return the ids of the resources that messages and interactions name.
 
     A model or a tool may have written those of another session, which are nothing to show here.

@@ -1,4 +1,4 @@
-"""Look at the media of a conversation, and load what the ladder wishes of them.
+"""Look at the media of a conversation, and load what the ladder plans for them.
 
 Before anything is decided, the pixels and the damage of media are looked for. Only media that could
 be attached are looked at, the newest first: where a target takes so many of a kind, those before
@@ -29,7 +29,7 @@ from pagefault_dialects.model.conversation import (
     StoredBytes,
 )
 from pagefault_dialects.model.media import InMemoryMedia
-from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.model.resource import Damage, DerivedImage, ImageRecipe
 from pagefault_dialects.targets.fitting import Fitting, LoadedMedia, MediaPlan, MediumRef, places_of
 from pagefault_dialects.targets.profile import MediaClass, Profile
@@ -51,12 +51,12 @@ class MediaLoader:
     async def gather(
         self, project_id: str, turns: Sequence[ComposedTurn], media_plan: MediaPlan
     ) -> LoadedMedia:
-        """Return what became of the wishes.
+        """Return the media that could be loaded.
 
         Args:
             project_id: Whose media they are.
             turns: The conversation.
-            media_plan: What is wished for its media.
+            media_plan: What to load of its media.
 
         Raises:
             StoreUnavailableError: The store did not answer.

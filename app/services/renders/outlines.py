@@ -28,8 +28,8 @@ from app.models.message import (
 )
 from app.rendering.entry_texts import first_line
 from app.services.memory_budget.responses import ResponseBudget
-from app.services.renders.known_turns import KnownTurns
 from app.services.renders.loading import LoadedSession, entry_size_bytes, referred
+from app.services.renders.turn_cache import TurnCache
 from app.services.requests.validation import require_found
 from app.services.sessions.list_positions import read_start
 from app.stores.records.records import Records
@@ -108,7 +108,7 @@ class Outlines:
 
         def read(unit: UnitOfWork) -> LoadedSession:
             # A history only grows, so it is the same as when it was looked at.
-            known = KnownTurns(most_bytes=0)
+            known = TurnCache(most_bytes=0)
             entries = unit[SessionRecords].entries(session_id, after_seq=start, limit=found)
             resources = unit[ResourceRecords].find_in_session(referred(entries, known), session_id)
             return LoadedSession(session_id, entries, resources, {}, known)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from pagefault_dialects.errors import Fault, InvalidPayloadError
-from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.table import find_profile
 

@@ -17,25 +17,25 @@ from app.models.named_record import NamedRecord
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.manifests import PageManifests
 from app.services.pages.views import PageViews
-from app.services.renders.known_turns import KnownTurns
 from app.services.renders.loading import LoadedSession, load_entry, load_session, read_apart
 from app.services.renders.page_media import page_medium
 from app.services.renders.queries import RenderQuery
 from app.services.renders.settling import Settling
+from app.services.renders.turn_cache import TurnCache
 from app.services.requests.validation import require_found
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.stores.records.sessions import FrontierRecords, SessionRecords
 from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from pagefault_dialects.documents import document_of, equal_hashes, mark, session_document
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PagefaultError
 from pagefault_dialects.model.conversation import ComposedTurn, TextItem, Turn
 from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier, StoredFrontier
 from pagefault_dialects.model.page import Level
-from pagefault_dialects.model.rendering import Rendering, RenderOptions, joined_pieces
+from pagefault_dialects.model.render_options import Rendering, RenderOptions, joined_pieces
 from pagefault_dialects.pages.effective_level import shown_level
 from pagefault_dialects.pages.instructions import instructions
+from pagefault_dialects.rendered_documents import document_of, equal_hashes, mark, session_document
 from pagefault_dialects.targets.ladder import Settled
 from pagefault_dialects.targets.leaves import JsonLeaf, Node, json_pieces
 from pagefault_dialects.targets.profile import Profile
@@ -65,31 +65,31 @@ class Renders:
     """Makes what is read fit a target."""
     manifests: PageManifests
     """Lists the pages of a session."""
-    _known_turns: KnownTurns = field(init=False, default_factory=KnownTurns)
+    _known_turns: TurnCache = field(init=False, default_factory=TurnCache)
     session_slots: anyio.CapacityLimiter = field(
         init=False, default_factory=lambda: anyio.CapacityLimiter(_SESSIONS_AT_ONCE)
     )
 
-    def check(self, wish: RenderQuery, *, since: int = 0) -> Profile:
+    def check(self, query: RenderQuery, *, since: int = 0) -> Profile:
         """Make sure that a target and its options can be rendered; return the target.
 
         Raises:
             InvalidPayloadError: There is no such target, signed URLs would lead nowhere, or marks
                 for a cache are asked for in a part of a history.
         """
-        if wish.options.cache_markers and since:
+        if query.options.cache_markers and since:
             raise InvalidPayloadError(
                 "Marks for a cache move on with each rendering, and would stay in the messages you "
                 "have: leave `since` out, or set the marks yourself.",
                 faults=[Fault("/since", "cannot stand beside cacheMarkers")],
             )
-        return self._profile(wish)
+        return self._profile(query)
 
     async def tool_result(
-        self, project_id: str, tool_result_id: str, wish: RenderQuery
+        self, project_id: str, tool_result_id: str, query: RenderQuery
     ) -> RenderedBody:
         """Render a tool result as the answer to its call; for what it raises see `record`."""
-        profile = self._profile(wish)
+        profile = self._profile(query)
         stored = None
         if is_id(tool_result_id):
             stored = await self.records.read(
@@ -97,7 +97,7 @@ class Renders:
             )
         found = require_found(stored, "tool result")
         sanitized = found.sanitized
-        options = wish.options
+        options = query.options
         # A text has no name but that of its entry.
         seq = found.seq if options.handles or options.max_text is not None else None
         apart = await read_apart(self.blobs, project_id, [sanitized])
@@ -108,17 +108,17 @@ class Renders:
             )
         )
         turns = await self.settling.limited(project_id, found.session_id, [turn], options)
-        return await self._rendered(project_id, turns, profile, wish)
+        return await self._rendered(project_id, turns, profile, query)
 
     async def with_record(
-        self, project_id: str, tool_result_id: str, record: bytes, wish: RenderQuery
+        self, project_id: str, tool_result_id: str, record: bytes, query: RenderQuery
     ) -> RenderedBody:
         """Return a stored tool result as JSON, with its rendering as one more member.
 
         The record is stored, whatever becomes of the rendering: null stands for one that failed.
         """
         try:
-            rendered = await self.tool_result(project_id, tool_result_id, wish)
+            rendered = await self.tool_result(project_id, tool_result_id, query)
         except PagefaultError:
             rendered = RenderedBody(self.blobs, project_id, Rendering([b"null"]))
         head = record[:-1] + b',"rendering":'
@@ -130,7 +130,7 @@ class Renders:
         project_id: str,
         page_id: str,
         level: Level | None,
-        wish: RenderQuery,
+        query: RenderQuery,
         *,
         tool_call_id: str | None,
     ) -> RenderedBody:
@@ -140,14 +140,14 @@ class Renders:
             project_id: The caller's project.
             page_id: The page.
             level: The level; `None` for the one that the page names itself.
-            wish: For which target, and how.
+            query: For which target, and how.
             tool_call_id: The call it answers; without one, an id made of the page's.
 
         Raises:
             Exception: See `record`.
         Source: spec 000, "Multi-block Tool Results".
         """
-        profile = self._profile(wish)
+        profile = self._profile(query)
         view = await self.reading.looked_at(await self.reading.view(project_id, page_id, level))
         if view.page.damage:
             # An image that no model can read makes no level fuller, and is told of at any.
@@ -159,13 +159,13 @@ class Renders:
             lambda: page_turn(view.page, view.level, medium=medium, call_id=call_id, origin=origin)
         )
         counted = partial(self.reading.note, project_id, page_id)
-        return await self._rendered(project_id, [turn], profile, wish, given=counted)
+        return await self._rendered(project_id, [turn], profile, query, given=counted)
 
     async def session(
         self,
         project_id: str,
         session_id: str,
-        wish: RenderQuery,
+        query: RenderQuery,
         *,
         since: int,
         up_to: int | None = None,
@@ -176,7 +176,7 @@ class Renders:
         Args:
             project_id: The caller's project.
             session_id: The session.
-            wish: For which target, and how.
+            query: For which target, and how.
             since: Only messages of entries with a larger `seq`, and a hash of what is before them.
             up_to: The entry that is taken for the last one.
             moves: Whether a frontier that is named is stored as far as it has moved.
@@ -184,13 +184,13 @@ class Renders:
         Raises:
             Exception: See `record`.
         """
-        profile = self.check(wish, since=since)
+        profile = self.check(query, since=since)
         async with self.session_slots:
             loaded = (await self.load(project_id, session_id)).up_to(up_to)
             # Nobody can be in the way of a rendering without a frontier that has a name.
             for _ in range(_TRIES):
                 document = await self._session(
-                    project_id, loaded, profile, wish, since=since, moves=moves
+                    project_id, loaded, profile, query, since=since, moves=moves
                 )
                 if document is not None:
                     return await self._body(project_id, document)
@@ -250,7 +250,7 @@ class Renders:
         project_id: str,
         loaded: LoadedSession,
         profile: Profile,
-        wish: RenderQuery,
+        query: RenderQuery,
         *,
         since: int,
         moves: bool,
@@ -260,7 +260,7 @@ class Renders:
         Returns:
             The answer; `None` if somebody else has moved the frontier meanwhile.
         """
-        options = wish.options
+        options = query.options
         stored, turns, settled, moved_to = await self.fitted(project_id, loaded, profile, options)
         document, hashes = await self.settling.worked(
             lambda: session_document(
@@ -308,17 +308,17 @@ class Renders:
         return await self.records.write(project_id, put, is_durable=is_durable)
 
     async def answer(
-        self, project_id: str, session_id: str, seq: int, wish: RenderQuery
+        self, project_id: str, session_id: str, seq: int, query: RenderQuery
     ) -> RenderedBody:
         """Render one entry of a session, the answer to a call; for what it raises see `record`."""
-        profile = self._profile(wish)
+        profile = self._profile(query)
         loaded = await load_entry(self.records, self.blobs, project_id, session_id, seq)
-        turns = await self.settling.worked(lambda: loaded.answer(wish.options.audience))
-        turns = await self.settling.limited(project_id, session_id, turns, wish.options)
-        return await self._rendered(project_id, turns, profile, wish)
+        turns = await self.settling.worked(lambda: loaded.answer(query.options.audience))
+        turns = await self.settling.limited(project_id, session_id, turns, query.options)
+        return await self._rendered(project_id, turns, profile, query)
 
     async def words(
-        self, project_id: str, call_id: str, tool_name: str, text: str, wish: RenderQuery
+        self, project_id: str, call_id: str, tool_name: str, text: str, query: RenderQuery
     ) -> RenderedBody:
         """Render words as the failed answer to a call, which is stored nowhere."""
         turn: ComposedTurn = Turn(
@@ -329,9 +329,9 @@ class Renders:
             tool_name=tool_name,
             is_error=True,
         )
-        return await self._rendered(project_id, [turn], self._profile(wish), wish)
+        return await self._rendered(project_id, [turn], self._profile(query), query)
 
-    async def record(self, project_id: str, named: NamedRecord, wish: RenderQuery) -> RenderedBody:
+    async def record(self, project_id: str, named: NamedRecord, query: RenderQuery) -> RenderedBody:
         """Render whichever record is named; see the methods for each kind.
 
         Raises:
@@ -341,34 +341,34 @@ class Renders:
             PayloadTooLargeError: The history is too long to be rendered at once.
             StoreUnavailableError: A store did not answer.
         """
-        if named.session_id is None and wish.options.frontier is not None:
+        if named.session_id is None and query.options.frontier is not None:
             raise InvalidPayloadError(
                 "Only the renderings of sessions have a frontier.",
                 faults=[Fault("/frontier", "needs sessionId")],
             )
         if named.tool_result_id is not None:
-            return await self.tool_result(project_id, named.tool_result_id, wish)
+            return await self.tool_result(project_id, named.tool_result_id, query)
         if named.page_id is not None:
             return await self.page(
-                project_id, named.page_id, named.level, wish, tool_call_id=named.tool_call_id
+                project_id, named.page_id, named.level, query, tool_call_id=named.tool_call_id
             )
         return await self.session(
-            project_id, named.session_id or "", wish, since=named.since, moves=True
+            project_id, named.session_id or "", query, since=named.since, moves=True
         )
 
-    def _profile(self, wish: RenderQuery) -> Profile:
-        return wish.profile(can_sign=self.settling.content_base_url is not None)
+    def _profile(self, query: RenderQuery) -> Profile:
+        return query.profile(can_sign=self.settling.content_base_url is not None)
 
     async def _rendered(
         self,
         project_id: str,
         turns: Sequence[ComposedTurn],
         profile: Profile,
-        wish: RenderQuery,
+        query: RenderQuery,
         *,
         given: Callable[[], None] | None = None,
     ) -> RenderedBody:
-        options = wish.options
+        options = query.options
         settled, _ = await self.settling.fitted(
             project_id, turns, profile, options, NOTHING_EVICTED, is_whole=False
         )

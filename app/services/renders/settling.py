@@ -19,11 +19,11 @@ from app.services.renders.media_loader import MediaLoader, judged, measured
 from app.services.renders.whole_texts import read_whole_texts
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
-from pagefault_dialects.context.budget import next_frontier
 from pagefault_dialects.context.eviction import EvictableTurns, faulted_pages, history_of
+from pagefault_dialects.context.token_budget import next_frontier
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.frontier import Frontier
-from pagefault_dialects.model.rendering import RenderOptions, base64_length
+from pagefault_dialects.model.render_options import RenderOptions, base64_length
 from pagefault_dialects.targets.fitting import plan_media
 from pagefault_dialects.targets.ladder import Ladder, Settled, Sign
 from pagefault_dialects.targets.opening import with_lines

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from app.models.message import StoredHistoryMessage
-from app.services.requests.data_uris import load_forms
+from app.services.requests.embedded_data_uris import load_forms
 from pagefault_dialects.json.values import parse_stored_json
 from pagefault_dialects.messages.message_turns import MessageEntry, message_turns
 from pagefault_dialects.model.conversation import ComposedTurn
-from pagefault_dialects.model.rendering import Audience
+from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
 
 

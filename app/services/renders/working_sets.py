@@ -35,13 +35,13 @@ class WorkingSets:
     renders: Renders
     """Renders the same for them."""
 
-    async def get(self, project_id: str, session_id: str, wish: RenderQuery) -> bytes:
+    async def get(self, project_id: str, session_id: str, query: RenderQuery) -> bytes:
         """Return the working set of a session as JSON.
 
         Args:
             project_id: The caller's project.
             session_id: The session.
-            wish: For which target, and how, a rendering would be asked for.
+            query: For which target, and how, a rendering would be asked for.
 
         Raises:
             NotFoundError: The project has no such session.
@@ -50,7 +50,7 @@ class WorkingSets:
             StoreUnavailableError: A store did not answer.
         """
         renders, settling = self.renders, self.renders.settling
-        profile, options = renders.check(wish), wish.options
+        profile, options = renders.check(query), query.options
         async with renders.session_slots:
             loaded = await renders.load(project_id, session_id)
             _, turns, settled, frontier = await renders.fitted(project_id, loaded, profile, options)

@@ -19,7 +19,7 @@ import anyio
 from app.errors import ConflictError
 from app.models.identity import new_id
 from app.services.concurrency.background import run_to_completion
-from app.services.requests.identity import RequestIdentity, how_compared
+from app.services.requests.request_identity import RequestIdentity, how_compared
 from app.stores.records.idempotency import KEPT, Claim, IdempotencyRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
@@ -93,7 +93,7 @@ class Idempotency:
                 code="request-superseded",
             )
 
-    async def note_known_answer(self, call: IdempotentCall, answer_id: str) -> None:
+    async def record_existing_answer(self, call: IdempotentCall, answer_id: str) -> None:
         """Note an answer that was there before, so that this request stores nothing.
 
         Whoever has taken the key over meanwhile comes to the same answer.

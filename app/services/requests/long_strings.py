@@ -21,7 +21,7 @@ from itertools import islice
 
 import pybase64
 
-from app.services.requests.identity import NAMED_CHARS, name_of_base64, name_of_text
+from app.services.requests.request_identity import NAMED_CHARS, name_of_base64, name_of_text
 from app.stores.blobs.store import BlobDraft
 from pagefault_dialects.media.base64_text import Base64Lines, NotStrictBase64Error
 from pagefault_dialects.media.data_uris import base64_head_end

@@ -13,9 +13,9 @@ from functools import cache, partial
 from json import JSONDecodeError
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
-from app.services.requests.identity import RequestIdentity, json_digest
 from app.services.requests.json_stream import JsonStream
 from app.services.requests.long_strings import LongString, Marks, Placeholder
+from app.services.requests.request_identity import RequestIdentity, json_digest
 from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
 from pagefault_dialects.errors import InvalidJsonError, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue

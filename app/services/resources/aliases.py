@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from app.errors import ConflictError, NotFoundError
 from app.models.identity import decode_moment_cursor, encode_moment_cursor, utc_now
-from app.models.resource import MOST_ALIASES, Alias, check_alias, is_alias
+from app.models.resource_descriptor import MOST_ALIASES, Alias, check_alias, is_alias
 from app.services.requests.validation import WriteCondition, require_found
 from app.stores.records.records import Records
 from app.stores.records.resources import AliasRecords, ResourceRecords

@@ -66,36 +66,38 @@ class ContentSource:
     Any of them raises StoreUnavailableError if the store did not answer, or has lost the bytes.
     """
 
-    ways: ContentSources
+    sources: ContentSources
     project_id: str
     digest: str
 
     async def open(self, start: int, end: int) -> AsyncIterator[bytes]:
         """Open the bytes from `start` up to, not including, `end`, to be sent by the service."""
-        return await self.ways.blobs.open(self.project_id, self.digest, start=start, end=end)
+        return await self.sources.blobs.open(self.project_id, self.digest, start=start, end=end)
 
     async def path(self) -> Path | None:
         """Return the file of this machine that the bytes are, known to be there, if one is."""
-        files = self.ways.files
+        files = self.sources.files
         return None if files is None else await files.path(self.project_id, self.digest)
 
     def sender(self, size_bytes: int) -> Sender | None:
         """Return who is to send so many bytes; `None` for the service itself."""
-        rules = self.ways.rules
-        if self.ways.links is not None:
+        rules = self.sources.rules
+        if self.sources.links is not None:
             least = rules.redirect_bytes
             return "store" if least is not None and size_bytes >= least else None
-        is_proxied = self.ways.files is not None and rules.proxy_prefix is not None
+        is_proxied = self.sources.files is not None and rules.proxy_prefix is not None
         return "proxy" if is_proxied else None
 
-    async def elsewhere(self, *, content_type: str, disposition: str) -> ProxyPath | StoreLink:
+    async def offload_location(
+        self, *, content_type: str, disposition: str
+    ) -> ProxyPath | StoreLink:
         """Return where somebody else has the bytes; asked for if there is a `sender`.
 
         Args:
             content_type: The `Content-Type` they are to be sent with.
             disposition: The `Content-Disposition` they are to be sent with.
         """
-        rules, links = self.ways.rules, self.ways.links
+        rules, links = self.sources.rules, self.sources.links
         if links is not None:
             url = await links.link(
                 self.project_id,

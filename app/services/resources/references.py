@@ -26,7 +26,7 @@ from app.services.access.callers import LinkGrant, LinkSigner, link_expiry
 from app.services.concurrency.large_work import LargeWork
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.inline_media.stored_media import length_of
-from app.services.requests.data_uris import held_strings, pointer_to
+from app.services.requests.embedded_data_uris import held_strings, pointer_to
 from app.services.requests.validation import read_object, require_found, validated
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
@@ -41,7 +41,7 @@ from pagefault_dialects.errors import Fault, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, MediaSlot, TextTemplate, json_template
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.base import ClientId
-from pagefault_dialects.model.rendering import (
+from pagefault_dialects.model.render_options import (
     JsonPiece,
     MediaPiece,
     Rendering,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.errors import ConflictError, NotFoundError
 from app.models.identity import decode_moment_cursor, encode_moment_cursor
-from app.models.resource import check_alias
+from app.models.resource_descriptor import check_alias
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.media.media_keeper import describe_stored
 from app.services.resources.aliases import name_resource
@@ -15,7 +15,7 @@ from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.media.file_names import safe_file_name
-from pagefault_dialects.media.settling import HEAD_BYTES, settle_type
+from pagefault_dialects.media.file_type import HEAD_BYTES, settle_type
 from pagefault_dialects.model.resource import Resource
 
 _NAMED_OWNERS = 10

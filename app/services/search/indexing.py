@@ -22,8 +22,8 @@ import anyio.lowlevel
 import anyio.to_thread
 import structlog
 
-from app.models.search import search_words
 from app.models.search_entry import EntrySource, WaitingEntry
+from app.models.search_terms import search_words
 from app.rendering.entry_texts import entry_texts
 from app.services.concurrency.background import log_failures, run_beside, run_to_completion
 from app.services.concurrency.large_work import is_quick

@@ -24,9 +24,9 @@ from app.models.interaction import (
     bound_resource_id,
 )
 from app.models.limits import Limits
-from app.models.resource import is_alias
+from app.models.resource_descriptor import is_alias
 from app.services.inline_media.message_references import references_in
-from app.services.requests.identity import RequestIdentity, identity_of_body
+from app.services.requests.request_identity import RequestIdentity, identity_of_body
 from app.services.requests.validation import read_object, validated
 from app.stores.records.resources import AliasRecords, ResourceRecords
 from app.stores.records.unit_of_work import UnitOfWork

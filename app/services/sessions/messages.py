@@ -23,9 +23,9 @@ from app.services.inline_media.media_mover import MediaMover
 from app.services.inline_media.message_media import media_in_message
 from app.services.inline_media.message_references import referred_by_message
 from app.services.media.media_keeper import MediaKeeper
-from app.services.requests.data_uris import Movable, dump_forms
+from app.services.requests.embedded_data_uris import Movable, dump_forms
 from app.services.requests.idempotency import Idempotency, IdempotentCall
-from app.services.requests.identity import RequestIdentity, how_compared
+from app.services.requests.request_identity import RequestIdentity, how_compared
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
 from app.services.requests.validation import as_object, read_value, require_found, validated
 from app.stores.blobs.store import BlobStore
@@ -139,7 +139,7 @@ class SessionMessages:
                     message, is_new = await self._append(project_id, session_id, request, call)
                     if not is_new:
                         # The call had been answered before: there was no commit to note it in.
-                        await idempotency.note_known_answer(call, message.message_id)
+                        await idempotency.record_existing_answer(call, message.message_id)
                     return message, is_new
                 stored = await self.records.read(
                     project_id, lambda unit: unit[MessageRecords].find(answer_id)
@@ -241,7 +241,7 @@ class PreparedMessage:
         """
         session_id, message, read = self.session_id, self.message, self.read
         unit[SessionRecords].enter(session_id, message.created_at)
-        # Nobody else writes to the session now, so a twin that was faster is seen here.
+        # The session is locked, so an equal request that was faster is seen here.
         answered = _answered(unit, session_id, read, self.identity)
         if answered is not None:
             return answered, False

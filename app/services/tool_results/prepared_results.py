@@ -7,7 +7,7 @@ from app.models.event import NewEvent
 from app.models.message import TOOL_RESULT
 from app.models.tool_result import StoredToolResult
 from app.services.sessions.messages import PreparedMessage
-from app.services.tool_results.requests import NormalizedRequest, previous_answer
+from app.services.tool_results.tool_result_requests import NormalizedRequest, previous_answer
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords
@@ -43,7 +43,7 @@ class PreparedResult:
         """Write record, history entry and resources, behind the message that made the call.
 
         Raises:
-            AnsweredError: The call has this result already.
+            AlreadyAnsweredError: The call has this result already.
             ConflictError: It was answered with something else.
         Source: spec 002, "Event Flow & Consumers".
         """
@@ -53,10 +53,10 @@ class PreparedResult:
             unit[ToolResultRecords].add(result, success=self.success, request_digest=digest)
         else:
             unit[SessionRecords].enter(result.session_id, result.created_at)
-            # Nobody else writes to the session now, so a twin that was faster is seen here.
-            twin = previous_answer(unit, self.request.request, identity)
-            if twin is not None:
-                raise AnsweredError(twin)
+            # The session is locked, so an equal request that was faster is seen here.
+            existing = previous_answer(unit, self.request.request, identity)
+            if existing is not None:
+                raise AlreadyAnsweredError(existing)
             if self.call_message is not None:
                 self.call_message.append(unit)
             seq = unit[SessionRecords].append(
@@ -93,7 +93,7 @@ class PreparedResult:
 
 
 @dataclass(eq=False)
-class AnsweredError(Exception):
+class AlreadyAnsweredError(Exception):
     """The call has this result already: nothing is written, the session's own time included."""
 
-    twin: StoredToolResult
+    existing: StoredToolResult

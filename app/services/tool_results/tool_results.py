@@ -23,8 +23,12 @@ from app.services.requests.json_stream import JsonStream
 from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
 from app.services.requests.validation import require_found
 from app.services.sessions.messages import PreparedMessage, SessionMessages
-from app.services.tool_results.prepared_results import AnsweredError, Ingested, PreparedResult
-from app.services.tool_results.requests import (
+from app.services.tool_results.prepared_results import (
+    AlreadyAnsweredError,
+    Ingested,
+    PreparedResult,
+)
+from app.services.tool_results.tool_result_requests import (
     NormalizedRequest,
     ReadToolResult,
     ToolResultRequest,
@@ -108,7 +112,7 @@ class ToolResults:
                 ingested = await self._ingest(project_id, received, call)
                 if not ingested.is_new:
                     # The session had answered this call, so there was no commit to note it in.
-                    await idempotency.note_known_answer(call, ingested.result.tool_result_id)
+                    await idempotency.record_existing_answer(call, ingested.result.tool_result_id)
                 return ingested
 
     async def prepare(
@@ -226,8 +230,8 @@ class ToolResults:
         with self.clock.stage("commit"):
             try:
                 ingested = await self.records.write(project_id, write, is_alone=package.is_long)
-            except AnsweredError as exc:
-                ingested = Ingested(exc.twin, is_new=False)
+            except AlreadyAnsweredError as exc:
+                ingested = Ingested(exc.existing, is_new=False)
             else:
                 reached(CrashPoint.RESULT_COMMITTED)
         self.clock.count_saved(

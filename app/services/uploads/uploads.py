@@ -26,9 +26,9 @@ from app.errors import (
 )
 from app.models.identity import is_id, new_id, utc_now
 from app.models.limits import Limits
-from app.models.resource import check_alias
+from app.models.resource_descriptor import check_alias
 from app.models.upload import Checksum, ResumableUpload, Segment
-from app.services.quotas.stored_bytes import StorageQuota
+from app.services.quotas.storage_quota import StorageQuota
 from app.services.requests.validation import require_found
 from app.services.resources.aliases import check_room_for_alias, name_resource
 from app.services.resources.resources import Upload, describe_blob
@@ -46,7 +46,7 @@ from app.stores.records.resources import ResourceRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.uploads import UploadRecords
 from pagefault_dialects.errors import PayloadTooLargeError
-from pagefault_dialects.media.settling import HEAD_BYTES
+from pagefault_dialects.media.file_type import HEAD_BYTES
 from pagefault_dialects.model.resource import Resource
 
 _KEPT_YET_FAILED = (

@@ -14,7 +14,7 @@ from heapq import nlargest
 from typing import NamedTuple
 
 from app.models.ranking import NAMED, Ranking, weight_of
-from app.models.search import SearchQuery, SearchTerm
+from app.models.search_terms import SearchQuery, SearchTerm
 from app.stores.records.word_index import Marks, WordIndex
 
 _ENOUGH = 100

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, Update, case, func
 
-from app.models.resource import Alias
+from app.models.resource_descriptor import Alias
 from app.stores.records.columns import newest_first
 from app.stores.records.prepared_statements import Lookup, Offered, touch
 from app.stores.records.scope import (

@@ -1,7 +1,7 @@
 """Indexes of words: FTS5 on SQLite, a tsvector with a GIN index on PostgreSQL.
 
 There is one of pages, and one of all else that is found by its words. Both databases get the words
-and stems that `app.models.search` makes and nothing else, so both find the same; what is found is
+and stems that `app.models.search_terms` makes and nothing else, so both find the same; results are
 ranked by `app.models.ranking`, from the openings of texts alone.
 
 An index answers with the newest 1,000 that have what is asked for, so that a word which is
@@ -19,7 +19,7 @@ from typing import TypeAlias
 from sqlalchemy import ColumnElement, Text, bindparam, func
 
 from app.models.ranking import MOST_COUNTED
-from app.models.search import (
+from app.models.search_terms import (
     STEM_MARK,
     SearchableText,
     SearchTerm,

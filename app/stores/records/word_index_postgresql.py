@@ -29,7 +29,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, TSQUERY
 
 from app.models.ranking import needle
-from app.models.search import TEXT_BREAK, SearchTerm, SearchWords, is_pair
+from app.models.search_terms import TEXT_BREAK, SearchTerm, SearchWords, is_pair
 from app.stores.records.scope import scoped_from
 from app.stores.records.word_index import (
     MARK,

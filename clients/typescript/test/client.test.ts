@@ -455,8 +455,8 @@ const TARGETS = [
 for (const target of TARGETS) {
   test(`a conversation for ${target} has what a whole rendering has`, async () => {
     const session = pf.session(`whole-${target}`);
-    const wish = { target, maxImages: 1 };
-    const conversation = session.conversation(wish);
+    const query = { target, maxImages: 1 };
+    const conversation = session.conversation(query);
     const call = (id: string) => ({
       id,
       type: "function",
@@ -487,15 +487,15 @@ for (const target of TARGETS) {
     assert.deepEqual(await conversation.render(), []);
     for (const step of steps) {
       const messages = await conversation.turn(step);
-      const whole = await session.render({ ...wish, handles: true });
+      const whole = await session.render({ ...query, handles: true });
       assert.deepEqual(messages, whole.messages);
       assert.equal(conversation.system, whole.system ?? undefined);
     }
     await session.append({ role: "user", content: "Somebody else." });
     const messages = await conversation.turn([said("assistant", "Who?")]);
-    assert.deepEqual(messages, (await session.render({ ...wish, handles: true })).messages);
+    assert.deepEqual(messages, (await session.render({ ...query, handles: true })).messages);
     // Who joins an existing session is shown the same.
-    assert.deepEqual(await session.conversation(wish).render(), messages);
+    assert.deepEqual(await session.conversation(query).render(), messages);
   });
 }
 
@@ -521,8 +521,8 @@ test("a conversation asks once for each step, also where nobody has spoken yet",
 
 test("a conversation keeps a budget with a frontier", async () => {
   const session = pf.session("budget");
-  const wish = { target: "openai-chat", maxTokens: 900, frontier: "main" } as const;
-  const conversation = session.conversation(wish);
+  const query = { target: "openai-chat", maxTokens: 900, frontier: "main" } as const;
+  const conversation = session.conversation(query);
   for (let step = 0; step < 6; step += 1) {
     const id = `c${step}`;
     const call = { id, type: "function", function: { name: "log", arguments: "{}" } };
@@ -534,7 +534,7 @@ test("a conversation keeps a budget with a frontier", async () => {
     ]);
   }
   assert.deepEqual([...new Set(conversation.loss.map(({ code }) => code))], ["evicted"]);
-  const whole = await session.render({ ...wish, handles: true });
+  const whole = await session.render({ ...query, handles: true });
   assert.deepEqual(conversation.messages, whole.messages);
 });
 

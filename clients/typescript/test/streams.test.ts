@@ -124,14 +124,14 @@ test("an upload is not gone on with by another file", async () => {
     onProgress: ({ sent }) => sent > 0 && given.abort(),
   });
   await assert.rejects(begun, { name: "AbortError" });
-  const wish = { pieceBytes: PIECE, uploadId };
-  await assert.rejects(pf.resources.upload(NOISE, wish), /is of a file of 1499997 bytes/);
+  const options = { pieceBytes: PIECE, uploadId };
+  await assert.rejects(pf.resources.upload(NOISE, options), /is of a file of 1499997 bytes/);
   const other = NOISE.slice(3);
   other[0]! ^= 1;
-  await assert.rejects(pf.resources.upload(other, wish), DigestMismatchError);
+  await assert.rejects(pf.resources.upload(other, options), DigestMismatchError);
   // All has arrived, of which only the first byte was this file's; a stream is read over for it.
   const own = new Blob([NOISE.slice(3)]).stream();
-  const record = await pf.resources.upload(own, { ...wish, size: NOISE.length - 3 });
+  const record = await pf.resources.upload(own, { ...options, size: NOISE.length - 3 });
   assert.equal(record.size, NOISE.length - 3);
 });
 

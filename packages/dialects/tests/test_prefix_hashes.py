@@ -2,7 +2,6 @@
 
 import pytest
 
-from pagefault_dialects.documents import equal_hashes, session_document
 from pagefault_dialects.model.conversation import (
     MediaItem,
     Medium,
@@ -11,8 +10,9 @@ from pagefault_dialects.model.conversation import (
     TextItem,
     Turn,
 )
-from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.model.resource import MediaHints
+from pagefault_dialects.rendered_documents import equal_hashes, session_document
 from pagefault_dialects.targets.ladder import Settled
 from pagefault_dialects.targets.table import TARGETS
 

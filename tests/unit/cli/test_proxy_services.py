@@ -7,7 +7,7 @@ from app.cli.proxied_host import Host
 from app.cli.proxy_services import named_service
 from app.mcp.service_exchange import NoAnswerError
 from app.mcp.service_store import Kept
-from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.render_options import RenderOptions
 
 
 @pytest.mark.anyio

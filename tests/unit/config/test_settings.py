@@ -100,7 +100,7 @@ def test_every_misspelt_variable_is_named() -> None:
         "A list written as JSON, an origin with a path, a wildcard, or a URL as a host is "
         "refused, with what to write instead"
     ),
-    kept_by="app/config/values.py",
+    kept_by="app/config/setting_values.py",
     tried="33 values",
 )
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_a_file_name_is_said_in_ascii_and_exactly(name: str | None, header: str)
     assert content_disposition("attachment", name) == header
 
 
-def test_a_wish_to_show_in_place_is_said() -> None:
+def test_disposition_in_place_is_sent() -> None:
     assert content_disposition("inline", "a.png") == 'inline; filename="a.png"'
 
 

@@ -50,7 +50,7 @@ class Kept:
     def sender(self, size_bytes: int) -> None:
         return None
 
-    async def elsewhere(self, *, content_type: str, disposition: str) -> StoreLink:
+    async def offload_location(self, *, content_type: str, disposition: str) -> StoreLink:
         raise AssertionError
 
 
@@ -78,7 +78,7 @@ async def messages_of(
         messages.append(message)
 
     response = content_response(
-        headers, "GET", content, open_range=kept.open, ways=cast("ContentSource", kept)
+        headers, "GET", content, open_range=kept.open, source=cast("ContentSource", kept)
     )
     services = Services(
         (), {MemoryBudget: kept.memory, ContentSources: SimpleNamespace(files=object())}

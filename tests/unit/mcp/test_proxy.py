@@ -17,7 +17,7 @@ from app.cli.shared_folder import SharedSetup
 from app.mcp.calls import REVISION
 from app.mcp.connections import started
 from app.mcp.proxy import Proxy
-from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.render_options import RenderOptions
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ import pytest
 
 from app.mcp.service_exchange import NoAnswerError, ServiceRefusedError
 from app.mcp.service_store import Kept, ServiceStore, detail_of
-from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.render_options import RenderOptions
 
 pytestmark = pytest.mark.engines("embedded")
 

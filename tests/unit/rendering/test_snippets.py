@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models.search import fold, parse_search
+from app.models.search_terms import fold, parse_search
 from app.rendering.snippets import Passages
 from pagefault_dialects.errors import InvalidPayloadError
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from app.models.message import StoredHistoryMessage, StoredMessage
-from app.models.resource import describe
+from app.models.resource_descriptor import describe
 from app.models.tool_result import StoredToolResult
 from app.wire.history import history_entry
 from app.wire.resources import resource_record

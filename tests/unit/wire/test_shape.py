@@ -8,7 +8,7 @@ import pytest
 from msgspec import Raw
 from pydantic import Field, TypeAdapter
 
-from app.models.resource import ResourceDescriptor
+from app.models.resource_descriptor import ResourceDescriptor
 from app.wire.shape import GAP, Moment, Shape, ShownAs, encoded_as, moment, raw_json
 from pagefault_dialects.json.values import json_text, parse_embedded_json
 from pagefault_dialects.model.moments import rfc3339

@@ -37,13 +37,13 @@ export type TurnOptions = Idempotent & {
 };
 
 /** A target, and how a session is to be rendered for it. */
-export type RenderWish = Omit<RenderRequest, "sessionId" | "toolResultId" | "pageId">;
+export type RenderQuery = Omit<RenderRequest, "sessionId" | "toolResultId" | "pageId">;
 
 /** The part of a session that a conversation needs. */
 export interface SessionTurns {
   readonly id: string;
   turn(entries: readonly TurnStep[], options?: TurnOptions): Promise<TurnReceipt>;
-  render(wish: RenderWish, options?: RequestOptions): Promise<RenderedRecord>;
+  render(query: RenderQuery, options?: RequestOptions): Promise<RenderedRecord>;
 }
 
 /** A message as the provider takes it. */
@@ -51,18 +51,18 @@ export type ProviderMessage = Record<string, unknown>;
 
 export class Conversation {
   readonly session: SessionTurns;
-  private readonly wish: TurnRender;
+  private readonly query: TurnRender;
   private kept: ProviderMessage[] = [];
   private losses: LossEntry[] = [];
   private told: string | null | undefined;
   private lastSeq = 0;
   private hash: string | null | undefined;
 
-  constructor(session: SessionTurns, wish: TurnRender) {
-    if (wish.since) throw new TypeError("A conversation keeps its own beginning: it takes no since");
+  constructor(session: SessionTurns, query: TurnRender) {
+    if (query.since) throw new TypeError("A conversation keeps its own beginning: it takes no since");
     this.session = session;
     // As in turns, where that is the default.
-    this.wish = { ...wish, handles: wish.handles ?? true };
+    this.query = { ...query, handles: query.handles ?? true };
   }
 
   /** All messages, for the next request to the provider. */
@@ -91,7 +91,7 @@ export class Conversation {
     options: RequestOptions = {},
   ): Promise<readonly ProviderMessage[]> {
     const since = this.since();
-    const render = { ...this.wish, ...since };
+    const render = { ...this.query, ...since };
     const { rendering, problem } = await this.session.turn(entries, { ...options, render });
     // All is stored: the next step, or `render`, reads it.
     if (!rendering) throw problemError(unrendered(problem));
@@ -102,7 +102,7 @@ export class Conversation {
   async render(options: RequestOptions = {}): Promise<readonly ProviderMessage[]> {
     const since = this.since();
     try {
-      const rendering = await this.session.render({ ...this.wish, ...since }, options);
+      const rendering = await this.session.render({ ...this.query, ...since }, options);
       return await this.take(rendering, since, options);
     } catch (failure) {
       // Nothing was written to it yet.
@@ -114,7 +114,7 @@ export class Conversation {
 
   /** Up to where the messages are here, if they are. Marks for a cache are in all or in none. */
   private since(): { since?: number } {
-    return this.hash && !this.wish.cacheMarkers ? { since: this.lastSeq } : {};
+    return this.hash && !this.query.cacheMarkers ? { since: this.lastSeq } : {};
   }
 
   /** All messages, once those of an answer are behind what is here. */
@@ -127,7 +127,7 @@ export class Conversation {
     const isBehind = since === this.lastSeq && rendering.sinceHash === this.hash;
     if (since !== undefined && !isBehind) {
       this.hash = undefined;
-      return this.take(await this.session.render(this.wish, options), {}, options);
+      return this.take(await this.session.render(this.query, options), {}, options);
     }
     const { messages, loss, system, prefixHash, sinceHash, lastSeq } = rendering;
     this.kept = since === undefined ? messages : this.joined(messages);
@@ -141,7 +141,7 @@ export class Conversation {
 
   private joined(added: readonly ProviderMessage[]): ProviderMessage[] {
     const { kept } = this;
-    const blocks = ONE_MESSAGE[this.wish.target];
+    const blocks = ONE_MESSAGE[this.query.target];
     const last = kept.at(-1);
     const [first, ...rest] = added;
     if (!blocks || !last || !first || last["role"] !== first["role"]) return [...kept, ...added];

@@ -4,7 +4,7 @@ export { Session, Sessions } from "./sessions.ts";
 export {
   Conversation,
   type ProviderMessage,
-  type RenderWish,
+  type RenderQuery,
   type SessionTurns,
   type TurnOptions,
   type TurnStep,

@@ -147,7 +147,7 @@ export class Pagefault {
   /** Say what is wrong with a history: a list of messages, a request to a provider, or a session. */
   doctor(
     history: readonly unknown[] | Record<string, unknown>,
-    wish: QueryOf<ExamineHistoryData> = {},
+    query: QueryOf<ExamineHistoryData> = {},
     options: RequestOptions = {},
   ): Promise<Diagnosis> {
     const json = Array.isArray(history) ? { messages: history } : history;
@@ -155,7 +155,7 @@ export class Pagefault {
       ...options,
       method: "POST",
       path: "/api/doctor",
-      query: wish,
+      query,
       json,
       isRepeatable: true,
     });
@@ -248,11 +248,11 @@ export class Tools {
 
   /** The rules that a model needs to use them well. */
   async instructions(
-    wish: QueryOf<GetToolInstructionsData> = {},
+    query: QueryOf<GetToolInstructionsData> = {},
     options: RequestOptions = {},
   ): Promise<string> {
     return (
-      await this.transport.response({ ...options, path: "/api/tools/instructions", query: wish })
+      await this.transport.response({ ...options, path: "/api/tools/instructions", query })
     ).text();
   }
 }

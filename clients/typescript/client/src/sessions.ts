@@ -1,5 +1,5 @@
 /** Sessions: conversations, their history, and their turns. */
-import { Conversation, type RenderWish, type TurnOptions, type TurnStep } from "./conversation.ts";
+import { Conversation, type RenderQuery, type TurnOptions, type TurnStep } from "./conversation.ts";
 import { readEvents, type EventOptions } from "./events.ts";
 import type {
   AppendMessageResponse,
@@ -164,8 +164,8 @@ export class Session {
   }
 
   /** The history as messages of a provider. */
-  render(wish: RenderWish, options: RequestOptions = {}): Promise<RenderedRecord> {
-    const json: RenderRequest = { ...wish, sessionId: this.id };
+  render(query: RenderQuery, options: RequestOptions = {}): Promise<RenderedRecord> {
+    const json: RenderRequest = { ...query, sessionId: this.id };
     return this.transport.json({
       ...options,
       method: "POST",
@@ -176,8 +176,8 @@ export class Session {
   }
 
   /** The history as messages that are kept here: only what is new is asked for. */
-  conversation(wish: TurnRender): Conversation {
-    return new Conversation(this, wish);
+  conversation(query: TurnRender): Conversation {
+    return new Conversation(this, query);
   }
 
   /** Store a request of a user, perhaps with files. */

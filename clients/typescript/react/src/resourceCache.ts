@@ -121,8 +121,8 @@ export class ResourceCache {
   }
 
   async sign(id: string, disposition: "inline" | "attachment" = "inline"): Promise<Link> {
-    const wish = { expiresInSeconds: LINK_SECONDS, disposition };
-    const { url, expiresAt } = await this.client.resources.signedUrl(id, wish);
+    const request = { expiresInSeconds: LINK_SECONDS, disposition };
+    const { url, expiresAt } = await this.client.resources.signedUrl(id, request);
     return { url: this.client.url("") === "" ? withoutOrigin(url) : url, expiresAt };
   }
 }

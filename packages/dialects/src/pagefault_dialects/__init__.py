@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pagefault_dialects.model.conversation import ComposedTurn
     from pagefault_dialects.model.loss import LossEntry
     from pagefault_dialects.model.normalized import NormalizedToolResult
-    from pagefault_dialects.model.rendering import RenderOptions
+    from pagefault_dialects.model.render_options import RenderOptions
     from pagefault_dialects.rendering import RenderedMessages, render
     from pagefault_dialects.results.result import normalize
     from pagefault_dialects.targets.table import TARGETS
@@ -62,7 +62,7 @@ _MODULES = {
     "PagefaultError": "errors",
     "PayloadTooLargeError": "errors",
     "ReadHistory": "messages.reading",
-    "RenderOptions": "model.rendering",
+    "RenderOptions": "model.render_options",
     "RenderedMessages": "rendering",
     "heal": "messages.healing",
     "normalize": "results.result",

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from pagefault_dialects.context.budget import next_frontier
 from pagefault_dialects.context.eviction import history_of
-from pagefault_dialects.documents import document_of, mark
+from pagefault_dialects.context.token_budget import next_frontier
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.expired_links import damage_of_link
@@ -22,7 +21,8 @@ from pagefault_dialects.model.conversation import Address, ComposedTurn, InlineB
 from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.media import InMemoryMedia
-from pagefault_dialects.model.rendering import RenderOptions, base64_length
+from pagefault_dialects.model.render_options import RenderOptions, base64_length
+from pagefault_dialects.rendered_documents import document_of, mark
 from pagefault_dialects.targets.fitting import LoadedMedia, places_of, plan_media
 from pagefault_dialects.targets.ladder import Ladder, Settled
 from pagefault_dialects.targets.leaves import json_pieces

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from packages.dialects.tests.targets.composed import ID, medium
-from pagefault_dialects.context.budget import Load, Weighing, moved, to_be_saved
 from pagefault_dialects.context.eviction import ORDER, history_of
+from pagefault_dialects.context.token_budget import Load, Weighing, moved, to_be_saved
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.conversation import (
     ComposedTurn,

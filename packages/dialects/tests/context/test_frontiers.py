@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from packages.dialects.tests.context.long_histories import PAGES, long_histories
 from packages.dialects.tests.targets.histories import Rendered, settle, written
-from pagefault_dialects.context.budget import next_frontier
 from pagefault_dialects.context.eviction import ORDER, history_of
-from pagefault_dialects.documents import equal_hashes, session_document
+from pagefault_dialects.context.token_budget import next_frontier
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
@@ -27,7 +26,8 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
 from pagefault_dialects.model.loss import LossEntry
-from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.render_options import RenderOptions
+from pagefault_dialects.rendered_documents import equal_hashes, session_document
 from pagefault_dialects.targets.ladder import Settled
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.turns.pairing import orphans_in, paired
@@ -67,7 +67,7 @@ class Asked:
     """What is asked for at every turn."""
 
     target: str
-    wish: RenderOptions
+    query: RenderOptions
     pinned: Collection[str]
 
 
@@ -75,12 +75,12 @@ def fitted(
     turns: Sequence[ComposedTurn], asked: Asked, frontier: Frontier
 ) -> tuple[Settled, Frontier]:
     """A history that fits, and how far its frontier had to move."""
-    profile, wish = TARGETS[asked.target], asked.wish
+    profile, query = TARGETS[asked.target], asked.query
     conversation = paired(turns, kept=frontier.orphans)
-    history = history_of(conversation, asked.pinned, is_adaptive=wish.adaptive)
+    history = history_of(conversation, asked.pinned, is_adaptive=query.adaptive)
     while True:
-        settled = settle(history.evicted(frontier), asked.target, wish)
-        further = next_frontier(history, frontier, settled, profile, wish)
+        settled = settle(history.evicted(frontier), asked.target, query)
+        further = next_frontier(history, frontier, settled, profile, query)
         if further == frontier:
             orphans = orphans_in(conversation)
             check_account(conversation, history.evicted(frontier), settled.loss)
@@ -90,10 +90,10 @@ def fitted(
 
 def show(turns: Sequence[ComposedTurn], asked: Asked, frontier: Frontier) -> Shown:
     settled, moved_to = fitted(turns, asked, frontier)
-    document = session_document(settled, TARGETS[asked.target], asked.wish, last_seq=0, since=0)
+    document = session_document(settled, TARGETS[asked.target], asked.query, last_seq=0, since=0)
     tokens = document.answer["tokensEst"]
     assert isinstance(tokens, int)
-    rendered = written(settled, asked.target, asked.wish)
+    rendered = written(settled, asked.target, asked.query)
     called = {call.call_id for turn in settled.turns for call in turn.calls}
     is_open = bool(called - {turn.call_id for turn in settled.turns})
     return Shown(rendered, moved_to, [*document.hashes], tokens, is_open)
@@ -136,7 +136,7 @@ def equal_beginning(old: Rendered, new: Rendered) -> int:
 @given(
     turns=long_histories(),
     most=st.sampled_from([300, 800, 2_000, 6_000]),
-    wish=st.builds(
+    query=st.builds(
         RenderOptions,
         max_images=st.sampled_from([None, None, 2]),
         evict_batch=st.sampled_from([None, 0, 200]),
@@ -149,10 +149,10 @@ def test_history_fits_at_every_turn_and_changes_only_when_its_frontier_moves(
     target: str,
     turns: tuple[ComposedTurn, ...],
     most: int,
-    wish: RenderOptions,
+    query: RenderOptions,
     pinned: Collection[str],
 ) -> None:
-    asked = Asked(target, replace(wish, max_tokens=most), pinned)
+    asked = Asked(target, replace(query, max_tokens=most), pinned)
     frontier, renderings = NOTHING_EVICTED, []
     TRIED.update({"histories": 1, "turns": len(turns)})
     for end in range(1, len(turns) + 1):
@@ -162,10 +162,10 @@ def test_history_fits_at_every_turn_and_changes_only_when_its_frontier_moves(
             # It says how large a limit has to be, and with that one it fits.
             [fault] = exc.faults
             least = int(fault.detail.split()[2])
-            assert least > (asked.wish.max_tokens or 0)
-            asked = replace(asked, wish=replace(asked.wish, max_tokens=least))
+            assert least > (asked.query.max_tokens or 0)
+            asked = replace(asked, query=replace(asked.query, max_tokens=least))
             shown = show(turns[:end], asked, frontier)
-        assert shown.tokens <= (asked.wish.max_tokens or 0)
+        assert shown.tokens <= (asked.query.max_tokens or 0)
         assert all(getattr(shown.frontier, each) >= getattr(frontier, each) for each in ORDER)
         if end in (len(turns) // 2, len(turns)):
             if not shown.is_open:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pagefault_dialects.media.settling import contradicts, second_opinion
+from pagefault_dialects.media.file_type import contradicts, second_opinion
 from tests.kit import media
 
 PROGRAMS = {

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from packages.dialects.tests.pages.page_factory import BASE64, DATA_URI
 from pagefault_dialects.model.page import LONGEST_SECONDS, PageFields
-from pagefault_dialects.pages.lines import (
+from pagefault_dialects.pages.one_line import (
     clock,
     duration_words,
     moment,

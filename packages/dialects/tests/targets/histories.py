@@ -27,7 +27,7 @@ from pagefault_dialects.model.conversation import (
     Words,
 )
 from pagefault_dialects.model.loss import LossEntry
-from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.model.resource import (
     DerivedImage,
     ImageRecipe,
@@ -170,20 +170,22 @@ options = st.builds(
 )
 
 
-def render(turns: Sequence[ComposedTurn], target: str, wish: RenderOptions) -> Rendered:
+def render(turns: Sequence[ComposedTurn], target: str, query: RenderOptions) -> Rendered:
     """The rendering of a history, with smaller images that are always the same."""
-    return written(settle(paired(turns), target, wish), target, wish)
+    return written(settle(paired(turns), target, query), target, query)
 
 
-def settle(turns: Sequence[ComposedTurn], target: str, wish: RenderOptions) -> Settled:
+def settle(turns: Sequence[ComposedTurn], target: str, query: RenderOptions) -> Settled:
     """A conversation in which nothing is left to decide."""
     profile = TARGETS[target]
     conversation = with_lines(turns, profile, is_whole=True)
     most = min(
-        limit for limit in (MOST_BASE64, profile.request_bytes, wish.max_bytes) if limit is not None
+        limit
+        for limit in (MOST_BASE64, profile.request_bytes, query.max_bytes)
+        if limit is not None
     )
     places = places_of(conversation)
-    media_plan = plan_media(conversation, profile, wish, most_base64=most)
+    media_plan = plan_media(conversation, profile, query, most_base64=most)
     loaded = LoadedMedia(
         images={
             index: _made(recipe)
@@ -192,14 +194,14 @@ def settle(turns: Sequence[ComposedTurn], target: str, wish: RenderOptions) -> S
         },
         texts={index: _content(places[index].medium).decode() for index in media_plan.texts},
     )
-    return Ladder(profile, wish, most_base64=most, sign=None).settle(conversation, loaded)
+    return Ladder(profile, query, most_base64=most, sign=None).settle(conversation, loaded)
 
 
-def written(settled: Settled, target: str, wish: RenderOptions) -> Rendered:
+def written(settled: Settled, target: str, query: RenderOptions) -> Rendered:
     """The messages of a settled conversation."""
     profile = TARGETS[target]
     system, told = opened(settled.turns, profile)
-    messages = profile.write(told, profile, wish.detail or profile.default_detail)
+    messages = profile.write(told, profile, query.detail or profile.default_detail)
     return Rendered([_plain(message) for message in messages], system, settled.loss, settled.turns)
 
 

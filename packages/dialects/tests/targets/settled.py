@@ -18,10 +18,10 @@ from pagefault_dialects.model.conversation import (
     TurnCall,
     TurnRole,
 )
-from pagefault_dialects.model.rendering import ImageDetail
+from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.model.resource import MediaHints, resource_kind
 from pagefault_dialects.targets.leaves import Base64Leaf, JsonLeaf, Node
-from pagefault_dialects.targets.lines import size_words
+from pagefault_dialects.targets.media_lines import size_words
 from pagefault_dialects.targets.table import TARGETS
 from tests.kit import media
 

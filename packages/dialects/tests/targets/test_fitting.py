@@ -6,7 +6,7 @@ import pytest
 
 from packages.dialects.tests.targets.composed import CUT, MENDED, medium, profile, rule, turn
 from pagefault_dialects.model.conversation import Address, InlineBytes, Medium, TextItem
-from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.model.resource import MediaHints
 from pagefault_dialects.targets.fitting import (
     Fitting,

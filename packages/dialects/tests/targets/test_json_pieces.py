@@ -12,7 +12,7 @@ from packages.dialects.tests.targets.composed import medium
 from packages.dialects.tests.targets.settled import DEEP_LEVELS, DEEP_TEXT, deep
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import InlineBytes, MediaItem, StoredBytes
-from pagefault_dialects.model.rendering import JsonPiece, MediaPiece, Rendering
+from pagefault_dialects.model.render_options import JsonPiece, MediaPiece, Rendering
 from pagefault_dialects.model.resource import MediaHints
 from pagefault_dialects.targets.leaves import Base64Leaf, JsonLeaf, Node, json_pieces
 

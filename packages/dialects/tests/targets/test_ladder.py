@@ -33,7 +33,7 @@ from pagefault_dialects.model.conversation import (
     Words,
 )
 from pagefault_dialects.model.loss import LossEntry
-from pagefault_dialects.model.rendering import MediaWish, RenderOptions
+from pagefault_dialects.model.render_options import MediaWish, RenderOptions
 from pagefault_dialects.model.resource import DerivedImage, MediaHints
 from pagefault_dialects.targets.fitting import LoadedMedia
 from pagefault_dialects.targets.ladder import Ladder, Settled, Sign
@@ -285,25 +285,25 @@ def test_a_limit_is_what_is_still_taken(most_base64: int) -> None:
 
 
 def test_references_stand_for_the_bytes_and_take_no_room() -> None:
-    wish = RenderOptions(media="reference")
+    query = RenderOptions(media="reference")
     image = medium()
-    assert items(settled(turn(image), options=wish, most_base64=0)) == [
+    assert items(settled(turn(image), options=query, most_base64=0)) == [
         (original(image, f"@blob:{ID}", is_reference=True),)
     ]
     target = profile(image=rule("*/*", most_side=79))
-    (shown,) = items(settled(turn(image), target=target, options=wish, images={0: made()}))
+    (shown,) = items(settled(turn(image), target=target, options=query, images={0: made()}))
     assert shown[1:] == (smaller(image, made(), f"@blob:{SMALL_ID}", is_reference=True),)
 
 
 def test_signed_urls_stand_for_the_bytes_where_the_target_loads_them() -> None:
-    wish = RenderOptions(media="signed-url")
+    query = RenderOptions(media="signed-url")
     loads: MediaRule = rule("*/*", addresses=("https",), most_side=79)
     target = profile(image=loads, audio=rule("*/*"))
     image, sound = medium(), medium("audio/wav", "a.wav")
     outcome = settled(
         turn(image, sound),
         target=target,
-        options=wish,
+        options=query,
         images={0: made()},
         sign=lambda resource_id: f"https://here.example/{resource_id}",
     )
@@ -314,13 +314,13 @@ def test_signed_urls_stand_for_the_bytes_where_the_target_loads_them() -> None:
     )
 
 
-@pytest.mark.parametrize("wish", [RenderOptions(media="reference"), RenderOptions()])
-def test_what_is_made_of_a_small_image_in_a_record_is_in_the_message(wish: RenderOptions) -> None:
+@pytest.mark.parametrize("query", [RenderOptions(media="reference"), RenderOptions()])
+def test_what_is_made_of_a_small_image_in_a_record_is_in_the_message(query: RenderOptions) -> None:
     image = replace(medium(), source=InlineBytes(b"x" * 3_000))
     target = profile(image=rule("*/*", most_side=79, addresses=("https",)))
     smaller_one = replace(made(), data=b"y" * 900)
     outcome = settled(
-        turn(image), target=target, options=wish, images={0: smaller_one}, sign=lambda _: URL
+        turn(image), target=target, options=query, images={0: smaller_one}, sign=lambda _: URL
     )
     ((_, attached),) = items(outcome)
     assert attached == replace(smaller(image, made()), source=InlineBytes(b"y" * 900))

@@ -30,7 +30,7 @@ from pagefault_dialects.model.conversation import (
     StoredBytes,
     TurnCall,
 )
-from pagefault_dialects.model.rendering import McpRevision
+from pagefault_dialects.model.render_options import McpRevision
 from pagefault_dialects.targets.leaves import Base64Leaf
 from pagefault_dialects.targets.mcp import of_revision
 from pagefault_dialects.targets.table import TARGETS
@@ -262,8 +262,8 @@ def test_media_are_blocks_of_answers_and_messages_alike(
 
 
 def test_a_link_to_elsewhere_has_no_size() -> None:
-    elsewhere = replace(attached(b"", "image/png", address=URL), source=Address(URL))
-    assert mcp(answer(elsewhere)) == [
+    offload_location = replace(attached(b"", "image/png", address=URL), source=Address(URL))
+    assert mcp(answer(offload_location)) == [
         result(
             {"type": "resource_link", "uri": URL, "name": "file.png", "mimeType": "image/png"},
         )

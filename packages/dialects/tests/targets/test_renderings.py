@@ -22,7 +22,7 @@ from pagefault_dialects.model.conversation import (
     TextItem,
     Turn,
 )
-from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.targets.table import TARGETS
 from tests.providers import CHECKS
 
@@ -51,21 +51,21 @@ def shown_as_they_are(turns: Sequence[ComposedTurn], rendered: Rendered) -> bool
 
 @EVERY
 @settings(max_examples=EXAMPLES)
-@given(turns=histories(), wish=options)
+@given(turns=histories(), query=options)
 def test_loss_is_empty_exactly_when_nothing_was_lost_or_invented(
-    target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
+    target: str, turns: tuple[ComposedTurn, ...], query: RenderOptions
 ) -> None:
-    rendered = render(turns, target, wish)
+    rendered = render(turns, target, query)
     assert (not rendered.loss) == shown_as_they_are(turns, rendered)
 
 
 @EVERY
 @settings(max_examples=EXAMPLES)
-@given(turns=histories(), wish=options)
+@given(turns=histories(), query=options)
 def test_every_text_is_told(
-    target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
+    target: str, turns: tuple[ComposedTurn, ...], query: RenderOptions
 ) -> None:
-    rendered = render(turns, target, wish)
+    rendered = render(turns, target, query)
     told = strings_of(rendered.messages) + rendered.system
     texts = [item.text for turn in turns for item in turn.items if isinstance(item, TextItem)]
     assert [text for text in texts if text.strip() not in told] == []
@@ -73,11 +73,11 @@ def test_every_text_is_told(
 
 @EVERY
 @settings(max_examples=EXAMPLES)
-@given(turns=histories(), wish=options)
+@given(turns=histories(), query=options)
 def test_a_model_reads_of_every_step(
-    target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
+    target: str, turns: tuple[ComposedTurn, ...], query: RenderOptions
 ) -> None:
-    rendered = render(turns, target, wish)
+    rendered = render(turns, target, query)
     attached = sum(isinstance(i, MediaItem) for turn in rendered.turns for i in turn.items)
     media = sum(isinstance(item, Medium) for turn in turns for item in turn.items)
     replaced = [
@@ -94,24 +94,24 @@ def test_a_model_reads_of_every_step(
 
 @EVERY
 @settings(max_examples=EXAMPLES)
-@given(turns=histories(), wish=options)
-def test_limits_hold(target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions) -> None:
-    rendered = render(turns, target, wish)
+@given(turns=histories(), query=options)
+def test_limits_hold(target: str, turns: tuple[ComposedTurn, ...], query: RenderOptions) -> None:
+    rendered = render(turns, target, query)
     attached = [i for turn in rendered.turns for i in turn.items if isinstance(i, MediaItem)]
-    most = MOST_BASE64 if wish.max_bytes is None else wish.max_bytes
+    most = MOST_BASE64 if query.max_bytes is None else query.max_bytes
     inline = [each.size_bytes for each in attached if each.address is None]
     assert sum((size + 2) // 3 * 4 for size in inline) <= most
-    if wish.max_images is not None:
-        assert sum(each.kind == "image" for each in attached) <= wish.max_images
+    if query.max_images is not None:
+        assert sum(each.kind == "image" for each in attached) <= query.max_images
 
 
 @EVERY
 @settings(max_examples=EXAMPLES)
-@given(turns=histories(), wish=options)
+@given(turns=histories(), query=options)
 def test_the_provider_takes_it(
-    target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
+    target: str, turns: tuple[ComposedTurn, ...], query: RenderOptions
 ) -> None:
-    messages = render(_closed(turns), target, wish).messages
+    messages = render(_closed(turns), target, query).messages
     CHECKS[target](messages)
     if TARGETS[target].starts_with_user:
         assert messages[0]["role"] == "user"
@@ -151,8 +151,8 @@ def test_appending_changes_nothing_that_was_rendered(
 
 @EVERY
 @settings(max_examples=EXAMPLES)
-@given(turns=histories(), wish=options)
+@given(turns=histories(), query=options)
 def test_the_same_again_is_the_same(
-    target: str, turns: tuple[ComposedTurn, ...], wish: RenderOptions
+    target: str, turns: tuple[ComposedTurn, ...], query: RenderOptions
 ) -> None:
-    assert render(turns, target, wish) == render(turns, target, wish)
+    assert render(turns, target, query) == render(turns, target, query)

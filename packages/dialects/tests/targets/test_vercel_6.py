@@ -19,7 +19,7 @@ from packages.dialects.tests.targets.settled import (
 )
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.conversation import MediaItem, SettledTurn
-from pagefault_dialects.targets.lines import ERROR_LINE
+from pagefault_dialects.targets.media_lines import ERROR_LINE
 from tests.providers.vercel_types import check_vercel_6
 
 

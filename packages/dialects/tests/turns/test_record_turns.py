@@ -19,7 +19,7 @@ from pagefault_dialects.model.conversation import (
     Turn,
     Words,
 )
-from pagefault_dialects.model.rendering import Audience
+from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import MediaHints
 from pagefault_dialects.texts.cuts import preview
 from pagefault_dialects.turns.record_turns import KeptApart, kept_apart, tool_result_turn

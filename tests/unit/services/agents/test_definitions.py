@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.services.agents.toolbox import TOOLS
-from pagefault_dialects.model.memory_tools import definitions
+from pagefault_dialects.model.tool_catalogue import definitions
 
 Json = dict[str, Any]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from PIL import Image, ImageFile
 
-from app.models.resource import FittedImage
+from app.models.resource_descriptor import FittedImage
 from app.services.images.image_tasks import ImageTask
 from app.services.images.pixels import fit_image, reduce_image
 from pagefault_dialects.media.types import sniff

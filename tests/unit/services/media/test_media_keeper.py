@@ -8,7 +8,7 @@ import anyio.to_thread
 import pytest
 
 from app.models.identity import utc_now
-from app.models.resource import derive_resource_id
+from app.models.resource_descriptor import derive_resource_id
 from app.services.media.media_keeper import KeptMedium, MediaKeeper
 from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.filesystem import FilesystemBlobStore

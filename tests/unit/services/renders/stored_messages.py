@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from app.models.message import StoredHistoryMessage
-from app.models.resource import derive_resource_id
+from app.models.resource_descriptor import derive_resource_id
 from app.services.inline_media.media_mover import MediaMover
 from app.services.inline_media.message_media import media_in_message
 from app.services.media.media_keeper import MediaKeeper
@@ -26,7 +26,7 @@ from pagefault_dialects.model.conversation import (
     TurnCall,
     TurnRole,
 )
-from pagefault_dialects.model.rendering import Audience
+from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import MediaHints, Resource, resource_kind
 from tests.kit.media import b64, noise_bytes, png, wav
 

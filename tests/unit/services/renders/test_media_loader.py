@@ -10,7 +10,7 @@ from app.services.renders.media_loader import judged
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from packages.dialects.tests.targets.composed import medium, profile, rule, turn
 from pagefault_dialects.model.conversation import Address, InlineBytes, Item, Medium, TextItem
-from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.model.resource import Damage, MediaHints
 from pagefault_dialects.targets.profile import Profile
 from tests.kit import media

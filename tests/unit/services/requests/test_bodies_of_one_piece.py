@@ -14,7 +14,7 @@ from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import BodyBudget
 from app.services.requests.long_strings import Marks
 from app.services.requests.streamed_bodies import HeldDraft, ReceivedBody, StreamedBodies
-from app.services.tool_results.requests import (
+from app.services.tool_results.tool_result_requests import (
     NormalizedRequest,
     ReadToolResult,
     normalize_streamed,

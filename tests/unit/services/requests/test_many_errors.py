@@ -4,7 +4,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from app.models.interaction import ContentPart, Interaction, MultiModalInput
-from app.services.pages.requests import PageBatch
+from app.services.pages.page_requests import PageBatch
 from app.services.requests.validation import validated
 from app.services.sessions.messages import HistoryMessageDraft
 from app.wire.turns import TurnRequest

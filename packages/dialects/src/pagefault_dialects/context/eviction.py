@@ -28,9 +28,9 @@ from pagefault_dialects.model.conversation import (
     Words,
 )
 from pagefault_dialects.model.frontier import Frontier
-from pagefault_dialects.pages.lines import one_line, quoted, quoted_short
+from pagefault_dialects.pages.one_line import one_line, quoted, quoted_short
 from pagefault_dialects.targets.leaves import text_of
-from pagefault_dialects.targets.lines import medium_words
+from pagefault_dialects.targets.media_lines import medium_words
 from pagefault_dialects.texts.cuts import cut_short, excerpt_of, whole_length, whole_text_uri
 
 EvictionClass: TypeAlias = Literal[

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.histories import main_dialect
 from pagefault_dialects.messages.reading import locate_loss, read_messages
-from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.rendering import RenderedMessages, render
 
 _DEFAULTS = RenderOptions()

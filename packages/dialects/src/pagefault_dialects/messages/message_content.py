@@ -18,7 +18,7 @@ from pagefault_dialects.json.pointers import child_pointer
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.media import block_table
 from pagefault_dialects.media.block_table import TEXT_TYPES, without_frame
-from pagefault_dialects.media.settling import HEAD_BYTES, settle_type
+from pagefault_dialects.media.file_type import HEAD_BYTES, settle_type
 from pagefault_dialects.model.conversation import (
     Address,
     InlineBytes,
@@ -37,7 +37,7 @@ from pagefault_dialects.model.normalized import (
     NormalizedText,
     Provenance,
 )
-from pagefault_dialects.model.rendering import Audience
+from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource, parse_resource_id, resource_kind
 from pagefault_dialects.results import normalize
 from pagefault_dialects.results.blocks import is_typed_block

@@ -42,7 +42,7 @@ from pagefault_dialects.model.conversation import (
     TurnRole,
     Words,
 )
-from pagefault_dialects.model.rendering import Audience
+from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.turns.mirrored_structures import Said, is_told
 from pagefault_dialects.turns.page_turns import PAGE_FAULT_TOOL, faulted

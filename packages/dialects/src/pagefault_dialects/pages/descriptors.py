@@ -13,7 +13,7 @@ from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.types import OCTET_STREAM, mime_type_for_filename
 from pagefault_dialects.model.page import LONGEST_SECONDS, Body, PageFields
 from pagefault_dialects.model.page_vectors import is_finite_number
-from pagefault_dialects.pages.lines import clock, one_line
+from pagefault_dialects.pages.one_line import clock, one_line
 
 _MEDIA_MODALITIES = frozenset({"image", "audio", "video"})
 _LONGEST_NAME_CHARS = 512

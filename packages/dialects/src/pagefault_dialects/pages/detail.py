@@ -21,7 +21,7 @@ from pagefault_dialects.pages.descriptors import (
     scenes_of,
     schema_name_of,
 )
-from pagefault_dialects.pages.lines import duration_words, one_line, quoted_short, without_base64
+from pagefault_dialects.pages.one_line import duration_words, one_line, quoted_short, without_base64
 from pagefault_dialects.pages.sizes import page_tokens
 from pagefault_dialects.pages.words import caption_of, scene_lines, shown_text, transcript_of
 from pagefault_dialects.texts.cuts import boundary_at_or_before

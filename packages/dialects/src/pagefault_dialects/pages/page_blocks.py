@@ -19,7 +19,7 @@ from pagefault_dialects.pages.descriptors import (
 )
 from pagefault_dialects.pages.effective_level import shown_level
 from pagefault_dialects.pages.languages import fenced, shown_language
-from pagefault_dialects.pages.lines import duration_words, one_line, quoted
+from pagefault_dialects.pages.one_line import duration_words, one_line, quoted
 from pagefault_dialects.pages.words import image_text, passages, shown_text, words_level
 from pagefault_dialects.texts.cuts import Excerpt, excerpt
 

@@ -14,7 +14,7 @@ from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, json_text, parse_repaired_json
 from pagefault_dialects.model.page import Body, BodyKind, Level, Page, PageFields
 from pagefault_dialects.pages.descriptors import scenes_of, tags
-from pagefault_dialects.pages.lines import clock, moment, one_line
+from pagefault_dialects.pages.one_line import clock, moment, one_line
 from pagefault_dialects.texts.cuts import cut_short
 
 # As many as a request body may have; deeper or wider text stays the string it is.

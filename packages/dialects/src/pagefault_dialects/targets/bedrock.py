@@ -22,10 +22,10 @@ from types import MappingProxyType
 
 from pagefault_dialects.media.types import canonical_mime_type, mime_type_for_filename
 from pagefault_dialects.model.conversation import DataItem, MediaItem, SettledItem, SettledTurn
-from pagefault_dialects.model.rendering import ImageDetail
+from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.model.resource import resource_kind
 from pagefault_dialects.targets.leaves import JsonLeaf, Node, b64, text_of
-from pagefault_dialects.targets.lines import ERROR_LINE, attached_line, frame_line
+from pagefault_dialects.targets.media_lines import ERROR_LINE, attached_line, frame_line
 from pagefault_dialects.targets.profile import MediaClass, Profile, media_class
 
 _OPENXML = "application/vnd.openxmlformats-officedocument"

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.conversation import Address, ComposedTurn, Medium, StoredBytes
-from pagefault_dialects.model.rendering import RenderOptions, base64_length
+from pagefault_dialects.model.render_options import RenderOptions, base64_length
 from pagefault_dialects.model.resource import DECODED_TYPES, DerivedImage, ImageRecipe
-from pagefault_dialects.targets.lines import size_words
+from pagefault_dialects.targets.media_lines import size_words
 from pagefault_dialects.targets.profile import MediaClass, MediaRule, Profile, matches, media_class
 
 # Their pixels are counted when they are stored; one without a count cannot be read.
@@ -256,7 +256,7 @@ class MediaPlan:
 
 @dataclass(frozen=True, slots=True)
 class LoadedMedia:
-    """What became of the wishes, by the same numbers; what could not be had is missing."""
+    """The loaded media of a plan, by the same numbers; those that failed are missing."""
 
     images: Mapping[int, DerivedImage] = field(default_factory=dict)
     texts: Mapping[int, str] = field(default_factory=dict)
@@ -301,7 +301,7 @@ def _images(
 ) -> dict[int, ImageRecipe]:
     types = fitting.image_types()
     most_images = fitting.most("image")
-    wished: dict[int, ImageRecipe] = {}
+    planned: dict[int, ImageRecipe] = {}
     used, images = 0, 0
     # From the newest to the oldest: those that come before have to make room.
     for place in reversed(places):
@@ -322,10 +322,10 @@ def _images(
             recipe = _recipe(types, fitting, most_base64 - used)
             size = base64_length(recipe.most_bytes or 0)
         if recipe is not None:
-            wished[place.index] = recipe
+            planned[place.index] = recipe
         if used + size <= most_base64:
             used += size
-    return wished
+    return planned
 
 
 def _recipe(types: tuple[str, ...], fitting: Fitting, room: int | None) -> ImageRecipe:

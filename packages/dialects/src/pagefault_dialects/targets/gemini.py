@@ -25,10 +25,10 @@ from pagefault_dialects.model.conversation import (
     SettledTurn,
     TurnCall,
 )
-from pagefault_dialects.model.rendering import ImageDetail
-from pagefault_dialects.pages.lines import one_line
+from pagefault_dialects.model.render_options import ImageDetail
+from pagefault_dialects.pages.one_line import one_line
 from pagefault_dialects.targets.leaves import JsonLeaf, Node, b64, blocks_of, joined, text_of
-from pagefault_dialects.targets.lines import ERROR_LINE, attached_line, frame_line
+from pagefault_dialects.targets.media_lines import ERROR_LINE, attached_line, frame_line
 from pagefault_dialects.targets.profile import Profile
 
 _WHERE = "attached after the tool results"

@@ -30,10 +30,10 @@ from pagefault_dialects.model.conversation import (
     Words,
 )
 from pagefault_dialects.model.loss import LossEntry
-from pagefault_dialects.model.rendering import RenderOptions, Rung, base64_length
+from pagefault_dialects.model.render_options import RenderOptions, Rung, base64_length
 from pagefault_dialects.model.resource import DerivedImage, Resource
 from pagefault_dialects.targets.fitting import Fitting, LoadedMedia, MediumRef, Obstacle, places_of
-from pagefault_dialects.targets.lines import ERROR_LINE, medium_words, placeholder, size_words
+from pagefault_dialects.targets.media_lines import ERROR_LINE, medium_words, placeholder, size_words
 from pagefault_dialects.targets.profile import MediaClass, Profile
 
 _CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
@@ -165,7 +165,7 @@ class Ladder:
 
         Args:
             turns: The conversation.
-            loaded: What became of its wishes.
+            loaded: The media that were loaded for its plan.
         """
         places = places_of(turns)
         fitting = Fitting(self.profile, self.options, places)

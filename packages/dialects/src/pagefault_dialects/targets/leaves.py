@@ -25,7 +25,7 @@ from pagefault_dialects.model.conversation import (
     StoredBytes,
     TextItem,
 )
-from pagefault_dialects.model.rendering import MediaPiece, Rendering, rendering_of
+from pagefault_dialects.model.render_options import MediaPiece, Rendering, rendering_of
 from pagefault_dialects.text_windows import without_lone_surrogates
 from pagefault_dialects.texts.json_strings import MediaPlaces
 

@@ -23,7 +23,7 @@ from itertools import groupby
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.media.types import canonical_mime_type
 from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall
-from pagefault_dialects.model.rendering import ImageDetail
+from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.targets.leaves import (
     Node,
     b64,
@@ -34,7 +34,7 @@ from pagefault_dialects.targets.leaves import (
     text_block,
     text_of,
 )
-from pagefault_dialects.targets.lines import attached_line, frame_line
+from pagefault_dialects.targets.media_lines import attached_line, frame_line
 from pagefault_dialects.targets.profile import Profile
 
 _WHERE = "attached after the tool messages"

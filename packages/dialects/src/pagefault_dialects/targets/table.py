@@ -6,9 +6,9 @@ from types import MappingProxyType
 
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.conversation import TurnRole
-from pagefault_dialects.model.rendering import RenderOptions
+from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.targets import anthropic, bedrock, gemini, langchain, mcp, openai, vercel
-from pagefault_dialects.targets.lines import write_text
+from pagefault_dialects.targets.media_lines import write_text
 from pagefault_dialects.targets.profile import IdRule, MediaClass, MediaRule, Profile, narrowed
 from pagefault_dialects.targets.tokens import (
     TokenRule,

@@ -20,7 +20,7 @@ from itertools import groupby
 
 from pagefault_dialects.json.values import JsonValue, json_text, values_in
 from pagefault_dialects.model.conversation import DataItem, MediaItem, SettledTurn, TurnCall
-from pagefault_dialects.model.rendering import ImageDetail
+from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.targets.leaves import (
     JsonLeaf,
     Node,
@@ -31,7 +31,7 @@ from pagefault_dialects.targets.leaves import (
     joined,
     text_of,
 )
-from pagefault_dialects.targets.lines import ERROR_LINE
+from pagefault_dialects.targets.media_lines import ERROR_LINE
 from pagefault_dialects.targets.profile import Profile
 
 _LARGEST_SAFE_INTEGER = 2**53 - 1

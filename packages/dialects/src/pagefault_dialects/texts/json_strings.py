@@ -10,7 +10,7 @@ from typing import TypeAlias
 import pybase64
 
 from pagefault_dialects.json.values import json_text
-from pagefault_dialects.model.rendering import JsonPiece, MediaPiece, TextPiece
+from pagefault_dialects.model.render_options import JsonPiece, MediaPiece, TextPiece
 from pagefault_dialects.text_windows import text_decoder, text_encoding
 
 _IN_BASE64 = 3

@@ -21,7 +21,7 @@ from pagefault_dialects.model.conversation import (
     StoredBytes,
     TextItem,
 )
-from pagefault_dialects.pages.lines import bracketed_name
+from pagefault_dialects.pages.one_line import bracketed_name
 from pagefault_dialects.texts.cuts import needs_preview, whole_length, whole_text_uri
 
 _BY = "\N{MULTIPLICATION SIGN}"

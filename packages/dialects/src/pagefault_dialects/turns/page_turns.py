@@ -13,7 +13,7 @@ from pagefault_dialects.pages.page_blocks import (
     page_blocks,
 )
 from pagefault_dialects.pages.words import image_text, shown_text
-from pagefault_dialects.targets.lines import placeholder
+from pagefault_dialects.targets.media_lines import placeholder
 
 PAGE_FAULT_TOOL = "page_fault"
 _POINTER = "/content"

@@ -27,14 +27,14 @@ from pagefault_dialects.model.conversation import (
     Turn,
     Words,
 )
-from pagefault_dialects.model.rendering import Audience
+from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import (
     MediaHints,
     ResourceKind,
     parse_resource_id,
     resource_kind,
 )
-from pagefault_dialects.pages.lines import one_line, quoted_short
+from pagefault_dialects.pages.one_line import one_line, quoted_short
 from pagefault_dialects.texts.cuts import whole_text_uri
 from pagefault_dialects.turns.handles import text_line
 from pagefault_dialects.turns.mirrored_structures import Said, is_told

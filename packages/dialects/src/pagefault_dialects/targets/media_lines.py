@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.model.conversation import Address, MediaItem, Medium, SettledTurn, TurnCall
-from pagefault_dialects.model.rendering import ImageDetail
+from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.model.resource import ResourceKind
-from pagefault_dialects.pages.lines import bracketed_name, one_line
+from pagefault_dialects.pages.one_line import bracketed_name, one_line
 from pagefault_dialects.targets.leaves import Node, joined, text_of
 from pagefault_dialects.targets.profile import Profile
 

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.services.requests.identity import (
+from app.services.requests.json_stream import JsonStream
+from app.services.requests.request_identity import (
     NAMED_CHARS,
     RequestIdentity,
     identity_of_body,
     json_digest,
 )
-from app.services.requests.json_stream import JsonStream
 from app.services.requests.streamed_bodies import HeldDraft
-from app.services.tool_results.requests import (
+from app.services.tool_results.tool_result_requests import (
     ReadToolResult,
     normalize_streamed,
     read_tool_result_request,

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 from app.models.message import StoredHistoryMessage, StoredMessage
-from app.services.renders.known_turns import KnownEntry, KnownTurns
+from app.services.renders.turn_cache import CachedEntry, TurnCache
 from pagefault_dialects.model.conversation import ComposedTurn, TextItem, Turn
-from pagefault_dialects.model.rendering import Audience
+from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import MediaHints, Resource
 
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
@@ -23,13 +23,13 @@ RESOURCE = Resource(ID, "a" * 64, "image/png", None, 10, "image", MediaHints(), 
 class Reader:
     """Reads entries, and counts how often it had to."""
 
-    def __init__(self, known: KnownTurns) -> None:
+    def __init__(self, known: TurnCache) -> None:
         self.known = known
         self.reads = 0
 
     def read(
         self,
-        entry: KnownEntry,
+        entry: CachedEntry,
         resources: dict[str, Resource] | None = None,
         *,
         origin: str = "/api/sessions/s/messages/1",
@@ -48,8 +48,8 @@ class Reader:
 
 
 @pytest.mark.parametrize("entry", [MESSAGE, RESULT])
-def test_entry_is_read_once(entry: KnownEntry) -> None:
-    reader = Reader(KnownTurns())
+def test_entry_is_read_once(entry: CachedEntry) -> None:
+    reader = Reader(TurnCache())
     # Not the same object: each request reads its own from the database.
     for _ in range(3):
         reader.read(replace(entry))
@@ -57,7 +57,7 @@ def test_entry_is_read_once(entry: KnownEntry) -> None:
 
 
 def test_whatever_turns_follow_from_has_them_read_anew() -> None:
-    reader = Reader(KnownTurns())
+    reader = Reader(TurnCache())
     reader.read(MESSAGE)
     reader.read(MESSAGE, {ID: RESOURCE})
     reader.read(MESSAGE, {ID: replace(RESOURCE, filename="a.png")})
@@ -70,7 +70,7 @@ def test_whatever_turns_follow_from_has_them_read_anew() -> None:
 
 
 def test_resource_that_is_of_another_entry_changes_nothing() -> None:
-    reader = Reader(KnownTurns())
+    reader = Reader(TurnCache())
     reader.known.turns(MESSAGE, {}, list, origin="o", audience="assistant")
     others = {"f" * 32: replace(RESOURCE, resource_id="f" * 32)}
     assert reader.known.turns(MESSAGE, others, lambda: [], origin="o", audience="assistant") == []
@@ -78,7 +78,7 @@ def test_resource_that_is_of_another_entry_changes_nothing() -> None:
 
 
 def test_what_was_used_last_is_kept_within_the_limit() -> None:
-    reader = Reader(KnownTurns(most_bytes=30_000))
+    reader = Reader(TurnCache(most_bytes=30_000))
     entries = [replace(RESULT, message_id=str(n), sanitized=b"x" * 1_000) for n in range(8)]
     for each in entries[:4]:
         reader.read(each)
@@ -93,7 +93,7 @@ def test_what_was_used_last_is_kept_within_the_limit() -> None:
 
 
 def test_one_that_is_too_large_is_not_kept() -> None:
-    reader = Reader(KnownTurns())
+    reader = Reader(TurnCache())
     large = replace(RESULT, sanitized=bytes(2 * 1024 * 1024))
     reader.read(large)
     reader.read(large)

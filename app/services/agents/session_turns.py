@@ -28,7 +28,7 @@ from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.queries import RenderQuery
 from app.services.renders.renders import Renders
 from app.services.requests.idempotency import Idempotency, IdempotentCall
-from app.services.requests.identity import RequestIdentity, identity_of_body
+from app.services.requests.request_identity import RequestIdentity, identity_of_body
 from app.services.requests.validation import read_object, validated
 from app.services.requests.whole_bodies import RequestBodies
 from app.services.sessions.messages import PreparedMessage, SessionMessages
@@ -43,7 +43,7 @@ from app.wire.tools import ToolCall
 from app.wire.turns import TurnReceipt, TurnRender, TurnRequest
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PagefaultError
 from pagefault_dialects.json.values import JsonValue, json_text
-from pagefault_dialects.model.rendering import Rendering, joined_pieces
+from pagefault_dialects.model.render_options import Rendering, joined_pieces
 
 TURN_ROUTE = "POST /api/sessions/{session_id}/turns"
 
@@ -113,7 +113,7 @@ class SessionTurns:
         async with self.bodies.read(body, read) as turn:
             render = turn.request.render
             if render is not None:
-                self.renders.check(_wish(render), since=render.since)
+                self.renders.check(_render_query(render), since=render.since)
             seqs = await self._seqs(project_id, session_id, turn, idempotency_key)
         return await self._receipt(project_id, session_id, seqs, render)
 
@@ -209,7 +209,7 @@ class SessionTurns:
         if render is not None:
             try:
                 rendered = await self.renders.session(
-                    project_id, session_id, _wish(render), since=render.since, moves=True
+                    project_id, session_id, _render_query(render), since=render.since, moves=True
                 )
             except PagefaultError as exc:
                 problem = exc.detail
@@ -218,7 +218,7 @@ class SessionTurns:
         return RenderedBody(self.blobs, project_id, Rendering(pieces))
 
 
-def _wish(render: TurnRender) -> RenderQuery:
+def _render_query(render: TurnRender) -> RenderQuery:
     return RenderQuery(render.target, render.options())
 
 

@@ -17,10 +17,10 @@ from app.services.inline_media.message_references import references_in
 from app.services.renders.stored_message_turns import moved_out_of
 from pagefault_dialects.json.values import parse_stored_json
 from pagefault_dialects.model.conversation import ComposedTurn
-from pagefault_dialects.model.rendering import Audience
+from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
 
-KnownEntry: TypeAlias = StoredMessage | StoredHistoryMessage
+CachedEntry: TypeAlias = StoredMessage | StoredHistoryMessage
 
 # An entry is held as bytes, and as the texts of its turns.
 _BYTES_FOR_A_BYTE = 3
@@ -33,7 +33,7 @@ MOST_BYTES = 32 * 1024 * 1024
 class _Known:
     """What is known of an entry: what it refers to, and the turns that it last was."""
 
-    entry: KnownEntry
+    entry: CachedEntry
     referred: frozenset[str] | None = None
     asked: tuple[str, Audience] | None = None
     resources: tuple[Resource | None, ...] = ()
@@ -44,7 +44,7 @@ class _Known:
         return _size_bytes(self.entry) * _BYTES_FOR_A_BYTE + _BYTES_AROUND
 
 
-class KnownTurns:
+class TurnCache:
     """Remembers the turns of entries, for all projects, those that were used last.
 
     Args:
@@ -67,7 +67,7 @@ class KnownTurns:
 
     def turns(
         self,
-        entry: KnownEntry,
+        entry: CachedEntry,
         resources: Mapping[str, Resource],
         read: Callable[[], Sequence[ComposedTurn]],
         *,
@@ -94,7 +94,7 @@ class KnownTurns:
             known.asked, known.resources, known.turns = asked, used, turns
         return turns
 
-    def _of(self, entry: KnownEntry) -> _Known:
+    def _of(self, entry: CachedEntry) -> _Known:
         """Return what is known of an entry; what is too large is not remembered."""
         with self._lock:
             known = self._known.get(entry.message_id)
@@ -114,5 +114,5 @@ class KnownTurns:
             return new
 
 
-def _size_bytes(entry: KnownEntry) -> int:
+def _size_bytes(entry: CachedEntry) -> int:
     return len(entry.sanitized if isinstance(entry, StoredMessage) else entry.message)

@@ -18,9 +18,9 @@ from pydantic.config import JsonDict
 from app.errors import ConflictError
 from app.models.tool_result import StoredToolResult
 from app.services.normalization import normalize_tool_result
-from app.services.requests.identity import RequestIdentity, how_compared
 from app.services.requests.json_stream import JsonStream
 from app.services.requests.long_strings import LongString, Marks, Placeholder
+from app.services.requests.request_identity import RequestIdentity, how_compared
 from app.services.requests.streamed_requests import (
     identity_of_stream,
     numbers_in,

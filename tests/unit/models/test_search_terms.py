@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.models.search import (
+from app.models.search_terms import (
     LONGEST_WORD_CHARS,
     MOST_QUERY_WORDS,
     TEXT_BREAK,

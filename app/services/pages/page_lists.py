@@ -9,7 +9,7 @@ import anyio.to_thread
 from app.errors import InvalidCursorError
 from app.models.identity import ListName, decode_cursor, encode_cursor
 from app.models.ranking import is_complete
-from app.models.search import SearchQuery, ids_in, parse_search
+from app.models.search_terms import SearchQuery, ids_in, parse_search
 from app.rendering.snippets import Passages
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.versions import bounded_pages, stored_texts

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, ConfigDict, FailFast, Field
 from pydantic.config import JsonDict
 
 from app.models.limits import Limits
-from app.services.requests.data_uris import is_to_be_moved, movable_media
+from app.services.requests.embedded_data_uris import is_to_be_moved, movable_media
 from app.services.requests.validation import as_object, read_value, validated
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue

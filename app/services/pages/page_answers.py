@@ -16,7 +16,7 @@ from app.services.pages.versions import read_descriptor, updated_at
 from app.services.pages.views import BlocksOptions, PageView, PageViews, page_view_json
 from app.wire.pages import blocks_record, content_record, level_record, page_record_pieces
 from pagefault_dialects.model.page import Level, MediaForm
-from pagefault_dialects.model.rendering import Rendering, rendering_of
+from pagefault_dialects.model.render_options import Rendering, rendering_of
 from pagefault_dialects.pages.detail import page_detail
 from pagefault_dialects.pages.page_blocks import PageBlocks
 from pagefault_dialects.pages.typed_content import typed_content

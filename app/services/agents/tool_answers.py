@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from app.services.pages.lists import Hit
+from app.services.pages.page_lists import Hit
 from app.services.pages.versions import read_descriptor, read_fields
-from pagefault_dialects.model.memory_tools import MOST_TEXT_CHARS
 from pagefault_dialects.model.resource import Resource
-from pagefault_dialects.pages.lines import duration_words, one_line, quoted_short
+from pagefault_dialects.model.tool_catalogue import MOST_TEXT_CHARS
+from pagefault_dialects.pages.one_line import duration_words, one_line, quoted_short
 from pagefault_dialects.targets.tokens import count_tokens
 from pagefault_dialects.texts.cuts import boundary_at_or_before
 from pagefault_dialects.texts.excerpts import LineExcerpt, Matches

@@ -17,7 +17,7 @@ from pagefault_dialects.model.conversation import (
     SettledTurn,
 )
 from pagefault_dialects.model.frontier import Frontier
-from pagefault_dialects.model.rendering import RenderOptions, base64_length
+from pagefault_dialects.model.render_options import RenderOptions, base64_length
 from pagefault_dialects.targets.ladder import Settled
 from pagefault_dialects.targets.leaves import text_of
 from pagefault_dialects.targets.opening import opened

@@ -12,11 +12,11 @@ from app.models.limits import Limits
 from app.services.inline_media.stored_media import StoredMedia, check_fits
 from app.services.media.media_checks import MediaChecks
 from app.services.pages.message_images import repaired_uri
-from app.services.requests.data_uris import InlineForm, load_forms
+from app.services.requests.embedded_data_uris import InlineForm, load_forms
 from pagefault_dialects.media.data_uris import split_data_uri
 from pagefault_dialects.media.types import OCTET_STREAM
 from pagefault_dialects.model.page import Body, Level, Page, StoredPage
-from pagefault_dialects.model.rendering import JsonPiece, MediaPiece
+from pagefault_dialects.model.render_options import JsonPiece, MediaPiece
 from pagefault_dialects.model.resource import Damage, parse_resource_id
 from pagefault_dialects.pages.effective_level import attached_image
 from pagefault_dialects.texts.json_strings import MediaPlaces
