@@ -10,13 +10,13 @@ from app.config.setting_values import host_names
 from app.config.settings import Settings
 from app.features import find_features, open_services
 from app.http import tus
-from app.http.api_route import RouteShapes
 from app.http.browser_guard import BrowserGuard
 from app.http.content_host import ContentHost
 from app.http.docs_page import get_api_page
 from app.http.openapi import install_openapi
 from app.http.problems import install_problem_handlers
 from app.http.request_context import RequestContextMiddleware
+from app.http.route_shapes import RouteShapes
 from app.routers import page_levels, resources, viewer
 from app.telemetry.logs import configure_logging, flush_logs
 from app.version import VERSION

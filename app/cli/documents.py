@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 
 from app.config.names import variables_of
 from app.config.settings import Settings
-from app.http.problem_types import problems_markdown
+from app.http.problem_pages import problems_markdown
 from app.main import create_app
 
 ROOT = Path(__file__).resolve().parents[2]

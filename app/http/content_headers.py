@@ -7,24 +7,16 @@ out is ASCII without control characters, whatever went in.
 import base64
 import re
 import unicodedata
-from collections.abc import Mapping
 from typing import Literal, cast
 from urllib.parse import quote
 
 import http_sf
-from starlette.responses import Response
 
 from app.errors import MalformedRequestError
 from app.services.access.published_content import ResourcePolicy
 from pagefault_dialects.media.file_names import safe_file_name
 
 Disposition = Literal["inline", "attachment"]
-
-CACHE_FOREVER = "private, max-age=31536000, immutable"
-"""For content addressed by its hash: it cannot change, and it is nobody else's."""
-
-REVALIDATE = "no-cache"
-"""For records: may be kept, must be asked about."""
 
 INLINE_MIME_TYPES = frozenset(
     {
@@ -45,8 +37,6 @@ INLINE_MIME_TYPES = frozenset(
 )
 """Types a browser shows without running anything; all audio and video beside them."""
 
-# What a 304 repeats of the answer it stands for (RFC 9110 §15.4.5).
-_NOT_MODIFIED_HEADERS = frozenset({"cache-control", "content-location", "etag", "expires", "vary"})
 _FALLBACK_TYPE = "application/octet-stream"
 _MAX_TYPE_LENGTH = 255
 _WORD = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
@@ -128,17 +118,6 @@ def safe_headers(resource_policy: ResourcePolicy = "same-origin") -> dict[str, s
         "Cross-Origin-Resource-Policy": resource_policy,
         "Referrer-Policy": "no-referrer",
     }
-
-
-def raw_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    """Return headers as they are sent."""
-    return [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
-
-
-def not_modified(headers: Mapping[str, str]) -> Response:
-    """Return the 304 that stands for an answer with these headers."""
-    kept = {name: value for name, value in headers.items() if name.lower() in _NOT_MODIFIED_HEADERS}
-    return Response(status_code=304, headers=kept)
 
 
 def repr_digest(digest: str) -> str:

@@ -19,27 +19,19 @@ from functools import lru_cache
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from app.http.conditions import (
-    ByteRange,
-    evaluate_conditions,
-    joined_fields,
-    parse_range,
-    range_applies,
-    strong_etag,
-)
+from app.http.conditions import evaluate_conditions, joined_fields, range_applies, strong_etag
 from app.http.content_headers import (
-    CACHE_FOREVER,
     Disposition,
     content_disposition,
     content_type_header,
     may_be_inline,
-    not_modified,
-    raw_headers,
     repr_digest,
     safe_headers,
     wants_repr_digest,
 )
 from app.http.content_stream import BodyPart, ContentPiece, ContentStream, OpenRange, RawHeaders
+from app.http.ranges import ByteRange, parse_range
+from app.http.response_headers import CACHE_FOREVER, not_modified, raw_headers
 from app.services.access.published_content import ResourcePolicy
 from app.services.resources.content_sources import ContentSource, Sender, StoreLink
 from pagefault_dialects.model.media import CHUNK_BYTES

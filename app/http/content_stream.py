@@ -18,7 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from app.errors import StoreUnavailableError
-from app.http.conditions import ByteRange
+from app.http.ranges import ByteRange
 from app.http.response_memory import body_message, start_message
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 from app.services.resources.content_sources import ContentSources

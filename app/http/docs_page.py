@@ -19,7 +19,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 
 from app.http.conditions import prefers
-from app.http.problem_types import INTRODUCTION, documented_problems
+from app.http.problem_pages import INTRODUCTION, documented_problems
 
 ON_CONTENT_URL = "on_content_url"
 """In the state of requests to a host that has neither the viewer nor the documentation."""

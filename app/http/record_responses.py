@@ -12,8 +12,8 @@ from fastapi import Request, Response
 
 from app.errors import PreconditionFailedError
 from app.http.conditions import evaluate_conditions, joined_fields, prefers, strong_etag
-from app.http.content_headers import REVALIDATE, not_modified, raw_headers
 from app.http.problem_types import problem_responses
+from app.http.response_headers import REVALIDATE, not_modified, raw_headers
 from app.wire.lists import list_page
 from pagefault_dialects.errors import PagefaultError
 

@@ -8,8 +8,8 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from app.http.conditions import strong_etag
-from app.http.content_headers import REVALIDATE
 from app.http.record_responses import unchanged_response
+from app.http.response_headers import REVALIDATE
 from app.http.response_memory import FREE_BYTES, answers_of, body_message, sending, start_message
 from app.services.inline_media.json_with_media import RenderedBody
 

@@ -18,7 +18,6 @@ from app.errors import (
 from app.http.api_router import RECORD_ERRORS, WRITE_FAULTS, ApiRouter
 from app.http.bodies import read_small_json
 from app.http.calls import CallDep, call_of
-from app.http.content_headers import REVALIDATE
 from app.http.content_response import ContentToSend, content_response
 from app.http.dependencies import service, services_of
 from app.http.openapi_operations import json_body, reference
@@ -27,6 +26,7 @@ from app.http.parameters import IfMatchHeader, Parameters
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_record, answer_written
 from app.http.rendered_responses import rendered_response, sent_json
+from app.http.response_headers import REVALIDATE
 from app.http.response_memory import CountedResponse
 from app.services.access.published_content import PublishedContent
 from app.services.pages.changes import PageChanges

@@ -18,12 +18,12 @@ from app.errors import (
 )
 from app.http.api_router import WRITE_FAULTS, ApiRouter
 from app.http.authenticate import authenticate
-from app.http.bodies import form_file
 from app.http.calls import CallDep, call_of
 from app.http.conditions import strong_etag
 from app.http.content_headers import Disposition, parse_repr_digest
 from app.http.content_response import ContentToSend, content_response
 from app.http.dependencies import service, services_of
+from app.http.form_files import form_file
 from app.http.openapi_operations import (
     ANY_FILE,
     CONTENT_CONDITIONS,

@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from app.errors import PreconditionFailedError
-from app.http.conditions import evaluate_conditions, parse_range
+from app.http.conditions import evaluate_conditions
 from app.http.content_headers import (
     content_disposition,
     content_type_header,
@@ -20,6 +20,7 @@ from app.http.content_headers import (
     parse_repr_digest,
     wants_repr_digest,
 )
+from app.http.ranges import parse_range
 from app.http.tus import parse_checksum, parse_metadata
 from app.models.search_terms import SearchableText, parse_search, search_words
 from app.rendering.snippets import Passages

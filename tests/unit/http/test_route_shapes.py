@@ -11,7 +11,7 @@ from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from app.features import find_features
-from app.http.api_route import RouteShapes
+from app.http.route_shapes import RouteShapes
 
 ROUTERS = [router for feature in find_features() for router in feature.load(feature.routers)]
 ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]

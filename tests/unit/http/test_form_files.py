@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import MalformedRequestError
-from app.http.bodies import form_file
+from app.http.form_files import form_file
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.media.file_names import disposition_filename
 

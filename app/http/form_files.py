@@ -1,0 +1,181 @@
+"""The one file of a multipart form, as a stream: at no time more than a chunk of it is there."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+
+from app.errors import MalformedRequestError
+from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
+from pagefault_dialects.media.file_names import disposition_filename
+
+_LARGEST_HEADERS_BYTES = 16 * 1024
+_MOST_PARTS = 100
+_IN_QUERY = ("alias", "filename")
+_LARGEST_FIELDS_BYTES = 1024 * 1024
+
+
+@dataclass(slots=True)
+class FormFile:
+    """The file part of a form: its headers, and its bytes as they arrive."""
+
+    filename: str | None
+    mime_type: str | None
+    chunks: AsyncIterator[bytes]
+
+
+@dataclass(slots=True)
+class _Form:
+    """What the parser's callbacks leave behind between two chunks."""
+
+    headers: dict[str, str] = field(default_factory=dict)
+    name: bytearray = field(default_factory=bytearray)
+    value: bytearray = field(default_factory=bytearray)
+    pending: list[bytes] = field(default_factory=list)
+    file_headers: dict[str, str] | None = None
+    in_file: bool = False
+    files: int = 0
+    parts: int = 0
+    field_bytes: int = 0
+    ended: bool = False
+
+    def part_begin(self) -> None:
+        self.headers = {}
+        self.in_file = False
+        self.parts += 1
+        if self.parts > _MOST_PARTS:
+            raise _too_much_beside(f"more than {_MOST_PARTS} parts")
+
+    def header_field(self, data: bytes, start: int, end: int) -> None:
+        self.name += data[start:end]
+        self._check_headers()
+
+    def header_value(self, data: bytes, start: int, end: int) -> None:
+        self.value += data[start:end]
+        self._check_headers()
+
+    def header_end(self) -> None:
+        self.headers[self.name.decode("latin-1").lower()] = self.value.decode("latin-1")
+        self.name.clear()
+        self.value.clear()
+
+    def headers_finished(self) -> None:
+        disposition = self.headers.get("content-disposition", "")
+        if disposition_filename(disposition) is None:
+            _check_field(disposition)
+            return
+        self.files += 1
+        self.in_file = True
+        if self.file_headers is None:
+            self.file_headers = self.headers
+
+    def part_data(self, data: bytes, start: int, end: int) -> None:
+        if self.in_file:
+            self.pending.append(data[start:end])
+            return
+        self.field_bytes += end - start
+        if self.field_bytes > _LARGEST_FIELDS_BYTES:
+            raise _too_much_beside(f"more than {_LARGEST_FIELDS_BYTES} bytes beside its file")
+
+    def end(self) -> None:
+        self.ended = True
+
+    def _check_headers(self) -> None:
+        if len(self.name) + len(self.value) + len(self.headers) * 64 > _LARGEST_HEADERS_BYTES:
+            raise MalformedRequestError("The headers of a part of the form are too long.")
+
+
+def _check_field(disposition: str) -> None:
+    """Refuse a field that says what the query says; all others are passed over.
+
+    It may come behind the file, when what it says is no longer of use.
+    """
+    name = parse_options_header(disposition)[1].get(b"name", b"").decode("latin-1")
+    if name in _IN_QUERY:
+        raise InvalidPayloadError(
+            f"`{name}` is not read from a field of the form: send it in the query, as in "
+            f"`POST /api/resources?{name}=…`. Nothing was stored.",
+            faults=[Fault("", f"has a field `{name}`, which belongs in the query")],
+        )
+
+
+def _too_much_beside(has: str) -> PayloadTooLargeError:
+    return PayloadTooLargeError(f"The form has {has}. Send the file alone: nothing else is kept.")
+
+
+async def form_file(content_type: str, chunks: AsyncIterator[bytes]) -> FormFile:
+    """Return the only file of a multipart form.
+
+    Args:
+        content_type: The request's Content-Type with its boundary.
+        chunks: The request's body; it is read as the file's chunks are.
+
+    Raises:
+        MalformedRequestError: Not a multipart form.
+        InvalidPayloadError: There is no file in it; while streaming: there is more than one. Also
+            at any time: there is a field for what is sent in the query.
+        PayloadTooLargeError: There is too much beside the file; also while streaming.
+    """
+    _, options = parse_options_header(content_type)
+    boundary = options.get(b"boundary")
+    if not boundary:
+        raise MalformedRequestError("The multipart Content-Type names no boundary.")
+    form = _Form()
+    parser = _parser(boundary, form)
+    async for chunk in chunks:
+        _feed(parser, chunk)
+        if form.file_headers is not None:
+            break
+    if form.file_headers is None:
+        raise InvalidPayloadError(
+            "The form has no file. Send one as a part with a filename, for example "
+            "`curl -F file=@picture.png`."
+        )
+    return FormFile(
+        disposition_filename(form.file_headers.get("content-disposition", "")),
+        form.file_headers.get("content-type"),
+        _file_chunks(parser, form, chunks),
+    )
+
+
+async def _file_chunks(
+    parser: MultipartParser, form: _Form, chunks: AsyncIterator[bytes]
+) -> AsyncIterator[bytes]:
+    while True:
+        if form.files > 1:
+            raise InvalidPayloadError("The form has several files. Send each in its own request.")
+        for piece in form.pending:
+            yield piece
+        form.pending.clear()
+        chunk = await anext(chunks, None)
+        if chunk is None:
+            break
+        _feed(parser, chunk)
+    if not form.ended:
+        raise MalformedRequestError("The multipart form is cut off before its end.")
+
+
+def _parser(boundary: bytes, form: _Form) -> MultipartParser:
+    try:
+        return MultipartParser(
+            boundary,
+            {
+                "on_part_begin": form.part_begin,
+                "on_header_field": form.header_field,
+                "on_header_value": form.header_value,
+                "on_header_end": form.header_end,
+                "on_headers_finished": form.headers_finished,
+                "on_part_data": form.part_data,
+                "on_end": form.end,
+            },
+        )
+    except FormParserError as exc:
+        raise MalformedRequestError("The multipart boundary is not a valid one.") from exc
+
+
+def _feed(parser: MultipartParser, chunk: bytes) -> None:
+    try:
+        parser.write(chunk)
+    except FormParserError as exc:
+        raise MalformedRequestError("The body is not a multipart form.") from exc

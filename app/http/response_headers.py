@@ -1,0 +1,25 @@
+"""Headers of answers as they are sent, and how long an answer may be kept."""
+
+from collections.abc import Mapping
+
+from starlette.responses import Response
+
+CACHE_FOREVER = "private, max-age=31536000, immutable"
+"""For content addressed by its hash: it cannot change, and it is nobody else's."""
+
+REVALIDATE = "no-cache"
+"""For records: may be kept, must be asked about."""
+
+# What a 304 repeats of the answer it stands for (RFC 9110 §15.4.5).
+_NOT_MODIFIED_HEADERS = frozenset({"cache-control", "content-location", "etag", "expires", "vary"})
+
+
+def raw_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    """Return headers as they are sent."""
+    return [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
+
+
+def not_modified(headers: Mapping[str, str]) -> Response:
+    """Return the 304 that stands for an answer with these headers."""
+    kept = {name: value for name, value in headers.items() if name.lower() in _NOT_MODIFIED_HEADERS}
+    return Response(status_code=304, headers=kept)
