@@ -1,34 +1,57 @@
-"""The `pagefault` command: its parts, their options and their help.
+"""The `pagefault` command: what all of its commands have in common.
 
-What a command does is in a module of its own, which is loaded when the command runs: to load the
-whole service takes longer than most commands do, and `--help` needs none of it.
+The modules `…_commands` of the features declare commands, their options and their help. What a
+command does is in another module, which is loaded when it runs: to load the whole service takes
+longer than most commands do.
 """
 
 import os
 import sys
 from contextlib import suppress
-from pathlib import Path
-from typing import Annotated, NoReturn
+from pkgutil import resolve_name
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_group
 
-from app.cli import options
-from app.cli.mcp_commands import hosts
-from app.server.process import accept_deep_json, collect_as_usual, collect_seldom
+from app.features import find_commands
+from app.server.process import accept_deep_json, collect_seldom
 from app.telemetry.json_output import is_json_only
 from app.version import VERSION
 
+
+class _Commands(TyperGroup):
+    """The commands of all features; a command is loaded when it runs or is listed."""
+
+    def list_commands(self, _: object) -> list[str]:
+        """Return their names."""
+        return list(find_commands())
+
+    def get_command(self, _: object, name: str) -> Any:  # noqa: ANN401 - Typer names no class
+        """Return a command, or nothing if there is none of this name."""
+        if name not in self.commands:
+            found = find_commands()
+            # Typer suggests similar names from all commands.
+            for where in [found[name]] if name in found else set(found.values()):
+                self._load_commands(where)
+        return self.commands.get(name)
+
+    def _load_commands(self, where: str) -> None:
+        group = get_group(resolve_name(where))
+        if group.name:
+            self.add_command(group)
+        else:
+            self.commands.update(group.commands)
+
+
 cli = typer.Typer(
     name="pagefault",
+    cls=_Commands,
     help="The media memory of AI agents.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
-page = typer.Typer(help="Show and download memory pages.", no_args_is_help=True)
-cli.add_typer(hosts)
-cli.add_typer(keys, name="keys")
-cli.add_typer(page, name="page")
 
 
 def main() -> None:
@@ -117,281 +140,6 @@ def pagefault(
     ] = False,
 ) -> None:
     """Take the options that belong to no command."""
-
-
-@cli.command()
-def serve(
-    host: Annotated[
-        str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option(help="Port; 0 takes a free one.", show_default="8000")
-    ] = None,
-    data_dir: options.DataDir = None,
-    env_file: options.EnvFile = None,
-    workers: Annotated[int | None, typer.Option(help="Server processes.", show_default="1")] = None,
-) -> None:
-    """Serve the API. The embedded database is brought up to date first."""
-    from app.cli.serve import serve_api
-
-    collect_as_usual()
-    serve_api(data_dir, env_file, host=host, port=port, workers=workers)
-
-
-@cli.command()
-def migrate(data_dir: options.DataDir = None, env_file: options.EnvFile = None) -> None:
-    """Bring the database to the schema this version needs."""
-    from app.cli.stores import migrate_stores
-
-    migrate_stores(data_dir, env_file)
-
-
-@keys.command("create")
-def create_key(
-    project: Annotated[str, typer.Option(help="The key's project; made if there is none.")],
-    label: Annotated[str, typer.Option(help="A note on who uses the key.")] = "",
-    data_dir: options.DataDir = None,
-    env_file: options.EnvFile = None,
-) -> None:
-    """Make a key and print it, once; it is not kept and cannot be shown again."""
-    from app.cli import keys as key_commands
-
-    key_commands.create_key(data_dir, env_file, project=project, label=label)
-
-
-@keys.command("list")
-def list_keys(data_dir: options.DataDir = None, env_file: options.EnvFile = None) -> None:
-    """List all keys, without their secrets."""
-    from app.cli import keys as key_commands
-
-    key_commands.list_keys(data_dir, env_file)
-
-
-@keys.command("revoke")
-def revoke_key(
-    key_id: Annotated[str, typer.Argument(metavar="ID", help="As `keys list` shows it.")],
-    data_dir: options.DataDir = None,
-    env_file: options.EnvFile = None,
-) -> None:
-    """Revoke a key; the next request with it is refused."""
-    from app.cli import keys as key_commands
-
-    key_commands.revoke_key(data_dir, env_file, key_id=key_id)
-
-
-@cli.command()
-def ingest(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE|-", help="A tool result as JSON; - reads from a pipe.")
-    ],
-    session: Annotated[str, typer.Option(help="The session to add it to.")],
-    tool_name: Annotated[str, typer.Option(help="The tool that returned it.")] = "cli",
-    tool_call_id: Annotated[
-        str | None,
-        typer.Option(help="The call it answers.", show_default="named after the content"),
-    ] = None,
-    project: options.Project = None,
-    data_dir: options.DataDir = None,
-    env_file: options.EnvFile = None,
-) -> None:
-    """Store a tool result straight from a file and show what became of it.
-
-    FILE holds what a tool returned, or a whole request (toolName, toolCallId, result).
-    """
-    from app.cli.ingest import ingest_file
-    from app.cli.terminal import OUT, project_settings
-
-    settings, project_id = project_settings(data_dir, env_file, project)
-    ingest_file(
-        settings,
-        file,
-        session_id=session,
-        tool_name=tool_name,
-        tool_call_id=tool_call_id,
-        project_id=project_id,
-        console=OUT,
-    )
-
-
-@cli.command()
-def doctor(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE|-",
-            dir_okay=False,
-            allow_dash=True,
-            help="A request that a provider refused, or a list of messages, as JSON or JSON lines; "
-            "- for standard input.",
-        ),
-    ],
-    target: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The provider that gets the history: anthropic, openai-chat, gemini, bedrock …",
-            show_default="that of the history's dialect",
-        ),
-    ] = None,
-    dialect: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="What the history is meant to be written in.",
-            show_default="what most of it is",
-        ),
-    ] = None,
-    max_tokens: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="The most tokens; what is old gives way to smaller levels of itself.",
-            show_default="as many as it has",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            allow_dash=True,
-            help="Where the healed request goes; - for the terminal.",
-        ),
-    ] = None,
-    as_json: Annotated[
-        bool,
-        typer.Option("--json", help="Print what is found as JSON, as the HTTP service answers."),
-    ] = False,
-) -> None:
-    """Find what is wrong with a history of any dialect, and heal it.
-
-    The status is 1 if something is wrong and no healed history is asked for, 2 if there is no
-    history to be read. Nothing is stored.
-    """
-    from app.cli.doctor import examine_file
-
-    examine_file(
-        file, target=target, dialect=dialect, max_tokens=max_tokens, output=output, as_json=as_json
-    )
-
-
-@page.command()
-def show(
-    page_id: options.Page,
-    download: Annotated[
-        bool, typer.Option("--download", help="Save it as a file instead of showing it.")
-    ] = False,
-    level: options.Level = None,
-    output: options.Output = None,
-    project: options.Project = None,
-    data_dir: options.DataDir = None,
-    env_file: options.EnvFile = None,
-) -> None:
-    """Show what is known of a page, field by field; never its media."""
-    from app.cli.pages import download_page, show_page
-    from app.cli.terminal import project_settings
-
-    settings, project_id = project_settings(data_dir, env_file, project)
-    if download:
-        download_page(settings, project_id, page_id, level=level, output=output)
-    else:
-        show_page(settings, project_id, page_id)
-
-
-@page.command("download")
-def download(
-    page_id: options.Page,
-    level: options.Level = None,
-    output: options.Output = None,
-    project: options.Project = None,
-    data_dir: options.DataDir = None,
-    env_file: options.EnvFile = None,
-) -> None:
-    """Save a page as a file: its medium, or its text.
-
-    The file behind a URL is fetched once and kept in the store.
-    """
-    show(page_id, True, level, output, project, data_dir, env_file)
-
-
-@cli.command("gc")
-def sweep(
-    grace: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SECONDS|30m|24h|7d",
-            help="How old a file that nothing refers to has to be.",
-            show_default="PAGEFAULT_SWEEP__GRACE_SECONDS",
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be removed.")
-    ] = False,
-    data_dir: options.DataDir = None,
-    env_file: options.EnvFile = None,
-) -> None:
-    """Remove files that nothing refers to, and uploads and keys whose time is over."""
-    from app.cli.stores import sweep_stores
-
-    sweep_stores(data_dir, env_file, grace=grace, dry_run=dry_run)
-
-
-@cli.command("fsck")
-def check(
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Move damaged files to where nobody is served them.")
-    ] = False,
-    data_dir: options.DataDir = None,
-    env_file: options.EnvFile = None,
-) -> None:
-    """Read every stored file through and check it.
-
-    Ends with status 1 if something is wrong, 2 if it could not be checked.
-    """
-    from app.cli.stores import check_stores
-
-    check_stores(data_dir, env_file, repair=repair)
-
-
-@cli.command()
-def tail(
-    session: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[SESSION]",
-            help="Only what is written to this session.",
-            show_default="all sessions of the project",
-        ),
-    ] = None,
-    session_option: Annotated[
-        str | None, typer.Option("--session", metavar="SESSION", help="The same, by name.")
-    ] = None,
-    after: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            help="Begin behind this seq of the session, or this number of the project; 0 for "
-            "everything there ever was.",
-            show_default="now",
-        ),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print each event as a line of JSON.")
-    ] = False,
-    project: options.Project = None,
-    data_dir: options.DataDir = None,
-    env_file: options.EnvFile = None,
-) -> None:
-    """Show events as they are written, straight from the stores, until interrupted."""
-    from app.cli.tail import tail_events
-    from app.cli.terminal import existing_stores, project_of
-
-    if session and session_option:
-        options.refuse({"--session": session_option}, "is given already, without a name")
-    settings = existing_stores(data_dir, env_file)
-    project_id = project_of(settings, project)
-    session = session or session_option
-    tail_events(settings, project_id, session=session, after=after, as_json=as_json)
 
 
 if __name__ == "__main__":

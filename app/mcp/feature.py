@@ -6,5 +6,6 @@ FEATURE = Feature(
     name="mcp",
     routers=("app.mcp.route:router",),
     services=("app.mcp.route:SERVICES",),
+    commands=dict.fromkeys(("proxy", "mcp", "serve-proxies"), "app.cli.mcp_commands:hosts"),
     middleware=("app.mcp.refusals:McpRefusals",),
 )

@@ -93,3 +93,22 @@ def test_command_loads_nothing_that_it_does_not_need(command: str, data_dir: Pat
     loaded = {name.partition(".")[0] for name in _IMPORTED.findall(done.stderr)}
     assert {"app", "typer"} <= loaded
     assert loaded & (UNNEEDED[command] | NEVER) == set()
+
+
+@pytest.mark.parametrize(("command", "module"), [("tail", "app.cli.event_commands"), ("", "")])
+def test_command_loads_the_options_of_its_own_feature_alone(command: str, module: str) -> None:
+    program = (
+        "import sys; from typer.main import get_command; from app.cli.main import cli\n"
+        f"get_command(cli).get_command(None, {command!r}) if {command!r} else None\n"
+        "print(*[name for name in sys.modules if name.endswith('_commands')])"
+    )
+    done = subprocess.run(  # noqa: S603 - our own modules
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=True,
+    )
+    assert done.stdout.strip() == module

@@ -4,10 +4,11 @@ from importlib import import_module
 from pkgutil import iter_modules, resolve_name
 
 import pytest
+from typer.main import get_group
 
 import app.routers
 import app.wiring
-from app.features import FEATURES, find_features
+from app.features import FEATURES, find_commands, find_features
 from app.wiring.services import Provider
 from app.wiring.startup_errors import SettingError
 
@@ -19,7 +20,7 @@ NAMES = [
         feature.routers,
         feature.services,
         feature.repositories,
-        feature.commands,
+        set(feature.commands.values()),
         feature.middleware,
     )
     for name in names
@@ -57,6 +58,16 @@ def test_no_two_features_have_a_name_or_a_service_of_one_type() -> None:
     assert [feature.name for feature in FEATURES] == list(
         dict.fromkeys(feature.name for feature in FEATURES)
     )
+
+
+def test_commands_are_those_of_all_features_and_in_the_applications_that_these_name() -> None:
+    named = {name: where for feature in FOUND for name, where in feature.commands.items()}
+    assert find_commands() == named
+    for where in set(named.values()):
+        group = get_group(resolve_name(where))
+        assert {name for name in named if named[name] == where} == (
+            {group.name} if group.name else group.commands.keys()
+        )
 
 
 def test_distribution_that_adds_no_feature_is_refused_by_its_name() -> None:

@@ -1,0 +1,76 @@
+"""The commands that start the service, and those that look after its stores."""
+
+from typing import Annotated
+
+import typer
+
+from app.cli import options
+from app.server.process import collect_as_usual
+
+commands = typer.Typer()
+
+
+@commands.command()
+def serve(
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on.", show_default="127.0.0.1")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port; 0 takes a free one.", show_default="8000")
+    ] = None,
+    data_dir: options.DataDir = None,
+    env_file: options.EnvFile = None,
+    workers: Annotated[int | None, typer.Option(help="Server processes.", show_default="1")] = None,
+) -> None:
+    """Serve the API. The embedded database is brought up to date first."""
+    from app.cli.serve import serve_api
+
+    collect_as_usual()
+    serve_api(data_dir, env_file, host=host, port=port, workers=workers)
+
+
+@commands.command()
+def migrate(data_dir: options.DataDir = None, env_file: options.EnvFile = None) -> None:
+    """Bring the database to the schema this version needs."""
+    from app.cli.stores import migrate_stores
+
+    migrate_stores(data_dir, env_file)
+
+
+@commands.command("gc")
+def sweep(
+    grace: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SECONDS|30m|24h|7d",
+            help="How old a file that nothing refers to has to be.",
+            show_default="PAGEFAULT_SWEEP__GRACE_SECONDS",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be removed.")
+    ] = False,
+    data_dir: options.DataDir = None,
+    env_file: options.EnvFile = None,
+) -> None:
+    """Remove files that nothing refers to, and uploads and keys whose time is over."""
+    from app.cli.stores import sweep_stores
+
+    sweep_stores(data_dir, env_file, grace=grace, dry_run=dry_run)
+
+
+@commands.command("fsck")
+def check(
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Move damaged files to where nobody is served them.")
+    ] = False,
+    data_dir: options.DataDir = None,
+    env_file: options.EnvFile = None,
+) -> None:
+    """Read every stored file through and check it.
+
+    Ends with status 1 if something is wrong, 2 if it could not be checked.
+    """
+    from app.cli.stores import check_stores
+
+    check_stores(data_dir, env_file, repair=repair)
