@@ -28,7 +28,6 @@ test("an answer that a proxy would compress arrives as it was sent", async (cont
   Object.assign(process.env, { PAGEFAULT_URL: url, PAGEFAULT_API_KEY: "pf_key" });
   const memory = memoryRoute(() => true);
   for (const name of ["PAGEFAULT_URL", "PAGEFAULT_API_KEY"]) delete process.env[name];
-  const origin = await serve(context, (request, response) => void memory(request, response));
-  const answer = await fetch(`${origin}/memory/shown/api/sessions/shown/messages`);
+  const answer = await memory(new Request("http://app/memory/shown/api/sessions/shown/messages"));
   assert.equal(await answer.text(), text);
 });

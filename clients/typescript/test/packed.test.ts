@@ -25,6 +25,7 @@ import { Pagefault } from "../client/src/index.ts";
 import { memoryRoute } from "../examples/memoryRoute.ts";
 import { unusedUrl } from "./kit/outages.ts";
 import { CLIENTS, ROOT, startService } from "./kit/service.ts";
+import { webListener, type WebRoute } from "./kit/webListener.ts";
 
 declare global {
   interface Window {
@@ -305,11 +306,12 @@ async function bundlePages(): Promise<Map<string, string | Uint8Array>> {
 }
 
 /** A browser, and the origin of a server of pages, until the test ends. */
-async function openBrowser(context: TestContext, memory?: ReturnType<typeof memoryRoute>) {
+async function openBrowser(context: TestContext, route?: WebRoute) {
   const pages = await (bundled ??= bundlePages());
+  const memory = route && webListener(route);
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? "/", "http://x");
-    if (memory && pathname.startsWith("/memory/")) return void memory(request, response);
+    if (memory && pathname.startsWith("/memory/")) return memory(request, response);
     response.setHeader("Content-Type", TYPES[pathname.split(".")[1] ?? ""] ?? "text/html");
     response.end(pages.get(pathname));
   });
@@ -452,7 +454,7 @@ test("a page without a key shows a session through a route of its own server", a
   const key = service.newKey("app");
   Object.assign(process.env, { PAGEFAULT_URL: service.url, PAGEFAULT_API_KEY: key });
   const memory = memoryRoute(
-    ({ headers }, sessionId) => headers.cookie === "user=ada" && sessionId === "shown",
+    ({ headers }, sessionId) => headers.get("cookie") === "user=ada" && sessionId === "shown",
   );
   for (const name of ["PAGEFAULT_URL", "PAGEFAULT_API_KEY"]) delete process.env[name];
   const { origin, browser } = await openBrowser(context, memory);
