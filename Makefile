@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 CHROMIUM := chromium-headless-shell
 # Whoever has it set would have every Python process compile all of the code anew.
 unexport PYTHONDONTWRITEBYTECODE
+# Other lines than before are printed by `make rooms LINES_SEED=…`.
+LINES_SEED ?= 1
 # What npm runs asks for `node` by name, so that of the environment comes first.
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
 CLIENTS_TS := clients/typescript
@@ -193,9 +195,10 @@ targets: $(VENV)/dev.stamp
 promises: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -q tests/contract/test_promises.py --write-documents
 
-rooms: $(VENV)/dev.stamp ## Write the list of folders of docs/architecture.md, and that of decisions
+rooms: $(VENV)/dev.stamp ## Write the lists of folders and of decisions; print ten random lines of code
 	$(BIN)/python -m pytest -q tests/contract/test_architecture_document.py \
 	  tests/contract/test_documents.py -k "architecture or index" --write-documents
+	@$(BIN)/python -m tests.random_lines $(LINES_SEED) $(if $(PLACES),--places)
 
 openapi-check: install
 	$(BIN)/python -m app.cli.documents --check

@@ -3,11 +3,10 @@
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.kit.process import ROOT
+from tests.kit.sources import sources
 
 pytestmark = pytest.mark.engines("embedded")
 
@@ -17,13 +16,6 @@ MOST_LINES_OF_A_FUNCTION = 60
 NO_VERBS = frozenset({"A", "All", "An", "How", "The", "Those", "What", "Whether", "Where", "Who"})
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-def sources() -> Iterator[tuple[str, str]]:
-    """Yield the modules of the service and its libraries, by their paths from the root."""
-    modules = (*Path(ROOT, "app").rglob("*.py"), *ROOT.glob("packages/*/src/**/*.py"))
-    for path in sorted(modules):
-        yield path.relative_to(ROOT).as_posix(), path.read_text()
 
 
 def functions() -> Iterator[tuple[str, Function]]:
