@@ -25,7 +25,7 @@ from app.models.interaction import (
     StoredInteraction,
 )
 from app.wire.lists import ListPage
-from app.wire.pages import Blocks
+from app.wire.page_blocks import Blocks
 from app.wire.resources import Descriptor, descriptor
 from app.wire.shape import Moment, Shape, ShownAs, encoded_as, moment
 from app.wire.tool_results import StoredRecord

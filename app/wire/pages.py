@@ -16,9 +16,9 @@ from typing import Annotated, Literal
 from msgspec import Raw
 from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
-from typing_extensions import TypeAliasType
 
 from app.wire.lists import ListPage
+from app.wire.page_blocks import Blocks
 from app.wire.shape import Shape, ShownAs, raw_json
 from pagefault_dialects.json.values import AnyJson, JsonObject, JsonValue, json_text
 from pagefault_dialects.model.base import FrozenModel
@@ -36,7 +36,7 @@ from pagefault_dialects.model.page import (
     StoredPage,
 )
 from pagefault_dialects.model.page_vectors import Embedding, Timestamps
-from pagefault_dialects.model.render_options import ImageDetail, JsonPiece, joined_pieces
+from pagefault_dialects.model.render_options import JsonPiece, joined_pieces
 from pagefault_dialects.pages.detail import ManifestEntry, manifest_line
 from pagefault_dialects.pages.page_blocks import PageBlocks
 from pagefault_dialects.pages.sizes import body_size_bytes, estimate_tokens
@@ -160,32 +160,6 @@ class CreatedPages(Shape, kw_only=True):
     """Pages that were created together, in the order they were given."""
 
     items: Annotated[tuple[Raw, ...], ShownAs(tuple[PageSummary, ...])]
-
-
-class TextBlock(FrozenModel):
-    """What is said about the image beside it."""
-
-    type: Literal["text"]
-    text: str
-
-
-class ImageUrl(FrozenModel):
-    """Where the image is: an address, a data URI, or a `@blob:` reference."""
-
-    url: str
-    detail: ImageDetail
-
-
-class ImageUrlBlock(FrozenModel):
-    """An image as a model takes it."""
-
-    type: Literal["image_url"]
-    image_url: ImageUrl
-
-
-Block = TypeAliasType("Block", Annotated[TextBlock | ImageUrlBlock, Field(discriminator="type")])
-Blocks = TypeAliasType("Blocks", str | tuple[Block, ...])
-"""What a tool message says of a page: text, or text and image."""
 
 
 class PageBlocksRecord(Shape, rename=None, kw_only=True):
