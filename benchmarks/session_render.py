@@ -26,7 +26,7 @@ from app.config.settings import Settings
 from app.features import open_services
 from app.models.message import StoredMessage
 from app.services.renders.queries import RenderQuery
-from app.services.renders.renders import Renders
+from app.services.renders.session_renders import SessionRenders
 from app.services.tool_results.tool_results import ToolResults
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
@@ -91,7 +91,7 @@ async def copy(services: Services) -> int:
 async def render(services: Services, target: str) -> int:
     """Render the session and read the answer; how many bytes that was."""
     wish = RenderQuery(target, RenderOptions())
-    body = await services[Renders].session(PROJECT, SESSION, wish, since=0)
+    body = await services[SessionRenders].session(PROJECT, SESSION, wish, since=0)
     total = 0
     async for chunk in body.chunks():
         total += len(chunk)

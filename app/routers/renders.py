@@ -21,8 +21,10 @@ from app.http.render_parameters import (
     TargetQuery,
 )
 from app.http.rendered_responses import rendered_response
+from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.queries import RenderQuery
 from app.services.renders.renders import Renders
+from app.services.renders.session_renders import SessionRenders
 from app.services.renders.working_sets import WorkingSets
 from app.wire.renders import (
     ADAPTIVE,
@@ -48,7 +50,9 @@ from pagefault_dialects.model.render_options import (
 
 router = ApiRouter("/api", "renderings")
 
+AnswerRendersDep = Annotated[AnswerRenders, Depends(service(AnswerRenders))]
 RendersDep = Annotated[Renders, Depends(service(Renders))]
+SessionRendersDep = Annotated[SessionRenders, Depends(service(SessionRenders))]
 WorkingSetsDep = Annotated[WorkingSets, Depends(service(WorkingSets))]
 
 ToolCallIdQuery = Annotated[
@@ -202,7 +206,7 @@ PageRenderQueryDep = Annotated[RenderQuery, Depends(get_page_render_query)]
 
 @router.reads("/tool-results/{tool_result_id}/render", RenderedRecord, *RECORD_ERRORS)
 async def render_tool_result(
-    call: CallDep, renders: RendersDep, tool_result_id: str, query: RenderQueryDep
+    call: CallDep, renders: AnswerRendersDep, tool_result_id: str, query: RenderQueryDep
 ) -> Response:
     """Render a tool result for a model, as the answer to its call.
 
@@ -230,7 +234,7 @@ async def render_page(
 @router.reads("/sessions/{session_id}/render", RenderedRecord, *RECORD_ERRORS)
 async def render_session(
     call: CallDep,
-    renders: RendersDep,
+    renders: SessionRendersDep,
     session_id: SessionIdPath,
     query: SessionRenderQueryDep,
     since: SinceQuery = 0,
@@ -270,7 +274,7 @@ async def get_working_set(
     body=SessionRenderRequest,
 )
 async def render_session_on(
-    call: CallDep, renders: RendersDep, session_id: SessionIdPath
+    call: CallDep, renders: SessionRendersDep, session_id: SessionIdPath
 ) -> Response:
     """Render the history of a session within limits, and remember how far it was evicted.
 

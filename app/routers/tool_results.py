@@ -18,8 +18,8 @@ from app.http.render_parameters import (
     MaxTextQuery,
 )
 from app.http.rendered_responses import sent_json
+from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.queries import RenderQuery
-from app.services.renders.renders import Renders
 from app.services.tool_results.tool_result_requests import ToolResultRequest
 from app.services.tool_results.tool_results import ToolResults
 from app.wire.renders import Target
@@ -92,7 +92,7 @@ async def create_tool_result(request: Request) -> Response:
     if asked.render is None:
         return answer_written(request, record, path=path, is_new=ingested.is_new)
     query = RenderQuery(asked.render, asked.options())
-    body = await services_of(request)[Renders].with_record(
+    body = await services_of(request)[AnswerRenders].with_record(
         call.project_id, ingested.result.tool_result_id, record, query
     )
     status = 201 if ingested.is_new else 200

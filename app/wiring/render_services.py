@@ -8,9 +8,11 @@ from app.services.media.media_checks import MediaChecks
 from app.services.memory_budget.responses import ResponseBudget
 from app.services.pages.manifests import PageManifests
 from app.services.pages.page_answers import PageReading
+from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.media_loader import MediaLoader
 from app.services.renders.outlines import Outlines
 from app.services.renders.renders import Renders
+from app.services.renders.session_renders import SessionRenders
 from app.services.renders.settling import Settling
 from app.services.renders.working_sets import WorkingSets
 from app.stores.blobs.store import BlobStore
@@ -30,19 +32,28 @@ def _settling(services: Services) -> Settling:
     )
 
 
-def _renders(services: Services) -> Renders:
-    return Renders(
+def _answer_renders(services: Services) -> AnswerRenders:
+    return AnswerRenders(services[Records], services[BlobStore], services[Settling])
+
+
+def _session_renders(services: Services) -> SessionRenders:
+    return SessionRenders(
         services[Records],
-        services[BlobStore],
-        reading=services[PageReading],
-        settling=services[Settling],
+        services[Settling],
+        answers=services[AnswerRenders],
         manifests=services[PageManifests],
     )
 
 
+def _renders(services: Services) -> Renders:
+    return Renders(services[PageReading], services[AnswerRenders], services[SessionRenders])
+
+
 SERVICES = (
     Provider(Settling, _settling),
+    Provider(AnswerRenders, _answer_renders),
+    Provider(SessionRenders, _session_renders),
     Provider(Renders, _renders),
-    Provider(WorkingSets, lambda services: WorkingSets(services[Renders])),
+    Provider(WorkingSets, lambda services: WorkingSets(services[SessionRenders])),
     Provider(Outlines, lambda services: Outlines(services[Records], services[ResponseBudget])),
 )

@@ -7,7 +7,8 @@ from app.services.agents.tool_calls import ToolCalls
 from app.services.pages.faults import PageFaults
 from app.services.pages.page_lists import PageLists
 from app.services.pages.pages import Pages
-from app.services.renders.renders import Renders
+from app.services.renders.answer_renders import AnswerRenders
+from app.services.renders.session_renders import SessionRenders
 from app.services.requests.whole_bodies import RequestBodies
 from app.services.resources.texts import ResourceTexts
 from app.services.sessions.messages import SessionMessages
@@ -34,7 +35,7 @@ def _tool_calls(services: Services) -> ToolCalls:
         services[MemoryTools],
         messages=services[SessionMessages],
         results=services[ToolResults],
-        renders=services[Renders],
+        renders=services[AnswerRenders],
         bodies=services[RequestBodies],
         limits=services[Limits],
     )
@@ -47,7 +48,7 @@ def _turns(services: Services) -> SessionTurns:
         messages=services[SessionMessages],
         results=services[ToolResults],
         tool_calls=services[ToolCalls],
-        renders=services[Renders],
+        renders=services[SessionRenders],
         bodies=services[RequestBodies],
         limits=services[Limits],
     )

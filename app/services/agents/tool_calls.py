@@ -26,8 +26,8 @@ from app.services.agents.tools import (
     words_of,
 )
 from app.services.inline_media.json_with_media import RenderedBody
+from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.queries import RenderQuery
-from app.services.renders.renders import Renders
 from app.services.renders.stored_message_turns import stored_message_turns
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.request_identity import RequestIdentity, json_digest
@@ -124,7 +124,7 @@ class ToolCalls:
     """Prepares the message that is the call."""
     results: ToolResults
     """Prepares the result that is its answer."""
-    renders: Renders
+    renders: AnswerRenders
     """Renders that."""
     bodies: RequestBodies
     """Reads the bodies of requests."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.services.renders.queries import RenderQuery
-from app.services.renders.renders import Renders
+from app.services.renders.session_renders import SessionRenders
 from app.wire.working_sets import Priority, WorkingSet, WorkingSetEntry, WorkingSetPage
 from pagefault_dialects.context.eviction import EvictableTurns
 from pagefault_dialects.context.recalls import Recalled
@@ -32,7 +32,7 @@ _Key = tuple[int | None, str, str]
 class WorkingSets:
     """Says what models have in context."""
 
-    renders: Renders
+    renders: SessionRenders
     """Renders the same for them."""
 
     async def get(self, project_id: str, session_id: str, query: RenderQuery) -> bytes:
