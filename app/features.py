@@ -68,7 +68,12 @@ FEATURES = (
     ),
     Feature(
         name="pages",
-        routers=("app.routers.pages:router", "app.routers.page_levels:router"),
+        routers=(
+            "app.routers.pages:router",
+            "app.routers.page_levels:router",
+            "app.routers.page_downloads:router",
+            "app.routers.page_representations:router",
+        ),
         services=("app.wiring.page_services:SERVICES",),
         commands={"page": "app.cli.page_commands:commands"},
     ),

@@ -1,11 +1,11 @@
-"""Headers of answers as they are sent, and how long an answer may be kept."""
+"""Headers of answers: as they are sent, and how long caches keep an answer."""
 
 from collections.abc import Mapping
 
 from starlette.responses import Response
 
 CACHE_FOREVER = "private, max-age=31536000, immutable"
-"""For content addressed by its hash: it cannot change, and it is nobody else's."""
+"""For content addressed by its hash: it cannot change. Shared caches do not keep it."""
 
 REVALIDATE = "no-cache"
 """For records: may be kept, must be asked about."""

@@ -1,4 +1,4 @@
-"""`/api/pages/{page_id}/…`: a page at a level: typed, as blocks, as a tool message, as a file."""
+"""`/api/pages/{page_id}/…`: a page at a level: typed, as blocks, as a tool message."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -7,48 +7,31 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from app.errors import (
     ConflictError,
-    FetchBlockedError,
-    FetchesBusyError,
     NotFoundError,
-    PreconditionFailedError,
-    RangeNotSatisfiableError,
-    UpstreamError,
-    UpstreamTimeoutError,
 )
 from app.http.api_router import RECORD_ERRORS, WRITE_FAULTS, ApiRouter
 from app.http.bodies import read_small_json
 from app.http.calls import CallDep, call_of
-from app.http.content_response import ContentToSend, content_response
 from app.http.dependencies import service, services_of
 from app.http.openapi_operations import json_body, reference
-from app.http.page_parameters import LevelPath, LevelQuery, PageIdPath
-from app.http.parameters import IfMatchHeader, Parameters
+from app.http.page_parameters import LevelQuery, PageIdPath
+from app.http.parameters import Parameters
 from app.http.problem_types import problem_responses
-from app.http.record_responses import answer_record, answer_written
 from app.http.rendered_responses import rendered_response, sent_json
-from app.http.response_headers import REVALIDATE
-from app.http.response_memory import CountedResponse
-from app.services.access.published_content import PublishedContent
-from app.services.pages.changes import PageChanges
-from app.services.pages.downloads import PageDownloads
 from app.services.pages.faults import FaultRequest, PageFaults, read_fault_request
 from app.services.pages.page_answers import PageReading
-from app.services.pages.page_requests import RepresentationDraft
 from app.services.pages.views import BlocksOptions
-from app.wire.pages import PageBlocksRecord, PageLevelRecord, PageToolMessage
+from app.wire.pages import PageBlocksRecord, PageToolMessage
 from app.wire.problem import PROBLEM_MEDIA_TYPE, PageFaultProblem, PageFaultRefusal, Problem
 from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
 from pagefault_dialects.model.base import Count
 from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN
-from pagefault_dialects.model.page import Level, MediaForm, PageContent, PageForm
+from pagefault_dialects.model.page import MediaForm, PageContent, PageForm
 from pagefault_dialects.model.render_options import ImageDetail
 
 router = ApiRouter("/api/pages", "pages")
 
 PageReadingDep = Annotated[PageReading, Depends(service(PageReading))]
-PageDownloadsDep = Annotated[PageDownloads, Depends(service(PageDownloads))]
-PublishedContentDep = Annotated[PublishedContent, Depends(service(PublishedContent))]
-PageChangesDep = Annotated[PageChanges, Depends(service(PageChanges))]
 
 # Its pattern is checked by the service, which has a tool message for the model that sent it.
 FaultedIdPath = Annotated[
@@ -164,112 +147,3 @@ odd_ids_router = APIRouter(prefix="/api/pages", include_in_schema=False)
 odd_ids_router.add_api_route(
     "/{page_id:path}/fault", fault_page, methods=["POST"], name="fault_odd_page"
 )
-
-
-@router.sends(
-    "/{page_id}/download",
-    "file",
-    NotFoundError,
-    ConflictError,
-    RangeNotSatisfiableError,
-    InvalidPayloadError,
-    FetchBlockedError,
-    FetchesBusyError,
-    UpstreamError,
-    UpstreamTimeoutError,
-    names=("download_page", "head_page_download"),
-)
-async def download_page(
-    call: CallDep,
-    downloads: PageDownloadsDep,
-    published: PublishedContentDep,
-    page_id: PageIdPath,
-    level: LevelQuery,
-) -> Response:
-    """Download a page as a file, by default its FULL level.
-
-    The file behind an address is fetched once and kept, guarded: only public addresses, or those
-    that `PAGEFAULT_FETCH__ALLOW` names.
-    """
-    file = await downloads.file(call.project_id, page_id, level or Level.FULL)
-    content = ContentToSend(
-        digest=file.digest,
-        size_bytes=file.size_bytes,
-        mime_type=file.mime_type,
-        filename=file.filename,
-        disposition="attachment",
-        created_at=file.modified_at,
-        cache_control=REVALIDATE,
-    )
-    try:
-        answer = content_response(
-            call.request.headers,
-            call.request.method,
-            content,
-            open_range=file.open,
-            resource_policy=published.resource_policy,
-        )
-    except BaseException:
-        file.release()
-        raise
-    return answer if file.held is None else CountedResponse(answer, file.held)
-
-
-@router.reads("/{page_id}/representations/{level}", PageLevelRecord, *RECORD_ERRORS)
-async def get_page_representation(
-    call: CallDep, reading: PageReadingDep, page_id: PageIdPath, level: LevelPath
-) -> Response:
-    """Read one level as it is stored, and whether it was stored, supplied or derived."""
-    record = await reading.representation(call.project_id, page_id, level)
-    return answer_record(call.request, record)
-
-
-@router.writes(
-    "PUT",
-    "/{page_id}/representations/{level}",
-    PageLevelRecord,
-    NotFoundError,
-    ConflictError,
-    PreconditionFailedError,
-    body=RepresentationDraft,
-    new="The level was not supplied before.",
-)
-async def put_page_representation(
-    call: CallDep,
-    changes: PageChangesDep,
-    page_id: PageIdPath,
-    level: LevelPath,
-    if_match: IfMatchHeader = None,
-) -> Response:
-    """Supply a level above FULL: a summary, a transcript, a caption, or a smaller image.
-
-    It may not be longer than the level below it. Levels above it that were derived are derived
-    anew.
-    """
-    written = await changes.supply_level(
-        call.project_id, page_id, level, call.json_body(), condition=call.condition()
-    )
-    return answer_written(
-        call.request,
-        written.record,
-        path=f"/api/pages/{page_id}/representations/{int(level)}",
-        is_new=written.is_new,
-    )
-
-
-@router.removes(
-    "/{page_id}/representations/{level}",
-    NotFoundError,
-    ConflictError,
-    PreconditionFailedError,
-    InvalidPayloadError,
-)
-async def delete_page_representation(
-    call: CallDep,
-    changes: PageChangesDep,
-    page_id: PageIdPath,
-    level: LevelPath,
-    if_match: IfMatchHeader = None,
-) -> None:
-    """Give a supplied level back: it is derived again, as far as it can be."""
-    await changes.withdraw_level(call.project_id, page_id, level, condition=call.condition())

@@ -158,7 +158,7 @@ def test_form_with_one_file_is_that_file(client: httpx.Client) -> None:
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A form has one file, and the number and size of its other parts are limited",
-    kept_by="app/http/bodies.py",
+    kept_by="app/http/form_files.py",
     tried="11 forms; at most 100 parts and 1 MiB beside the file",
 )
 @pytest.mark.parametrize(

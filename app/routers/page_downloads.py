@@ -1,0 +1,80 @@
+"""`/api/pages/{page_id}/download`: a page at a level, as a file."""
+
+from typing import Annotated
+
+from fastapi import Depends, Response
+
+from app.errors import (
+    ConflictError,
+    FetchBlockedError,
+    FetchesBusyError,
+    NotFoundError,
+    RangeNotSatisfiableError,
+    UpstreamError,
+    UpstreamTimeoutError,
+)
+from app.http.api_router import ApiRouter
+from app.http.calls import CallDep
+from app.http.content_response import ContentToSend, content_response
+from app.http.dependencies import service
+from app.http.page_parameters import LevelQuery, PageIdPath
+from app.http.response_headers import REVALIDATE
+from app.http.response_memory import CountedResponse
+from app.services.access.published_content import PublishedContent
+from app.services.pages.downloads import PageDownloads
+from pagefault_dialects.errors import InvalidPayloadError
+from pagefault_dialects.model.page import Level
+
+router = ApiRouter("/api/pages", "pages")
+
+PageDownloadsDep = Annotated[PageDownloads, Depends(service(PageDownloads))]
+PublishedContentDep = Annotated[PublishedContent, Depends(service(PublishedContent))]
+
+
+@router.sends(
+    "/{page_id}/download",
+    "file",
+    NotFoundError,
+    ConflictError,
+    RangeNotSatisfiableError,
+    InvalidPayloadError,
+    FetchBlockedError,
+    FetchesBusyError,
+    UpstreamError,
+    UpstreamTimeoutError,
+    names=("download_page", "head_page_download"),
+)
+async def download_page(
+    call: CallDep,
+    downloads: PageDownloadsDep,
+    published: PublishedContentDep,
+    page_id: PageIdPath,
+    level: LevelQuery,
+) -> Response:
+    """Download a page as a file, by default its FULL level.
+
+    The file behind an address is fetched once and kept, guarded: only public addresses, or those
+    that `PAGEFAULT_FETCH__ALLOW` names.
+    """
+    file = await downloads.file(call.project_id, page_id, level or Level.FULL)
+    content = ContentToSend(
+        digest=file.digest,
+        size_bytes=file.size_bytes,
+        mime_type=file.mime_type,
+        filename=file.filename,
+        disposition="attachment",
+        created_at=file.modified_at,
+        cache_control=REVALIDATE,
+    )
+    try:
+        answer = content_response(
+            call.request.headers,
+            call.request.method,
+            content,
+            open_range=file.open,
+            resource_policy=published.resource_policy,
+        )
+    except BaseException:
+        file.release()
+        raise
+    return answer if file.held is None else CountedResponse(answer, file.held)

@@ -1,0 +1,65 @@
+"""The import closure of a route is small enough to be read: 15,000 lines of `app/`."""
+
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import grimp
+import pytest
+
+from app.features import find_features
+
+pytestmark = pytest.mark.engines("embedded")
+
+MOST_LINES = 15_000
+MORE_LINES = {
+    # A write of a page has text, media and levels, words for the search, and an entry of a history.
+    "pages": 17_500,
+    # The answer to a result may have its rendering, for any target.
+    "results": 16_500,
+    # Calls of the memory's tools read and write pages, results and files, and are rendered.
+    "tools": 18_000,
+    # A bundle has every record of a session.
+    "bundles": 21_000,
+    # The memory server has the tools, and prompts and resources of all that is stored.
+    "mcp": 26_000,
+}
+"""For features whose routes need more, how many lines they may have, each with its reason."""
+
+
+def ancestors(module: str) -> Iterator[str]:
+    """Yield the packages that importing a module runs as well."""
+    while module := module.rpartition(".")[0]:
+        yield module
+
+
+@cache
+def lines_of(module: str) -> int:
+    """Return how many lines a module of the service has; others are not counted."""
+    spec = find_spec(module) if module.partition(".")[0] == "app" else None
+    return len(Path(spec.origin).read_text().splitlines()) if spec and spec.origin else 0
+
+
+def closure_lines(graph: grimp.ImportGraph, module: str) -> int:
+    """Return how many lines of `app/` a module imports, in functions and for types as well."""
+    closure: set[str] = set()
+    pending = [module]
+    while pending:
+        name = pending.pop()
+        if name not in closure:
+            closure.add(name)
+            pending += [*graph.find_modules_directly_imported_by(name), *ancestors(name)]
+    return sum(map(lines_of, closure))
+
+
+def test_closure_of_a_route_is_small() -> None:
+    routers = {
+        name.partition(":")[0]: MORE_LINES.get(feature.name, MOST_LINES)
+        for feature in find_features()
+        for name in feature.routers
+    }
+    packages = {module.partition(".")[0] for module in routers}
+    graph = grimp.build_graph("app", *packages - {"app"}, cache_dir=None)
+    lines = {module: closure_lines(graph, module) for module in routers}
+    assert {module: many for module, many in lines.items() if many > routers[module]} == {}
