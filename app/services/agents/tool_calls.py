@@ -27,6 +27,7 @@ from app.services.agents.tools import (
 )
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.answer_renders import AnswerRenders
+from app.services.renders.entry_renders import render_entry
 from app.services.renders.queries import RenderQuery
 from app.services.renders.stored_message_turns import stored_message_turns
 from app.services.requests.idempotency import Idempotency, IdempotentCall
@@ -158,7 +159,7 @@ class ToolCalls:
         query = RenderQuery(asked.target, options)
         try:
             seq = await self._answered(project_id, session_id, asked)
-            return await self.renders.answer(project_id, session_id, seq, query)
+            return await render_entry(self.renders, project_id, session_id, seq, query)
         except (StoreUnavailableError, OverloadedError) as exc:
             said = _NO_ROOM if isinstance(exc, StoreFullError) else _NOT_STORED
             text = f"{said} ({exc.problem_code})"

@@ -1,13 +1,13 @@
-"""Renderings of answers to calls: tool results, entries of sessions, and words."""
+"""Renderings of answers to calls: tool results, and words."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from app.models.identity import is_id
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.renders.loading import load_entry, read_apart
 from app.services.renders.queries import RenderQuery
 from app.services.renders.settling import Settling
+from app.services.renders.structured_contents import read_apart
 from app.services.requests.validation import require_found
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
@@ -80,16 +80,6 @@ class AnswerRenders:
         head = record[:-1] + b',"rendering":'
         pieces = joined_pieces([head, *rendered.rendering.pieces, b"}"])
         return replace(rendered, rendering=Rendering(pieces))
-
-    async def answer(
-        self, project_id: str, session_id: str, seq: int, query: RenderQuery
-    ) -> RenderedBody:
-        """Render one entry of a session, the answer to a call. Raises as `Renders.record`."""
-        profile = self.profile(query)
-        loaded = await load_entry(self.records, self.blobs, project_id, session_id, seq)
-        turns = await self.settling.worked(lambda: loaded.answer(query.options.audience))
-        turns = await self.settling.limited(project_id, session_id, turns, query.options)
-        return await self.rendered(project_id, turns, profile, query)
 
     async def words(
         self, project_id: str, call_id: str, tool_name: str, text: str, query: RenderQuery

@@ -1,29 +1,24 @@
-"""Load what is rendered: a session with its resources and structures.
+"""Load what is rendered: a session with its resources and structures."""
 
-Structured content that was too long for its record is read back from where it is kept: `mcp` shows
-it whole, and for other targets it is compared with what the parts say.
-"""
-
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-
-import anyio.to_thread
 
 from app.errors import NotFoundError
 from app.models.interaction import StoredAnswer, StoredInteraction
 from app.models.message import HistoryEntry, StoredHistoryMessage, StoredMessage
 from app.services.renders.interaction_turns import answer_turn, attached_ids, interaction_turns
 from app.services.renders.stored_message_turns import stored_message_turns
+from app.services.renders.structured_contents import read_apart
 from app.services.renders.turn_cache import TurnCache
 from app.services.requests.validation import require_found
-from app.stores.blobs.store import BlobMissingError, BlobStore, read_whole
+from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
-from pagefault_dialects.json.values import JsonValue, parse_json
+from pagefault_dialects.errors import PayloadTooLargeError
+from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.message_content import ContentReading
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.render_options import Audience
@@ -34,11 +29,6 @@ from pagefault_dialects.turns.record_turns import kept_apart, tool_result_turn
 _ENTRIES_AT_ONCE = 200
 MOST_TEXT_BYTES = 16 * 1024 * 1024
 """Of one history; more is rendered nowhere at once."""
-# Of one rendering, the structured contents. What is above is not shown, and told of in the loss.
-_MOST_APART_BYTES = 4 * 1024 * 1024
-# Parsed, a value takes up to 500 bytes.
-_MOST_VALUES = 200_000
-_DEEPEST = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,31 +144,6 @@ async def load_entry(
     results = [each.sanitized for each in entries if isinstance(each, StoredMessage)]
     apart = await read_apart(blobs, project_id, results)
     return LoadedSession(session_id, entries, resources, apart, known)
-
-
-async def read_apart(
-    blobs: BlobStore, project_id: str, records: Iterable[bytes]
-) -> Mapping[str, JsonValue]:
-    """Return structured contents of records that are resources of their own, by their digests.
-
-    Those that come first, 4 MiB together; and none that is gone or larger than is parsed.
-
-    Raises:
-        StoreUnavailableError: The store did not answer.
-    """
-    values: dict[str, JsonValue] = {}
-    left = _MOST_APART_BYTES
-    parse = partial(parse_json, max_depth=_DEEPEST, max_nodes=_MOST_VALUES, spelled=True)
-    for kept in await anyio.to_thread.run_sync(lambda: list(map(kept_apart, records))):
-        if kept is None or kept.digest in values or kept.size_bytes > left:
-            continue
-        left -= kept.size_bytes
-        try:
-            text = await read_whole(blobs, project_id, kept.digest)
-            values[kept.digest] = await anyio.to_thread.run_sync(parse, text)
-        except (BlobMissingError, InvalidJsonError, PayloadTooLargeError):
-            continue
-    return values
 
 
 def _all_entries(

@@ -14,8 +14,8 @@ import anyio.to_thread
 
 from app.errors import StoreUnavailableError
 from app.models.identity import utc_now
-from app.services.images.derived_images import DerivedImages
 from app.services.images.image_tasks import TooCostlyError
+from app.services.images.smaller_images import SmallerImages
 from app.services.media.media_checks import MediaChecks, probe_media
 from app.stores.blobs.store import BlobStore, read_whole
 from pagefault_dialects.errors import PagefaultError
@@ -45,7 +45,7 @@ class MediaLoader:
     """Reads and makes what a rendering needs, for any project."""
 
     blobs: BlobStore
-    images: DerivedImages
+    images: SmallerImages
     checks: MediaChecks
 
     async def gather(

@@ -28,7 +28,7 @@ from app.rendering.entry_texts import entry_texts
 from app.services.concurrency.background import log_failures, run_beside, run_to_completion
 from app.services.concurrency.large_work import is_quick
 from app.stores.records.records import Records
-from app.stores.records.search_entries import SearchEntryRecords
+from app.stores.records.search_entries import SearchEntryRecords, find_projects_to_index
 from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import IndexedPage
 from pagefault_dialects.errors import PagefaultError
@@ -81,7 +81,7 @@ class SearchIndexing:
 
     async def index_all(self) -> int:
         """Index a step of what waits in every project; returns how much that was."""
-        projects = await self.records.read_projects(lambda projects: projects.ids_to_index())
+        projects = await self.records.read_projects(find_projects_to_index)
         return sum([await self._step(each) + await self._add_stems(each) for each in projects])
 
     async def _keep_indexing(self) -> None:

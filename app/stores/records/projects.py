@@ -3,13 +3,12 @@
 from collections.abc import Collection
 from datetime import datetime
 
-from sqlalchemy import bindparam, exists, or_, select, update
+from sqlalchemy import ColumnElement, bindparam, select, update
 
 from app.models.project import ApiKey, StoredSecret
 from app.stores.records.database import StatementConnection
 from app.stores.records.prepared_statements import Lookup, upserting
 from app.stores.records.scope import read_row, values_of
-from app.stores.records.search_tables import search_entries, stemless_pages
 from app.stores.records.tables import api_keys, projects
 
 _FIND_SECRET = Lookup(
@@ -36,21 +35,9 @@ class ProjectRecords:
         statement = upserting(projects, None, is_postgresql=self._connection.is_postgresql)
         self._connection.run_many(statement, [{"project_id": project_id, "created_at": now}])
 
-    def list_ids(self) -> list[str]:
-        """Return the ids of all projects, in their order."""
-        statement = select(projects.c.project_id).order_by(projects.c.project_id)
-        return list(self._connection.execute(statement).scalars())
-
-    def ids_to_index(self) -> list[str]:
-        """Return the ids of the projects in which something waits to be indexed."""
-        waiting = [
-            exists().where(
-                search_entries.c.project_id == projects.c.project_id,
-                search_entries.c.indexed < search_entries.c.revision,
-            ),
-            exists().where(stemless_pages.c.project_id == projects.c.project_id),
-        ]
-        statement = select(projects.c.project_id).where(or_(*waiting))
+    def list_ids(self, *conditions: ColumnElement[bool]) -> list[str]:
+        """Return the ids of the projects that meet conditions, in their order."""
+        statement = select(projects.c.project_id).where(*conditions).order_by(projects.c.project_id)
         return list(self._connection.execute(statement).scalars())
 
     def add_key(self, key: ApiKey) -> None:

@@ -9,13 +9,15 @@ another process, or by a change, notes nothing and indexes nothing.
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from sqlalchemy import Row
+from sqlalchemy import Row, exists, or_
 
 from app.models.search_entry import EntrySource, WaitingEntry
 from app.stores.records.entry_sources import read_sources
 from app.stores.records.prepared_statements import Lookup
+from app.stores.records.projects import ProjectRecords
 from app.stores.records.scope import scoped_select
 from app.stores.records.search_tables import search_entries, stemless_pages
+from app.stores.records.tables import projects
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 from app.stores.records.word_index import IndexedPage
 from app.stores.records.word_indexes import choose_entry_index, choose_page_index
@@ -121,3 +123,12 @@ class SearchEntryRecords(Repository):
 
 def _entry(row: Row[Any]) -> WaitingEntry:
     return WaitingEntry(row.entry_number, row.kind, row.entry_id, row.revision)
+
+
+def find_projects_to_index(project_records: ProjectRecords) -> list[str]:
+    """Return the ids of the projects in which something waits to be indexed."""
+    waiting = [
+        exists().where(search_entries.c.project_id == projects.c.project_id, _IS_WAITING),
+        exists().where(stemless_pages.c.project_id == projects.c.project_id),
+    ]
+    return project_records.list_ids(or_(*waiting))

@@ -1,0 +1,17 @@
+"""Renderings of single entries of sessions."""
+
+from app.services.inline_media.json_with_media import RenderedBody
+from app.services.renders.answer_renders import AnswerRenders
+from app.services.renders.loading import load_entry
+from app.services.renders.queries import RenderQuery
+
+
+async def render_entry(
+    answers: AnswerRenders, project_id: str, session_id: str, seq: int, query: RenderQuery
+) -> RenderedBody:
+    """Render one entry of a session, the answer to a call. Raises as `Renders.record`."""
+    profile, settling, options = answers.profile(query), answers.settling, query.options
+    loaded = await load_entry(answers.records, answers.blobs, project_id, session_id, seq)
+    turns = await settling.worked(lambda: loaded.answer(options.audience))
+    turns = await settling.limited(project_id, session_id, turns, options)
+    return await answers.rendered(project_id, turns, profile, query)
