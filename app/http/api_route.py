@@ -1,11 +1,11 @@
-"""The routes of the API: what they hold every request to, and how those asked most are called.
+"""The routes of the API: they check the query of each request, and call their endpoints.
 
-A query holds only names that its route takes. Any other is a mistake, and is told: passed over in
-silence, `?session_id=` beside `sessionId` would answer with what was not asked for.
+A query holds only names that its route takes. Any other is an error: if it were ignored,
+`?session_id=` beside `sessionId` would be answered with records of other sessions.
 
-FastAPI finds out anew with every request what each dependency of a route is. That takes longer than
-to look a record up. So a route that is asked most takes the request alone, and itself reads what it
-is asked; its dependencies only declare that, for the document.
+FastAPI resolves the dependencies of a route anew with every request. This takes longer than all the
+rest of reading a record. So the routes with most requests take the request alone, and read their
+parameters themselves; their dependencies only declare these, for the document.
 """
 
 import difflib
@@ -49,7 +49,7 @@ class ApiRoute(APIRoute):
 
         async def handle(request: Request) -> Response:
             if request.scope["query_string"]:
-                await judge(names, request)
+                await check_query(names, request)
             return counted(await handler(request))
 
         return handle
@@ -101,7 +101,7 @@ class QueryNames:
             InvalidPayloadError: It has others, or one twice.
         """
         given = [each.partition(b"=")[0] for each in query.split(b"&") if each]
-        # Nearly always: no escape in any name, and nothing to be told.
+        # Nearly always: no escape in any name, and no error.
         if self._single.issuperset(given) and len(given) == len(set(given)):
             return
         names = [name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True)]
@@ -124,15 +124,15 @@ class QueryNames:
 
     def _faults(self, names: Sequence[str]) -> Iterator[Fault]:
         seen: set[str] = set()
-        told: set[str] = set()
+        reported: set[str] = set()
         for number, name in enumerate(names, start=1):
-            if len(told) == _MOST_FAULTS:
+            if len(reported) == _MOST_FAULTS:
                 return
             is_twice = name in seen and name not in self._many
             seen.add(name)
-            if name in told or (name in self._names and not is_twice):
+            if name in reported or (name in self._names and not is_twice):
                 continue
-            told.add(name)
+            reported.add(name)
             if name in self._names:
                 yield Fault(f"/query/{name}", "is given more than once, and is taken once")
             else:
@@ -154,7 +154,7 @@ class QueryNames:
         )
 
 
-async def judge(names: QueryNames, connection: HTTPConnection) -> None:
+async def check_query(names: QueryNames, connection: HTTPConnection) -> None:
     """Raise unless the query of a request has only what its route takes.
 
     Raises:
@@ -165,7 +165,7 @@ async def judge(names: QueryNames, connection: HTTPConnection) -> None:
     try:
         names.check(given)
     except InvalidPayloadError:
-        # Whoever may not ask is told that first, and whoever may is counted.
+        # A request without a valid key is a 401 whatever its query, and one with a key is counted.
         if not names.has_credential(given):
             await authenticate(connection)
         raise

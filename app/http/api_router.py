@@ -4,7 +4,7 @@ What routes of one kind have in common is said here, once: which statuses they a
 which errors each of them has. The document is made of it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, Response
@@ -69,7 +69,7 @@ class ApiRouter(APIRouter):
         path: str,
         model: object,
         *errors: _Error,
-        asked: type[Parameters] | None = None,
+        parameters: type[Parameters] | None = None,
         text: str | None = None,
         with_head: bool = False,
     ) -> Callable[[_Endpoint], _Endpoint]:
@@ -79,7 +79,7 @@ class ApiRouter(APIRouter):
             path: The path behind the prefix.
             model: The record.
             errors: How it may fail.
-            asked: The parameters, where the route reads the request itself.
+            parameters: Those of a route that reads the request itself.
             text: What the plain text says that is sent to who accepts that.
             with_head: Declare a HEAD as well. It is a route of its own: on one route with GET, both
                 would carry one operation id.
@@ -88,7 +88,7 @@ class ApiRouter(APIRouter):
         answers = errors_or_304
         if text is not None:
             answers = {200: {"content": PLAIN_TEXT, "description": text}, **errors_or_304}
-        taken = asked.documented() if asked else None
+        taken = parameters.documented() if parameters else None
 
         def declare(endpoint: _Endpoint) -> _Endpoint:
             if with_head:
@@ -109,11 +109,11 @@ class ApiRouter(APIRouter):
         path: str,
         model: object,
         *errors: _Error,
-        asked: type[Parameters] | None = None,
+        parameters: type[Parameters] | None = None,
     ) -> Callable[[_Endpoint], _Endpoint]:
         """Declare a GET of a page of a list; see `reads`."""
         return self.reads(
-            path, model, InvalidCursorError, *errors, InvalidPayloadError, asked=asked
+            path, model, InvalidCursorError, *errors, InvalidPayloadError, parameters=parameters
         )
 
     def writes(
@@ -123,8 +123,7 @@ class ApiRouter(APIRouter):
         model: object,
         *errors: _Error,
         body: type[BaseModel] | None = None,
-        known: str | None = None,
-        new: str | None = None,
+        responses: Mapping[int, str] | None = None,
         **others: Any,  # noqa: ANN401 - whatever FastAPI takes
     ) -> Callable[[_Endpoint], _Endpoint]:
         """Declare a write that answers with a record.
@@ -135,23 +134,23 @@ class ApiRouter(APIRouter):
             model: The record.
             errors: How it may fail beside what may be wrong with its body.
             body: The JSON that it takes, read as a stream.
-            known: What it means if the answer is 200 rather than 201.
-            new: What it means if the answer is 201 rather than 200.
-            others: What FastAPI is told besides.
+            responses: What the other status of success means. With 200 described, new records are
+                answered with 201; with 201 described, others are answered with 200.
+            others: Further arguments of FastAPI's.
         """
-        answers = problem_responses(*errors, *WRITE_FAULTS)
-        if known or new:
-            described = {"model": model, "description": known or new}
-            answers = {200 if known else 201: described, **answers}
+        answers: dict[int | str, dict[str, Any]] = {
+            status: {"model": model, "description": meaning}
+            for status, meaning in (responses or {}).items()
+        }
         if body is not None:
             others["openapi_extra"] = json_body(body)
-        if known:
+        if 200 in answers:
             others["status_code"] = 201
         return self.api_route(
             path,
             methods=[method],
             response_model=model,
-            responses=answers,
+            responses={**answers, **problem_responses(*errors, *WRITE_FAULTS)},
             **others,
         )
 
@@ -161,7 +160,7 @@ class ApiRouter(APIRouter):
         what: str,
         *errors: _Error,
         names: tuple[str, str],
-        asked: type[Parameters] | None = None,
+        parameters: type[Parameters] | None = None,
         offload_location: tuple[str, str] | None = None,
     ) -> Callable[[_Endpoint], _Endpoint]:
         """Declare a GET and a HEAD of bytes: whole, in ranges, or not if the caller has them.
@@ -171,10 +170,10 @@ class ApiRouter(APIRouter):
             what: What the bytes are, as the document calls it.
             errors: How it may fail.
             names: Of the two operations.
-            asked: The parameters, where the route reads the request itself.
+            parameters: Those of a route that reads the request itself.
             offload_location: What a 307 means to either, where there is one.
         """
-        taken = asked.documented() if asked else None
+        taken = parameters.documented() if parameters else None
         whole = {"content": ANY_FILE, "headers": CONTENT_HEADERS}
         get: dict[int | str, dict[str, Any]] = {
             200: {"description": f"The {what}.", **whole},

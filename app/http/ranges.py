@@ -55,13 +55,13 @@ def parse_range(header: str, size: int) -> list[ByteRange] | None:
     specs = [spec for element in range_set.split(",") if (spec := element.strip(" \t"))]
     if not 0 < len(specs) <= MAX_RANGES:
         return None
-    asked: list[ByteRange] = []
+    spans: list[ByteRange] = []
     for spec in specs:
         span = _span(spec, size)
         if span is None:
             return None
-        asked.append(span)
-    return _satisfiable(asked, size)
+        spans.append(span)
+    return _satisfiable(spans, size)
 
 
 def _span(spec: str, size: int) -> ByteRange | None:
@@ -79,10 +79,10 @@ def _span(spec: str, size: int) -> ByteRange | None:
     return ByteRange(start, end) if start < end else None
 
 
-def _satisfiable(asked: list[ByteRange], size: int) -> list[ByteRange] | None:
-    if size == 0 and ByteRange(0, 0) in asked:
+def _satisfiable(spans: list[ByteRange], size: int) -> list[ByteRange] | None:
+    if size == 0 and ByteRange(0, 0) in spans:
         return None
-    inside = [ByteRange(span.start, min(span.end, size)) for span in asked if span.start < size]
+    inside = [ByteRange(span.start, min(span.end, size)) for span in spans if span.start < size]
     if not inside:
         raise RangeNotSatisfiableError(size)
     merged = _merged(inside)

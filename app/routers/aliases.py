@@ -58,7 +58,7 @@ async def get_alias(call: CallDep, aliases: AliasesDep, alias: AliasPath) -> Res
     ConflictError,
     PreconditionFailedError,
     body=AliasDraft,
-    known="It was there, or names another one now.",
+    responses={200: "It was there, or names another one now."},
 )
 async def put_alias(
     call: CallDep,

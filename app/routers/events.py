@@ -19,7 +19,7 @@ from fastapi.sse import format_sse_event
 from msgspec import Meta, MsgspecError, Struct
 
 from app.errors import NotFoundError, OverloadedError, StreamLimitError
-from app.http.api_route import QueryNames, judge
+from app.http.api_route import QueryNames, check_query
 from app.http.api_router import ApiRouter
 from app.http.authenticate import BearerDep, caller_by_key
 from app.http.dependencies import service
@@ -178,12 +178,12 @@ class _StreamRequest(Struct, forbid_unknown_fields=True):
 _STREAM_REQUESTS = msgspec.json.Decoder(_StreamRequest)
 
 
-async def judge_query(websocket: WebSocket) -> None:
-    """Raise unless its query has only what the route takes; see `judge`."""
-    await judge(QueryNames(websocket.scope["route"].dependant), websocket)
+async def check_socket_query(websocket: WebSocket) -> None:
+    """Raise unless its query has only what the route takes; see `check_query`."""
+    await check_query(QueryNames(websocket.scope["route"].dependant), websocket)
 
 
-@router.websocket("/sessions/{session_id}/ws", dependencies=[Depends(judge_query)])
+@router.websocket("/sessions/{session_id}/ws", dependencies=[Depends(check_socket_query)])
 async def listen_to_session(
     websocket: WebSocket,
     streams: EventStreamsDep,

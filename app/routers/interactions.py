@@ -40,7 +40,7 @@ AttachmentsQuery = Annotated[
     ConflictError,
     MissingAttachmentError,
     body=InteractionDraft,
-    known="The same request, answered before.",
+    responses={200: "The same request, answered before."},
 )
 async def create_interaction(
     call: CallDep,

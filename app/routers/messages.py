@@ -43,7 +43,7 @@ HistoryMediaQuery = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked(Parameters):
+class _ListParameters(Parameters):
     session_id: SessionIdPath
     media: HistoryMediaQuery = "reference"
     limit: LimitQuery = 50
@@ -51,7 +51,7 @@ class _Asked(Parameters):
     after: AfterSeqQuery = None
 
 
-@router.lists("", MessagePage, NotFoundError, PayloadTooLargeError, asked=_Asked)
+@router.lists("", MessagePage, NotFoundError, PayloadTooLargeError, parameters=_ListParameters)
 async def list_messages(request: Request) -> Response:
     """Replay a session: everything written to it in the order of `seq`, each as it was written.
 
@@ -59,17 +59,19 @@ async def list_messages(request: Request) -> Response:
     the writes of the session's pages, which are told in its events only.
     """
     call = await call_of(request)
-    asked = _Asked.of(request)
+    parameters = _ListParameters.of(request)
     history = services_of(request)[History]
-    place = (call.project_id, asked.session_id)
-    if asked.media == "inline":
+    place = (call.project_id, parameters.session_id)
+    if parameters.media == "inline":
         body, next_cursor = await history.list_inline(
-            *place, cursor=asked.cursor, after_seq=asked.after, limit=asked.limit
+            *place, cursor=parameters.cursor, after_seq=parameters.after, limit=parameters.limit
         )
         return held_answer(
             lambda: rendered_response(request, body, next_link(request, next_cursor)), body.held
         )
-    page = await history.list(*place, cursor=asked.cursor, after_seq=asked.after, limit=asked.limit)
+    page = await history.list(
+        *place, cursor=parameters.cursor, after_seq=parameters.after, limit=parameters.limit
+    )
     return held_answer(
         lambda: answer_listed(request, page.body, page.next_cursor, etag=strong_etag(page.digest)),
         page.held,
@@ -83,7 +85,7 @@ async def list_messages(request: Request) -> Response:
     NotFoundError,
     ConflictError,
     body=HistoryMessageDraft,
-    known="The same message, appended before.",
+    responses={200: "The same message, appended before."},
 )
 async def append_message(
     call: CallDep,

@@ -74,7 +74,7 @@ def _with_message(
 
 
 @dataclass(frozen=True, slots=True)
-class _Faulted(Parameters):
+class _FaultParameters(Parameters):
     page_id: FaultedIdPath
     form: FormQuery = None
 
@@ -118,7 +118,7 @@ async def get_page_blocks(
 
 @router.post(
     "/{page_id}/fault",
-    dependencies=_Faulted.documented(),
+    dependencies=_FaultParameters.documented(),
     response_model=PageToolMessage,
     openapi_extra=json_body(FaultRequest, required=False),
     responses={
@@ -135,10 +135,12 @@ async def fault_page(request: Request) -> Response:
     cannot be is a 422, that carries the tool message to give to the model instead.
     """
     call = await call_of(request)
-    asked = _Faulted.of(request)
-    told = await read_small_json(request, call.limits)
-    query = read_fault_request(told, asked.page_id, asked.form)
-    message = await services_of(request)[PageFaults].fault(call.project_id, asked.page_id, query)
+    parameters = _FaultParameters.of(request)
+    body = await read_small_json(request, call.limits)
+    query = read_fault_request(body, parameters.page_id, parameters.form)
+    message = await services_of(request)[PageFaults].fault(
+        call.project_id, parameters.page_id, query
+    )
     return sent_json(request, message, {})
 
 

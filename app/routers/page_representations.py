@@ -44,7 +44,7 @@ async def get_page_representation(
     ConflictError,
     PreconditionFailedError,
     body=RepresentationDraft,
-    new="The level was not supplied before.",
+    responses={201: "The level was not supplied before."},
 )
 async def put_page_representation(
     call: CallDep,

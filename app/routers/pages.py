@@ -82,7 +82,7 @@ SearchFiltersDep = Annotated[PageFilters, Depends(get_search_filters)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked(Parameters):
+class _PageParameters(Parameters):
     page_id: PageIdPath
     media: Annotated[
         MediaForm,
@@ -97,7 +97,7 @@ class _Asked(Parameters):
     NotFoundError,
     ConflictError,
     body=PageDraft,
-    known="The same request, answered before.",
+    responses={200: "The same request, answered before."},
 )
 async def create_page(
     call: CallDep, pages: PagesDep, idempotency_key: IdempotencyKeyHeader = None
@@ -160,21 +160,21 @@ async def search_pages(
     "/{page_id}",
     PageRecord,
     *RECORD_ERRORS,
-    asked=_Asked,
+    parameters=_PageParameters,
     text="The page; for people, with `Accept: text/plain`.",
     with_head=True,
 )
 async def get_page(request: Request) -> Response:
     """Read a page. Its ETag stands for everything but the access counters."""
     call = await call_of(request)
-    asked = _Asked.of(request)
+    parameters = _PageParameters.of(request)
     reading = services_of(request)[PageReading]
     if wants_text(request):
-        return answer_text(request, await reading.detail(call.project_id, asked.page_id))
-    if asked.media == "inline":
-        as_sent = await reading.get_as_sent(call.project_id, asked.page_id)
+        return answer_text(request, await reading.detail(call.project_id, parameters.page_id))
+    if parameters.media == "inline":
+        as_sent = await reading.get_as_sent(call.project_id, parameters.page_id)
         return rendered_response(request, as_sent, _BY_ACCEPT)
-    stored = await reading.get(call.project_id, asked.page_id)
+    stored = await reading.get(call.project_id, parameters.page_id)
     return answer_record(
         request, page_record(stored), etag=strong_etag(stored.digest), headers=_BY_ACCEPT
     )
@@ -186,7 +186,7 @@ async def get_page(request: Request) -> Response:
     PageRecord,
     PreconditionFailedError,
     body=PageDraft,
-    new="The page was created.",
+    responses={201: "The page was created."},
 )
 async def put_page(
     call: CallDep,

@@ -281,9 +281,11 @@ async def render_session_on(
     With `frontier`, what is evicted stays so, and is evicted in batches: until the next one every
     rendering only appends to the last, so that a provider's cache keeps its worth.
     """
-    asked = await call.model(SessionRenderRequest)
-    query = RenderQuery(asked.target, asked.options())
-    body = await renders.session(call.project_id, session_id, query, since=asked.since, moves=True)
+    request = await call.model(SessionRenderRequest)
+    query = RenderQuery(request.target, request.options())
+    body = await renders.session(
+        call.project_id, session_id, query, since=request.since, moves=True
+    )
     return rendered_response(call.request, body)
 
 
@@ -294,7 +296,7 @@ async def render_record(call: CallDep, renders: RendersDep) -> Response:
     It writes nothing, but that smaller images are kept for the next one, and how far a frontier
     has moved that is given by its name.
     """
-    asked = await call.model(RenderRequest)
-    query = RenderQuery(asked.target, asked.options())
-    body = await renders.record(call.project_id, asked.named(), query)
+    request = await call.model(RenderRequest)
+    query = RenderQuery(request.target, request.options())
+    body = await renders.record(call.project_id, request.named(), query)
     return rendered_response(call.request, body)

@@ -91,7 +91,7 @@ AliasQuery = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class _Named(Parameters):
+class _ResourceParameters(Parameters):
     uri: UriPath
 
 
@@ -101,7 +101,7 @@ class _Named(Parameters):
     ResourceRecord,
     ConflictError,
     openapi_extra=file_body(),
-    known="The same file, kept before.",
+    responses={200: "The same file, kept before."},
 )
 async def create_resource(
     call: CallDep,
@@ -149,11 +149,15 @@ async def list_resources(
     return answer_page(call.request, map(resource_record, page), next_cursor)
 
 
-@router.reads("/{uri}", ResourceRecord, NotFoundError, asked=_Named, with_head=True)
+@router.reads(
+    "/{uri}", ResourceRecord, NotFoundError, parameters=_ResourceParameters, with_head=True
+)
 async def get_resource(request: Request) -> Response:
     """Read a descriptor."""
     call = await call_of(request)
-    resource = await services_of(request)[Resources].get(call.project_id, _Named.of(request).uri)
+    resource = await services_of(request)[Resources].get(
+        call.project_id, _ResourceParameters.of(request).uri
+    )
     return answer_record(request, resource_record(resource))
 
 
@@ -191,7 +195,7 @@ async def create_signed_url(
 
 
 @dataclass(frozen=True, slots=True)
-class _ContentAsked(Parameters):
+class _ContentParameters(Parameters):
     uri: UriPath
     token: Annotated[str | None, Query(max_length=2_048, description="Of a signed URL.")] = None
     download: Annotated[bool, Query(description="Send it as an attachment.")] = False
@@ -206,7 +210,7 @@ class _ContentAsked(Parameters):
     RangeNotSatisfiableError,
     InvalidPayloadError,
     names=("get_resource_content", "head_resource_content"),
-    asked=_ContentAsked,
+    parameters=_ContentParameters,
     offload_location=(
         "Where the content is, if the store, or another host, sends it.",
         "Where they are, if another host sends the content.",
@@ -214,21 +218,21 @@ class _ContentAsked(Parameters):
 )
 async def get_resource_content(request: Request) -> Response:
     """Read the bytes: whole, in ranges, or only if they changed (RFC 9110)."""
-    asked = _ContentAsked.of(request)
+    parameters = _ContentParameters.of(request)
     services = services_of(request)
-    is_attachment = asked.download
+    is_attachment = parameters.download
     # A link says by itself whose content may be read, and under which name.
-    if asked.token is None:
-        project_id, filename = await authenticate(request), asked.filename
+    if parameters.token is None:
+        project_id, filename = await authenticate(request), parameters.filename
         policy = services[PublishedContent].resource_policy
     else:
         grant = services[LinkSigner].verify(
-            asked.token, parse_resource_id(asked.uri) or "", utc_now()
+            parameters.token, parse_resource_id(parameters.uri) or "", utc_now()
         )
         project_id, filename = grant.project_id, grant.filename
         policy = services[PublishedContent].link_resource_policy
         is_attachment |= grant.disposition == "attachment"
-    resource = await services[Resources].get(project_id, asked.uri)
+    resource = await services[Resources].get(project_id, parameters.uri)
     content = _content(
         resource, "attachment" if is_attachment else "inline", filename or resource.filename
     )

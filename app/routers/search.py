@@ -46,7 +46,7 @@ async def search(
     what has all words, then what has most of them. Words are found in all their forms.
     """
     wanted = cast("list[SearchKind]", kinds.split(",") if kinds else [])
-    asked = SearchRequest(q, frozenset(wanted), session_id)
-    answer = await engine.search(call.project_id, asked, cursor=cursor, limit=limit)
+    request = SearchRequest(q, frozenset(wanted), session_id)
+    answer = await engine.search(call.project_id, request, cursor=cursor, limit=limit)
     body = search_results(answer.hits, answer.next_cursor, pending=answer.pending)
     return answer_listed(call.request, body, answer.next_cursor)

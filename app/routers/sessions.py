@@ -83,7 +83,11 @@ async def get_session(call: CallDep, sessions: SessionsDep, session_id: SessionI
 
 
 @router.writes(
-    "PUT", "/{session_id}", SessionRecord, PreconditionFailedError, new="The session was created."
+    "PUT",
+    "/{session_id}",
+    SessionRecord,
+    PreconditionFailedError,
+    responses={201: "The session was created."},
 )
 async def put_session(
     call: CallDep,

@@ -38,7 +38,7 @@ ToolResultsDep = Annotated[ToolResults, Depends(service(ToolResults))]
 
 
 @dataclass(frozen=True, slots=True)
-class _Written(Parameters):
+class _CreateParameters(Parameters):
     idempotency_key: IdempotencyKeyHeader = None
     render: Annotated[
         Target | None,
@@ -60,7 +60,7 @@ class _Written(Parameters):
 
 
 @dataclass(frozen=True, slots=True)
-class _Named(Parameters):
+class _ResultParameters(Parameters):
     tool_result_id: Annotated[str, Path()]
 
 
@@ -71,8 +71,8 @@ class _Named(Parameters):
     NotFoundError,
     ConflictError,
     body=ToolResultRequest,
-    dependencies=_Written.documented(),
-    known="The same call, answered before.",
+    dependencies=_CreateParameters.documented(),
+    responses={200: "The same call, answered before."},
 )
 async def create_tool_result(request: Request) -> Response:
     """Take in what a tool returned, whatever its shape, and answer with the canonical record.
@@ -83,15 +83,15 @@ async def create_tool_result(request: Request) -> Response:
     of a record which was deleted since is a 404. With `render` the answer has its rendering, too.
     """
     call = await call_of(request)
-    asked = _Written.of(request)
+    parameters = _CreateParameters.of(request)
     ingested = await services_of(request)[ToolResults].ingest(
-        call.project_id, call.json_body(), idempotency_key=asked.idempotency_key
+        call.project_id, call.json_body(), idempotency_key=parameters.idempotency_key
     )
     record = tool_result_record(ingested.result)
     path = f"/api/tool-results/{ingested.result.tool_result_id}"
-    if asked.render is None:
+    if parameters.render is None:
         return answer_written(request, record, path=path, is_new=ingested.is_new)
-    query = RenderQuery(asked.render, asked.options())
+    query = RenderQuery(parameters.render, parameters.options())
     body = await services_of(request)[AnswerRenders].with_record(
         call.project_id, ingested.result.tool_result_id, record, query
     )
@@ -114,10 +114,10 @@ async def list_tool_results(
     return answer_page(call.request, map(tool_result_record, page), next_cursor)
 
 
-@router.reads("/{tool_result_id}", ToolResultRecord, NotFoundError, asked=_Named)
+@router.reads("/{tool_result_id}", ToolResultRecord, NotFoundError, parameters=_ResultParameters)
 async def get_tool_result(request: Request) -> Response:
     """Read a record: the stored bytes, with a strong ETag."""
     call = await call_of(request)
-    asked = _Named.of(request)
-    stored = await services_of(request)[ToolResults].get(call.project_id, asked.tool_result_id)
+    parameters = _ResultParameters.of(request)
+    stored = await services_of(request)[ToolResults].get(call.project_id, parameters.tool_result_id)
     return answer_record(request, tool_result_record(stored))
