@@ -303,9 +303,9 @@ PIN := uv pip compile pyproject.toml $(PIN_FLAGS)
 PIN_PEERS := uv pip compile $(PIN_FLAGS)
 
 lock:
-	$(PIN) --extra dev --output-file requirements/dev.lock
-	$(PIN) --extra build --constraint requirements/dev.lock --output-file requirements/runtime.lock
-	$(PIN) --extra web --constraint requirements/dev.lock --output-file requirements/web.lock
+	$(PIN) --extra dev --extra mcp --output-file requirements/dev.lock
+	$(PIN) --extra build --extra mcp --constraint requirements/dev.lock --output-file requirements/runtime.lock
+	$(PIN) --extra web --extra mcp --constraint requirements/dev.lock --output-file requirements/web.lock
 	$(PIN_PEERS) peers/requirements-new.in --output-file peers/requirements-new.lock
 	$(PIN_PEERS) peers/requirements-old.in --output-file peers/requirements-old.lock
 	$(PIN_PEERS) clients/python/requirements-test.in --output-file clients/python/requirements-test.lock

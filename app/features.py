@@ -4,10 +4,15 @@ Everything is named as `module:object`, as entry points are, and loaded when it 
 needs no routes, and `--help` needs no services. Other distributions add features by entry points.
 """
 
+import os
+import re
+import sys
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from configparser import ConfigParser
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +24,8 @@ if TYPE_CHECKING:
 
 GROUP = "pagefault.features"
 """The group of entry points; each leads to a `Feature`."""
-_RELEASED = ("pagefault", "pagefault-mcp", "pagefault-bundles", "pagefault-doctor")
-_WITH_COMMANDS = ("app.mcp.feature:FEATURE",)
-"""Features of the release that have commands.
-
-They are not found by entry points, since `importlib.metadata` takes 13 ms and 2.6 MiB.
-"""
+_RELEASED = re.compile(r"pagefault(?:_mcp|_bundles|_doctor)?-[^-]+\.dist-info")
+"""The folders of metadata of the distributions of the release."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,8 @@ class Feature:
     """For each command, the application of Typer that has it."""
     middleware: Sequence[str] = ()
     """ASGI middleware around that of the service, the innermost first."""
+    requires: Sequence[str] = ()
+    """Packages of an extra. The service leaves the feature out where one is not installed."""
 
     def load(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield the objects of some names."""
@@ -138,6 +141,8 @@ FEATURES = (
 def find_features(distributions: Iterable[str] = ()) -> tuple[Feature, ...]:
     """Return the features of the service, and those that are added to it.
 
+    Those that require packages which are not installed are left out.
+
     Args:
         distributions: Those whose features are added, beside the ones of the release.
 
@@ -145,8 +150,7 @@ def find_features(distributions: Iterable[str] = ()) -> tuple[Feature, ...]:
         SettingError: One of them is not installed, or adds no feature.
     """
     found = {feature.name: feature for feature in FEATURES}
-    for name in _RELEASED:
-        found |= _added_features(name)
+    found |= released_features()
     for name in distributions:
         added = _added_features(name)
         if not added:
@@ -155,7 +159,23 @@ def find_features(distributions: Iterable[str] = ()) -> tuple[Feature, ...]:
                 f"has entry points in the group {GROUP}."
             )
         found |= added
-    return tuple(found.values())
+    return tuple(feature for feature in found.values() if all(map(find_spec, feature.requires)))
+
+
+def released_features() -> dict[str, Feature]:
+    """Return the features that distributions of the release add, by their names.
+
+    Every command looks for them. `importlib.metadata` would do the same, and takes 13 ms and
+    2.6 MiB of each proxy that a host starts.
+    """
+    entries = ConfigParser(delimiters="=")
+    for folder in reversed(sys.path):
+        with suppress(OSError):
+            names = filter(_RELEASED.fullmatch, os.listdir(folder or "."))
+            entries.read(Path(folder, name, "entry_points.txt") for name in names)
+    if not entries.has_section(GROUP):
+        return {}
+    return {name: resolve_name(entry) for name, entry in entries.items(GROUP)}
 
 
 def find_commands() -> dict[str, str]:
@@ -164,7 +184,7 @@ def find_commands() -> dict[str, str]:
     Those of `operations` come first, as one of them starts the service.
     """
     features = sorted(FEATURES, key=lambda feature: feature.name != "operations")
-    features += [resolve_name(name) for name in _WITH_COMMANDS if find_spec(name.partition(".")[0])]
+    features += released_features().values()
     return {name: where for feature in features for name, where in feature.commands.items()}
 
 

@@ -14,9 +14,9 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters, types
 from pydantic import BaseModel, ValidationError
 
+from packages.mcp.tests.e2e.test_proxy_listen import listening
 from peers.hosts import Heard, Json, Place, host_of, without_own_tools
 from peers.servers import FOLDER, servers
-from tests.e2e.test_proxy_listen import listening
 from tests.kit import media
 from tests.kit.process import ROOT, WAIT_SECONDS, environment, program
 from tests.kit.servers import with_a_database

@@ -37,6 +37,12 @@ from pagefault_dialects import heal, normalize
 assert normalize({"content": [{"type": "text", "text": "words"}]}).parts
 assert heal([{"role": "user", "content": "words"}], "anthropic").messages
 """
+_USE_OF_PROXY: Final = """
+from pagefault_mcp.hosts.host_configs import Wrapping
+from pagefault_mcp.proxy import proxy_process, proxy_services
+before = b'{"mcpServers": {"time": {"command": "uvx"}}}'
+assert b'"pagefault", "args": ["proxy", "--", "uvx"]' in Wrapping("pagefault", ()).wrapped(before)
+"""
 
 
 class ReleaseError(Exception):
@@ -95,23 +101,26 @@ def build_packages(into: Path) -> str:
 
 
 def check_installed(into: Path) -> str:
-    """Install the wheels with the locked dependencies in an environment of their own; run both.
+    """Install the wheels with the locked dependencies in an environment of their own; run them.
 
-    The library comes first and goes again, since the service's wheel carries it.
+    The library and the proxy come first and go again, since the service's wheel carries them.
     """
     folder = environment_of(into)
     venv.create(folder, clear=True, with_pip=True)
     python = str(folder / "bin" / "python")
     install = (python, "-m", "pip", "install", "--quiet", "--no-input", "--no-deps")
     run(*install, "--disable-pip-version-check", "--require-hashes", "-r", str(RUNTIME_LOCK))
-    run(*install, "--disable-pip-version-check", str(library_wheel_of(into)))
-    run(python, "-c", _USE_OF_LIBRARY, cwd=into)
-    run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "pagefault-dialects")
+    parts = {"pagefault-dialects": _USE_OF_LIBRARY, "pagefault-mcp": _USE_OF_PROXY}
+    for name, use in parts.items():
+        run(*install, "--disable-pip-version-check", str(wheel_of(into, name)))
+        run(python, "-c", use, cwd=into)
+    run(python, "-m", "pip", "uninstall", "--quiet", "--yes", *parts)
     run(*install, "--disable-pip-version-check", str(wheel_of(into)))
     run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "pip", "setuptools")
     data = into / ".data"
     run(str(folder / "bin" / "pagefault"), "migrate", "--data-dir", str(data), cwd=into)
     shutil.rmtree(data)
+    run(str(folder / "bin" / "pagefault"), "mcp", "--help", cwd=into)
     said = run(str(folder / "bin" / "pagefault"), "--version", cwd=into).strip()
     if VERSION not in said:
         raise ReleaseError(f"the installed command says {said!r} instead of {VERSION}")
@@ -168,14 +177,9 @@ def environment_of(into: Path) -> Path:
     return into / ".environment"
 
 
-def wheel_of(into: Path) -> Path:
-    """Return the wheel of the service."""
-    return into / f"pagefault-{VERSION}-py3-none-any.whl"
-
-
-def library_wheel_of(into: Path) -> Path:
-    """Return the wheel of the library of dialects."""
-    return into / f"pagefault_dialects-{VERSION}-py3-none-any.whl"
+def wheel_of(into: Path, name: str = "pagefault") -> Path:
+    """Return the wheel of the service, or of another distribution."""
+    return into / f"{name.replace('-', '_')}-{VERSION}-py3-none-any.whl"
 
 
 def run(*command: str, cwd: Path = ROOT) -> str:

@@ -13,7 +13,7 @@ import sysconfig
 import tarfile
 import venv
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from tests.kit.process import ROOT, WAIT_SECONDS, PagefaultProcess, environment,
 
 EXAMPLE = ROOT / "examples" / "mcp-result-with-image-and-video.json"
 LIBRARY = ROOT / "packages" / "dialects"
+MCP = ROOT / "packages" / "mcp"
 BUILD_SECONDS = 240.0
 
 
@@ -94,7 +95,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Packages:
 @pytest.fixture(scope="session")
 def installed(packages: Packages, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     root = tmp_path_factory.mktemp("elsewhere")
-    python = install_wheel(packages.wheel, root)
+    python = install_wheel(packages.wheel, root=root)
     (root / "work").mkdir()
     return Installed(python, root / "work")
 
@@ -105,14 +106,35 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("library")
     done = build(LIBRARY, folder)
     assert done.returncode == 0, done.stdout + done.stderr
-    return install_wheel(folder / f"pagefault_dialects-{VERSION}-py3-none-any.whl", folder)
+    return install_wheel(folder / f"pagefault_dialects-{VERSION}-py3-none-any.whl", root=folder)
 
 
-def install_wheel(wheel: Path, root: Path) -> Path:
-    """Install a wheel into an environment of its own; return the Python there."""
+@pytest.fixture(scope="session")
+def without_extra(packages: Packages, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """The wheel in an environment that does not have the SDK of MCP."""
+    root = tmp_path_factory.mktemp("without-extra")
+    python = install_wheel(packages.wheel, root=root, missing={"mcp", "mcp_types"})
+    (root / "work").mkdir()
+    return Installed(python, root / "work")
+
+
+@pytest.fixture(scope="session")
+def mcp(packages: Packages, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of the package of MCP."""
+    folder = tmp_path_factory.mktemp("mcp")
+    done = build(MCP, folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / f"pagefault_mcp-{VERSION}-py3-none-any.whl"
+
+
+def install_wheel(*wheels: Path, root: Path, missing: Collection[str] = ()) -> Path:
+    """Install wheels into an environment of their own; return the Python there.
+
+    It has all packages of this one but those that are `missing`.
+    """
     python = root / "venv" / "bin" / "python"
     venv.create(root / "venv", symlinks=True)
-    install = ("install", "--no-deps", "--no-index", "--no-input", "--quiet", str(wheel))
+    install = ("install", "--no-deps", "--no-index", "--no-input", "--quiet", *map(str, wheels))
     subprocess.run(
         [sys.executable, "-m", "pip", "--python", python, *install],
         env=environment(),
@@ -121,6 +143,13 @@ def install_wheel(wheel: Path, root: Path) -> Path:
     )
     (site_packages,) = (root / "venv" / "lib").glob("python*/site-packages")
     dependencies = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
+    if missing:
+        links = root / "dependencies"
+        links.mkdir()
+        for entry in {entry for folder in dependencies for entry in Path(folder).iterdir()}:
+            if entry.name.partition("-")[0] not in missing:
+                (links / entry.name).symlink_to(entry)
+        dependencies = {str(links)}
     # A path that is added by such a file has its own files of that kind left unread, so the
     # checkout, which is installed there, stays out.
     (site_packages / "dependencies.pth").write_text("\n".join(sorted(dependencies)))
@@ -145,14 +174,15 @@ def test_wheel_holds_the_code_the_migrations_and_the_built_viewer(packages: Pack
     with zipfile.ZipFile(packages.wheel) as wheel:
         packed = {name: wheel.read(name) for name in wheel.namelist() if ".dist-info/" not in name}
     expected = {f"app/{name}": body for name, body in contents(ROOT / "app").items()}
-    library = contents(LIBRARY / "src").items()
-    expected |= {name: body for name, body in library if name.startswith("pagefault_dialects/")}
+    for package in (LIBRARY, MCP):
+        expected |= contents(package / "src")
     for name, folder in (("migrations", MIGRATIONS), ("web/dist", BUILT_VIEWER)):
         shipped = contents(folder)
         expected |= {f"app/shipped/{name}/{path}": body for path, body in shipped.items()}
     assert packed.keys() == expected.keys()
     assert [name for name, body in packed.items() if body != expected[name]] == []
-    assert {"app/py.typed", "pagefault_dialects/py.typed"} <= packed.keys()
+    names = ("app", "pagefault_dialects", "pagefault_mcp")
+    assert {f"{name}/py.typed" for name in names} <= packed.keys()
 
 
 def test_source_distribution_needs_no_node_to_become_a_wheel(packages: Packages) -> None:
@@ -210,6 +240,59 @@ def test_installed_wheel_serves_what_it_ingested_and_its_viewer(served: Pagefaul
         viewer, 200
     )
     assert [name for name, answer in answers.items() if answer.content != viewer[name]] == []
+
+
+_PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+_ACCEPTED = {"Accept": "application/json, text/event-stream"}
+
+
+def test_installed_wheel_serves_mcp(served: PagefaultProcess) -> None:
+    with served.client() as client:
+        answer = client.post("/mcp", json=_PING, headers=_ACCEPTED)
+    assert (answer.status_code, answer.json()["id"]) == (200, 1)
+
+
+def test_service_without_the_extra_answers_everything_but_mcp(
+    without_extra: Installed, data_dir: Path
+) -> None:
+    done = without_extra.run(
+        "ingest", str(EXAMPLE), "--session", "demo", "--data-dir", str(data_dir)
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    command, folder = without_extra.command, without_extra.folder
+    with (
+        PagefaultProcess(data_dir, command=command, folder=folder) as process,
+        process.client() as client,
+    ):
+        assert client.get("/api/sessions/demo/messages").json()["items"]
+        assert client.get("/openapi.json").status_code == 200
+        answer = client.post("/mcp", json=_PING, headers=_ACCEPTED)
+        assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
+    done = without_extra.run("mcp", "--session", "demo", "--data-dir", str(data_dir))
+    said = "pagefault: the memory's own server needs the SDK: pip install 'pagefault[mcp]'\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
+def test_proxy_runs_without_the_extra(without_extra: Installed, data_dir: Path) -> None:
+    options = ("--session", "demo", "--data-dir", str(data_dir))
+    done = without_extra.run("proxy", *options, "--", "sh", "-c", "exit 3")
+    assert (done.returncode, done.stdout) == (3, "")
+
+
+def test_feature_is_found_once_though_two_distributions_add_it(
+    packages: Packages, mcp: Path, tmp_path: Path
+) -> None:
+    python = install_wheel(packages.wheel, mcp, root=tmp_path)
+    names = subprocess.run(
+        [python, "-c", "from app.features import released_features as f; print([*f()])"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=True,
+    )
+    assert names.stdout == "['mcp']\n"
 
 
 def test_no_package_is_made_without_the_viewer(tmp_path: Path) -> None:

@@ -13,9 +13,12 @@ from tests.kit.process import ROOT
 DOCUMENT = ROOT / "docs" / "architecture.md"
 _ROOMS = re.compile(r"(?<=<!-- rooms -->\n).*?(?=<!-- end of rooms -->)", re.DOTALL)
 _APP = ROOT / "app"
+# The library is first, being the lowest; the packages above the service are last.
 _LIBRARY = ROOT / "packages" / "dialects" / "src" / "pagefault_dialects"
+_PACKAGES = sorted(set(ROOT.glob("packages/*/src/*/")) - {_LIBRARY})
+_HOUSES = (_LIBRARY, _APP, *_PACKAGES)
 _MODULES = [
-    path for room in (_LIBRARY, _APP) for path in room.rglob("*.py") if "shipped" not in path.parts
+    path for house in _HOUSES for path in house.rglob("*.py") if "shipped" not in path.parts
 ]
 # Modules that no layer of the drawing needs: what they are, the table says.
 _NOT_DRAWN = {"allocator", "crash_points", "failpoints", "shipped_files", "version"}
@@ -28,8 +31,8 @@ def first_line(module: Path) -> str:
 
 
 def rooms() -> str:
-    """The tables of the library and of the service: loose modules first, then folders."""
-    return f"{table(_LIBRARY)}\n{table(_APP)}"
+    """The tables of the library, the service and the packages: loose modules, then folders."""
+    return "\n".join(map(table, _HOUSES))
 
 
 def table(house: Path) -> str:
@@ -76,7 +79,7 @@ def test_the_drawing_has_the_layers_that_imports_are_held_to() -> None:
     arrows = [f"{' & '.join(above)} --> {' & '.join(below)}" for above, below in pairwise(drawn)]
     listed = [
         " | ".join(layer)
-        for container in ("app.services", "pagefault_dialects")
+        for container in ("app.services", *(house.name for house in (_LIBRARY, *_PACKAGES)))
         for layer in layers(container)
     ]
     assert [line for line in (*arrows, *listed) if f"    {line}\n" not in document] == []

@@ -1,4 +1,4 @@
-"""`docs/event-loop.md` lists the folders of `app/` that hand work to threads and processes."""
+"""`docs/event-loop.md` lists the folders of code that hand work to threads and processes."""
 
 import ast
 import re
@@ -9,8 +9,8 @@ from pagefault_dialects.json.large_json import PIECE_CHARS, PIECE_NODES
 from tests.kit.process import ROOT
 
 DOCUMENT = ROOT / "docs" / "event-loop.md"
-_APP = ROOT / "app"
-_ROW = re.compile(r"^\| `(app/[a-z_/]+/)` \|", re.MULTILINE)
+_HOUSES = (ROOT / "app", *ROOT.glob("packages/*/src/*"))
+_ROW = re.compile(r"^\| `((?:app|pagefault_[a-z]+)/[a-z_/]+/)` \|", re.MULTILINE)
 # What a call that leaves the loop ends with.
 _LEAVING = {"to_thread.run_sync", "run_in_loop_if", "work.run", "settling.worked", "Popen"}
 
@@ -22,8 +22,12 @@ def leaves_the_loop(module: Path) -> bool:
 
 
 def test_every_folder_whose_work_leaves_the_loop_is_listed_and_no_other() -> None:
-    modules = [path for path in _APP.rglob("*.py") if path.relative_to(_APP).parts[0] != "cli"]
-    leaving = {f"{path.parent.relative_to(ROOT)}/" for path in modules if leaves_the_loop(path)}
+    leaving = {
+        f"{path.parent.relative_to(house.parent)}/"
+        for house in _HOUSES
+        for path in house.rglob("*.py")
+        if path.relative_to(house).parts[0] not in {"cli", "commands"} and leaves_the_loop(path)
+    }
     assert _ROW.findall(DOCUMENT.read_text()) == sorted(leaving)
 
 

@@ -60,7 +60,7 @@ def test_health_is_answered_while_hostile_text_is_read(
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "`/healthz` is answered while messages of MCP are read that are costly to read",
-    kept_by="app/mcp/message_limits.py",
+    kept_by="packages/mcp/src/pagefault_mcp/messages/message_limits.py",
     tried="250 ms of processor time between question and answer: 17 messages of up to 4 MB",
 )
 def test_health_is_answered_while_hostile_messages_are_read(process: PagefaultProcess) -> None:

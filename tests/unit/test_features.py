@@ -1,5 +1,6 @@
 """Features: every route, service and record of the service belongs to one of them."""
 
+import sys
 from importlib import import_module
 from pkgutil import iter_modules, resolve_name
 
@@ -8,7 +9,7 @@ from typer.main import get_group
 
 import app.routers
 import app.wiring
-from app.features import FEATURES, find_commands, find_features
+from app.features import FEATURES, find_commands, find_features, released_features
 from app.wiring.services import Provider
 from app.wiring.startup_errors import SettingError
 
@@ -68,6 +69,18 @@ def test_commands_are_those_of_all_features_and_in_the_applications_that_these_n
         assert {name for name in named if named[name] == where} == (
             {group.name} if group.name else group.commands.keys()
         )
+
+
+def test_feature_whose_packages_are_not_installed_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (mcp,) = {feature.name for feature in FOUND} - {feature.name for feature in FEATURES}
+    # An import fails then as if the package were not there.
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    assert [feature.name for feature in find_features()] == [
+        feature.name for feature in FOUND if feature.name != mcp
+    ]
+    assert released_features()[mcp].commands
 
 
 def test_distribution_that_adds_no_feature_is_refused_by_its_name() -> None:

@@ -1,0 +1,1 @@
+"""Commands that hosts of MCP start, and their options."""

@@ -1,0 +1,321 @@
+"""The commands that hosts of MCP start: `pagefault proxy` and `pagefault mcp`."""
+
+import os
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.cli import options as common
+from app.server.process import collect_as_usual, give_freed_memory_back
+from pagefault_mcp.commands import host_options as options
+
+if TYPE_CHECKING:
+    from pagefault_dialects.model.render_options import RenderOptions
+    from pagefault_mcp.proxy.proxied_host import Host
+    from pagefault_mcp.proxy.proxy_process import Serve, Server
+    from pagefault_mcp.proxy.proxy_services import Service
+
+hosts = typer.Typer()
+
+
+@hosts.command()
+def proxy(  # noqa: PLR0913, PLR0917 - one for each option
+    session: options.KeepingSession = None,
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[COMMAND…]", help="The MCP server, behind `--`."),
+    ] = None,
+    upstream: options.Upstream = None,
+    header: options.Header = None,
+    transport: options.Transport = "auto",
+    listen: options.Listen = None,
+    config: options.HostConfig = None,
+    undo: options.Undo = False,
+    dry_run: options.HostDryRun = False,
+    max_bytes: options.MaxBytes = None,
+    max_images: options.MaxImages = None,
+    max_tokens: options.MaxTokens = None,
+    max_text: options.MaxText = None,
+    max_image_pixels: options.MaxImagePixels = None,
+    tools: options.OwnTools = True,
+    prefix: options.Prefix = "",
+    files: options.Files = None,
+    url: options.KeepingUrl = None,
+    project: common.Project = None,
+    data_dir: options.DataDir = None,
+    env_file: common.EnvFile = None,
+) -> None:
+    """Run an MCP server and store what its tools return; long texts become previews for the host.
+
+    Write it before the server's command: pagefault proxy --session demo -- npx -y some-server
+    """
+    of_one: dict[str, object] = {"COMMAND": command, "--upstream": upstream, "--header": header}
+    of_one |= {"--transport": transport != "auto", "--listen": listen}
+    _check_config(config, of_one, {"--undo": undo, "--dry-run": dry_run})
+    if config is not None and undo:
+        return _rewrite_config(config, {}, [], undo=True, dry_run=dry_run)
+    from pagefault_dialects.model.render_options import RenderOptions
+
+    wish = RenderOptions(max_bytes=max_bytes, max_images=max_images, max_tokens=max_tokens)
+    # What is for a user only the host shows to one; it is told so by the annotations.
+    wish = replace(wish, audience="everyone", handles=True)
+    wish = replace(wish, max_text=max_text, max_image_pixels=max_image_pixels)
+    memory = _Memory(_named(session), url, project, data_dir, env_file)
+    memory.check({"--listen": listen})
+    if config is not None:
+        given = {
+            **memory.options(),
+            "--files": files and files.resolve(),
+            "--prefix": prefix or None,
+            **_limits_given(wish),
+        }
+        words = [] if tools else ["--no-tools"]
+        return _rewrite_config(config, given, words, undo=False, dry_run=dry_run)
+    server = _server_of(command, upstream, header, transport)
+    from pagefault_mcp.proxy.proxied_host import Host
+    from pagefault_mcp.service_client.tool_files import HandedFiles
+
+    files_of_tools = None if files is None else HandedFiles(files)
+    host = Host(wish, prefix if tools else None, files_of_tools)
+    raise SystemExit(memory.run_proxy(server, host, listen))
+
+
+def _named(session: str | None) -> str:
+    if session is None:
+        raise typer.BadParameter("has to be named, as in --session demo", param_hint="--session")
+    return session
+
+
+def _server_of(
+    command: list[str] | None,
+    upstream: str | None,
+    header: list[str] | None,
+    transport: options.Transport,
+) -> "Server":
+    """Return the server that is named, by its command or its URL; refuse both and neither."""
+    if (upstream is None) == (not command):
+        raise typer.BadParameter("name a server: its COMMAND behind `--`, or its --upstream URL")
+    from pagefault_mcp.service_client.running_service import named_header
+    from pagefault_mcp.upstreams.server_connections import Upstream
+
+    headers = [named_header(each) for each in header or ()]
+    return command or Upstream(_checked_upstream(str(upstream)), headers, transport)
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """Where a proxy keeps results: a session, of a service at a URL or of the shared one."""
+
+    session: str
+    url: str | None
+    project: str | None
+    data_dir: Path | None
+    env_file: Path | None
+
+    def check(self, others: dict[str, object]) -> None:
+        """Refuse a wrong name or URL, a file that is none, and what `--url` does not take."""
+        from app.cli.complaints import check_project, check_session
+
+        check_session(self.session)
+        if self.url is None:
+            if self.project is not None:
+                check_project(self.project)
+            if self.env_file is not None and not self.env_file.is_file():
+                raise typer.BadParameter(f"{self.env_file} is no file", param_hint="--env-file")
+            return
+        from pagefault_mcp.service_client.running_service import service_address
+
+        service_address(self.url)
+        stores = {
+            "--project": self.project,
+            "--data-dir": self.data_dir,
+            "--env-file": self.env_file,
+        }
+        _refuse_beside_url({**stores, **others})
+
+    def options(self) -> dict[str, object]:
+        """Return the options to start a proxy with the same memory from any folder."""
+        data_dir = self.data_dir
+        # Hosts that are not started in a terminal have none of its variables.
+        if data_dir is None and self.url is None and "PAGEFAULT_DATA_DIR" in os.environ:
+            data_dir = _of_a_host(None)
+        return {
+            "--session": self.session,
+            "--url": self.url,
+            "--project": self.project,
+            "--data-dir": data_dir and data_dir.resolve(),
+            "--env-file": self.env_file and self.env_file.resolve(),
+        }
+
+    def run_proxy(self, server: "Server", host: "Host", listen: str | None) -> int:
+        """Run the proxy until the host leaves, or at an address until told to end."""
+        from app.cli.complaints import complain
+        from pagefault_mcp.proxy.proxy_services import base_address, named_service, shared_service
+        from pagefault_mcp.service_client.running_service import with_key
+
+        if self.url is not None:
+            named = named_service(base_address(self.url), with_key(), self.session, host, complain)
+            return _run_proxy(named, server, host)
+        from app.version import VERSION
+        from pagefault_mcp.service_client.shared_folder import SharedSetup
+
+        data_dir = _of_a_host(self.data_dir).resolve()
+        env_file = self.env_file and self.env_file.resolve()
+        setup = SharedSetup(data_dir, self.project, env_file, VERSION)
+        shared = shared_service(setup, self.session, host, complain)
+        if listen is None:
+            return _run_proxy(shared, server, host)
+        address = options.address_of(listen)
+        from app.cli.terminal import project_settings
+        from pagefault_mcp.listening.listening_proxy import Entrance, serve_hosts
+
+        given = dict(os.environ)
+        settings, _ = project_settings(data_dir, self.env_file, self.project)
+        # What a file of settings sets is not for the server behind the proxy.
+        os.environ.clear()
+        os.environ.update(given)
+        return _run_proxy(shared, server, host, partial(serve_hosts, Entrance(*address, settings)))
+
+
+def _run_proxy(
+    service: "Service", server: "Server", host: "Host", serve: "Serve | None" = None
+) -> int:
+    from app.cli.complaints import complain
+    from pagefault_mcp.proxy.proxy_process import run_proxy
+    from pagefault_mcp.upstreams.server_connections import CannotStartError
+
+    # A host runs one of these for each of its servers.
+    give_freed_memory_back()
+    try:
+        return run_proxy(service, server, host, complain, serve)
+    except CannotStartError as exc:
+        raise _failure(str(exc)) from exc
+
+
+def _checked_upstream(url: str) -> str:
+    """Return the address of a server; refuse one that is none."""
+    from pagefault_mcp.service_client.running_service import service_address
+
+    service_address(url, "--upstream", "https://example.com/mcp")
+    return url
+
+
+def _refuse_beside_url(others: dict[str, object]) -> None:
+    """Refuse options that were given beside `--url`, where the stores are those of a service."""
+    given = {name: value is not None for name, value in others.items()}
+    common.refuse(given, "cannot be combined with --url: leave one of them out")
+
+
+def _limits_given(wish: "RenderOptions") -> dict[str, object]:
+    """Return the options that say how much a host is given, by their names."""
+    return {
+        "--max-bytes": wish.max_bytes,
+        "--max-images": wish.max_images,
+        "--max-tokens": wish.max_tokens,
+        "--max-text": wish.max_text,
+        "--max-image-pixels": wish.max_image_pixels,
+    }
+
+
+def _check_config(
+    config: Path | None, of_one: dict[str, object], of_config: dict[str, object]
+) -> None:
+    """Refuse what is said of one server where a configuration is changed, and the reverse."""
+    if config is None:
+        common.refuse(of_config, "is for --config")
+    else:
+        common.refuse(of_one, "cannot be combined with --config: leave one of them out")
+
+
+def _rewrite_config(
+    config: Path, given: dict[str, object], words: list[str], *, undo: bool, dry_run: bool
+) -> None:
+    from pagefault_mcp.hosts.host_configs import rewrite, wrapping_of
+    from pagefault_mcp.hosts.host_servers import ConfigError
+
+    said = [
+        word for name, value in given.items() if value is not None for word in (name, str(value))
+    ]
+    try:
+        rewrite(config, wrapping_of([*said, *words]), undo=undo, dry_run=dry_run)
+    except ConfigError as exc:
+        raise _failure(str(exc)) from exc
+
+
+def _failure(sentence: str) -> typer.Exit:
+    """Print why a command cannot do what it is for; return what ends it."""
+    from app.cli.complaints import CANNOT, complain
+
+    complain(sentence)
+    return typer.Exit(CANNOT)
+
+
+@hosts.command("mcp")
+def serve_mcp(
+    session: Annotated[
+        str | None,
+        typer.Option(help="The session that keeps the calls.", show_default="each call names one"),
+    ] = None,
+    url: options.ServiceUrl = None,
+    header: options.ServiceHeader = None,
+    project: common.Project = None,
+    data_dir: options.DataDir = None,
+    env_file: common.EnvFile = None,
+) -> None:
+    """Offer the memory to a host of MCP: pages, stored media, and the tools for them.
+
+    Name it in the configuration of the host: pagefault mcp --session demo
+    """
+    if url is not None:
+        from app.cli.complaints import check_session, complain
+        from pagefault_mcp.proxy.bridge import run_bridge
+        from pagefault_mcp.service_client.running_service import named_header
+
+        _refuse_beside_url({"--project": project, "--data-dir": data_dir, "--env-file": env_file})
+        headers = [named_header(each) for each in header or ()]
+        check_session(session)
+        if (problem := run_bridge(url, session, headers, complain)) is not None:
+            raise _failure(problem)
+        return
+    if header:
+        raise typer.BadParameter("is for a service at --url", param_hint="--header")
+    if find_spec("mcp") is None:
+        raise _failure("the memory's own server needs the SDK: pip install 'pagefault[mcp]'")
+    from app.cli.complaints import check_session
+    from app.cli.terminal import project_settings
+    from pagefault_mcp.server.memory_process import run_mcp
+
+    check_session(session)
+    settings, project_id = project_settings(_of_a_host(data_dir), env_file, project)
+    run_mcp(settings, project_id, session)
+
+
+def _of_a_host(data_dir: Path | None) -> Path:
+    """Return the user's data directory, unless another one is named."""
+    if data_dir is not None:
+        return data_dir
+    # A host starts its servers in a directory that nobody has chosen.
+    return Path(os.environ.get("PAGEFAULT_DATA_DIR") or Path.home() / ".pagefault" / "data")
+
+
+@hosts.command("serve-proxies", hidden=True)
+def serve_proxies(
+    folder: Annotated[Path, typer.Option()],
+    data_dir: Annotated[Path, typer.Option()],
+    env_file: common.EnvFile = None,
+    project: common.Project = None,
+) -> None:
+    """Store for all proxies of a user; they start it themselves."""
+    from app.cli.complaints import CANNOT
+    from pagefault_mcp.server.detached import detach
+
+    # Before all else is loaded, which both processes would hold.
+    tell = detach(failed=CANNOT)
+    from pagefault_mcp.server.serve_proxies import serve_proxies
+
+    collect_as_usual()
+    serve_proxies(folder, data_dir, env_file, project, tell)

@@ -1,0 +1,155 @@
+"""Options of the commands that hosts of MCP start."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+
+def _header(whose: str) -> Any:  # noqa: ANN401 - as typer declares its own
+    return typer.Option(
+        metavar="NAME: VALUE",
+        help=f"A header of every request to {whose}, may be repeated; not stored or logged.",
+    )
+
+
+def _service(use: str, otherwise: str) -> Any:  # noqa: ANN401 - the same
+    return typer.Option(
+        "--url",
+        metavar="URL",
+        help=f"A running Pagefault {use}; its key is in PAGEFAULT_API_KEY.",
+        show_default=otherwise,
+    )
+
+
+def _number_within(least: int, most: int, told: str, usual: str) -> Any:  # noqa: ANN401 - the same
+    """Declare a number with bounds; a range that click shows takes the room of the names."""
+
+    def check(given: int | None) -> int | None:
+        if given is not None and not least <= given <= most:
+            raise typer.BadParameter(f"{given} is not between {least} and {most}")
+        return given
+
+    return typer.Option(
+        callback=check, metavar="N", help=f"{told} ({least:,} to {most:,}).", show_default=usual
+    )
+
+
+def _prefix(given: str) -> str:
+    """Refuse what makes names that providers refuse: of 64 characters, the longest tool has 12."""
+    if not re.fullmatch("[A-Za-z0-9_-]{0,52}", given):
+        raise typer.BadParameter("is not up to 52 letters of ASCII, digits, `_` and `-`")
+    return given
+
+
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        help="Where database, blobs and keys are.",
+        show_default="PAGEFAULT_DATA_DIR or ~/.pagefault/data",
+    ),
+]
+KeepingSession = Annotated[
+    str | None,
+    typer.Option(help="The session that keeps calls and results; not needed with --undo."),
+]
+Upstream = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Where the MCP server is, instead of a COMMAND."),
+]
+
+Header = Annotated[list[str] | None, _header("the server at --upstream")]
+ServiceHeader = Annotated[list[str] | None, _header("the service at --url")]
+Transport = Annotated[
+    Literal["auto", "http", "sse"],
+    typer.Option(
+        help="How a server at a URL is spoken to: Streamable HTTP, or HTTP+SSE of 2024.",
+    ),
+]
+Listen = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="Serve hosts over Streamable HTTP, at /mcp there; hosts of 2026-07-28 share a server.",
+        show_default="one host, over pipes",
+    ),
+]
+ServiceUrl = Annotated[str | None, _service("whose memory it is", "the memory in --data-dir")]
+KeepingUrl = Annotated[str | None, _service("that stores results", "one that your proxies share")]
+HostConfig = Annotated[
+    Path | None,
+    typer.Option(
+        dir_okay=False,
+        help="Put the servers of this configuration of a host behind the proxy, and end.",
+        show_default="runs a proxy",
+    ),
+]
+Undo = Annotated[bool, typer.Option("--undo", help="With --config: restore the file as it was.")]
+HostDryRun = Annotated[
+    bool, typer.Option("--dry-run", help="With --config: only show what would be changed.")
+]
+OwnTools = Annotated[
+    bool,
+    typer.Option(
+        "--tools/--no-tools",
+        help="Whether the memory's own tools are added; the server's are there in any case.",
+    ),
+]
+Prefix = Annotated[
+    str,
+    typer.Option(
+        callback=_prefix,
+        help="What stands before the names of the memory's tools.",
+        show_default="nothing",
+    ),
+]
+Files = Annotated[
+    Path | None,
+    typer.Option(
+        file_okay=False,
+        help="A folder for copies of stored files, for tools that take a path; they are removed.",
+        show_default="tools get no files by their paths",
+    ),
+]
+MaxBytes = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=0,
+        help="The most bytes of media in one result, as base64.",
+        show_default="256 MiB",
+    ),
+]
+MaxImages = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=0, help="The most images in one result.", show_default="all"),
+]
+MaxTokens = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        # The line that stands for a result that is left out has fewer.
+        min=100,
+        help="The most tokens of one result; what is too much becomes a preview, a line or less.",
+        show_default="as many as it has",
+    ),
+]
+MaxText = Annotated[
+    int | None,
+    _number_within(500, 1_000_000, "The longest text of a result that is shown whole", "8000"),
+]
+MaxImagePixels = Annotated[
+    int | None,
+    _number_within(16, 65_535, "The most pixels of the longer side of an image", "any"),
+]
+
+
+def address_of(text: str) -> tuple[str, int]:
+    """Return the host and port of `HOST:PORT`, or of a port alone."""
+    host, _, port = text.rpartition(":")
+    if not port.isascii() or not port.isdigit() or int(port) > 65_535:
+        raise typer.BadParameter(
+            "has to be HOST:PORT, such as 127.0.0.1:8010", param_hint="--listen"
+        )
+    return host.strip("[]") or "127.0.0.1", int(port)

@@ -1,0 +1,72 @@
+"""Reasons why something failed, in words for people and without what was sent."""
+
+import socket
+import ssl
+from collections.abc import Iterator
+
+import httpx
+
+from pagefault_dialects.errors import PagefaultError
+
+_BY_KIND: tuple[tuple[type[Exception], str], ...] = (
+    # That a header cannot be sent is said with its value, which may be a key.
+    (httpx.LocalProtocolError, "a header cannot be sent"),
+    (httpx.UnsupportedProtocol, "its address is neither http nor https"),
+    (httpx.InvalidURL, "its address is not valid"),
+    (httpx.ConnectTimeout, "it took too long to connect"),
+    (httpx.TimeoutException, "it took too long to answer"),
+    (httpx.DecodingError, "its answer cannot be decompressed"),
+    (ValueError, "a header or its address cannot be sent"),
+)
+_BROKE_OFF = "the connection broke off"
+_BY_CAUSE: tuple[tuple[type[Exception], str], ...] = (
+    (socket.gaierror, "the name of its host is not known"),
+    (ConnectionRefusedError, "the connection was refused"),
+    (ConnectionResetError, _BROKE_OFF),
+    (BrokenPipeError, _BROKE_OFF),
+)
+
+
+def reason_of(error: BaseException) -> str:
+    """Return what an error says; of several at once, what the first says."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, PagefaultError):
+        return error.detail
+    # What says nothing was not expected; its kind is all there is to go by.
+    return str(error) or f"an error of the kind {type(error).__name__}"
+
+
+def unreachable_because(error: Exception) -> str:
+    """Return why an exchange with an address failed."""
+    for kind, words in _BY_KIND:
+        if isinstance(error, kind):
+            return words
+    for each in _causes(error):
+        if (named := _words_of_system(each)) is not None:
+            return named
+    said = str(error).rstrip(".")
+    return said[:1].lower() + said[1:] or _BROKE_OFF
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and what it came of, in turn; of several at once the first."""
+    following: BaseException | None = error
+    while following is not None:
+        yield following
+        if isinstance(following, BaseExceptionGroup):
+            following = following.exceptions[0]
+        else:
+            following = following.__cause__ or following.__context__
+
+
+def _words_of_system(error: BaseException) -> str | None:
+    for kind, words in _BY_CAUSE:
+        if isinstance(error, kind):
+            return words
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted ({error.verify_message})"
+    if isinstance(error, ssl.SSLError):
+        reason = (error.reason or "no reason is said").replace("_", " ").lower()
+        return f"TLS failed ({reason})"
+    return error.strerror.lower() if isinstance(error, OSError) and error.strerror else None

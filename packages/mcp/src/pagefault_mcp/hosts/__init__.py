@@ -1,0 +1,1 @@
+"""Configurations of hosts: their servers put behind the proxy, and back."""

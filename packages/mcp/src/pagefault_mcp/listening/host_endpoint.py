@@ -1,0 +1,382 @@
+"""The proxy as a server of Streamable HTTP, for hosts that connect to servers by URL.
+
+Revisions from 2025-03-26 to 2025-11-25 have sessions, each with a server of its own; hosts of
+2026-07-28 have none, and share one. Answers are JSON unless something comes before them.
+
+Source: specification of MCP, 2026-07-28, 2025-11-25 and 2025-03-26, "Streamable HTTP".
+"""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, get_args
+from uuid import uuid4
+
+import anyio
+import anyio.abc
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from app.http.bodies import limited_body
+from app.http.problem_responses import problem_response
+from app.models.limits import Limits
+from app.services.concurrency.large_work import LargeWork
+from app.services.memory_budget.budget import MemoryBudget
+from app.services.memory_budget.freed_memory import trim_freed_memory
+from app.services.memory_budget.request_bodies import BodyBudget
+from app.services.requests.whole_bodies import RequestBodies
+from pagefault_dialects.errors import PagefaultError
+from pagefault_dialects.model.render_options import McpRevision
+from pagefault_mcp.listening.host_sessions import HostSession
+from pagefault_mcp.listening.host_streams import Exchange, HostEventResponse, events_of
+from pagefault_mcp.listening.sent_events import NoSuchEventError, SentEvent
+from pagefault_mcp.messages.lines import Line, on_a_line
+from pagefault_mcp.messages.message_limits import LONGEST_ID_CHARS, parse_message
+from pagefault_mcp.messages.message_values import is_id, member, parsed
+from pagefault_mcp.messages.passing_requests import REVISION
+from pagefault_mcp.messages.sessionless_requests import (
+    INTERNAL_ERROR,
+    PROTOCOL_VERSION,
+    REVISIONS,
+    STATUSES,
+    RequestRefusedError,
+    refusal_of,
+)
+from pagefault_mcp.proxy.proxy import ProxyOf
+from pagefault_mcp.server.refusals import PATH
+from pagefault_mcp.upstreams.server_connections import Connect
+
+SESSION = "mcp-session-id"
+LAST_EVENT = "last-event-id"
+HANDSHAKE_REVISIONS: tuple[str, ...] = tuple(
+    each for each in get_args(McpRevision.__value__) if each not in REVISIONS
+)
+"""Revisions with sessions, which begin with `initialize`."""
+
+_MOST_SESSIONS = 32
+_IDLE_SECONDS = 60.0
+_LONGEST_IDLE_SECONDS = 3_600.0
+_MOST_BODY_BYTES = 64 * 1024 * 1024
+_MOST_FIRST_BYTES = 1024 * 1024
+_MOST_MESSAGES = 1_000
+_FIRST_SECONDS = 5.0
+# Hosts of revisions before this one would read an event without data as a message.
+_PRIMED_SINCE = "2025-11-25"
+
+
+@dataclass(frozen=True, slots=True)
+class _Posted:
+    """A message, or a batch, that a host has posted."""
+
+    value: Any
+    line: bytes
+    """The same on a line, with its end."""
+
+
+@dataclass(slots=True, eq=False)
+class HostEndpoint:
+    """Answers the requests of hosts."""
+
+    connect: Connect
+    """Connects to a server."""
+    proxy_of: ProxyOf
+    """Makes the proxy between two writers."""
+    warn: Callable[[str], None]
+    """Says a sentence to the person who runs it."""
+    limits: Limits
+    """The limits on bodies, and on the memory of all of them."""
+    _bodies: RequestBodies = field(init=False)
+    _sessions: dict[str, HostSession] = field(init=False, default_factory=dict)
+    _shared: HostSession | None = field(init=False, default=None)
+    _opening: anyio.Lock = field(init=False, default_factory=anyio.Lock)
+    _group: anyio.abc.TaskGroup = field(init=False)
+
+    def __post_init__(self) -> None:
+        memory = MemoryBudget(self.limits.memory_bytes)
+        budget = BodyBudget(memory, text_limit_bytes=_MOST_BODY_BYTES)
+        self._bodies = RequestBodies(LargeWork(self.limits), budget)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Serve for the length of the block; what is open then is ended."""
+        async with anyio.create_task_group() as self._group:
+            self._group.start_soon(self._end_idle_ones)
+            self._group.start_soon(trim_freed_memory, self._bodies.budget.memory)
+            yield
+            await self.end()
+            self._group.cancel_scope.cancel()
+
+    async def end(self) -> None:
+        """End all sessions, and wait until their servers have ended."""
+        sessions = [*self._sessions.values(), *([self._shared] if self._shared else [])]
+        for session in sessions:
+            session.leave()
+        for session in sessions:
+            await session.gone.wait()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        request = Request(scope, receive)
+        try:
+            response = await self._answered(request)
+        except RequestRefusedError as exc:
+            response = _refusal(exc)
+        except PagefaultError as exc:
+            response = problem_response(exc, instance=PATH, request_id="-")
+        except ClientDisconnect:
+            return
+        await response(scope, receive, send)
+
+    async def _answered(self, request: Request) -> Response:
+        if request.url.path != PATH:
+            raise RequestRefusedError(404, f"hosts of MCP are served at {PATH}")
+        if request.method == "POST":
+            return await self._post(request)
+        if request.method not in ("GET", "DELETE") or SESSION not in request.headers:
+            # Hosts without a session have nothing to listen to, and nothing to end.
+            return Response(status_code=405, headers={"allow": "POST, GET, DELETE"})
+        session = self._session(request)
+        if request.method == "DELETE":
+            session.leave()
+            del self._sessions[request.headers[SESSION]]
+            return Response(status_code=204)
+        if "text/event-stream" not in _accepted(request):
+            raise RequestRefusedError(
+                406, "a stream is text/event-stream, which has to be accepted"
+            )
+        if LAST_EVENT in request.headers:
+            return _resumed(session, request)
+        return _listening(session, session.open_stream(), request)
+
+    async def _post(self, request: Request) -> Response:
+        session, headers, exchange = await self._ask(request)
+        if not exchange.waiting:
+            await session.release(exchange)
+            return Response(status_code=202, headers=headers)
+        try:
+            first: Line | None = None
+            with anyio.move_on_after(_FIRST_SECONDS):
+                first = await exchange.next_line()
+            if first is not None and "error" in first.members and SESSION in headers:
+                # Nobody will come back to a session that did not begin.
+                self._sessions.pop(headers.pop(SESSION)).leave()
+            if first is not None and exchange.has_ended and not exchange.lines:
+                await session.release(exchange)
+                return _json(first, headers, is_modern=session is self._shared)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await session.release(exchange)
+            raise
+        if first is not None:
+            exchange.lines.appendleft(first)
+        # An answer that came at once is all there is, and needs nothing to come back by.
+        is_primed = first is None and _is_primed(request)
+        events = events_of(session.sent, exchange, is_primed=is_primed)
+        return HostEventResponse(events, partial(session.leave_exchange, exchange, 0), headers)
+
+    async def _ask(self, request: Request) -> tuple[HostSession, dict[str, str], Exchange]:
+        """Pass on what a host posts; its memory is given back then.
+
+        Raises:
+            PagefaultError: The body is too large or too slow, or there is no memory for it.
+        """
+        limits = self.limits.model_copy(update={"body_bytes": self._most_bytes(request)})
+        read = partial(_read, max_depth=limits.json_depth)
+        async with self._bodies.read(limited_body(request, limits), read) as posted:
+            session, headers = await self._session_for(request, posted.value)
+            return session, headers, await session.ask(posted.line, posted.value)
+
+    def _most_bytes(self, request: Request) -> int:
+        """Check the headers of a message; return how long it may be."""
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise RequestRefusedError(415, "a message is application/json")
+        if not {"application/json", "text/event-stream"}.issubset(_accepted(request)):
+            raise RequestRefusedError(406, "accept application/json and text/event-stream")
+        version = request.headers.get(PROTOCOL_VERSION)
+        if version in REVISIONS:
+            return _MOST_BODY_BYTES
+        if version is not None and version not in HANDSHAKE_REVISIONS:
+            known = ", ".join([*HANDSHAKE_REVISIONS, *REVISIONS])
+            raise RequestRefusedError(
+                400, f"there is no revision {version[:32]} of MCP here, but {known}"
+            )
+        if SESSION not in request.headers:
+            # All that it may be is `initialize`.
+            return _MOST_FIRST_BYTES
+        self._session(request)
+        return _MOST_BODY_BYTES
+
+    async def _session_for(self, request: Request, said: Any) -> tuple[HostSession, dict[str, str]]:  # noqa: ANN401 - any JSON
+        """Return the session that a message belongs to, and headers that its host has to know."""
+        message = said if isinstance(said, dict) else {}
+        version = request.headers.get(PROTOCOL_VERSION)
+        # A message may name anything as its revision, a list too.
+        if version in REVISIONS or member(message, "params", "_meta", REVISION) in REVISIONS:
+            return await self._shared_one(request, message), {}
+        if SESSION in request.headers:
+            return self._session(request), {}
+        if message.get("method") != "initialize":
+            raise RequestRefusedError(
+                400,
+                "there is no Mcp-Session-Id: send `initialize` first, which answers with one",
+                request_id=message.get("id"),
+            )
+        session_id = uuid4().hex
+        session = await self._new_session(message)
+        self._sessions[session_id] = session
+        return session, {SESSION: session_id}
+
+    def _session(self, request: Request) -> HostSession:
+        session = self._sessions.get(request.headers[SESSION])
+        if session is None or session.gone.is_set():
+            self._sessions.pop(request.headers[SESSION], None)
+            raise RequestRefusedError(
+                404, "there is no such session, or it has ended: begin a new one"
+            )
+        return session
+
+    async def _shared_one(self, request: Request, message: dict[str, Any]) -> HostSession:
+        """Return the session of all hosts that have none, whose message is checked first."""
+        if "id" in message:
+            refused = refusal_of(message, dict(request.headers))
+            if refused is not None:
+                raise refused
+        elif not message:
+            raise RequestRefusedError(400, "this revision of MCP has no batches")
+        async with self._opening:
+            if self._shared is None or self._shared.gone.is_set() or self._shared.left.is_set():
+                self._shared = await self._started(message, is_shared=True)
+            return self._shared
+
+    async def _new_session(self, message: dict[str, Any]) -> HostSession:
+        async with self._opening:
+            self._sessions = {
+                key: each for key, each in self._sessions.items() if not each.gone.is_set()
+            }
+            if len(self._sessions) >= _MOST_SESSIONS and not self._has_ended_one(_IDLE_SECONDS):
+                raise RequestRefusedError(
+                    503,
+                    f"there are {_MOST_SESSIONS} sessions already; try again in a moment",
+                    code=INTERNAL_ERROR,
+                    request_id=message.get("id"),
+                )
+            return await self._started(message, is_shared=False)
+
+    async def _started(self, message: dict[str, Any], *, is_shared: bool) -> HostSession:
+        session = HostSession(self.proxy_of, self.warn, is_shared=is_shared)
+        said = await self._group.start(session.run, self.connect)
+        if said is not None:
+            raise RequestRefusedError(502, said, code=INTERNAL_ERROR, request_id=message.get("id"))
+        return session
+
+    def _has_ended_one(self, idle_seconds: float) -> bool:
+        """End the session that has been idle the longest, if it has been for so long."""
+        idle = [(each.used_at, key) for key, each in self._sessions.items() if each.is_idle]
+        used_at, key = min(idle, default=(anyio.current_time(), ""))
+        if anyio.current_time() - used_at < idle_seconds:
+            return False
+        self._sessions.pop(key).leave()
+        return True
+
+    async def _end_idle_ones(self) -> None:
+        """End the sessions of hosts that have gone without a word."""
+        while True:
+            await anyio.sleep(_IDLE_SECONDS)
+            while self._has_ended_one(_LONGEST_IDLE_SECONDS):
+                pass
+
+
+def _listening(
+    session: HostSession, stream: Exchange, request: Request, missed: Sequence[SentEvent] = ()
+) -> HostEventResponse:
+    """Return what comes on a stream, behind what was missed of it."""
+    reader = stream.attach()
+    events = events_of(
+        session.sent, stream, reader=reader, missed=missed, is_primed=_is_primed(request)
+    )
+    leave = session.close_stream if stream is session.stream else session.leave_exchange
+    return HostEventResponse(events, partial(leave, stream, reader))
+
+
+def _resumed(session: HostSession, request: Request) -> HostEventResponse:
+    """Return what was sent on a stream that broke, and what more comes on it."""
+    try:
+        missed, stream = session.resume(request.headers[LAST_EVENT])
+    except NoSuchEventError as exc:
+        raise RequestRefusedError(
+            400,
+            "there is no such event in this session, or not all that was sent behind it is kept: "
+            "open a stream without Last-Event-ID",
+        ) from exc
+    return _listening(session, stream or Exchange(has_ended=True), request, missed)
+
+
+def _is_primed(request: Request) -> bool:
+    """Tell whether a host takes an event without data, by which it can come back at once."""
+    return request.headers.get(PROTOCOL_VERSION, "") >= _PRIMED_SINCE
+
+
+def _read(body: bytes, *, max_depth: int) -> _Posted:
+    """Parse a body, and check that it is a message or a batch; blocks unless it is short.
+
+    Raises:
+        RefusedError: It is no message, and no batch of them.
+        PagefaultError: As `parse_message`.
+    """
+    value = parse_message(body, max_depth=max_depth)
+    messages = value if isinstance(value, list) else [value]
+    if len(messages) > _MOST_MESSAGES:
+        raise RequestRefusedError(413, f"a batch has at most {_MOST_MESSAGES} messages")
+    if not messages or not all(isinstance(each, dict) for each in messages):
+        raise RequestRefusedError(400, "a message is a JSON object, or a list of them")
+    ids = [each["id"] for each in messages if "method" in each and "id" in each]
+    if not all(is_id(each) and not isinstance(each, float) for each in ids):
+        raise RequestRefusedError(400, "the id of a request is a string or a whole number")
+    tokens = [member(each, "params", "_meta", "progressToken") for each in messages]
+    if any(isinstance(each, str) and len(each) > LONGEST_ID_CHARS for each in (*ids, *tokens)):
+        # They are kept for as long as the request is open.
+        raise RequestRefusedError(
+            400, f"an id or a token has at most {LONGEST_ID_CHARS} characters"
+        )
+    return _Posted(value, on_a_line(body) + b"\n")
+
+
+def _accepted(request: Request) -> set[str]:
+    named = request.headers.get("accept", "*/*").lower().split(",")
+    ranges = {each.partition(";")[0].strip() for each in named}
+    if "*/*" in ranges:
+        ranges |= {"application/json", "text/event-stream"}
+    return ranges
+
+
+def _refusal(refused: RequestRefusedError) -> Response:
+    # As in `problem_response`.
+    refused.__traceback__ = None
+    error: dict[str, Any] = {"code": refused.code, "message": refused.said}
+    if refused.data is not None:
+        error["data"] = refused.data
+    request_id = refused.request_id if is_id(refused.request_id) else None
+    headers = {"retry-after": "10"} if refused.status == 503 else None
+    # An id may have half of a surrogate pair, which UTF-8 has no bytes for.
+    content = json.dumps({"jsonrpc": "2.0", "id": request_id, "error": error})
+    return Response(content, refused.status, headers=headers, media_type="application/json")
+
+
+def _json(line: Line, headers: dict[str, str], *, is_modern: bool) -> Response:
+    """Return an answer that nothing came before."""
+    status = 200
+    if is_modern and "error" in line.members:
+        code = member(parsed(line, line.members["error"]), "code")
+        status = STATUSES.get(code, 200) if isinstance(code, int) else 200
+
+    async def pieces() -> AsyncGenerator[bytes, None]:
+        with line:
+            for piece in line.pieces():
+                yield piece
+
+    headers = {**headers, "content-length": str(line.size_bytes)}
+    return StreamingResponse(pieces(), status, headers=headers, media_type="application/json")

@@ -1,0 +1,119 @@
+"""`pagefault proxy`: between a host and its MCP server, to store what the server's tools return."""
+
+import shutil
+import signal
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import anyio
+
+from pagefault_mcp.proxy.pipes import host_left, standard_input, write_out
+from pagefault_mcp.proxy.proxied_host import Host
+from pagefault_mcp.proxy.proxy import Proxy, ProxyOf
+from pagefault_mcp.proxy.proxy_services import Service
+from pagefault_mcp.upstreams.server_connections import (
+    CannotStartError,
+    Connect,
+    Connection,
+    Upstream,
+    Write,
+    connected,
+    started,
+)
+
+# How long a server may take to read on, once its host has left.
+_UNREAD_SECONDS = 5.0
+
+Server = Sequence[str] | Upstream
+Serve = Callable[[Service, Connect, ProxyOf], int]
+"""Serves hosts over HTTP until told to end, and returns the status."""
+
+
+def run_proxy(
+    service: Service,
+    server: Server,
+    host: Host,
+    warn: Callable[[str], None],
+    serve: Serve | None = None,
+) -> int:
+    """Put a server between this process's standard input and output; return its status.
+
+    Args:
+        service: Keeps calls and results.
+        server: The command that runs it, or where it is.
+        host: What the host is given.
+        warn: Prints what goes wrong.
+        serve: Serves hosts; `None` for one host over pipes.
+
+    Raises:
+        CannotStartError: The server cannot be started, or reached.
+    """
+    connect: Connect
+    if isinstance(server, Upstream):
+        connect = partial(connected, server, warn)
+    elif shutil.which(server[0]) is None and serve is not None:
+        raise CannotStartError(f"cannot start {server[0]}: No such file or directory")
+    else:
+        connect = partial(started, server)
+
+    def proxy(write_to_host: Write, write_to_server: Write) -> Proxy:
+        return Proxy(
+            *(write_to_host, write_to_server, service.store, warn),
+            own_tools=host.own_tools(),
+            takes_paths=host.files is not None,
+        )
+
+    try:
+        if serve is None:
+            return anyio.run(_proxied, service, connect, proxy, warn)
+        return serve(service, connect, proxy)
+    finally:
+        if host.files is not None:
+            host.files.clean_up()
+
+
+async def _proxied(
+    service: Service, connect: Connect, proxy_of: ProxyOf, warn: Callable[[str], None]
+) -> int:
+    async with connect() as server, service.used():
+        to_server = _CountedWrites(server.write)
+        proxy = proxy_of(write_out, to_server)
+        async with anyio.create_task_group() as host:
+            host.start_soon(proxy.from_host, standard_input(), server)
+            host.start_soon(_end_without_host, server, to_server)
+            host.start_soon(end_on_signals, server.interrupt)
+            await proxy.from_server(server.received())
+            host.cancel_scope.cancel()
+    status, said = await server.ended()
+    if said:
+        warn(said)
+    return status
+
+
+class _CountedWrites:
+    """Writes to a server, and how many it has taken."""
+
+    def __init__(self, write: Write) -> None:
+        self._write = write
+        self.count = 0
+
+    async def __call__(self, piece: bytes) -> None:
+        await self._write(piece)
+        self.count += 1
+
+
+async def _end_without_host(server: Connection, to_server: _CountedWrites) -> None:
+    """End a server that reads nothing of what a host has left behind."""
+    await host_left()
+    count = -1
+    while count != to_server.count:
+        count = to_server.count
+        await anyio.sleep(_UNREAD_SECONDS)
+    server.interrupt()
+
+
+async def end_on_signals(end: Callable[[], None]) -> None:
+    """End something whenever this process is told to end."""
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for _ in signals:
+            end()

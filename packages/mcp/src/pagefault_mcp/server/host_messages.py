@@ -1,0 +1,129 @@
+"""What a host says to `pagefault mcp` over pipes, line by line, so that each line has its answer.
+
+The SDK drops a line that it cannot read, and a host would wait for its answer for ever. A lone
+surrogate, which JSON can spell and no text can hold, is repaired as in the rest of the service.
+"""
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+import anyio
+import mcp_types as types
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+from app.models.limits import Limits
+from pagefault_dialects.errors import PagefaultError
+from pagefault_dialects.json.values import JsonValue, parse_repaired_json
+from pagefault_mcp.messages.message_limits import LONGEST_METHOD_CHARS
+
+_NO_MESSAGE = "This is no message of JSON-RPC: one object with jsonrpc, id, method and params."
+
+Received: TypeAlias = SessionMessage | Exception
+"""What the SDK makes of a line."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Messages:
+    """The messages of a host; what cannot be one is answered here."""
+
+    received: Any
+    """What the SDK has read: a stream of `Received`."""
+    sent: Any
+    """Takes the messages for the host."""
+    limits: Limits
+    """What a message is held to."""
+
+    async def receive(self) -> Received:
+        """Return the next message.
+
+        Raises:
+            EndOfStream: The host has gone.
+        """
+        while True:
+            item: Received = await self.received.receive()
+            if isinstance(item, ValidationError):
+                read = read_again(item, self.limits)
+            elif (read := _refusal_of(item)) is None:
+                return item
+            if isinstance(read, types.JSONRPCError):
+                await self.sent.send(SessionMessage(read))
+            elif read is not None:
+                return SessionMessage(read)
+
+    async def aclose(self) -> None:
+        """Take no more of them."""
+        await self.received.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Received:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+def _refusal_of(item: Received) -> types.JSONRPCMessage | None:
+    """Return the error for a method that is longer than any, which the SDK would repeat."""
+    message = item.message if isinstance(item, SessionMessage) else None
+    if not isinstance(message, types.JSONRPCRequest) or len(message.method) <= LONGEST_METHOD_CHARS:
+        return None
+    words = f"The method of a message has {LONGEST_METHOD_CHARS} characters at most."
+    return _refusal(types.INVALID_REQUEST, words, message.id)
+
+
+def read_again(error: ValidationError, limits: Limits) -> types.JSONRPCMessage | None:
+    """Return the message that a line was meant to be, or the error that answers it.
+
+    Args:
+        error: Why the SDK could not read it.
+        limits: What it is held to.
+
+    Returns:
+        `None` for an empty line, which nobody waits for.
+    """
+    fault = error.errors(include_url=False)[0]
+    if fault["type"] != "json_invalid":
+        return _refusal(types.INVALID_REQUEST, _NO_MESSAGE, _id_in(error))
+    line = str(fault["input"])
+    if not line.strip():
+        return None
+    try:
+        value: JsonValue = parse_repaired_json(
+            line.encode(), max_depth=limits.json_depth, max_nodes=limits.json_nodes
+        )
+    except PagefaultError as exc:
+        return _refusal(types.PARSE_ERROR, exc.detail.replace("body", "message"), None)
+    try:
+        return types.jsonrpc_message_adapter.validate_python(value, by_name=False)
+    except ValidationError as exc:
+        return _refusal(types.INVALID_REQUEST, _NO_MESSAGE, _id_in(exc))
+
+
+def _id_in(error: ValidationError) -> types.RequestId | None:
+    """Return the id of a message that is none; it is in what a member is missing from."""
+    for fault in error.errors(include_url=False):
+        value = fault["input"]
+        named = value.get("id") if fault["type"] == "missing" and isinstance(value, dict) else None
+        if isinstance(named, str | int) and not isinstance(named, bool):
+            return named
+    return None
+
+
+def _refusal(code: int, words: str, request_id: types.RequestId | None) -> types.JSONRPCError:
+    told = types.ErrorData(code=code, message=words)
+    return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=told)

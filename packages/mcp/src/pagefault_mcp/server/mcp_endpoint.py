@@ -1,0 +1,214 @@
+"""`/mcp`: the memory for clients of MCP, over Streamable HTTP.
+
+It keeps no state between requests, whichever revision a client speaks, so that any process can
+answer any of them. Keys, quotas, the checks of `Host` and `Origin`, and what reads bodies are those
+of the API. The SDK, which parses a message again in the event loop, gets one of a bounded size.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+from fastapi.dependencies.utils import get_dependant
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
+
+from app.errors import QuotaExceededError
+from app.http.api_route import QueryNames
+from app.http.authenticate import caller_by_key
+from app.http.bodies import limited_body
+from app.http.problem_responses import problem_response
+from app.models.limits import Limits
+from app.services.memory_budget.request_bodies import FREE_BYTES
+from app.services.requests.whole_bodies import RequestBodies
+from app.wiring.services import Services
+from pagefault_dialects.errors import PagefaultError, PayloadTooLargeError
+from pagefault_mcp.messages.message_limits import check_message, parse_message
+from pagefault_mcp.server.answer_memory import AnswerMemory
+from pagefault_mcp.server.memory_caller import McpCaller, caller_at
+from pagefault_mcp.server.refusals import PATH
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from pagefault_mcp.server.page_changes import Context
+
+_MOST_BODY_BYTES = 4 * 1024 * 1024
+# The most that is read of a refused body: an image of 40 MB in base64.
+_MOST_DROPPED_BYTES = 64 * 1024 * 1024
+_DROP_SECONDS = 30.0
+_LISTEN = "subscriptions/listen"
+_CALLER = "mcp_caller"
+
+
+def _declare_query(session: str | None = None, scope: Literal["project"] | None = None) -> None:
+    """Declare the parameters of the address, for FastAPI to read."""
+
+
+_QUERY = QueryNames(get_dependant(path=PATH, call=_declare_query))
+
+
+@dataclass(frozen=True, slots=True)
+class _Received:
+    """A message that was checked, as it was sent."""
+
+    body: bytes
+    is_listen: bool
+    """Its answer is a stream without an end."""
+
+
+class McpEndpoint:
+    """Takes the requests of clients of MCP. The SDK is loaded with the first of them."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        # Requests come while it is running, which sets this.
+        self._group: anyio.abc.TaskGroup
+        self._manager: StreamableHTTPSessionManager | None = None
+        self._starting = anyio.Lock()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Take requests for the length of the block."""
+        async with anyio.create_task_group() as self._group:
+            yield
+            self._group.cancel_scope.cancel()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; what is not taken is a problem, which `McpRefusals` translates."""
+        request, limits = Request(scope, receive), self._services[Limits]
+        async with AsyncExitStack() as memory:
+            try:
+                caller = await self._admit(request)
+                manager = await self._started()
+                read = partial(_read, max_depth=limits.json_depth)
+                bodies = self._services[RequestBodies]
+                received = await memory.enter_async_context(
+                    bodies.read(_chunks(request, limits), read)
+                )
+            except PagefaultError as exc:
+                request_id = str(scope["state"]["request_id"])
+                refusal = problem_response(exc, instance=scope["path"], request_id=request_id)
+                await refusal(scope, receive, send)
+                return
+            if received.is_listen:
+                # It is short, and stays for as long as the client listens.
+                await memory.aclose()
+            answer = memory.enter_context(AnswerMemory(scope, send))
+            scope["state"][_CALLER] = replace(
+                caller, body_bytes=len(received.body), hold=answer.hold
+            )
+            body = _handed_on(received.body, receive)
+            await manager.handle_request(scope, body, answer.send)
+
+    @staticmethod
+    async def _admit(request: Request) -> McpCaller:
+        """Return who a request is from, and for which session.
+
+        Raises:
+            UnauthorizedError: There is no valid key.
+            QuotaExceededError: The key has sent too many requests.
+            InvalidPayloadError: The address names a session that cannot be one, or two of them, or
+                has another parameter.
+        """
+        caller = await caller_by_key(request)
+        _QUERY.check(request.scope["query_string"])
+        return caller_at(caller, request.scope["query_string"])
+
+    async def _started(self) -> "StreamableHTTPSessionManager":
+        async with self._starting:
+            if self._manager is None:
+                self._manager = await self._group.start(self._run)
+            return self._manager
+
+    async def _run(
+        self, *, task_status: "anyio.abc.TaskStatus[StreamableHTTPSessionManager]"
+    ) -> None:
+        manager = await anyio.to_thread.run_sync(self._made)
+        async with manager.run():
+            task_status.started(manager)
+            await anyio.sleep_forever()
+
+    def _made(self) -> "StreamableHTTPSessionManager":
+        """Load the SDK, which takes half a second."""
+        from mcp.server.streamable_http_manager import (  # noqa: PLC0415 - see the class
+            StreamableHTTPSessionManager,
+        )
+
+        from pagefault_mcp.server.memory_server import MemoryServer  # noqa: PLC0415 - the same
+
+        memory = MemoryServer(self._services, _caller_of)
+        return StreamableHTTPSessionManager(
+            memory.server(),
+            json_response=True,
+            stateless=True,
+            max_request_body_size=_MOST_BODY_BYTES,
+        )
+
+
+async def _chunks(request: Request, limits: Limits) -> AsyncIterator[bytes]:
+    """Yield a body, counted and paced as any other. Raises as `limited_body` does."""
+    most_bytes = min(limits.body_bytes, _MOST_BODY_BYTES)
+    limits = limits.model_copy(update={"body_bytes": most_bytes})
+    try:
+        async for chunk in limited_body(request, limits):
+            yield chunk
+    except (PayloadTooLargeError, QuotaExceededError):
+        await _drop_rest(request.receive)
+        raise
+
+
+def _read(body: bytes, *, max_depth: int) -> _Received:
+    """Check a message; whether it is JSON-RPC is for the SDK to check.
+
+    Raises:
+        InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: As `parse_message` and
+            `check_message`; or it asks for more subscriptions than a stream may have.
+    """
+    message = parse_message(body, max_depth=max_depth)
+    if not isinstance(message, dict):
+        return _Received(body, is_listen=False)
+    check_message(message, body)
+    is_listen = message.get("method") == _LISTEN
+    if is_listen and len(body) > FREE_BYTES:
+        raise PayloadTooLargeError(
+            f"A request to listen has {FREE_BYTES} bytes at most. Send several of them, each for "
+            "some of the resources, or listen to changes of the list."
+        )
+    return _Received(body, is_listen)
+
+
+def _caller_of(context: "Context") -> McpCaller:
+    """Return who a request is from, as it was noted when it came."""
+    assert context.request is not None  # noqa: S101 - HTTP always gives it
+    caller: McpCaller = context.request.scope["state"][_CALLER]
+    return caller
+
+
+def _handed_on(body: bytes, receive: Receive) -> Receive:
+    """Return what gives a body that was read to the SDK."""
+    whole: list[Message] = [{"type": "http.request", "body": body}]
+
+    async def read() -> Message:
+        return whole.pop() if whole else await receive()
+
+    return read
+
+
+async def _drop_rest(receive: Receive) -> None:
+    """Read the rest of a body to nowhere, unless it takes long: clients send all before they read.
+
+    A connection that was ended before would be no answer to them.
+    """
+    size_bytes = 0
+    with anyio.move_on_after(_DROP_SECONDS):
+        while size_bytes < _MOST_DROPPED_BYTES:
+            message = await receive()
+            if not message.get("more_body"):
+                return
+            size_bytes += len(message.get("body", b""))

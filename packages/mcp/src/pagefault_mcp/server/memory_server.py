@@ -1,0 +1,381 @@
+"""The memory as a server of MCP: its tools, its pages and resources, and what changes of them.
+
+Every request says whose it is, and is answered from that project alone: a subscription reads the
+log of its project, so that those of two projects never meet. Tools run as they do over HTTP, in a
+session that the address or the call names.
+
+Source: `agents`, "MCP server".
+"""
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, unquote
+
+import mcp_types as types
+from mcp import MCPError
+from mcp.server import Server
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from app.errors import InvalidCursorError, MalformedRequestError, NotFoundError
+from app.models.identity import new_id
+from app.models.limits import Limits
+from app.services.agents.tool_calls import ToolCalls, read_tool_call
+from app.services.concurrency.large_work import LargeWork
+from app.services.inline_media.json_with_media import RenderedBody
+from app.services.pages.page_lists import PageLists
+from app.services.pages.versions import read_descriptor, read_fields
+from app.services.renders.queries import RenderQuery
+from app.services.renders.renders import Renders
+from app.services.resources.resources import Resources
+from app.services.resources.texts import ResourceTexts, TextQuery
+from app.stores.blobs.store import BlobStore, read_whole
+from app.version import VERSION
+from app.wire.resource_texts import text_record
+from app.wire.tools import ToolCallRequest
+from app.wiring.services import Services
+from pagefault_dialects.errors import (
+    InvalidJsonError,
+    InvalidPayloadError,
+    PagefaultError,
+    PayloadTooLargeError,
+)
+from pagefault_dialects.json.values import JsonValue, json_bytes
+from pagefault_dialects.media.types import is_textual
+from pagefault_dialects.model.page import PageFilters, StoredPage, parse_level
+from pagefault_dialects.model.render_options import McpRevision, RenderOptions, base64_length
+from pagefault_dialects.model.resource import Resource
+from pagefault_dialects.model.tool_catalogue import definitions
+from pagefault_dialects.pages.instructions import instructions
+from pagefault_dialects.targets.tool_definitions import write_tools
+from pagefault_dialects.text_windows import LineRange, decode_text, parse_line_range
+from pagefault_mcp.messages.message_limits import LONGEST_CURSOR_CHARS, check_uri
+from pagefault_mcp.messages.passing_requests import nearest_revision
+from pagefault_mcp.server.memory_caller import ForeignSessionError, McpCaller
+from pagefault_mcp.server.page_changes import (
+    PAGES,
+    SCHEME,
+    Context,
+    HostSubscriptions,
+    listen,
+    page_uri,
+)
+
+RESOURCES = f"{SCHEME}resources/"
+_LISTED = 50
+_MOST_READ_BYTES = 8 * 1024 * 1024
+_MOST_LINES_BYTES = 1024 * 1024
+# Of an answer, while the SDK makes its JSON. Measured: 3.0 times its length.
+_COPIES = 3
+# Without links an image at a URL becomes text: resource contents have no links.
+_WITHOUT_LINKS: McpRevision = "2025-03-26"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryServer:
+    """Answers what clients of MCP ask."""
+
+    services: Services
+    """The stores and services."""
+    caller_of: Callable[[Context], McpCaller]
+    """Says who a request is from."""
+    subscriptions: HostSubscriptions | None = None
+    """Those of a host over pipes; `None` where no connection remembers any."""
+
+    def server(self) -> Server[Any]:
+        """Return what the SDK runs."""
+        kept = self.subscriptions
+        return Server(
+            "pagefault",
+            version=VERSION,
+            title="Pagefault",
+            instructions=instructions("strict"),
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_list_resources=self._list_and_watch if kept else self._list_resources,
+            on_list_resource_templates=_list_templates,
+            on_read_resource=self._read_resource,
+            on_subscriptions_listen=self._listen,
+            on_subscribe_resource=kept.subscribe if kept else None,
+            on_unsubscribe_resource=kept.unsubscribe if kept else None,
+        )
+
+    async def _list_tools(
+        self, context: Context, _: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        written = write_tools("mcp", definitions())
+        caller = self.caller_of(context)
+        if caller.scope == "project":
+            written = [_with_session(tool, caller.session_id) for tool in written]
+        return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in written])
+
+    async def _call_tool(
+        self, context: Context, called: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        caller = self.caller_of(context)
+        arguments: dict[str, Any] = dict(called.arguments or {})
+        try:
+            session_id = caller.take_session(arguments)
+        except ForeignSessionError as exc:
+            return _refused(str(exc))
+        asked: dict[str, JsonValue] = {
+            "target": "mcp",
+            "id": new_id(),
+            "name": called.name[:512] or "none",
+            "arguments": arguments,
+            "scope": caller.scope,
+            "protocolVersion": nearest_revision(context.protocol_version),
+            "maxBytes": _MOST_READ_BYTES,
+            "countTokens": False,
+        }
+        services = self.services
+        with _told():
+            request = await services[LargeWork].run(
+                caller.body_bytes, _tool_call, asked, services[Limits]
+            )
+            if request is None:
+                return _refused("a number in its arguments is too large for JSON, such as 1e999")
+            rendered = await services[ToolCalls].run_request(caller.project_id, session_id, request)
+            answer = (await _read(rendered, caller))["messages"][0]
+        return types.CallToolResult.model_validate(answer)
+
+    async def _list_resources(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        """List the pages, newest first, and behind them the resources."""
+        project_id = self.caller_of(context).project_id
+        place = (params.cursor if params else None) or "pages:"
+        services = self.services
+        with _told():
+            if len(place) > LONGEST_CURSOR_CHARS:
+                raise InvalidCursorError
+            kind, _, cursor = place.partition(":")
+            if kind == "pages":
+                pages, following = await services[PageLists].list(
+                    project_id, PageFilters(), cursor=cursor or None, limit=_LISTED
+                )
+                listed = [_page_resource(each) for each in pages]
+                return types.ListResourcesResult(
+                    resources=listed,
+                    next_cursor=f"pages:{following}" if following else "resources:",
+                )
+            if kind != "resources":
+                raise InvalidCursorError
+            found, following = await services[Resources].list(
+                project_id, cursor=cursor or None, limit=_LISTED
+            )
+        return types.ListResourcesResult(
+            resources=[_stored_resource(each) for each in found],
+            next_cursor=f"resources:{following}" if following else None,
+        )
+
+    async def _read_resource(
+        self, context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        caller = self.caller_of(context)
+        with _told():
+            check_uri(params.uri)
+            address, _, asked = params.uri.partition("?")
+            query = {name: values[0] for name, values in parse_qs(asked).items()}
+            if address.startswith(PAGES):
+                contents = await self._page(caller, params.uri, address[len(PAGES) :], query)
+            elif address.startswith(RESOURCES):
+                held = address[len(RESOURCES) :]
+                contents = [await self._resource(caller, params.uri, held, query)]
+            else:
+                raise NotFoundError("resource")
+        return types.ReadResourceResult(contents=contents)
+
+    async def _page(
+        self, caller: McpCaller, uri: str, page_id: str, query: dict[str, str]
+    ) -> list[types.TextResourceContents | types.BlobResourceContents]:
+        """Return a page at a level, by default whole: what it says, and its image."""
+        level = parse_level(query.get("level", "0"))
+        if level is None:
+            raise InvalidPayloadError("The level is one of 0 to 3.")
+        options = RenderOptions(
+            count_tokens=False, protocol_version=_WITHOUT_LINKS, max_bytes=_MOST_READ_BYTES
+        )
+        wish = RenderQuery("mcp", options)
+        rendered = await self.services[Renders].page(
+            caller.project_id, unquote(page_id), level, wish, tool_call_id=None
+        )
+        words, *others = (await _read(rendered, caller))["messages"][0]["content"]
+        images = [block for block in others if block["type"] == "image"]
+        return [_contents(uri, block) for block in (words, *images)]
+
+    async def _resource(
+        self, caller: McpCaller, uri: str, resource_id: str, query: dict[str, str]
+    ) -> types.TextResourceContents | types.BlobResourceContents:
+        """Return a file: text as text, or lines of it, anything else as its bytes."""
+        project_id = caller.project_id
+        resource = await self.services[Resources].get(project_id, resource_id)
+        mime_type = resource.mime_type
+        if is_textual(mime_type) and "lines" in query:
+            lines = await self._lines(project_id, resource, query["lines"])
+            return types.TextResourceContents(uri=uri, mime_type=mime_type, text=lines)
+        if resource.size_bytes > _MOST_READ_BYTES:
+            raise PayloadTooLargeError(
+                f"The resource has {resource.size_bytes} bytes, and {_MOST_READ_BYTES} are sent at "
+                "once. Read a text by `?lines=1-1000`, anything else over HTTP."
+            )
+        await caller.hold(_COPIES * base64_length(resource.size_bytes))
+        data = await read_whole(self.services[BlobStore], project_id, resource.digest)
+        if is_textual(mime_type):
+            text = decode_text(data)
+            return types.TextResourceContents(uri=uri, mime_type=mime_type, text=text)
+        blob = base64.b64encode(data).decode()
+        return types.BlobResourceContents(uri=uri, mime_type=mime_type, blob=blob)
+
+    async def _lines(self, project_id: str, resource: Resource, asked: str) -> str:
+        lines = parse_line_range(asked)
+        if lines is None:
+            raise InvalidPayloadError("The lines are a range such as 10-40 or 100-.")
+        texts, wanted = self.services[ResourceTexts], lines
+        pieces: list[str] = []
+        size_bytes = 0
+        while True:
+            query = TextQuery(lines=wanted)
+            found = await texts.find(project_id, resource.resource_id, query)
+            answer = await found.read()
+            record = json.loads(text_record(answer.resource, answer.total_lines, answer.found))
+            size_bytes += len(record["text"].encode())
+            if size_bytes > _MOST_LINES_BYTES:
+                raise PayloadTooLargeError(
+                    f"These lines have more than {_MOST_LINES_BYTES} bytes, which are the most "
+                    f"that are sent at once. Ask for those before line {record['from']} first."
+                )
+            pieces.append(record["text"])
+            # Each answer is of a piece, and says where the next one begins.
+            if record["nextLine"] is None:
+                return "\n".join(pieces)
+            wanted = LineRange(record["nextLine"], lines.last)
+
+    async def _listen(
+        self, context: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        caller = self.caller_of(context).caller
+        if context.request is not None:
+            # As a stream of events: none of the requests that are worked on.
+            context.request.state.slot.leave()
+        with _told():
+            for uri in params.notifications.resource_subscriptions or ():
+                check_uri(uri)
+            return await listen(self.services, caller, context, params.notifications)
+
+    async def _list_and_watch(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        """List, for a host over pipes, which is told from then on when that changes."""
+        assert self.subscriptions is not None  # noqa: S101 - only where there are some
+        if context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
+            with _told():
+                await self.subscriptions.watch(context)
+        return await self._list_resources(context, params)
+
+
+_OF_READING = (InvalidJsonError, InvalidPayloadError, PayloadTooLargeError)
+_OF_WHO_ASKS = (NotFoundError, MalformedRequestError, *_OF_READING)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Turn errors of the service into those of MCP."""
+    try:
+        yield
+    except _OF_WHO_ASKS as exc:
+        raise MCPError(types.INVALID_PARAMS, exc.detail) from exc
+    except PagefaultError as exc:
+        raise MCPError(types.INTERNAL_ERROR, exc.detail) from exc
+
+
+def _refused(why: str) -> types.CallToolResult:
+    """Return what a model is told of a call that cannot even be an entry of a history."""
+    said = types.TextContent(type="text", text=f"The call was not run: {why}.")
+    return types.CallToolResult(content=[said], is_error=True)
+
+
+def _tool_call(asked: JsonValue, limits: Limits) -> ToolCallRequest | None:
+    """Return a call that a model made; `None` if a number in it is none of JSON. Blocks.
+
+    Raises:
+        InvalidPayloadError, PayloadTooLargeError: It is not one that can be run.
+    """
+    try:
+        body = json_bytes(asked)
+    except ValueError:
+        return None
+    return read_tool_call(body, limits=limits)
+
+
+async def _list_templates(
+    _: Context, __: types.PaginatedRequestParams | None
+) -> types.ListResourceTemplatesResult:
+    templates = [
+        types.ResourceTemplate(
+            name="page",
+            uri_template=PAGES + "{page_id}{?level}",
+            description="A memory page; level 0 is the whole page, 3 a reference to it.",
+        ),
+        types.ResourceTemplate(
+            name="resource",
+            uri_template=RESOURCES + "{resource_id}{?lines}",
+            description="A stored file; of a text, lines such as 10-40.",
+        ),
+    ]
+    return types.ListResourceTemplatesResult(resource_templates=templates)
+
+
+def _with_session(tool: JsonValue, default: str) -> JsonValue:
+    """Return a tool that also takes the session; without one it is called in the default."""
+    assert isinstance(tool, dict)  # noqa: S101 - as `write_tools` writes them
+    schema: Any = tool["inputSchema"]
+    properties = {**schema["properties"], "session": _session_schema(default)}
+    return {
+        **tool,
+        "inputSchema": {**schema, "properties": properties, "required": [*properties]},
+    }
+
+
+def _session_schema(default: str) -> JsonValue:
+    said = f'A name for your conversation, the same in all calls, such as trip-2; null: "{default}"'
+    return {"type": ["string", "null"], "description": said}
+
+
+def _page_resource(page: StoredPage) -> types.Resource:
+    descriptor: dict[str, Any] = read_descriptor(page)
+    fields = read_fields(descriptor)
+    return types.Resource(
+        uri=page_uri(page.page_id),
+        name=page.page_id,
+        title=(fields.caption or fields.hint or "")[:200] or None,
+        description=f"A memory page: {fields.modality}, {fields.page_type}.",
+        mime_type="text/plain" if fields.modality == "text" else fields.mime_type,
+    )
+
+
+def _stored_resource(resource: Resource) -> types.Resource:
+    return types.Resource(
+        uri=RESOURCES + resource.resource_id,
+        name=resource.filename or resource.resource_id,
+        mime_type=resource.mime_type,
+        size=resource.size_bytes,
+    )
+
+
+def _contents(
+    uri: str, block: dict[str, Any]
+) -> types.TextResourceContents | types.BlobResourceContents:
+    if block["type"] == "text":
+        return types.TextResourceContents(uri=uri, mime_type="text/plain", text=block["text"])
+    return types.BlobResourceContents(uri=uri, mime_type=block["mimeType"], blob=block["data"])
+
+
+async def _read(rendered: RenderedBody, caller: McpCaller) -> Any:  # noqa: ANN401 - JSON of our own
+    await caller.hold(_COPIES * rendered.rendering.size_bytes)
+    rendered.give()
+    async with aclosing(rendered.chunks()) as chunks:
+        return json.loads(b"".join([chunk async for chunk in chunks]))

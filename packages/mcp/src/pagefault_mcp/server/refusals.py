@@ -1,0 +1,64 @@
+"""Refusals at `/mcp` in words that clients of MCP read, wherever in the service they are written.
+
+A client of MCP makes nothing of a problem document: all that its user reads is that there was an
+error. So it becomes the `data` of an error of JSON-RPC, under the same status and headers.
+"""
+
+import json
+
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.wire.problem import PROBLEM_MEDIA_TYPE
+from pagefault_dialects.errors import InvalidJsonError
+from pagefault_mcp.messages.sessionless_requests import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR
+
+PATH = "/mcp"
+
+_NO_JSON = InvalidJsonError.code
+_OWN_HEADERS = (b"content-length", b"content-type")
+
+
+class McpRefusals:
+    """Answers with an error of JSON-RPC what the application answers with a problem."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one ASGI connection."""
+        if scope["type"] != "http" or scope["path"] != PATH:
+            await self._app(scope, receive, send)
+            return
+        started: Message | None = None
+        problem = b""
+
+        async def say(message: Message) -> None:
+            nonlocal started, problem
+            if message["type"] == "http.response.start" and _is_problem(message):
+                started = message
+            elif started is None:
+                await send(message)
+            else:
+                problem += message.get("body", b"")
+                if not message.get("more_body"):
+                    await _error(started, problem)(scope, receive, send)
+
+        await self._app(scope, receive, say)
+
+
+def _is_problem(start: Message) -> bool:
+    return (b"content-type", PROBLEM_MEDIA_TYPE.encode()) in start["headers"]
+
+
+def _error(start: Message, told: bytes) -> JSONResponse:
+    """Return a problem as an error; what was asked is not looked into, so that it has no id."""
+    status, problem = start["status"], json.loads(told)
+    code = INVALID_REQUEST if status < 500 else INTERNAL_ERROR
+    if problem["code"] == _NO_JSON:
+        code = PARSE_ERROR
+    said = {"code": code, "message": problem["detail"], "data": problem}
+    answer = JSONResponse({"jsonrpc": "2.0", "id": None, "error": said}, status)
+    kept = [each for each in start["headers"] if each[0] not in _OWN_HEADERS]
+    answer.raw_headers.extend(kept)
+    return answer

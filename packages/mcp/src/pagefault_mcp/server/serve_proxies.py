@@ -1,0 +1,219 @@
+"""`pagefault serve-proxies`: the service that stores for all proxies of a user.
+
+A proxy starts it, see `pagefault_mcp.service_client.shared_service`. It serves for as long as any
+proxy uses it.
+"""
+
+import fcntl
+import os
+import signal
+import socket
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from types import FrameType
+
+import anyio
+import uvicorn
+from fastapi import FastAPI
+
+from app.cli.terminal import CommandError, project_settings
+from app.config.settings import Settings
+from app.features import open_services
+from app.server.uvicorn_config import allow_open_files, served_app, server_config
+from app.wiring.stores import migrate_apart
+from pagefault_mcp.server.detached import Tell
+from pagefault_mcp.server.host_keys import get_host_key
+from pagefault_mcp.service_client.shared_folder import KEY_PATH, is_at, socket_of, try_to_lock
+
+# Hosts end their servers and start them again when their configuration changes.
+_UNUSED_SECONDS = 3.0
+_AGAIN_SECONDS = 0.05
+# A service that is told to end answers for half a minute what it was asked.
+_ENDING_SECONDS = 60.0
+_MOST_WAITING = 2_048
+# macOS takes 103 bytes, Linux 107.
+_LONGEST_ADDRESS_BYTES = 103
+_SOCKET_SECONDS = 1.0
+_TEMPORARY = "pagefault-"
+
+
+def serve_proxies(
+    folder: Path, data_dir: Path, env_file: Path | None, project: str | None, tell: Tell
+) -> None:
+    """Serve until no proxy uses it.
+
+    Args:
+        folder: Where proxies find it; see `pagefault_mcp.service_client.shared_folder`.
+        data_dir: The data directory.
+        env_file: A file of settings.
+        project: The project of what it stores; `None` for the default one.
+        tell: Is called as soon as a service serves.
+
+    Raises:
+        SystemExit: A setting makes no sense.
+    """
+    settings, project_id = project_settings(data_dir, env_file, project)
+    shared = _shared(settings, project_id)
+    with (folder / "serving").open("ab") as serving, (folder / "used").open("ab") as used:
+        if not _is_alone(serving.fileno(), folder):
+            tell()
+            return
+        signal.signal(signal.SIGTERM, _end)
+        # Also one that hangs while it opens its stores is not to be left behind.
+        threading.Thread(target=_end_unused, args=(used.fileno(),), daemon=True).start()
+        serving.truncate(0)
+        serving.write(b"%d\n" % os.getpid())
+        serving.flush()
+        try:
+            # Relative paths in settings are the same for whichever proxy starts it.
+            os.chdir(data_dir)
+            anyio.run(_open_once, shared)
+            _serve(shared, folder, tell)
+        finally:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            serving.truncate(0)
+
+
+def _serve(settings: Settings, folder: Path, tell: Tell) -> None:
+    # One that was killed has left it.
+    _forget_socket(folder, socket_of(folder))
+    listening, address = _listen_in(folder)
+    made = address.stat()
+    try:
+        (folder / "address").write_bytes(os.fsencode(address))
+        allow_open_files(settings)
+        server = _SharedServer(server_config(settings, partial(_served_app, settings)), tell)
+        threading.Thread(target=_end_unreachable, args=(address, made), daemon=True).start()
+        server.run(sockets=[listening])
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        # Another service is there if the folder was removed meanwhile, and made anew.
+        if is_at(address, made):
+            _forget_socket(folder, address)
+
+
+def _served_app(settings: Settings) -> FastAPI:
+    """Return the application, which also tells proxies whose keys they may take."""
+    app = served_app(settings)
+    app.add_route(KEY_PATH, get_host_key, methods=["GET"], include_in_schema=False)
+    return app
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    """End this process in order; uvicorn repeats the signal that has ended it."""
+    raise SystemExit(0)
+
+
+def _shared(settings: Settings, project_id: str) -> Settings:
+    """Return settings for a service that only the user reaches."""
+    changes = {"auth": "none", "default_project": project_id, "workers": 1, "log_level": "warning"}
+    return settings.model_copy(update=changes)
+
+
+def _is_alone(serving: int, folder: Path) -> bool:
+    """Wait until no other service serves, which may be ending; tell whether there is none.
+
+    Raises:
+        CommandError: It does not end.
+    """
+    until = time.monotonic() + _ENDING_SECONDS
+    while not try_to_lock(serving, fcntl.LOCK_EX):
+        address = socket_of(folder)
+        if address is not None:
+            with suppress(OSError), socket.socket(socket.AF_UNIX) as other:
+                other.connect(str(address))
+                return False
+        if time.monotonic() > until:
+            pid = (folder / "serving").read_text().strip()
+            msg = f"process {pid} holds {folder / 'serving'} and does not answer: end it"
+            raise CommandError(msg)
+        time.sleep(_AGAIN_SECONDS)
+    return True
+
+
+async def _open_once(settings: Settings) -> None:
+    """Find out whether the stores can be opened, of which the server would make a traceback."""
+    await migrate_apart(settings)
+    async with open_services(settings):
+        return
+
+
+def _listen_in(folder: Path) -> tuple[socket.socket, Path]:
+    """Listen on a socket in a folder, or else in a temporary one; return it and its path.
+
+    Programs in sandboxes have temporary folders of their own. But a path may be too long for a
+    socket, and not every file system has sockets.
+    """
+    address = folder / "socket"
+    if len(os.fsencode(address)) <= _LONGEST_ADDRESS_BYTES:
+        # One that was killed may have left it without its address.
+        address.unlink(missing_ok=True)
+        with suppress(OSError):
+            return _listen(address), address
+    address = Path(tempfile.mkdtemp(prefix=_TEMPORARY)) / "socket"
+    if len(os.fsencode(address)) > _LONGEST_ADDRESS_BYTES:
+        address.parent.rmdir()
+        address = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir="/tmp")) / "socket"
+    return _listen(address), address
+
+
+def _listen(address: Path) -> socket.socket:
+    listening = socket.socket(socket.AF_UNIX)
+    try:
+        listening.bind(str(address))
+        listening.listen(_MOST_WAITING)
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def _forget_socket(folder: Path, address: Path | None) -> None:
+    """Remove the socket of a service that has ended, its temporary folder, and its address."""
+    if address is None:
+        return
+    with suppress(OSError):
+        address.unlink(missing_ok=True)
+        if address.parent != folder:
+            address.parent.rmdir()
+    with suppress(OSError):
+        if socket_of(folder) == address:
+            (folder / "address").unlink()
+
+
+def _end_unreachable(address: Path, made: os.stat_result) -> None:
+    """End the service when its socket is gone, so that proxies can start another.
+
+    Old files are removed from temporary folders, and people remove folders.
+    """
+    while is_at(address, made):
+        time.sleep(_SOCKET_SECONDS)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _end_unused(used: int) -> None:
+    """End the service when no proxy has used it for a while; those that come wait for its end."""
+    while True:
+        fcntl.flock(used, fcntl.LOCK_EX)
+        fcntl.flock(used, fcntl.LOCK_UN)
+        time.sleep(_UNUSED_SECONDS)
+        if try_to_lock(used, fcntl.LOCK_EX):
+            os.kill(os.getpid(), signal.SIGTERM)
+            return
+
+
+class _SharedServer(uvicorn.Server):
+    """uvicorn, which tells whoever waits for it that it serves."""
+
+    def __init__(self, config: uvicorn.Config, tell: Tell) -> None:
+        super().__init__(config)
+        self._tell = tell
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve, and say so."""
+        await super().startup(sockets)
+        self._tell()

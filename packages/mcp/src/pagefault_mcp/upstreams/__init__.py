@@ -1,0 +1,1 @@
+"""Servers of MCP as the proxy connects to them: programs, and servers at addresses."""

@@ -1,0 +1,143 @@
+"""Server-sent events of any length: the data of each in the lines that it came on.
+
+Source: HTML Living Standard, "Server-sent events"; a line ends with LF or CR LF here.
+"""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from contextlib import ExitStack, aclosing, suppress
+from dataclasses import dataclass, field
+
+import httpx
+
+from pagefault_dialects.json.values import JsonValue
+from pagefault_mcp.messages.json_spans import Span
+from pagefault_mcp.messages.lines import Line, LinePiece, read_lines
+from pagefault_mcp.messages.message_values import answered_ids, is_id
+
+_LONGEST_FIELD_BYTES = 8192
+_DATA = b"data:"
+_LAST_EVENT = "last-event-id"
+_AGAIN_SECONDS = 1.0
+_SHORTEST_AGAIN_SECONDS = 0.05
+_LONGEST_AGAIN_SECONDS = 60.0
+_LONGEST_BLANK = 32
+
+
+@dataclass(slots=True)
+class ServerEvent:
+    """An event: its type, what a broken stream is resumed by, and its data."""
+
+    name: str = "message"
+    event_id: str | None = None
+    retry_seconds: float | None = None
+    data: list[LinePiece] = field(default_factory=list)
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the data as one line of JSON, in pieces that fit into memory."""
+        for index, item in enumerate(self.data):
+            if index:
+                # A line end in JSON stands between its tokens.
+                yield b" "
+            yield from (piece.replace(b"\r", b" ") for piece in item.pieces())
+        yield b"\n"
+
+    def text(self) -> bytes:
+        """Return the data."""
+        return b"".join(self.pieces()).strip()
+
+    def is_message(self, warn: Callable[[str], None]) -> bool:
+        """Return whether the data is a message, or a batch of them; warn if it is anything else.
+
+        An event of another type is none, such as one that keeps a stream open.
+        """
+        if not self.data or self.name not in ("", "message"):
+            return False
+        is_one = len(self.data) == 1 and bool(self.data[0].members)
+        if not (is_one or isinstance(self._said(), dict | list)):
+            warn("the server said something that is no message")
+            return False
+        return True
+
+    def _said(self) -> JsonValue:
+        said: JsonValue = None
+        with suppress(ValueError, RecursionError):
+            said = json.loads(self.text())
+        return said
+
+    def answered_ids(self) -> set[object]:
+        """Return the ids of the requests that the messages in the data answer."""
+        if len(self.data) == 1 and self.data[0].members:
+            return set(answered_ids(self.data))
+        said = self._said()
+        return {
+            each["id"]
+            for each in (said if isinstance(said, list) else [said])
+            if isinstance(each, dict) and "method" not in each and is_id(each.get("id"))
+        }
+
+
+@dataclass(slots=True)
+class Position:
+    """How far a stream was heard: by which event it is resumed, and how long after it broke off."""
+
+    event_id: str = ""
+    """Nothing, if it cannot be resumed."""
+    wait_seconds: float = _AGAIN_SECONDS
+
+    def note(self, event: ServerEvent) -> None:
+        """Take what an event says of that."""
+        if event.event_id is not None:
+            self.event_id = event.event_id
+        if event.retry_seconds is not None:
+            wait = max(event.retry_seconds, _SHORTEST_AGAIN_SECONDS)
+            self.wait_seconds = min(wait, _LONGEST_AGAIN_SECONDS)
+
+    def headers(self, session: Mapping[str, str]) -> httpx.Headers:
+        """Return the headers of a request for the stream from there on.
+
+        Args:
+            session: Those that name the session.
+        """
+        named = {_LAST_EVENT: self.event_id} if self.event_id else {}
+        asked = {"accept": "text/event-stream", **session, **named}
+        return httpx.Headers(asked, encoding="utf-8")
+
+
+async def read_events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerEvent, None]:
+    """Yield events; what one holds is gone when the next is asked for."""
+    event = ServerEvent()
+    with ExitStack() as held:
+        async with aclosing(read_lines(pieces)) as lines:
+            async for line in lines:
+                with ExitStack() as unless_kept:
+                    unless_kept.enter_context(line)
+                    if line.size_bytes > 2 or line.read().strip():
+                        many = len(event.data)
+                        _read_field(event, line)
+                        if len(event.data) > many:
+                            held.push(unless_kept.pop_all())
+                        continue
+                if event != ServerEvent(event.name):
+                    yield event
+                held.pop_all().close()
+                event = ServerEvent()
+
+
+def _read_field(event: ServerEvent, line: Line) -> None:
+    if line.read(Span(0, len(_DATA))) == _DATA:
+        if line.size_bytes <= _LONGEST_BLANK and not line.read()[len(_DATA) :].strip():
+            # The first event of a stream may be one that has nothing but an id.
+            return
+        event.data.append(LinePiece(line, Span(len(_DATA), line.size_bytes - 1)))
+        return
+    name, _, value = line.read(Span(0, _LONGEST_FIELD_BYTES)).rstrip(b"\r\n").partition(b":")
+    said = value.strip().decode("utf-8", "replace")
+    if name == b"event":
+        event.name = said
+    elif name == b"id":
+        # By what no header can hold, no stream is resumed.
+        is_whole = said.isprintable() and line.size_bytes <= _LONGEST_FIELD_BYTES
+        event.event_id = said if is_whole else ""
+    elif name == b"retry" and said.isascii() and said.isdigit():
+        event.retry_seconds = int(said[:9]) / 1000

@@ -1,0 +1,173 @@
+"""What the proxy makes of messages that pass it, however odd they are."""
+
+import json
+from collections.abc import Callable
+from typing import TypeVar
+
+import pytest
+
+from pagefault_mcp.messages.argument_handles import FileArgument
+from pagefault_mcp.messages.json_spans import Span
+from pagefault_mcp.messages.lines import Line
+from pagefault_mcp.messages.passing_requests import CallAnswer, PassingRequests
+from pagefault_mcp.messages.tasks import Deferral, TaskEnd
+
+Taken = TypeVar("Taken")
+DEEP = b'{"items":' * 10_000 + b"{}" + b"}" * 10_000
+BASE64 = b'{"properties":{"a":{"type":"string","contentEncoding":"base64"}}}'
+ASKED = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+ODD_LISTS = {
+    "numbers": (b'{"tools":[1,null,"a",[2],{"name":3},{"name":"t"}]}', {"t"}),
+    "a number": (b'{"tools":1}', set()),
+    "nothing": (b"7", set()),
+    "10,000 levels": (
+        b'{"tools":[{"name":"deep","inputSchema":%s},{"name":"t","inputSchema":%s}]}'
+        % (DEEP, BASE64),
+        {"deep", "t"},
+    ),
+}
+ODD_CALLS = {
+    "numbers that are none": (b'{"a":[1e999,NaN]}', None),
+    "a number of 5,000 digits": (b'{"a":%s}' % (b"9" * 5_000), None),
+    "10,000 levels": (DEEP, None),
+    "no object": (b"[1]", [1]),
+    "an empty list": (b"[]", []),
+    "nothing": (b"null", {}),
+    "half a character": (rb'{"a":"\ud800"}', {"a": "\ud800"}),
+}
+
+
+def said(take: Callable[[Line], Taken], text: bytes) -> Taken:
+    """Have a message taken."""
+    with Line() as line:
+        line.add(text + b"\n")
+        return take(line)
+
+
+def passing() -> PassingRequests:
+    """Nothing has been said yet, and nothing is warned of."""
+    return PassingRequests({"save_page": "save_page"}, takes_paths=False, warn=pytest.fail)
+
+
+@pytest.mark.parametrize("kind", ODD_LISTS)
+def test_tools_are_known_beside_odd_ones_in_a_list_of(kind: str) -> None:
+    result, names = ODD_LISTS[kind]
+    requests = passing()
+    said(requests.note, ASKED)
+    answer = b'{"jsonrpc":"2.0","id":1,"result":%s}' % result
+    assert said(requests.answered, answer) == "tools/list"
+    assert (requests.tool_names, requests.is_listed) == (names, True)
+
+
+def test_places_of_a_tool_are_known_behind_a_schema_that_is_too_deep_to_read() -> None:
+    requests = passing()
+    said(requests.note, ASKED)
+    said(requests.answered, b'{"id":1,"result":%s}' % ODD_LISTS["10,000 levels"][0])
+    assert requests.places == {"t": [FileArgument(("a",), "base64")]}
+
+
+@pytest.mark.parametrize("kind", ODD_CALLS)
+def test_call_is_noted_whatever_it_was_made_with(kind: str) -> None:
+    written, arguments = ODD_CALLS[kind]
+    text = b'{"id":"a","method":"tools/call","params":{"name":"t","arguments":%s,"_meta":[1]}}'
+    call = said(passing().note, text % written)
+    assert call is not None
+    assert (call.arguments, call.request_id, call.about) == (arguments, b'"a"', {})
+    if arguments is None:
+        assert call.written == written.decode()
+    else:
+        assert json.loads(call.written) == arguments
+
+
+@pytest.mark.parametrize("revision", [b"[1]", b'{"a":1}', b"5", b"null"])
+def test_revision_that_is_no_text_is_the_oldest(revision: bytes) -> None:
+    requests = passing()
+    said(requests.note, b'{"id":1,"method":"initialize","params":{"protocolVersion":[]}}')
+    told = b'{"id":1,"result":{"protocolVersion":%s,"serverInfo":{"name":["a"]}}}'
+    assert said(requests.answered, told % revision) is None
+    assert (requests.revision, requests.server) == ("2024-11-05", None)
+
+
+def test_list_is_asked_for_once_and_where_it_matters_only() -> None:
+    text = (
+        b'{"id":1,"method":"tools/call","params":{"name":"%s","arguments":{"a":"%s"},"_meta":%s}}'
+    )
+    about = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
+    meta = json.dumps({**about, "progressToken": 1}).encode()
+    requests = passing()
+    calls = [
+        said(requests.note, text % each)
+        for each in (
+            (b"t", b"", meta),
+            (b"t", b"@blob:", meta),
+            (b"save_page", b"", meta),
+            # The server has not agreed on a revision.
+            (b"save_page", b"", b"{}"),
+        )
+    ]
+    assert [each and requests.lacks_list(each, is_far=False) for each in calls] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+    # Headers to a server at an address may repeat arguments, which the list says.
+    assert [each and requests.lacks_list(each, is_far=True) for each in calls] == [
+        *(True, True, True, False)
+    ]
+    assert calls[2] is not None
+    page = requests.ask_for_list(calls[2], "next")
+    asked = json.loads(page.line)
+    assert asked == {
+        "jsonrpc": "2.0",
+        "id": asked["id"],
+        "method": "tools/list",
+        "params": {"_meta": about, "cursor": "next"},
+    }
+    assert [each and requests.lacks_list(each, is_far=False) for each in calls] == [False] * 4
+    error = json.dumps({"id": asked["id"], "error": {"code": -32601, "message": "no"}}).encode()
+    assert said(requests.answered, error) is page
+    assert (page.is_answered.is_set(), page.cursor, requests.is_listed) == (True, None, False)
+    changed = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+    assert said(requests.answered, changed) is None
+    assert [each and requests.lacks_list(each, is_far=False) for each in calls] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize("method", ["server/discover", "tools/list"])
+def test_server_of_a_revision_without_a_handshake_says_its_name_in_meta(method: str) -> None:
+    requests = passing()
+    said(requests.note, b'{"id":1,"method":"%s"}' % method.encode())
+    told = {"_meta": {"io.modelcontextprotocol/serverInfo": {"name": "files", "version": "1"}}}
+    said(requests.answered, json.dumps({"id": 1, "result": told}).encode())
+    assert requests.server == "files"
+
+
+def test_result_of_a_task_is_known_though_asking_for_it_was_cancelled() -> None:
+    requests = passing()
+    call = said(requests.note, b'{"id":1,"method":"tools/call","params":{"name":"t"}}')
+    assert call is not None
+    requests.defer(call, Deferral("long"))
+    said(requests.note, b'{"id":2,"method":"tasks/result","params":{"taskId":"long"}}')
+    cancelled = b'{"method":"notifications/cancelled","params":{"requestId":2}}'
+    assert said(requests.note, cancelled) is None
+    answer = CallAnswer(call, TaskEnd(Span(17, 19), is_success=True))
+    assert said(requests.answered, b'{"id":2,"result":{}}') == answer
+    assert said(requests.answered, b'{"id":1,"result":{}}') is None
+
+
+def test_of_cancelled_calls_only_the_last_ones_are_held() -> None:
+    requests = passing()
+    for number in range(60):
+        asked = b'{"method":"tools/call","id":%d,"params":{"name":"a"}}' % number
+        call = said(requests.note, asked)
+        assert call is not None
+        requests.settled(call)
+        cancelled = b'{"method":"notifications/cancelled","params":{"requestId":%d}}'
+        said(requests.note, cancelled % number)
+    answered = [said(requests.answered, b'{"id":%d,"result":{}}' % n) for n in range(60)]
+    assert [call is not None for call in answered] == [False] * 10 + [True] * 50

@@ -1,0 +1,108 @@
+"""The proxy between a host and a server, where one of them has left."""
+
+import json
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio
+import httpx
+import pytest
+
+from pagefault_dialects.model.render_options import RenderOptions
+from pagefault_mcp.messages.passing_requests import REVISION
+from pagefault_mcp.proxy.proxied_host import Host
+from pagefault_mcp.proxy.proxy import Proxy
+from pagefault_mcp.proxy.proxy_services import named_service, shared_service
+from pagefault_mcp.service_client.shared_folder import SharedSetup
+from pagefault_mcp.upstreams.server_connections import started
+
+pytestmark = pytest.mark.anyio
+
+
+async def ignore(piece: bytes) -> None:
+    """Take what a host would be written."""
+
+
+async def said(*lines: bytes) -> AsyncIterator[bytes]:
+    """Say lines, as a host does."""
+    for line in lines:
+        yield line
+
+
+async def test_server_that_no_longer_reads_ends_by_itself_with_its_own_status(
+    tmp_path: Path,
+) -> None:
+    is_over = tmp_path / "is-over"
+    os.mkfifo(is_over)
+    script = 'exec <&-; echo "reads no more"; read _ <"$0"; exit 7'
+    async with started(["sh", "-c", script, str(is_over)]) as server:
+        assert await anext(server.received()) == b"reads no more\n"
+        host = Host(RenderOptions(), prefix=None)
+        setup = SharedSetup(tmp_path / "data", project=None, env_file=None, version="1")
+        store = shared_service(setup, "s", host, pytest.fail).store
+        proxy = Proxy(ignore, server.write, store, pytest.fail, {}, takes_paths=False)
+        await proxy.from_host(said(*[b'{"jsonrpc":"2.0","method":"ping","id":1}\n'] * 3), server)
+        is_over.write_text("")
+        assert await server.ended() == (7, "the server sh ended with status 7")
+
+
+async def test_call_that_is_never_answered_is_not_held(tmp_path: Path) -> None:
+    async with started(["sh", "-c", "cat >/dev/null"]) as server:
+        host = Host(RenderOptions(), prefix=None)
+        setup = SharedSetup(tmp_path / "file", project=None, env_file=None, version="1")
+        setup.data_dir.touch()
+        warned: list[str] = []
+        store = shared_service(setup, "s", host, warned.append).store
+        proxy = Proxy(ignore, server.write, store, warned.append, {}, takes_paths=False)
+        called = b'{"jsonrpc":"2.0","method":"tools/call","id":1,"params":{"name":"a"}}\n'
+        cancelled = (
+            b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n'
+        )
+        async with store.client, anyio.create_task_group() as group:
+            group.start_soon(proxy.from_server, server.received())
+            await proxy.from_host(said(called, cancelled), server)
+        assert len(warned) == 1
+        assert not proxy._notes
+
+
+async def test_call_waits_a_while_for_its_file_and_then_passes_with_its_handle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pagefault_mcp.proxy.proxy._FILES_SECONDS", 0.1)
+    arguments = {"image": f"@blob:{'0' * 32}"}
+    asked = {"name": "upload", "arguments": arguments, "_meta": {REVISION: "2026-07-28"}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
+    heard: list[bytes] = []
+    warned: list[str] = []
+
+    async def hear(piece: bytes) -> None:
+        heard.append(piece)
+
+    hanging = socket.create_server(("127.0.0.1", 0))
+    url = httpx.URL(f"http://127.0.0.1:{hanging.getsockname()[1]}")
+    service = named_service(
+        url, httpx.Headers(), "s", Host(RenderOptions(), prefix=None), warned.append
+    )
+    async with (
+        service.store.client,
+        started([sys.executable, "-m", "tests.kit.mcp_server", "paged"]) as server,
+        anyio.create_task_group() as group,
+    ):
+
+        async def tell(piece: bytes) -> None:
+            await server.write(piece)
+            if b"tools/call" in piece:
+                # What is stored is not to wait for it.
+                hanging.close()
+
+        proxy = Proxy(hear, tell, service.store, warned.append, {}, takes_paths=False)
+        group.start_soon(proxy.from_server, server.received())
+        await proxy.from_host(said(json.dumps(call).encode() + b"\n"), server)
+    (answer,) = json.loads(b"".join(heard))["result"]["content"]
+    assert json.loads(answer["text"]) == arguments
+    assert warned[0] == (
+        "a handle for upload is passed on as it is: its file was not there after 0.1 seconds"
+    )

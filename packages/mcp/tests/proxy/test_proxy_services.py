@@ -1,0 +1,31 @@
+"""A service at a URL, where the environment keeps a client of it from being made."""
+
+import httpx
+import pytest
+
+from pagefault_dialects.model.render_options import RenderOptions
+from pagefault_mcp.proxy.proxied_host import Host
+from pagefault_mcp.proxy.proxy_services import named_service
+from pagefault_mcp.service_client.service_exchange import NoAnswerError
+from pagefault_mcp.service_client.service_store import Kept
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("name", "value"), [("SSL_CERT_FILE", "/nowhere.pem"), ("HTTPS_PROXY", "ftp://127.0.0.1")]
+)
+async def test_client_that_cannot_be_made_fails_each_result_alone_and_says_why(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    warned: list[str] = []
+    host = Host(RenderOptions(), prefix=None)
+    url = httpx.URL("https://user:secret@service.example")
+    service = named_service(url, httpx.Headers(), "demo", host, warned.append)
+    async with service.used():
+        with pytest.raises(NoAnswerError, match=r"https://service\.example cannot be reached: "):
+            await service.store.rendering(Kept("1", is_changed=True), "2025-06-18")
+        await service.ask_first(service.store.client)
+    told = "\n".join(warned)
+    assert "Results are passed on and not stored until it takes them." in told
+    assert "secret" not in told
