@@ -16,10 +16,8 @@ MOST_LINES = 15_000
 MORE_LINES = {
     # A write of a page has text, media and levels, words for the search, and an entry of a history.
     "pages": 17_500,
-    # The answer to a result may have its rendering, for any target.
-    "results": 16_500,
     # Calls of the memory's tools read and write pages, results and files, and are rendered.
-    "tools": 18_000,
+    "tools": 17_000,
     # A bundle has every record of a session.
     "bundles": 21_000,
     # The memory server has the tools, and prompts and resources of all that is stored.
