@@ -19,7 +19,7 @@ from app.http.record_responses import answer_page, answer_record, answer_written
 from app.models.interaction import ChatMessage, InputKind
 from app.services.sessions.interaction_requests import InteractionDraft
 from app.services.sessions.interactions import Interactions, ShownInteraction
-from app.wire.history import InteractionPage, InteractionRecord, interaction_record
+from app.wire.interactions import InteractionPage, InteractionRecord, interaction_record
 from pagefault_dialects.errors import InvalidPayloadError
 
 router = ApiRouter("/api/sessions/{session_id}/interactions", "interactions")

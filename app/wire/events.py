@@ -14,7 +14,7 @@ import msgspec
 from app.models.event import CONTENT_OF, Event, LoggedEvent
 from app.models.interaction import ChatMessage, InputKind, Interaction, StoredInteraction
 from app.models.tool_result import SanitizedToolResult
-from app.wire.history import interaction
+from app.wire.interactions import interaction
 from app.wire.sessions import EntryCounts, ImportedEntries
 from app.wire.shape import Moment, Shape, moment
 from pagefault_dialects.json.values import JsonObject

@@ -1,111 +1,25 @@
-"""Shapes of what a session holds: its interactions, and the entries of its history by their kinds.
+"""Shapes of the entries of a session's history, by their kinds.
 
-An interaction itself is named and checked by `app/models/interaction.py`, since it comes in as
-well; what msgspec encodes is derived from it. Its input and its answer are stored bytes. A message
-is stored as the JSON object it came as; what its entry says before it is encoded here, and the rest
-is only described.
+A message is stored as the JSON object it came as. What its entry has before that is encoded here;
+the rest is only described.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
-from msgspec import Raw, Struct
+from msgspec import Raw
 from pydantic import ConfigDict, Field
-from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
 from app.models import message as stored
-from app.models.interaction import (
-    AttachedResource,
-    AttachmentStatus,
-    ChatMessage,
-    InputKind,
-    Interaction,
-    StoredAnswer,
-    StoredInteraction,
-)
+from app.models.interaction import ChatMessage, InputKind, StoredAnswer, StoredInteraction
+from app.wire.interactions import ShownInteraction, interaction
 from app.wire.lists import ListPage
 from app.wire.page_blocks import Blocks
-from app.wire.resources import Descriptor, descriptor
-from app.wire.shape import Moment, Shape, ShownAs, encoded_as, moment
+from app.wire.shape import Moment, Shape, ShownAs, moment
 from app.wire.tool_results import StoredRecord
 from pagefault_dialects.json.values import JsonObject, parse_stored_json
 from pagefault_dialects.model.render_options import JsonPiece
-
-_EXAMPLE: JsonDict = {
-    "id": "01a1fc23-5d6a-716f-bf87-986bff04fd3e",
-    "session_id": "demo",
-    "seq": 1,
-    "input_kind": "text",
-    "attachments": [],
-    "interaction": {
-        "input": "What is the time?",
-        "output": None,
-        "timestamp": "2023-10-27T10:00:00Z",
-    },
-}
-_INTERACTION = encoded_as(Interaction)
-
-ShownInteraction = Annotated[Struct, ShownAs(Interaction)]
-"""An interaction inside another shape, to be made by `interaction`."""
-
-
-class Attachment(Shape, rename=None, kw_only=True):
-    """An attached file: the id the client gave, and the resource it is."""
-
-    id: str
-    status: AttachmentStatus
-    """`unknown` where nobody knew the id when the interaction was written, `missing` where the
-    store has lost the record of the resource."""
-    resource: Descriptor | None = None
-
-
-class InteractionRecord(Shape, rename=None, kw_only=True):
-    """A stored interaction with its answer, and each attached file once, in order of first use."""
-
-    described = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
-
-    id: str
-    session_id: str
-    seq: int
-    input_kind: InputKind
-    attachments: tuple[Attachment, ...]
-    interaction: ShownInteraction
-
-
-class InteractionPage(ListPage[InteractionRecord]):
-    """A page of a session's interactions, in the order of `seq`."""
-
-
-def interaction_record(stored: StoredInteraction, attachments: Sequence[AttachedResource]) -> bytes:
-    """Return the JSON of an interaction with its answer and what is attached."""
-    return InteractionRecord(
-        id=stored.interaction_id,
-        session_id=stored.session_id,
-        seq=stored.seq,
-        input_kind=stored.input_kind,
-        attachments=tuple(map(_attachment, attachments)),
-        interaction=interaction(stored, stored.output),
-    ).encode()
-
-
-def interaction(stored: StoredInteraction, output: bytes | None) -> Struct:
-    """Return an interaction to be encoded, its members' bytes as they are stored.
-
-    Source: spec 001, "JSON Serialization".
-    """
-    return _INTERACTION(
-        input=Raw(stored.input), output=Raw(output or b"null"), timestamp=stored.timestamp
-    )
-
-
-def _attachment(attached: AttachedResource) -> Attachment:
-    resource = attached.resource
-    return Attachment(
-        id=attached.attached_id,
-        status=attached.status,
-        resource=None if resource is None else descriptor(resource),
-    )
 
 
 class ToolMessage(Shape, kw_only=True):

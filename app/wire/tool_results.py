@@ -8,7 +8,6 @@ from pydantic.config import JsonDict
 
 from app.models.tool_result import SanitizedToolResult, StoredToolResult
 from app.wire.lists import ListPage
-from app.wire.renders import RenderedRecord
 from app.wire.shape import Moment, Shape, ShownAs, moment
 
 _EXAMPLE: JsonDict = {
@@ -59,13 +58,6 @@ class ToolResultRecord(Shape, kw_only=True):
     tool_name: str
     tool_call_id: str
     sanitized: StoredRecord
-
-
-class RenderedToolResult(ToolResultRecord, kw_only=True):
-    """A stored tool result, with its rendering where one is asked for."""
-
-    rendering: Annotated[Raw | None, ShownAs(RenderedRecord | None)] = None
-    """Only with `render`; null where the rendering failed: all is stored."""
 
 
 class ToolResultPage(ListPage[ToolResultRecord]):

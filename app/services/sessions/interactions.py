@@ -34,7 +34,7 @@ from app.stores.records.records import MOST_TOGETHER_BYTES, Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wire.history import interaction_record
+from app.wire.interactions import interaction_record
 from pagefault_dialects.errors import Fault
 from pagefault_dialects.json.pointers import first_difference
 from pagefault_dialects.json.values import json_text, parse_stored_json
