@@ -27,7 +27,7 @@ from app.services.agents.toolbox import (
     ViewMediaArguments,
     WrongArgumentsError,
 )
-from app.services.agents.tools import ToolAnswer, ToolPlace, body_of, told
+from app.services.agents.tools import ToolAnswer, ToolPlace, body_of, write_answer
 from app.services.pages.faults import FaultRequest, PageFaults, PreparedFault
 from app.services.pages.page_lists import PageLists
 from app.services.pages.pages import Pages
@@ -116,25 +116,25 @@ class MemoryTools:
             some = [] if hits[0].has_all else ["No page has all of these words. These have some:"]
             # The first of them loads a vocabulary.
             lines = await anyio.to_thread.run_sync(hit_lines, hits)
-            return told("\n".join([*some, *lines]))
-        return told(
+            return write_answer("\n".join([*some, *lines]))
+        return write_answer(
             f"No page has any of these words: {quoted_short(asked.query, _LONGEST_ID_CHARS)}. "
             "Try other words."
         )
 
     async def _read_text(self, place: ToolPlace, asked: ReadTextArguments) -> ToolAnswer:
         if (named := ENTRY_NAMED.search(asked.ref)) is not None:
-            return told(await self._entry(place, int(named.group(1)), asked))
+            return write_answer(await self._entry(place, int(named.group(1)), asked))
         resource = await self._resource(place, asked.ref)
         if not is_textual(resource.mime_type):
             raise WrongArgumentsError(
                 f"{resource.reference} is {resource.mime_type} and no text. Use view_media."
             )
         if (query := _query(asked)) is None:
-            return told(await self._characters(place, resource, asked))
+            return write_answer(await self._characters(place, resource, asked))
         text = await self.texts.find(place.project_id, resource.resource_id, query)
         answer = await text.read()
-        return told(text_answer(resource.mime_type, answer.total_lines, answer.found))
+        return write_answer(text_answer(resource.mime_type, answer.total_lines, answer.found))
 
     async def _characters(
         self, place: ToolPlace, resource: Resource, asked: ReadTextArguments
@@ -179,10 +179,10 @@ class MemoryTools:
     async def _view_media(self, place: ToolPlace, asked: ViewMediaArguments) -> ToolAnswer:
         resource = await self._resource(place, asked.ref)
         if is_textual(resource.mime_type):
-            return told(f"{medium_line(resource)}\nIt is a text: use read_text.")
+            return write_answer(f"{medium_line(resource)}\nIt is a text: use read_text.")
         words = await self._words(place, resource)
         if asked.level >= Level.ABSTRACT:
-            return told("\n".join([medium_line(resource), *words]))
+            return write_answer("\n".join([medium_line(resource), *words]))
         link: dict[str, JsonValue] = {
             "type": "resource_link",
             "uri": resource.uri,
@@ -224,7 +224,9 @@ class MemoryTools:
         key = key_in_session(place.session_id, place.call_id)
         written = await self.pages.create(place.project_id, body_of(page), idempotency_key=key)
         page_id = written.page.page_id
-        return told(f"Saved as page {page_id}. Read it with page_fault({quoted(page_id)}, 0).")
+        return write_answer(
+            f"Saved as page {page_id}. Read it with page_fault({quoted(page_id)}, 0)."
+        )
 
     async def _list_media(self, place: ToolPlace, asked: ListMediaArguments) -> ToolAnswer:
         session_id = asked.session or place.session_id
@@ -237,12 +239,12 @@ class MemoryTools:
             ),
         )
         if not found:
-            return told(
+            return write_answer(
                 f"There are no stored media{f' of kind {asked.kind}' if asked.kind else ''}."
             )
         more = [f"There are more than these {_LISTED}: ask for one kind."]
         lines = [medium_line(each) for each in found[:_LISTED]]
-        return told("\n".join(lines + (more if len(found) > _LISTED else [])))
+        return write_answer("\n".join(lines + (more if len(found) > _LISTED else [])))
 
     async def _resource(self, place: ToolPlace, said: str) -> Resource:
         """Return the resource that a handle names, with whatever stands around it."""

@@ -22,8 +22,8 @@ from app.services.agents.tools import (
     ToolPlace,
     Tools,
     body_of,
-    told,
-    words_of,
+    describe_error,
+    write_answer,
 )
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.answer_renders import AnswerRenders
@@ -176,11 +176,11 @@ class ToolCalls:
         try:
             answer = await self.tools.run(place, read_call(asked.name, asked.arguments))
         except WrongArgumentsError as exc:
-            answer = told(str(exc), is_error=True)
+            answer = write_answer(str(exc), is_error=True)
         except (StoreUnavailableError, OverloadedError):
             raise
         except PagefaultError as exc:
-            answer = told(words_of(exc), is_error=True)
+            answer = write_answer(describe_error(exc), is_error=True)
         calling = await self.messages.prepare(project_id, session_id, body_of(_calling(asked)))
         known_as = _known_as(project_id, session_id, asked)
         if not isinstance(answer, ToolAnswer):

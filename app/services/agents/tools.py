@@ -1,4 +1,4 @@
-"""Tools as calls know them: where they are called, and what they answer."""
+"""The contract of tools: the place of a call, the arguments, and the answer."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,14 +27,14 @@ class ToolPlace:
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """What a tool answers: blocks of content, and the resources among them, by id."""
+    """The answer of a tool: blocks of content, and the resources among them, by id."""
 
     content: Sequence[JsonValue]
     shown: Mapping[str, Resource] = field(default_factory=dict)
     is_error: bool = False
 
 
-def told(text: str, *, is_error: bool = False) -> ToolAnswer:
+def write_answer(text: str, *, is_error: bool = False) -> ToolAnswer:
     """Return an answer that is words alone."""
     return ToolAnswer([{"type": "text", "text": text}], is_error=is_error)
 
@@ -52,7 +52,7 @@ class PreparedEntry(Protocol):
 
 
 class Tools(Protocol):
-    """What models call. See `MemoryTools`."""
+    """Tools that models call. See `MemoryTools`."""
 
     async def run(self, place: ToolPlace, called: ToolArguments) -> ToolAnswer | PreparedEntry:
         """Run a call with these arguments; nothing of it is in the history yet.
@@ -63,8 +63,8 @@ class Tools(Protocol):
         """
 
 
-def words_of(error: PagefaultError) -> str:
-    """Return what a model is told of an error that its arguments are not the cause of."""
+def describe_error(error: PagefaultError) -> str:
+    """Return words for the model about an error that its arguments did not cause."""
     return _WORDS.get(error.problem_code) or f"The call failed. {error.detail}"
 
 

@@ -1,4 +1,4 @@
-"""Smaller images as renderings know them: what is made of an image by a recipe."""
+"""The contract of smaller images: an image, a recipe, and the image that fits it."""
 
 from typing import Protocol
 
@@ -25,7 +25,7 @@ class SmallerImages(Protocol):
             source: The image.
             mime_type: Its type.
             size_bytes: How many bytes it has.
-            recipe: What it has to be like.
+            recipe: The form that it has to fit.
 
         Returns:
             What was made. Its bytes are in the blob store, or in itself if the source is part of a

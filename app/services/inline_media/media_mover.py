@@ -38,7 +38,7 @@ class MediaMover:
     keeper: MediaKeeper
     """Stores them."""
     most_media: int
-    """How many one value may hold."""
+    """The most media that one value may hold."""
     streamed: StreamedMedia = field(default_factory=dict)
     """The media that are in drafts already."""
 

@@ -1,6 +1,6 @@
 """Pages read at a level, and the blocks and texts that a model gets of them.
 
-Reading never changes a page, and is not counted: what a model gets is, in memory.
+Reading never changes a page. Only pages that a model gets are counted, in memory.
 """
 
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ from pagefault_dialects.texts.json_strings import MediaPlaces
 
 @dataclass(frozen=True, slots=True)
 class BlocksOptions:
-    """How blocks are wanted.
+    """Options of blocks.
 
     `max_chars` and `offset` count characters of the level's text; media and addresses are never
     cut.
@@ -57,7 +57,7 @@ class PageView:
 
     @property
     def shown(self) -> Representation | None:
-        """Return what the level holds."""
+        """Return the representation of the level."""
         return self.page.at(self.level)
 
 

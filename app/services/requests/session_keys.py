@@ -1,4 +1,4 @@
-"""Idempotency keys of what is done once in a session."""
+"""Idempotency keys of work that is done once in a session."""
 
 import hashlib
 

@@ -20,12 +20,12 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class RequestBodies:
-    """What stands between a body's chunks and the value made of them."""
+    """Reads bodies whole, and makes values of them."""
 
     work: LargeWork
-    """Keeps what is done at once in bounds."""
+    """Limits the work that is done at once."""
     budget: BodyBudget
-    """What bodies take their memory from."""
+    """The memory that bodies are held in."""
 
     @asynccontextmanager
     async def read(

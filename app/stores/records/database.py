@@ -1,6 +1,6 @@
-"""The database as records use it: functions run over a connection, and are committed or not.
+"""The contract of a database: it runs functions over connections, in transactions.
 
-How it is opened, which threads there are and what is committed together is the matter of `engine`.
+`engine` opens one, with its threads, and commits short changes together.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ _Result = TypeVar("_Result")
 
 
 class StatementConnection(Protocol):
-    """What a `ProjectScope` runs its statements on."""
+    """Runs the statements of a `ProjectScope`."""
 
     @property
     def is_postgresql(self) -> bool:
@@ -41,7 +41,7 @@ class StatementConnection(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Written(Generic[_Result]):
-    """What some work returned, and the events it noted."""
+    """The result of some work, and the events it noted."""
 
     result: _Result
     project_id: str
@@ -49,7 +49,7 @@ class Written(Generic[_Result]):
 
 
 Work: TypeAlias = Callable[[StatementConnection], Written[_Result]]
-"""What is written over a connection. It may run again, and has no effect but on that."""
+"""Writes over a connection. It may run again, and has no other effect."""
 
 
 class Database(Protocol):
