@@ -18,6 +18,7 @@ RUN npm --prefix web run build
 COPY pyproject.toml package_build.py README.md LICENSE ./
 COPY app app
 COPY packages/dialects/src packages/dialects/src
+COPY packages/doctor/src packages/doctor/src
 COPY packages/mcp/src packages/mcp/src
 COPY migrations migrations
 RUN .venv/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels .

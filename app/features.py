@@ -100,12 +100,6 @@ FEATURES = (
         services=("app.wiring.bundle_services:SERVICES",),
     ),
     Feature(
-        name="doctor",
-        routers=("app.routers.doctor:router",),
-        services=("app.wiring.doctor_services:SERVICES",),
-        commands={"doctor": "app.cli.doctor_commands:commands"},
-    ),
-    Feature(
         name="renders",
         routers=("app.routers.renders:router",),
         services=("app.wiring.render_services:SERVICES",),

@@ -32,6 +32,18 @@ ROOT: Final = Path(__file__).parent.parent
 RUNTIME_LOCK: Final = ROOT / "requirements" / "runtime.lock"
 
 
+# Loads the names of a feature from the folder of its package, not from the service's wheel.
+_USE_OF_FEATURE: Final = """
+import sys
+from importlib import import_module
+folder, package = sys.argv[1:]
+sys.path.insert(0, folder)
+module = import_module(f"{package}.feature")
+assert module.__file__.startswith(folder)
+feature = module.FEATURE
+for names in (feature.routers, feature.services, feature.middleware, feature.commands.values()):
+    assert all(each is not None for each in feature.load(names))
+"""
 _USE_OF_LIBRARY: Final = """
 from pagefault_dialects import heal, normalize
 assert normalize({"content": [{"type": "text", "text": "words"}]}).parts
@@ -101,9 +113,10 @@ def build_packages(into: Path) -> str:
 
 
 def check_installed(into: Path) -> str:
-    """Install the wheels with the locked dependencies in an environment of their own; run them.
+    """Install the wheels with the locked dependencies in an environment of their own; run all.
 
-    The library and the proxy come first and go again, since the service's wheel carries them.
+    The library and the proxy come first and go again, since the service's wheel carries them. That
+    has the features too, so each of their wheels is installed into a folder beside it.
     """
     folder = environment_of(into)
     venv.create(folder, clear=True, with_pip=True)
@@ -116,6 +129,12 @@ def check_installed(into: Path) -> str:
         run(python, "-c", use, cwd=into)
     run(python, "-m", "pip", "uninstall", "--quiet", "--yes", *parts)
     run(*install, "--disable-pip-version-check", str(wheel_of(into)))
+    features = into / ".features"
+    for name in feature_names():
+        target, wheel = str(features / name), str(wheel_of(into, name))
+        run(*install, "--disable-pip-version-check", "--target", target, wheel)
+        run(python, "-c", _USE_OF_FEATURE, target, name.replace("-", "_"), cwd=into)
+    shutil.rmtree(features)
     run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "pip", "setuptools")
     data = into / ".data"
     run(str(folder / "bin" / "pagefault"), "migrate", "--data-dir", str(data), cwd=into)
@@ -180,6 +199,13 @@ def environment_of(into: Path) -> Path:
 def wheel_of(into: Path, name: str = "pagefault") -> Path:
     """Return the wheel of the service, or of another distribution."""
     return into / f"{name.replace('-', '_')}-{VERSION}-py3-none-any.whl"
+
+
+def feature_names() -> list[str]:
+    """Return the names of the distributions above the service."""
+    return sorted(
+        f"pagefault-{path.name}" for path in ROOT.glob("packages/*") if path.name != "dialects"
+    )
 
 
 def run(*command: str, cwd: Path = ROOT) -> str:

@@ -4,6 +4,7 @@ It is installed without its dependencies, into an environment that sees those of
 are the locked ones: so nothing is fetched.
 """
 
+import ast
 import hashlib
 import json
 import shutil
@@ -174,15 +175,15 @@ def test_wheel_holds_the_code_the_migrations_and_the_built_viewer(packages: Pack
     with zipfile.ZipFile(packages.wheel) as wheel:
         packed = {name: wheel.read(name) for name in wheel.namelist() if ".dist-info/" not in name}
     expected = {f"app/{name}": body for name, body in contents(ROOT / "app").items()}
-    for package in (LIBRARY, MCP):
-        expected |= contents(package / "src")
+    for package in ROOT.glob("packages/*/src"):
+        expected |= contents(package)
     for name, folder in (("migrations", MIGRATIONS), ("web/dist", BUILT_VIEWER)):
         shipped = contents(folder)
         expected |= {f"app/shipped/{name}/{path}": body for path, body in shipped.items()}
     assert packed.keys() == expected.keys()
     assert [name for name, body in packed.items() if body != expected[name]] == []
-    names = ("app", "pagefault_dialects", "pagefault_mcp")
-    assert {f"{name}/py.typed" for name in names} <= packed.keys()
+    typed = {f"pagefault_{path.name}/py.typed" for path in ROOT.glob("packages/*")}
+    assert {"app/py.typed", *typed} <= packed.keys()
 
 
 def test_source_distribution_needs_no_node_to_become_a_wheel(packages: Packages) -> None:
@@ -307,6 +308,18 @@ def test_no_package_is_made_without_the_viewer(tmp_path: Path) -> None:
     said = "The viewer is not built: there is no web/dist/index.html. Run `make web`"
     assert said in done.stdout + done.stderr
     assert list(folder.iterdir()) == []
+
+
+def test_features_of_the_packages_are_in_the_installed_wheel(
+    installed: Installed, tmp_path: Path
+) -> None:
+    file = tmp_path / "request.json"
+    file.write_text(json.dumps({"messages": [{"role": "user", "content": "words"}]}))
+    done = installed.run("doctor", str(file), "--json")
+    assert (done.returncode, json.loads(done.stdout)["findings"]) == (0, [])
+    found = "sorted(each.name for each in app.features.find_features())"
+    names = {path.name for path in ROOT.glob("packages/*")} - {"dialects"}
+    assert names <= set(ast.literal_eval(installed.says(f"__import__('app.features') and {found}")))
 
 
 def test_library_is_used_without_the_service(library: Path, tmp_path: Path) -> None:

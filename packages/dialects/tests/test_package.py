@@ -1,25 +1,15 @@
-"""The package as its users meet it: its front page, what it loads, what it needs."""
+"""The package as its users meet it: its front page, and what it loads."""
 
 import ast
 import doctest
-import importlib.metadata
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pagefault_dialects
 
 PACKAGE = Path(__file__).parents[1]
 MODULES = sorted((PACKAGE / "src").rglob("*.py"))
-
-
-def imported_packages(module: Path) -> set[str]:
-    """The packages that a module imports, in functions too."""
-    nodes = list(ast.walk(ast.parse(module.read_text())))
-    names = {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
-    names |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
-    return {name.partition(".")[0] for name in names}
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -34,19 +24,6 @@ def loaded_by(statement: str) -> set[str]:
 def test_examples_of_the_front_page_do_what_they_say() -> None:
     failed, tried = doctest.testfile(str(PACKAGE / "README.md"), module_relative=False)
     assert (failed, tried > 0) == (0, True)
-
-
-def test_it_needs_what_it_names_and_nothing_else() -> None:
-    project = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
-    homes = importlib.metadata.packages_distributions()
-    others = set().union(*map(imported_packages, MODULES)) - sys.stdlib_module_names
-    needed = {
-        distribution.lower().replace("_", "-")
-        for package in others - {"pagefault_dialects"}
-        for distribution in homes[package]
-    }
-    # Pydantic brings its core along, and both are of one version.
-    assert needed - {"pydantic-core"} == set(project["dependencies"])
 
 
 def test_import_loads_no_other_package() -> None:

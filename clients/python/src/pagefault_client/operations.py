@@ -887,30 +887,6 @@ def import_session(body: Body) -> Call[models.SessionRecord]:
     )
 
 
-def examine_history(
-    body: models.Examination,
-    *,
-    target: models.Target | None = None,
-    apply: bool | None = None,
-    dialect: models.Dialect | None = None,
-    max_tokens: int | None = None,
-) -> Call[models.Diagnosis]:
-    """Find what is wrong with a history of any dialect, and heal it."""
-    return Call(
-        "POST",
-        "/api/doctor",
-        decode=json_of,
-        query={
-            "target": target,
-            "apply": apply,
-            "dialect": dialect,
-            "maxTokens": max_tokens,
-        },
-        json=body,
-        is_repeatable=True,
-    )
-
-
 def render_tool_result(
     tool_result_id: str | int,
     *,
@@ -1317,3 +1293,27 @@ def get_version() -> Call[models.Version]:
 def get_metrics() -> Call[str]:
     """Return metrics in Prometheus' text format."""
     return Call("GET", "/metrics", decode=text_of, is_repeatable=True)
+
+
+def examine_history(
+    body: models.Examination,
+    *,
+    target: models.Target | None = None,
+    apply: bool | None = None,
+    dialect: models.Dialect | None = None,
+    max_tokens: int | None = None,
+) -> Call[models.Diagnosis]:
+    """Find what is wrong with a history of any dialect, and heal it."""
+    return Call(
+        "POST",
+        "/api/doctor",
+        decode=json_of,
+        query={
+            "target": target,
+            "apply": apply,
+            "dialect": dialect,
+            "maxTokens": max_tokens,
+        },
+        json=body,
+        is_repeatable=True,
+    )

@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from app.wire.doctor import Finding
 from pagefault_dialects.messages.histories import Dialect, ForeignMessage
 from pagefault_dialects.messages.message_calls import listed
 from pagefault_dialects.model.conversation import Address, ComposedTurn, Medium, TextItem
@@ -16,6 +15,7 @@ from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.render_options import base64_length
 from pagefault_dialects.targets.profile import IdRule, Profile, media_class
 from pagefault_dialects.targets.rules import RULES, Rule
+from pagefault_doctor.diagnoses import Finding
 
 _LONGEST_QUOTE = 80
 

@@ -10,10 +10,10 @@ from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.render_parameters import MaxTokensQuery
 from app.http.rendered_responses import rendered_response
-from app.services.doctor.doctor import Doctor, DoctorQuery
-from app.wire.doctor import Diagnosis, Examination
 from app.wire.renders import Target
 from pagefault_dialects.messages.histories import Dialect
+from pagefault_doctor.diagnoses import Diagnosis, Examination
+from pagefault_doctor.doctor import Doctor, DoctorQuery
 
 router = ApiRouter("/api", "doctor")
 

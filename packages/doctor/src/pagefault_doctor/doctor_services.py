@@ -2,7 +2,6 @@
 
 from app.models.limits import Limits
 from app.services.concurrency.large_work import LargeWork
-from app.services.doctor.doctor import Doctor
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import BodyBudget
 from app.services.renders.settling import Settling
@@ -10,6 +9,7 @@ from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.wiring.services import Provider, Services
+from pagefault_doctor.doctor import Doctor
 
 
 def _doctor(services: Services) -> Doctor:

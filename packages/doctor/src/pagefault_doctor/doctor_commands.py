@@ -63,7 +63,7 @@ def doctor(
     The status is 1 if something is wrong and no healed history is asked for, 2 if there is no
     history to be read. Nothing is stored.
     """
-    from app.cli.doctor import examine_file
+    from pagefault_doctor.history_files import examine_file
 
     examine_file(
         file, target=target, dialect=dialect, max_tokens=max_tokens, output=output, as_json=as_json

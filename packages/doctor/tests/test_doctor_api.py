@@ -271,7 +271,7 @@ def test_history_longer_than_the_limit_is_refused(client: httpx.Client) -> None:
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A history of more messages than any model reads is not examined",
-    kept_by="app/services/doctor/doctor.py",
+    kept_by="packages/doctor/src/pagefault_doctor/doctor.py",
     tried="30,000 messages and one more",
 )
 def test_history_of_more_messages_than_any_model_reads_is_refused(client: httpx.Client) -> None:

@@ -11,14 +11,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from app.models.limits import Limits
-from app.services.doctor.findings import found, of_loss, of_messages, of_turns
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.loading import MOST_TEXT_BYTES, load_session
 from app.services.renders.settling import Settling
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
-from app.wire.doctor import Finding
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, parse_repaired_json
 from pagefault_dialects.messages.histories import (
@@ -38,6 +36,8 @@ from pagefault_dialects.targets.leaves import JsonLeaf, Node, json_pieces
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.turns.pairing import paired
+from pagefault_doctor.diagnoses import Finding
+from pagefault_doctor.findings import found, of_loss, of_messages, of_turns
 
 MOST_MESSAGES = 30_000
 """The longest foreign history. Of each message there may be findings and losses: to free the

@@ -19,11 +19,12 @@ from rich.table import Table
 from app.cli.complaints import CANNOT, complain
 from app.cli.terminal import ERR, OUT, CommandError, expected_sentence, one_line, say
 from app.config.settings import Settings
-from app.features import open_services
-from app.services.doctor.doctor import Doctor, DoctorQuery
+from app.features import FEATURES, open_services
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.messages.histories import Dialect
 from pagefault_dialects.targets.table import TARGETS
+from pagefault_doctor.doctor import Doctor, DoctorQuery
+from pagefault_doctor.feature import FEATURE
 
 _CHUNK_BYTES = 1 << 20
 _SYSTEM_OF = {"gemini": "systemInstruction", "openai-responses": "instructions"}
@@ -104,7 +105,8 @@ async def _examine(content: bytes, query: DoctorQuery) -> dict[str, Any]:
 
     # Smaller images are kept while they are needed, and gone with the folder.
     with tempfile.TemporaryDirectory(prefix="pagefault-doctor-") as folder:
-        async with open_services(Settings(data_dir=Path(folder))) as services:
+        settings = Settings(data_dir=Path(folder))
+        async with open_services(settings, (*FEATURES, FEATURE)) as services:
             answer = await services[Doctor].examine("default", body(), query)
             read: dict[str, Any] = json.loads(b"".join([each async for each in answer.chunks()]))
             return read

@@ -1,0 +1,35 @@
+"""The fixtures of `tests`: the command, and live services."""
+
+from tests.conftest import (
+    anyio_backend,
+    backends,
+    client,
+    databases_of_one_test,
+    engine,
+    pagefault,
+    pytest_addoption,
+    pytest_configure,
+    pytest_generate_tests,
+    pytest_runtest_call,
+    pytest_runtestloop,
+    pytest_xdist_make_scheduler,
+    service,
+    settings,
+)
+
+__all__ = [
+    "anyio_backend",
+    "backends",
+    "client",
+    "databases_of_one_test",
+    "engine",
+    "pagefault",
+    "pytest_addoption",
+    "pytest_configure",
+    "pytest_generate_tests",
+    "pytest_runtest_call",
+    "pytest_runtestloop",
+    "pytest_xdist_make_scheduler",
+    "service",
+    "settings",
+]
