@@ -52,12 +52,17 @@ class Feature:
 
 
 FEATURES = (
-    Feature(name="shared", services=("app.wiring.shared_services:SERVICES",)),
+    Feature(
+        name="shared",
+        services=("app.wiring.shared_services:SERVICES",),
+        repositories=("app.stores.records.idempotency:IdempotencyRecords",),
+    ),
     Feature(name="access", commands={"keys": "app.cli.key_commands:commands"}),
     Feature(
         name="results",
         routers=("app.routers.tool_results:router",),
         services=("app.wiring.result_services:SERVICES",),
+        repositories=("app.stores.records.tool_results:ToolResultRecords",),
         commands={"ingest": "app.cli.result_commands:commands"},
     ),
     Feature(
@@ -68,6 +73,13 @@ FEATURES = (
             "app.routers.references:router",
         ),
         services=("app.wiring.resource_services:SERVICES",),
+        repositories=(
+            "app.stores.records.resources:ResourceRecords",
+            "app.stores.records.resources:AliasRecords",
+            "app.stores.records.swept_blobs:SweptBlobRecords",
+            "app.stores.records.swept_blobs:BlobReferenceRecords",
+            "app.stores.records.stored_blobs:StoredBlobRecords",
+        ),
     ),
     Feature(
         name="pages",
@@ -78,12 +90,18 @@ FEATURES = (
             "app.routers.page_representations:router",
         ),
         services=("app.wiring.page_services:SERVICES",),
+        repositories=(
+            "app.stores.records.pages:PageRecords",
+            "app.stores.records.pages:PageLevelRecords",
+            "app.stores.records.pages:PageAccessRecords",
+        ),
         commands={"page": "app.cli.page_commands:commands"},
     ),
     Feature(
         name="search",
         routers=("app.routers.search:router",),
         services=("app.wiring.search_services:SERVICES",),
+        repositories=("app.stores.records.search_entries:SearchEntryRecords",),
     ),
     Feature(
         name="sessions",
@@ -93,16 +111,27 @@ FEATURES = (
             "app.routers.interactions:router",
         ),
         services=("app.wiring.session_services:SERVICES",),
+        repositories=(
+            "app.stores.records.sessions:SessionRecords",
+            "app.stores.records.history:MessageRecords",
+            "app.stores.records.history:InteractionRecords",
+            "app.stores.records.session_resources:SessionResourceRecords",
+        ),
     ),
     Feature(
         name="bundles",
         routers=("app.routers.bundles:router",),
         services=("app.wiring.bundle_services:SERVICES",),
+        repositories=("app.stores.records.bundles:BundleRecords",),
     ),
     Feature(
         name="renders",
         routers=("app.routers.renders:router",),
         services=("app.wiring.render_services:SERVICES",),
+        repositories=(
+            "app.stores.records.sessions:FrontierRecords",
+            "app.stores.records.derived_images:DerivedImageRecords",
+        ),
     ),
     Feature(
         name="tools",
@@ -113,11 +142,13 @@ FEATURES = (
         name="uploads",
         routers=("app.routers.uploads:router",),
         services=("app.wiring.upload_services:SERVICES",),
+        repositories=("app.stores.records.uploads:UploadRecords",),
     ),
     Feature(
         name="events",
         routers=("app.routers.events:router",),
         services=("app.wiring.event_services:SERVICES",),
+        repositories=("app.stores.records.events:EventRecords",),
         commands={"tail": "app.cli.event_commands:commands"},
     ),
     Feature(

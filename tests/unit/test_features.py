@@ -8,8 +8,10 @@ import pytest
 from typer.main import get_group
 
 import app.routers
+import app.stores.records
 import app.wiring
 from app.features import FEATURES, find_commands, find_features, released_features
+from app.stores.records.unit_of_work import Repository
 from app.wiring.services import Provider
 from app.wiring.startup_errors import SettingError
 
@@ -45,6 +47,17 @@ def test_every_module_of_routes_and_of_services_belongs_to_a_feature() -> None:
         *NAMES,
         "app.routers.viewer:router",
     }
+
+
+def test_every_class_of_records_belongs_to_a_feature() -> None:
+    modules = [each.name for each in iter_modules(app.stores.records.__path__)]
+    found = {
+        f"{kind.__module__}:{name}"
+        for module in map(import_module, (f"app.stores.records.{name}" for name in modules))
+        for name, kind in vars(module).items()
+        if isinstance(kind, type) and issubclass(kind, Repository) and name.endswith("Records")
+    }
+    assert found <= set(NAMES)
 
 
 def test_no_two_features_have_a_name_or_a_service_of_one_type() -> None:
