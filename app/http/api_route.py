@@ -23,7 +23,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.http.authenticate import KeyScheme, authenticate
 from app.http.parameters import Parameters
-from app.http.response_memory import counted
+from app.http.response_memory import count_response
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.pointers import child_pointer
 
@@ -50,7 +50,7 @@ class ApiRoute(APIRoute):
         async def handle(request: Request) -> Response:
             if request.scope["query_string"]:
                 await check_query(names, request)
-            return counted(await handler(request))
+            return count_response(await handler(request))
 
         return handle
 

@@ -88,7 +88,7 @@ class ApiRouter(APIRouter):
         answers = errors_or_304
         if text is not None:
             answers = {200: {"content": PLAIN_TEXT, "description": text}, **errors_or_304}
-        taken = parameters.documented() if parameters else None
+        taken = parameters.as_dependencies() if parameters else None
 
         def declare(endpoint: _Endpoint) -> _Endpoint:
             if with_head:
@@ -173,7 +173,7 @@ class ApiRouter(APIRouter):
             parameters: Those of a route that reads the request itself.
             offload_location: What a 307 means to either, where there is one.
         """
-        taken = parameters.documented() if parameters else None
+        taken = parameters.as_dependencies() if parameters else None
         whole = {"content": ANY_FILE, "headers": CONTENT_HEADERS}
         get: dict[int | str, dict[str, Any]] = {
             200: {"description": f"The {what}.", **whole},

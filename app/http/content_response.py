@@ -254,7 +254,7 @@ class _OffloadResponse(Response):
         is_whole: bool,
         resource_policy: ResourcePolicy,
     ) -> None:
-        self._ways = source
+        self._source = source
         self._is_whole = is_whole
         self._content_headers = headers
         self._resource_policy: ResourcePolicy = resource_policy
@@ -262,7 +262,7 @@ class _OffloadResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = self._content_headers
-        place = await self._ways.offload_location(
+        place = await self._source.offload_location(
             content_type=headers["Content-Type"], disposition=headers["Content-Disposition"]
         )
         if isinstance(place, StoreLink):

@@ -99,7 +99,7 @@ BeginningDep = Annotated[int | None, Depends(get_beginning)]
 
 
 @asynccontextmanager
-async def _opened(
+async def _open_stream(
     request: Request, listener: Caller, *, session_id: str | None, after: int | None
 ) -> AsyncIterator[EventStream]:
     """Open a stream before the answer begins, and close it behind that."""
@@ -116,7 +116,7 @@ async def get_project_stream(
     request: Request, listener: ListenerDep, begin: BeginningDep
 ) -> AsyncIterator[EventStream]:
     """Open the stream of the listener's project."""
-    async with _opened(request, listener, session_id=None, after=begin) as stream:
+    async with _open_stream(request, listener, session_id=None, after=begin) as stream:
         yield stream
 
 
@@ -124,7 +124,7 @@ async def get_session_stream(
     request: Request, session_id: SessionIdPath, listener: ListenerDep, begin: BeginningDep
 ) -> AsyncIterator[EventStream]:
     """Open the stream of a session; it may be one that nothing was written to yet."""
-    async with _opened(request, listener, session_id=session_id, after=begin) as stream:
+    async with _open_stream(request, listener, session_id=session_id, after=begin) as stream:
         yield stream
 
 

@@ -40,7 +40,7 @@ def finish_schemas(document: dict[str, Any]) -> None:
     for item in document["paths"].values():
         for operation in item.values():
             for parameter in operation.get("parameters", ()):
-                parameter["schema"] = _without_null(parameter["schema"])
+                parameter["schema"] = _remove_null(parameter["schema"])
     for schema in all_schemas(document):
         _finish(schema)
         if schema.get("$ref") in unions and "default" in schema:
@@ -92,7 +92,7 @@ def _finish(schema: dict[str, Any]) -> None:
         schema["items"] = places[0]
 
 
-def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+def _remove_null(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a parameter: it is left out, and an address has no null."""
     taken = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
     if len(taken) != 1:
@@ -125,12 +125,12 @@ def _separate_sides(document: dict[str, Any]) -> None:
     }
     drafts = {_reference(name): _reference(f"{name}Draft") for name in shared}
     for name in sent - answered:
-        schemas[name] = _renamed(schemas[name], drafts)
+        schemas[name] = _rename(schemas[name], drafts)
     for name in shared:
-        schemas[f"{name}Draft"] = _renamed(copy.deepcopy(schemas[name]), drafts)
+        schemas[f"{name}Draft"] = _rename(copy.deepcopy(schemas[name]), drafts)
     for operation in operations:
         operation.update(
-            {word: _renamed(operation[word], drafts) for word in _REQUEST if word in operation}
+            {word: _rename(operation[word], drafts) for word in _REQUEST if word in operation}
         )
     for name in answered:
         for schema in _within(schemas[name]):
@@ -162,12 +162,12 @@ def _references(node: object) -> set[str]:
     return set().union(*map(_references, node)) if isinstance(node, list) else set()
 
 
-def _renamed(node: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - a part of the document
+def _rename(node: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - a part of the document
     """Return a part of the document with other references, those of a discriminator too."""
     if isinstance(node, dict):
-        return {word: _renamed(each, names) for word, each in node.items()}
+        return {word: _rename(each, names) for word, each in node.items()}
     if isinstance(node, list):
-        return [_renamed(each, names) for each in node]
+        return [_rename(each, names) for each in node]
     return names.get(node, node) if isinstance(node, str) else node
 
 

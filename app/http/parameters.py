@@ -15,19 +15,19 @@ class Parameters:
     """The base of frozen dataclasses whose fields are parameters of FastAPI's, each annotated."""
 
     @classmethod
-    def documented(cls) -> list[params.Depends]:
+    def as_dependencies(cls) -> list[params.Depends]:
         """Return what says in the document that a route takes these, and a key."""
         return [BEARER, Depends(cls)]
 
     @classmethod
-    def of(cls, request: Request) -> Self:
+    def read(cls, request: Request) -> Self:
         """Read those of a request.
 
         Raises:
             RequestValidationError: Some are not valid; it is FastAPI's own, for the same reasons.
         """
         # The checker takes the hash of instances for that of their class.
-        adapter, places, headers = _reading(cls)  # type: ignore[arg-type]
+        adapter, places, headers = _find_reader(cls)  # type: ignore[arg-type]
         values: dict[str, Any] = {}
         if request.scope["query_string"]:
             values.update(request.query_params)
@@ -46,7 +46,7 @@ class Parameters:
 
 
 @cache
-def _reading(
+def _find_reader(
     kind: type[Parameters],
 ) -> tuple[TypeAdapter[Any], dict[int | str, str], list[str]]:
     """Return what reads them, the place of each by its name there, and the names of headers."""

@@ -61,7 +61,7 @@ def parse_range(header: str, size: int) -> list[ByteRange] | None:
         if span is None:
             return None
         spans.append(span)
-    return _satisfiable(spans, size)
+    return _clamp(spans, size)
 
 
 def _span(spec: str, size: int) -> ByteRange | None:
@@ -79,17 +79,17 @@ def _span(spec: str, size: int) -> ByteRange | None:
     return ByteRange(start, end) if start < end else None
 
 
-def _satisfiable(spans: list[ByteRange], size: int) -> list[ByteRange] | None:
+def _clamp(spans: list[ByteRange], size: int) -> list[ByteRange] | None:
     if size == 0 and ByteRange(0, 0) in spans:
         return None
     inside = [ByteRange(span.start, min(span.end, size)) for span in spans if span.start < size]
     if not inside:
         raise RangeNotSatisfiableError(size)
-    merged = _merged(inside)
+    merged = _merge(inside)
     return inside if len(merged) == len(inside) else merged
 
 
-def _merged(spans: list[ByteRange]) -> list[ByteRange]:
+def _merge(spans: list[ByteRange]) -> list[ByteRange]:
     ascending = sorted(spans, key=lambda span: span.start)
     merged = ascending[:1]
     for span in ascending[1:]:

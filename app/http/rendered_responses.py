@@ -10,7 +10,13 @@ from starlette.types import Receive, Scope, Send
 from app.http.conditions import strong_etag
 from app.http.record_responses import unchanged_response
 from app.http.response_headers import REVALIDATE
-from app.http.response_memory import FREE_BYTES, answers_of, body_message, sending, start_message
+from app.http.response_memory import (
+    FREE_BYTES,
+    body_message,
+    count_reader,
+    find_response_budget,
+    start_message,
+)
 from app.services.inline_media.json_with_media import RenderedBody
 
 STREAM_BYTES = 1536 * 1024
@@ -34,17 +40,17 @@ def rendered_response(
     """
     rendering = body.rendering
     if rendering.digest is None:
-        return sent_json(request, body, {**(headers or {}), "Cache-Control": "no-store"})
+        return json_response(request, body, {**(headers or {}), "Cache-Control": "no-store"})
     all_headers = {
         **(headers or {}),
         "ETag": strong_etag(rendering.digest),
         "Cache-Control": REVALIDATE,
     }
     unchanged = unchanged_response(request, all_headers)
-    return unchanged or sent_json(request, body, all_headers)
+    return unchanged or json_response(request, body, all_headers)
 
 
-def sent_json(
+def json_response(
     request: Request, body: RenderedBody, headers: Mapping[str, str], *, status: int = 200
 ) -> Response:
     """Return the answer with these headers, whatever the request's conditions."""
@@ -83,14 +89,14 @@ class _RenderedStream(StreamingResponse):
             self._body.held.resize(text_bytes + STREAM_BYTES)
             await super().__call__(scope, receive, send)
             return
-        room = answers_of(scope)
+        room = find_response_budget(scope)
         if text_bytes <= FREE_BYTES:
             held = await room.hold(STREAM_BYTES)
         else:
             # Who holds a long text already does not wait for more.
             held = room.take(text_bytes + STREAM_BYTES)
         try:
-            with sending(scope, held, send) as send_counted:
+            with count_reader(scope, held, send) as send_counted:
                 await super().__call__(scope, receive, send_counted)
         finally:
             held.release()

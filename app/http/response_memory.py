@@ -46,12 +46,12 @@ class CountedResponse(Response):
                 is sent all the same: what was asked for is done.
         """
         body_bytes = len(getattr(self._response, "body", b""))
-        held = self._held or _taken(scope, body_bytes)
+        held = self._held or _take_memory(scope, body_bytes)
         try:
             if body_bytes:
                 # What it was made of is not in memory any more.
                 held.resize(min(held.size_bytes, body_bytes))
-            with sending(scope, held, send) as send_counted:
+            with count_reader(scope, held, send) as send_counted:
                 send = self._in_pieces(held, send_counted) if body_bytes else send_counted
                 await self._response(scope, receive, send)
         finally:
@@ -91,13 +91,13 @@ def body_message(body: bytes, *, more: bool = True) -> Message:
     return {"type": "http.response.body", "body": body, "more_body": more}
 
 
-def counted(response: Response) -> Response:
+def count_response(response: Response) -> Response:
     """Return a response to be called in the place of one, which counts its body if it is long."""
     body = getattr(response, "body", b"")
     return CountedResponse(response) if len(body) > FREE_BYTES else response
 
 
-def held_answer(make: Callable[[], Response], held: ResponseMemory | None) -> Response:
+def answer_with_memory(make: Callable[[], Response], held: ResponseMemory | None) -> Response:
     """Make an answer of what was read, for which memory was taken, or give that back.
 
     Args:
@@ -114,14 +114,14 @@ def held_answer(make: Callable[[], Response], held: ResponseMemory | None) -> Re
 
 
 @contextmanager
-def sending(scope: Scope, held: Held, send: Send) -> Iterator[Send]:
+def count_reader(scope: Scope, held: Held, send: Send) -> Iterator[Send]:
     """Send as before, and count the client among those who make room if they read slowly.
 
     What it takes is counted, and how long it lets pieces wait.
     """
     # Where the server cannot end a connection, its own deadlines do.
     abort = scope["state"].get("abort", lambda: None)
-    with answers_of(scope).reading(held, abort) as reader:
+    with find_response_budget(scope).reading(held, abort) as reader:
 
         async def send_counted(message: Message) -> None:
             with reader.taking(len(message.get("body", b""))):
@@ -130,15 +130,15 @@ def sending(scope: Scope, held: Held, send: Send) -> Iterator[Send]:
         yield send_counted
 
 
-def answers_of(scope: Scope) -> ResponseBudget:
+def find_response_budget(scope: Scope) -> ResponseBudget:
     """Return the share of the memory budget that answers have in this process."""
     room: ResponseBudget = scope["state"]["services"][ResponseBudget]
     return room
 
 
-def _taken(scope: Scope, body_bytes: int) -> ResponseMemory:
+def _take_memory(scope: Scope, body_bytes: int) -> ResponseMemory:
     """Take what an answer holds, or nothing for the answer to a write that there is no room for."""
-    room = answers_of(scope)
+    room = find_response_budget(scope)
     try:
         return room.take(body_bytes)
     except OverloadedError:

@@ -74,7 +74,7 @@ async def stream_events(stream: ProjectStreamDep) -> Response:
     back with the last one seen, and nothing is missed or told twice. A `reset` says that this is no
     longer possible: what you show has to be loaded anew.
     """
-    return EventStreamResponse(_sent(stream))
+    return EventStreamResponse(_write_batches(stream))
 
 
 @router.get("/sessions/{session_id}/events", response_class=Response, responses=_STREAM)
@@ -84,7 +84,7 @@ async def stream_session_events(stream: SessionStreamDep) -> Response:
     `id` is the session's `seq`, the same as in its history: read the history, then listen `after`
     its last `seq`. Nothing has to have been written to the session yet.
     """
-    return EventStreamResponse(_sent(stream))
+    return EventStreamResponse(_write_batches(stream))
 
 
 @router.post(
@@ -112,7 +112,7 @@ async def create_event_ticket(request: Request, _: BearerDep, signer: LinkSigner
     )
 
 
-async def _sent(stream: EventStream) -> AsyncGenerator[Iterable[bytes], None]:
+async def _write_batches(stream: EventStream) -> AsyncGenerator[Iterable[bytes], None]:
     # Without data it is no event, and yet whoever has seen nothing can come back to this place; not
     # to that of a reset, before it is told.
     place = None if stream.start.is_reset else str(stream.start.position)
@@ -136,13 +136,13 @@ def _pieces(batch: Sequence[EventItem]) -> Iterator[bytes]:
         if small:
             yield b"".join(small)
             small = []
-        yield from _sliced(item)
+        yield from _slice(item)
     if small:
         yield b"".join(small)
 
 
-def _sliced(item: EventItem) -> Iterator[bytes]:
-    head, tail = _around(item.type, item.position)
+def _slice(item: EventItem) -> Iterator[bytes]:
+    head, tail = _split_block(item.type, item.position)
     yield head
     # JSON text has no line ends, which would each begin a line of their own.
     for start in range(0, len(item.data), _BYTES_FOR_MANY):
@@ -151,7 +151,7 @@ def _sliced(item: EventItem) -> Iterator[bytes]:
 
 
 @lru_cache(maxsize=_BLOCKS_KEPT)
-def _around(kind: str, position: int) -> tuple[bytes, bytes]:
+def _split_block(kind: str, position: int) -> tuple[bytes, bytes]:
     head, _, tail = format_sse_event(event=kind, data_str="\0", id=str(position)).partition(b"\0")
     return head, tail
 

@@ -21,7 +21,7 @@ from app.http.parameters import (
 )
 from app.http.record_responses import answer_listed, answer_record, answer_written, next_link
 from app.http.rendered_responses import rendered_response
-from app.http.response_memory import held_answer
+from app.http.response_memory import answer_with_memory
 from app.services.sessions.history import History
 from app.services.sessions.messages import HistoryMessageDraft, SessionMessages
 from app.wire.history import HistoryEntry, HistoryMessage, MessagePage, history_entry
@@ -59,20 +59,20 @@ async def list_messages(request: Request) -> Response:
     the writes of the session's pages, which are told in its events only.
     """
     call = await call_of(request)
-    parameters = _ListParameters.of(request)
+    parameters = _ListParameters.read(request)
     history = services_of(request)[History]
     place = (call.project_id, parameters.session_id)
     if parameters.media == "inline":
         body, next_cursor = await history.list_inline(
             *place, cursor=parameters.cursor, after_seq=parameters.after, limit=parameters.limit
         )
-        return held_answer(
+        return answer_with_memory(
             lambda: rendered_response(request, body, next_link(request, next_cursor)), body.held
         )
     page = await history.list(
         *place, cursor=parameters.cursor, after_seq=parameters.after, limit=parameters.limit
     )
-    return held_answer(
+    return answer_with_memory(
         lambda: answer_listed(request, page.body, page.next_cursor, etag=strong_etag(page.digest)),
         page.held,
     )
@@ -121,6 +121,6 @@ async def get_message(
     """Read one entry of a session's history by its number, whatever its kind."""
     if media == "inline":
         body = await history.inline_entry(call.project_id, session_id, seq)
-        return held_answer(lambda: rendered_response(call.request, body), body.held)
+        return answer_with_memory(lambda: rendered_response(call.request, body), body.held)
     entry, held = await history.entry(call.project_id, session_id, seq)
-    return held_answer(lambda: answer_record(call.request, history_entry(entry)), held)
+    return answer_with_memory(lambda: answer_record(call.request, history_entry(entry)), held)

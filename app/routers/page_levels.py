@@ -17,7 +17,7 @@ from app.http.openapi_operations import json_body, reference
 from app.http.page_parameters import LevelQuery, PageIdPath
 from app.http.parameters import Parameters
 from app.http.problem_types import problem_responses
-from app.http.rendered_responses import rendered_response, sent_json
+from app.http.rendered_responses import json_response, rendered_response
 from app.services.pages.faults import FaultRequest, PageFaults, read_fault_request
 from app.services.pages.page_answers import PageReading
 from app.services.pages.views import BlocksOptions
@@ -118,7 +118,7 @@ async def get_page_blocks(
 
 @router.post(
     "/{page_id}/fault",
-    dependencies=_FaultParameters.documented(),
+    dependencies=_FaultParameters.as_dependencies(),
     response_model=PageToolMessage,
     openapi_extra=json_body(FaultRequest, required=False),
     responses={
@@ -135,13 +135,13 @@ async def fault_page(request: Request) -> Response:
     cannot be is a 422, that carries the tool message to give to the model instead.
     """
     call = await call_of(request)
-    parameters = _FaultParameters.of(request)
+    parameters = _FaultParameters.read(request)
     body = await read_small_json(request, call.limits)
     query = read_fault_request(body, parameters.page_id, parameters.form)
     message = await services_of(request)[PageFaults].fault(
         call.project_id, parameters.page_id, query
     )
-    return sent_json(request, message, {})
+    return json_response(request, message, {})
 
 
 odd_ids_router = APIRouter(prefix="/api/pages", include_in_schema=False)

@@ -167,7 +167,7 @@ async def search_pages(
 async def get_page(request: Request) -> Response:
     """Read a page. Its ETag stands for everything but the access counters."""
     call = await call_of(request)
-    parameters = _PageParameters.of(request)
+    parameters = _PageParameters.read(request)
     reading = services_of(request)[PageReading]
     if wants_text(request):
         return answer_text(request, await reading.detail(call.project_id, parameters.page_id))

@@ -156,7 +156,7 @@ async def get_resource(request: Request) -> Response:
     """Read a descriptor."""
     call = await call_of(request)
     resource = await services_of(request)[Resources].get(
-        call.project_id, _ResourceParameters.of(request).uri
+        call.project_id, _ResourceParameters.read(request).uri
     )
     return answer_record(request, resource_record(resource))
 
@@ -218,7 +218,7 @@ class _ContentParameters(Parameters):
 )
 async def get_resource_content(request: Request) -> Response:
     """Read the bytes: whole, in ranges, or only if they changed (RFC 9110)."""
-    parameters = _ContentParameters.of(request)
+    parameters = _ContentParameters.read(request)
     services = services_of(request)
     is_attachment = parameters.download
     # A link says by itself whose content may be read, and under which name.
@@ -293,19 +293,21 @@ async def get_text_query(
     """Return what is asked of a text."""
     if pointer is None:
         if grep is None and (ignore_case or context):
-            raise _refused("grep", "has to be there for `ignoreCase` and `context`")
+            raise _query_error("grep", "has to be there for `ignoreCase` and `context`")
         line_range = LineRange() if lines is None else parse_line_range(lines)
         if line_range is None:
-            raise _refused("lines", f"must be {_LINES}")
+            raise _query_error("lines", f"must be {_LINES}")
         return TextQuery(line_range, grep, ignore_case, context)
     if lines is not None or grep is not None or ignore_case or context:
-        raise _refused("pointer", "stands alone: `lines` and `grep` are asked for apart from it")
+        raise _query_error(
+            "pointer", "stands alone: `lines` and `grep` are asked for apart from it"
+        )
     if parse_json_pointer(pointer) is None:
-        raise _refused("pointer", "must be empty, or names that each begin with `/`")
+        raise _query_error("pointer", "must be empty, or names that each begin with `/`")
     return TextQuery(pointer=pointer)
 
 
-def _refused(name: str, sentence: str) -> InvalidPayloadError:
+def _query_error(name: str, sentence: str) -> InvalidPayloadError:
     return InvalidPayloadError(
         "The text cannot be read like that; `errors` says why.",
         faults=[Fault(f"/query/{name}", sentence)],

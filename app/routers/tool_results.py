@@ -17,7 +17,7 @@ from app.http.render_parameters import (
     MaxImagePixelsQuery,
     MaxTextQuery,
 )
-from app.http.rendered_responses import sent_json
+from app.http.rendered_responses import json_response
 from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.queries import RenderQuery
 from app.services.tool_results.tool_result_requests import ToolResultRequest
@@ -71,7 +71,7 @@ class _ResultParameters(Parameters):
     NotFoundError,
     ConflictError,
     body=ToolResultRequest,
-    dependencies=_CreateParameters.documented(),
+    dependencies=_CreateParameters.as_dependencies(),
     responses={200: "The same call, answered before."},
 )
 async def create_tool_result(request: Request) -> Response:
@@ -83,7 +83,7 @@ async def create_tool_result(request: Request) -> Response:
     of a record which was deleted since is a 404. With `render` the answer has its rendering, too.
     """
     call = await call_of(request)
-    parameters = _CreateParameters.of(request)
+    parameters = _CreateParameters.read(request)
     ingested = await services_of(request)[ToolResults].ingest(
         call.project_id, call.json_body(), idempotency_key=parameters.idempotency_key
     )
@@ -96,7 +96,7 @@ async def create_tool_result(request: Request) -> Response:
         call.project_id, ingested.result.tool_result_id, record, query
     )
     status = 201 if ingested.is_new else 200
-    return sent_json(request, body, {"Location": path}, status=status)
+    return json_response(request, body, {"Location": path}, status=status)
 
 
 @router.lists("", ToolResultPage)
@@ -118,6 +118,6 @@ async def list_tool_results(
 async def get_tool_result(request: Request) -> Response:
     """Read a record: the stored bytes, with a strong ETag."""
     call = await call_of(request)
-    parameters = _ResultParameters.of(request)
+    parameters = _ResultParameters.read(request)
     stored = await services_of(request)[ToolResults].get(call.project_id, parameters.tool_result_id)
     return answer_record(request, tool_result_record(stored))

@@ -123,7 +123,7 @@ def viewer_router(folder: Path | None = None, content_url: str | None = None) ->
                 "Content-Security-Policy": _NOTHING,
                 **_SAFE_HEADERS,
             }
-            return _sent(request, _NOT_BUILT.encode(), headers, status=503)
+            return _file_response(request, _NOT_BUILT.encode(), headers, status=503)
 
     async def get_explorer(request: Request) -> Response:
         """Return the explorer of the API, or the plain page in its place."""
@@ -163,7 +163,7 @@ async def _answer(
         **_SAFE_HEADERS,
     }
     unchanged = unchanged_response(request, headers)
-    return unchanged or _sent(request, body, headers)
+    return unchanged or _file_response(request, body, headers)
 
 
 def _read(root: Path, name: str) -> bytes:
@@ -179,7 +179,9 @@ def _read(root: Path, name: str) -> bytes:
         raise _nothing_there() from exc
 
 
-def _sent(request: Request, body: bytes, headers: dict[str, str], status: int = 200) -> Response:
+def _file_response(
+    request: Request, body: bytes, headers: dict[str, str], status: int = 200
+) -> Response:
     headers["Content-Length"] = str(len(body))
     sent = b"" if request.method == "HEAD" else body
     return Response(sent, status_code=status, headers=headers)

@@ -41,9 +41,9 @@ def by_the_framework() -> TestClient:
 def by_itself() -> TestClient:
     router = APIRouter(route_class=ApiRoute)
 
-    @router.get("/things/{name}", name="get_thing", dependencies=Asked.documented())
+    @router.get("/things/{name}", name="get_thing", dependencies=Asked.as_dependencies())
     async def get_thing(request: Request) -> Response:
-        return Response(repr(asdict(Asked.of(request))))
+        return Response(repr(asdict(Asked.read(request))))
 
     return client_of(router)
 
@@ -80,7 +80,7 @@ def test_path_is_not_what_the_query_says() -> None:
 
     @router.get("/things/{name}")
     async def get_thing(request: Request) -> Response:
-        return Response(Asked.of(request).name)
+        return Response(Asked.read(request).name)
 
     assert client_of(router).get("/things/ab?name=cd").text == "ab"
 
@@ -100,7 +100,7 @@ def test_what_is_more_than_a_declaration_is_called() -> None:
 
     router = APIRouter(route_class=ApiRoute)
 
-    @router.get("/things/{name}", dependencies=[*Asked.documented(), Depends(check)])
+    @router.get("/things/{name}", dependencies=[*Asked.as_dependencies(), Depends(check)])
     async def get_thing(request: Request) -> Response:
         return Response(request.url.path)
 

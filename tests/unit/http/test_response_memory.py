@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.types import Message, Scope
 
 from app.errors import OverloadedError, PreconditionFailedError
-from app.http.response_memory import FREE_BYTES, PIECE_BYTES, counted, held_answer
+from app.http.response_memory import FREE_BYTES, PIECE_BYTES, answer_with_memory, count_response
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 from app.services.memory_budget.responses import GRACE_SECONDS, ResponseBudget
 from app.wiring.services import Services
@@ -51,7 +51,7 @@ class Served:
         self.body += message.get("body", b"")
 
     async def answer(self, body: bytes) -> None:
-        await counted(Response(body))(self.scope, self.receive, self.send)
+        await count_response(Response(body))(self.scope, self.receive, self.send)
 
 
 @pytest.mark.promise(
@@ -95,7 +95,7 @@ async def test_what_an_answer_was_made_of_is_given_back_before_it_is_sent() -> N
     body = b"x" * (2 * FREE_BYTES)
     served = Served(20 * FREE_BYTES)
     held = await served.answers.hold(3 * len(body))
-    answer = held_answer(lambda: Response(body), held)
+    answer = answer_with_memory(lambda: Response(body), held)
     assert served.memory.held_bytes == 3 * len(body)
     served.is_read.set()
     await answer(served.scope, served.receive, served.send)
@@ -111,7 +111,7 @@ async def test_memory_of_an_answer_that_is_not_made_is_given_back() -> None:
         raise PreconditionFailedError
 
     with pytest.raises(PreconditionFailedError):
-        held_answer(fail, held)
+        answer_with_memory(fail, held)
     assert served.memory.held_bytes == 0
 
 

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from starlette.types import Message, Scope, Send
 
 from app.errors import OverloadedError
-from app.http.response_memory import PIECE_BYTES, answers_of, body_message, sending
+from app.http.response_memory import PIECE_BYTES, body_message, count_reader, find_response_budget
 from app.services.memory_budget.responses import ResponseMemory
 
 
@@ -34,7 +34,7 @@ class AnswerMemory(ExitStack):
         Raises:
             OverloadedError: They are not free for a second, or the client has gone.
         """
-        held = await answers_of(self._scope).hold(size_bytes)
+        held = await find_response_budget(self._scope).hold(size_bytes)
         # What answers a request may go on for a moment after its client has gone.
         if self._is_over:
             held.release()
@@ -45,7 +45,7 @@ class AnswerMemory(ExitStack):
         """Send a message of the answer."""
         if self._held is not None and not self._is_counted:
             self._is_counted = True
-            self._send = self.enter_context(sending(self._scope, self._held, self._send))
+            self._send = self.enter_context(count_reader(self._scope, self._held, self._send))
         body = message.get("body", b"")
         if len(body) <= PIECE_BYTES:
             await self._send(message)
