@@ -21,7 +21,7 @@ from app.http.authenticate import ProjectDep
 from app.http.conditions import whole_number
 from app.http.problem_types import KINDS
 from app.models.upload import Checksum, ChecksumAlgorithm, ResumableUpload
-from app.services.uploads.uploads import Piece, UploadDraft
+from app.services.uploads.uploads import UploadDraft, UploadPiece
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 
 PATH: Final = "/api/uploads"
@@ -122,7 +122,7 @@ async def read_draft(request: Request) -> UploadDraft:
     )
 
 
-async def read_piece(request: Request) -> Piece:
+async def read_piece(request: Request) -> UploadPiece:
     """Read what the headers say about a piece.
 
     Raises:
@@ -134,7 +134,7 @@ async def read_piece(request: Request) -> Piece:
     offset = _number(request, "Upload-Offset")
     announced = request.headers.get("content-length", "")
     checksums = request.headers.getlist("upload-checksum")
-    return Piece(
+    return UploadPiece(
         offset=offset,
         announced_bytes=whole_number(announced) if _NUMBER.match(announced) else None,
         checksum=parse_checksum(", ".join(checksums)) if checksums else None,
@@ -142,7 +142,7 @@ async def read_piece(request: Request) -> Piece:
 
 
 DraftDep = Annotated[UploadDraft, Depends(read_draft)]
-PieceDep = Annotated[Piece, Depends(read_piece)]
+PieceDep = Annotated[UploadPiece, Depends(read_piece)]
 
 
 def parse_metadata(text: str) -> dict[str, bytes]:

@@ -65,7 +65,7 @@ class StoredHistoryMessage:
     is_page_fault: bool = False
 
 
-HistoryEntry: TypeAlias = StoredMessage | StoredHistoryMessage | StoredInteraction | StoredAnswer
+StoredEntry: TypeAlias = StoredMessage | StoredHistoryMessage | StoredInteraction | StoredAnswer
 """One entry of a session's history."""
 
 

@@ -18,7 +18,7 @@ from app.http.parameters import (
 from app.http.record_responses import answer_page, answer_record, answer_written
 from app.models.interaction import ChatMessage, InputKind
 from app.services.sessions.interaction_requests import InteractionDraft
-from app.services.sessions.interactions import Interactions, ShownInteraction
+from app.services.sessions.interactions import AttachedInteraction, Interactions
 from app.wire.interactions import InteractionPage, InteractionRecord, interaction_record
 from pagefault_dialects.errors import InvalidPayloadError
 
@@ -127,5 +127,5 @@ async def set_interaction_output(
     return answer_written(call.request, _record(shown), path=path, is_new=False)
 
 
-def _record(shown: ShownInteraction) -> bytes:
+def _record(shown: AttachedInteraction) -> bytes:
     return interaction_record(shown.interaction, shown.attachments)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from app.errors import MalformedRequestError
 
-Header = tuple[bytes, bytes]
+RawHeader = tuple[bytes, bytes]
 
 # A registered name or an IPv4 address, or an IPv6 address in brackets, then perhaps a port. The
 # grammar of RFC 3986 has more characters, and no name of the DNS or of a container has any of them.
@@ -19,8 +19,8 @@ _WITHOUT_HOST = frozenset({"0.9", "1.0"})
 
 
 def resolve_target(
-    target: bytes, headers: Sequence[Header], *, http_version: str
-) -> tuple[bytes, list[Header]]:
+    target: bytes, headers: Sequence[RawHeader], *, http_version: str
+) -> tuple[bytes, list[RawHeader]]:
     """Return the target as a path with its query, and the headers with at most one `Host`.
 
     The host of an absolute target takes the place of the one in the header, as RFC 9112 §3.2.2

@@ -109,7 +109,7 @@ class MessagePage(ListPage[HistoryEntry]):
     """A page of a session's history, in the order of `seq`."""
 
 
-def history_entry(entry: stored.HistoryEntry) -> bytes:
+def history_entry(entry: stored.StoredEntry) -> bytes:
     """Return the JSON of an entry of a session's history."""
     match entry:
         case stored.StoredMessage():

@@ -17,11 +17,11 @@ from app.models.message import (
     TOOL_RESULT,
     EntryKind,
     HistoryCounts,
-    HistoryEntry,
     ResourceRelease,
     ResourceUsage,
     Session,
     SessionUse,
+    StoredEntry,
     StoredHistoryMessage,
     StoredMessage,
 )
@@ -92,7 +92,7 @@ async def link(
     )
 
 
-async def one_of_each(unit: OpenUnit) -> list[HistoryEntry]:
+async def one_of_each(unit: OpenUnit) -> list[StoredEntry]:
     """A history of every kind of entry; the answer is set behind what came after its question."""
     await unit[SessionRecords].enter("s", NOW)
     assert await unit[SessionRecords].append("s", INTERACTION, "i1") == 1

@@ -18,7 +18,7 @@ from app.models.upload import Checksum, ResumableUpload, Segment
 from app.services.access.callers import Access
 from app.services.resources.resources import Resources
 from app.services.uploads.segments import SEGMENT_BYTES
-from app.services.uploads.uploads import Piece, UploadDraft, Uploads
+from app.services.uploads.uploads import UploadDraft, UploadPiece, Uploads
 from app.stores.blobs.store import BlobStore, read_whole
 from app.stores.records.records import Records
 from app.stores.records.uploads import UploadRecords
@@ -69,8 +69,8 @@ def broken() -> None:
     raise BrokenConnectionError
 
 
-def piece(offset: int, checksum: Checksum | None = None) -> Piece:
-    return Piece(offset, None, checksum)
+def piece(offset: int, checksum: Checksum | None = None) -> UploadPiece:
+    return UploadPiece(offset, None, checksum)
 
 
 async def segments_of(services: Services, upload: ResumableUpload) -> Sequence[Segment]:

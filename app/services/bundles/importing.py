@@ -32,7 +32,7 @@ from app.services.bundles.stored import (
     stored_message,
 )
 from app.services.concurrency.background import run_to_completion
-from app.services.pages.bodies import refers_to_text
+from app.services.pages.page_bodies import refers_to_text
 from app.services.pages.search_words import searchable_text
 from app.services.quotas.storage_quota import StorageQuota
 from app.services.resources.aliases import too_many_aliases

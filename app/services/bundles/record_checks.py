@@ -30,9 +30,9 @@ from app.services.bundles.stored import (
 from app.services.inline_media.message_references import references_in
 from app.services.packaging import encode_sanitized
 from app.services.pages import versions
-from app.services.pages.bodies import fits, is_url, page_media
 from app.services.pages.contents import check_words
 from app.services.pages.message_images import image_ids
+from app.services.pages.page_bodies import fits, is_url, page_media
 from app.services.pages.page_requests import RESERVED_IDS
 from app.services.requests.embedded_data_uris import InlineForm, dump_forms, load_forms, put_member
 from app.services.sessions.interaction_requests import plain_input

@@ -29,8 +29,8 @@ from app.models.limits import FetchPolicy
 from app.services.fetching.resolving import FetchSlots, HostResolver, Resolve
 from app.services.fetching.targets import (
     FetchRules,
+    FetchTarget,
     IPAddress,
-    Target,
     parse_target,
     redirect_target,
 )
@@ -172,7 +172,7 @@ class Fetcher:
 
     @asynccontextmanager
     async def _answer(
-        self, project_id: str, target: Target, deadline: float
+        self, project_id: str, target: FetchTarget, deadline: float
     ) -> AsyncIterator[httpx.Response]:
         addresses = await self._judged_addresses(project_id, target, deadline)
         # Connections are never shared: one that TLS verified for a name must not serve another
@@ -186,7 +186,7 @@ class Fetcher:
                 await response.aclose()
 
     async def _judged_addresses(
-        self, project_id: str, target: Target, deadline: float
+        self, project_id: str, target: FetchTarget, deadline: float
     ) -> Sequence[IPAddress]:
         self._rules.check_port(target)
         addresses: Sequence[IPAddress]
@@ -204,7 +204,10 @@ class Fetcher:
         return addresses
 
     async def _dial(
-        self, transport: httpx.AsyncBaseTransport, target: Target, addresses: Sequence[IPAddress]
+        self,
+        transport: httpx.AsyncBaseTransport,
+        target: FetchTarget,
+        addresses: Sequence[IPAddress],
     ) -> httpx.Response:
         *first, last = addresses[:_ADDRESSES_TRIED]
         for address in first:
@@ -214,7 +217,7 @@ class Fetcher:
                 continue
         return await transport.handle_async_request(self._request(target, last))
 
-    def _request(self, target: Target, address: IPAddress) -> httpx.Request:
+    def _request(self, target: FetchTarget, address: IPAddress) -> httpx.Request:
         return httpx.Request(
             "GET",
             target.at(address),
@@ -237,7 +240,7 @@ class Fetcher:
         )
 
     def _fetched(
-        self, target: Target, response: httpx.Response, deadline: float
+        self, target: FetchTarget, response: httpx.Response, deadline: float
     ) -> FetchedResponse:
         if response.status_code != 200:
             raise UpstreamError(

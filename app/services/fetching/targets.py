@@ -98,7 +98,7 @@ def _embedded_v4(ip: IPv6Address) -> IPv4Address | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class FetchTarget:
     """A URL that may be worth fetching.
 
     `url` has no user name, no password and no fragment. `host` is a name in lower case ASCII
@@ -121,7 +121,7 @@ class Target:
         return self.url.copy_with(host=str(address))
 
 
-def parse_target(url: str) -> Target:
+def parse_target(url: str) -> FetchTarget:
     """Take a URL apart.
 
     Raises:
@@ -140,10 +140,10 @@ def parse_target(url: str) -> Target:
         raise FetchBlockedError("A URL with a user name or password is not fetched.")
     host, literal = parse_host(parsed.raw_host.decode("ascii"))
     port = DEFAULT_PORTS[parsed.scheme] if parsed.port is None else parsed.port
-    return Target(url=parsed.copy_with(fragment=None), host=host, port=port, literal=literal)
+    return FetchTarget(url=parsed.copy_with(fragment=None), host=host, port=port, literal=literal)
 
 
-def redirect_target(origin: Target, location: str) -> Target:
+def redirect_target(origin: FetchTarget, location: str) -> FetchTarget:
     """Return where a redirect leads, relative to the URL that was asked for.
 
     Raises:
@@ -199,7 +199,7 @@ class FetchRules:
     def __init__(self, allow: Sequence[str] = ()) -> None:
         self._allowed = frozenset(place for entry in allow for place in _places(entry))
 
-    def check_port(self, target: Target) -> None:
+    def check_port(self, target: FetchTarget) -> None:
         """Refuse ports that are neither the web's nor listed.
 
         Raises:
@@ -211,7 +211,7 @@ class FetchRules:
                 "operator lists in PAGEFAULT_FETCH__ALLOW."
             )
 
-    def check_addresses(self, target: Target, addresses: Sequence[IPAddress]) -> None:
+    def check_addresses(self, target: FetchTarget, addresses: Sequence[IPAddress]) -> None:
         """Refuse a host if any of its addresses is not public.
 
         One bad answer is enough: a name that resolves to both is somebody trying.
@@ -230,7 +230,7 @@ class FetchRules:
                 "list its host in PAGEFAULT_FETCH__ALLOW."
             )
 
-    def _is_listed(self, target: Target) -> bool:
+    def _is_listed(self, target: FetchTarget) -> bool:
         return (target.host, target.port) in self._allowed
 
 

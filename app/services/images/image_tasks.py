@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from pagefault_dialects.model.resource import ImageRecipe
 
 MOST_LINE_BYTES = 4_096
-Outcome: TypeAlias = Literal["made", "same", "nothing", "too-costly", "out-of-memory"]
+ImageOutcome: TypeAlias = Literal["made", "same", "nothing", "too-costly", "out-of-memory"]
 """The outcome of a task: an image, the image itself, nothing that is possible, or no result."""
 
 
@@ -59,7 +59,7 @@ def load_task(line: dict[str, object]) -> ImageTask:
 class ImageAnswer:
     """An answer of the worker, which the bytes of an image follow if it made one."""
 
-    outcome: Outcome
+    outcome: ImageOutcome
     size_bytes: int = 0
     mime_type: str = ""
     is_first_picture: bool = False

@@ -8,7 +8,7 @@ from typing import Self
 from app.errors import StoreUnavailableError
 from app.services.memory_budget.responses import ResponseMemory
 from app.stores.blobs.store import BlobMissingError, BlobReader, BlobStore
-from pagefault_dialects.model.render_options import MediaPiece, Rendering, TextPiece
+from pagefault_dialects.model.render_options import MediaPiece, Rendering, StoredTextPiece
 from pagefault_dialects.texts.json_strings import Base64Writer, StringWriter, TextWriter
 
 _STORE = "blob store"
@@ -69,7 +69,7 @@ class RenderedBody:
                 async for chunk in written:
                     yield chunk
 
-    async def _written(self, piece: MediaPiece | TextPiece) -> AsyncGenerator[bytes, None]:
+    async def _written(self, piece: MediaPiece | StoredTextPiece) -> AsyncGenerator[bytes, None]:
         writer: StringWriter
         if isinstance(piece, MediaPiece):
             writer = Base64Writer(is_urlsafe=piece.is_urlsafe, is_padded=piece.is_padded)

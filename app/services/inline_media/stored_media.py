@@ -17,7 +17,7 @@ from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, json_text, parse_stored_json
-from pagefault_dialects.model.render_options import JsonPiece, MediaPiece, TextPiece
+from pagefault_dialects.model.render_options import JsonPiece, MediaPiece, StoredTextPiece
 from pagefault_dialects.model.resource import Resource, parse_resource_id
 from pagefault_dialects.texts.json_strings import MediaPlaces, TextWriter
 
@@ -108,7 +108,9 @@ class StoredMedia:
                     sent_bytes += await anyio.to_thread.run_sync(length_of, writer, chunk)
             sent_bytes += len(writer.finish())
             size_bytes = resource.size_bytes
-            return places.mark(TextPiece(resource.digest, size_bytes, sent_bytes, is_verbatim=True))
+            return places.mark(
+                StoredTextPiece(resource.digest, size_bytes, sent_bytes, is_verbatim=True)
+            )
         medium = MediaPiece(
             resource.digest,
             resource.size_bytes,

@@ -55,7 +55,7 @@ class StoreCheckReport:
 FaultFound: TypeAlias = Callable[[StoreFault], None]
 """Told of each fault as it is found."""
 
-Progress: TypeAlias = Callable[[int, int], None]
+ReadProgress: TypeAlias = Callable[[int, int], None]
 """Told how many bytes were read, and how many there are in all."""
 
 Pace: TypeAlias = Callable[[int], Awaitable[None]]
@@ -70,7 +70,7 @@ class StoreCheck:
     blobs: BlobStore
 
     async def run(
-        self, found: FaultFound, *, repair: bool = False, progress: Progress | None = None
+        self, found: FaultFound, *, repair: bool = False, progress: ReadProgress | None = None
     ) -> StoreCheckReport:
         """Check everything; takes as long as reading all blobs does.
 

@@ -72,7 +72,7 @@ class SweepReport:
         return {kind: count for kind, count in asdict(self).items() if kind not in kept}
 
 
-Progress: TypeAlias = Callable[[SweepReport], None]
+SweepProgress: TypeAlias = Callable[[SweepReport], None]
 """Told from time to time how far a sweep is."""
 
 
@@ -99,7 +99,7 @@ class Sweep:
     """Counts what projects keep, where that is to be counted."""
 
     async def run(
-        self, grace_seconds: float, *, dry_run: bool = False, progress: Progress | None = None
+        self, grace_seconds: float, *, dry_run: bool = False, progress: SweepProgress | None = None
     ) -> SweepReport:
         """Remove what is garbage for longer than the grace, and what has expired.
 
@@ -160,7 +160,7 @@ class _Run:
     blobs: BlobStore
     older_than: datetime
     dry_run: bool
-    progress: Progress | None
+    progress: SweepProgress | None
     report: SweepReport = SweepReport()
 
     async def expire(self, project_id: str, now: datetime) -> None:

@@ -15,7 +15,7 @@ from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.media_mover import MediaMover
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.media.media_checks import probe_media
-from app.services.pages.bodies import blob_body, fits, is_url, too_long_text
+from app.services.pages.page_bodies import blob_body, fits, is_url, too_long_text
 from app.services.requests.embedded_data_uris import (
     InlineForm,
     is_to_be_moved,

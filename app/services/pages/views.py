@@ -12,8 +12,8 @@ from app.services.concurrency.large_work import is_quick, run_in_loop_if
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.media.media_checks import MediaChecks
 from app.services.pages.accesses import AccessCounts
-from app.services.pages.bodies import read_referred_text
-from app.services.pages.page_media import PageMediaReader
+from app.services.pages.page_bodies import read_referred_text
+from app.services.pages.restored_page_media import PageMediaReader
 from app.services.pages.versions import find_page, read_page
 from app.stores.blobs.store import BlobStore
 from app.stores.records.pages import PageLevelRecords

@@ -6,7 +6,7 @@ from functools import partial
 
 from app.errors import NotFoundError
 from app.models.interaction import StoredAnswer, StoredInteraction
-from app.models.message import HistoryEntry, StoredHistoryMessage, StoredMessage
+from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
 from app.services.renders.interaction_turns import answer_turn, attached_ids, interaction_turns
 from app.services.renders.stored_message_turns import stored_message_turns
 from app.services.renders.structured_contents import read_apart
@@ -40,7 +40,7 @@ class LoadedSession:
     """
 
     session_id: str
-    entries: Sequence[HistoryEntry]
+    entries: Sequence[StoredEntry]
     resources: Mapping[str, Resource]
     apart: Mapping[str, JsonValue]
     known: TurnCache
@@ -68,7 +68,7 @@ class LoadedSession:
         """Return the only entry, the answer to a call, without the call."""
         return self.turns_of(self.entries[0], audience)
 
-    def turns_of(self, entry: HistoryEntry, audience: Audience) -> Sequence[ComposedTurn]:
+    def turns_of(self, entry: StoredEntry, audience: Audience) -> Sequence[ComposedTurn]:
         """Return what an entry says as turns, its answers to calls first."""
         origin = f"/api/sessions/{self.session_id}/messages/{entry.seq}"
         raw = ContentReading(self.resources, audience).raw
@@ -134,7 +134,7 @@ async def load_entry(
     """
     known = TurnCache()
 
-    def read(unit: UnitOfWork) -> tuple[Sequence[HistoryEntry], Mapping[str, Resource]]:
+    def read(unit: UnitOfWork) -> tuple[Sequence[StoredEntry], Mapping[str, Resource]]:
         found = unit[SessionRecords].entries(session_id, after_seq=seq - 1, limit=1)
         if not found or found[0].seq != seq:
             raise NotFoundError("entry")
@@ -148,9 +148,9 @@ async def load_entry(
 
 def _all_entries(
     unit: UnitOfWork, session_id: str, known: TurnCache
-) -> tuple[Sequence[HistoryEntry], Mapping[str, Resource], int]:
+) -> tuple[Sequence[StoredEntry], Mapping[str, Resource], int]:
     """Read a history, the resources that its messages refer to, and its last `seq`."""
-    entries: list[HistoryEntry] = []
+    entries: list[StoredEntry] = []
     size_bytes = 0
     session = require_found(unit[SessionRecords].find(session_id), "session")
     while not entries or entries[-1].seq < session.last_seq:
@@ -169,7 +169,7 @@ def _all_entries(
     return entries, resources, session.last_seq
 
 
-def referred(entries: Sequence[HistoryEntry], known: TurnCache) -> set[str]:
+def referred(entries: Sequence[StoredEntry], known: TurnCache) -> set[str]:
     """Return the ids of the resources that messages and interactions name.
 
     A model or a tool may have written those of another session, which are nothing to show here.
@@ -183,7 +183,7 @@ def referred(entries: Sequence[HistoryEntry], known: TurnCache) -> set[str]:
     return wanted
 
 
-def entry_size_bytes(entry: HistoryEntry) -> int:
+def entry_size_bytes(entry: StoredEntry) -> int:
     """Return the size of what an entry stores, without its media."""
     match entry:
         case StoredMessage():

@@ -22,7 +22,7 @@ from app.models.message import (
     PAGE_FAULT,
     TOOL_RESULT,
     EntryKind,
-    HistoryEntry,
+    StoredEntry,
     StoredHistoryMessage,
     StoredMessage,
 )
@@ -149,7 +149,7 @@ def _outlined(loaded: LoadedSession, next_cursor: str | None) -> bytes:
     return list_page(lines, next_cursor)
 
 
-def outline_entry(entry: HistoryEntry, turns: Sequence[ComposedTurn]) -> OutlineEntry:
+def outline_entry(entry: StoredEntry, turns: Sequence[ComposedTurn]) -> OutlineEntry:
     """Return what an entry is, from the turns that it says."""
     kind = _kind(entry)
     items = [item for turn in turns for item in turn.items]
@@ -182,7 +182,7 @@ def outline_entry(entry: HistoryEntry, turns: Sequence[ComposedTurn]) -> Outline
     )
 
 
-def _kind(entry: HistoryEntry) -> EntryKind:
+def _kind(entry: StoredEntry) -> EntryKind:
     match entry:
         case StoredMessage():
             return TOOL_RESULT

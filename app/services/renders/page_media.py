@@ -1,6 +1,6 @@
 """Media that pages are, as renderings take them."""
 
-from app.services.pages.bodies import fits
+from app.services.pages.page_bodies import fits
 from app.services.pages.views import PageView
 from pagefault_dialects.media.data_uris import split_data_uri
 from pagefault_dialects.media.types import OCTET_STREAM, canonical_mime_type

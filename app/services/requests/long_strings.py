@@ -164,7 +164,7 @@ class Placeholder:
         return text
 
 
-class Marks:
+class PlaceholderMarks:
     """Bytes that placeholders have in their middle and that nobody can have guessed."""
 
     def __init__(self) -> None:

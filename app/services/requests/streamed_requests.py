@@ -14,7 +14,7 @@ from json import JSONDecodeError
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from app.services.requests.json_stream import JsonStream
-from app.services.requests.long_strings import LongString, Marks, Placeholder
+from app.services.requests.long_strings import LongString, Placeholder, PlaceholderMarks
 from app.services.requests.request_identity import RequestIdentity, json_digest
 from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
 from pagefault_dialects.errors import InvalidJsonError, InvalidPayloadError
@@ -96,7 +96,7 @@ def _read_streamed(
 ) -> StreamedRequest[_T]:
     json = body.finish()
     strings = json.long_strings
-    marks = Marks()
+    marks = PlaceholderMarks()
     placeholders: dict[int, Placeholder] = {
         number: placeholder
         for number, string in enumerate(strings)
@@ -128,7 +128,7 @@ def _read_streamed(
 def read_with_placeholders(
     json: JsonStream,
     placeholders: dict[int, Placeholder],
-    marks: Marks,
+    marks: PlaceholderMarks,
     *,
     read: Callable[[bytes], _Read],
     settle: Callable[[_Read, dict[int, Placeholder]], tuple[_Settled, set[int]]],
@@ -243,7 +243,7 @@ def _as_of_whole_body(
     )
 
 
-def numbers_in(value: object, marks: Marks) -> set[int]:
+def numbers_in(value: object, marks: PlaceholderMarks) -> set[int]:
     """Return the placeholders that show in any text of a value, or in any medium in memory."""
     numbers: set[int] = set()
     stack = [value]

@@ -45,7 +45,7 @@ from pagefault_dialects.model.render_options import (
     JsonPiece,
     MediaPiece,
     Rendering,
-    TextPiece,
+    StoredTextPiece,
     joined_pieces,
 )
 from pagefault_dialects.model.resource import Resource, parse_resource_id
@@ -231,7 +231,7 @@ class ReferenceResolver:
         grant = LinkGrant(project_id, resource.resource_id, "inline", None, expires_at)
         return f"{self.content_base_url}{self.links.content_path(grant)}".encode()
 
-    async def _text(self, project_id: str, resource: Resource) -> TextPiece:
+    async def _text(self, project_id: str, resource: Resource) -> StoredTextPiece:
         """Return the place of a text, which is read once to learn how long it is, escaped."""
         writer = TextWriter()
         sent_bytes = 0
@@ -239,7 +239,9 @@ class ReferenceResolver:
         async with aclosing(opened) as reader:
             async for chunk in reader:
                 sent_bytes += await self.work.run(len(chunk), length_of, writer, chunk)
-        return TextPiece(resource.digest, resource.size_bytes, sent_bytes + len(writer.finish()))
+        return StoredTextPiece(
+            resource.digest, resource.size_bytes, sent_bytes + len(writer.finish())
+        )
 
 
 def _read(body: bytes, *, limits: Limits) -> _ReadRequest:

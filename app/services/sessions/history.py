@@ -16,7 +16,7 @@ from functools import partial
 from app.errors import NotFoundError
 from app.models.identity import encode_cursor
 from app.models.limits import Limits
-from app.models.message import HistoryEntry, StoredHistoryMessage
+from app.models.message import StoredEntry, StoredHistoryMessage
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.memory_budget.responses import ResponseBudget, ResponseMemory
@@ -42,7 +42,7 @@ _COPIES = 3
 _CACHE_BYTES = 16 * 1024 * 1024
 _LARGEST_CACHED_BYTES = 1024 * 1024
 
-HeldEntry = tuple[HistoryEntry, ResponseMemory | None]
+HeldEntry = tuple[StoredEntry, ResponseMemory | None]
 """An entry, and what was taken for it, if it is long; to be released when it is sent."""
 
 
@@ -109,7 +109,7 @@ class _Entries:
     """Entries that were read, whether others follow, and what is held for them."""
 
     history_head: HistoryHead
-    entries: Sequence[HistoryEntry]
+    entries: Sequence[StoredEntry]
     more: bool
     held: ResponseMemory | None = None
 
@@ -247,7 +247,7 @@ class History:
                 found = await self.records.read(place.project_id, read)
         return replace(found, held=held)
 
-    async def _shown(self, project_id: str, entry: HistoryEntry) -> Sequence[JsonPiece]:
+    async def _shown(self, project_id: str, entry: StoredEntry) -> Sequence[JsonPiece]:
         if not isinstance(entry, StoredHistoryMessage):
             return [history_entry(entry)]
         media = StoredMedia(self.records, self.blobs, project_id)

@@ -44,7 +44,7 @@ CREATE_ROUTE = "POST /api/sessions/{session_id}/interactions"
 
 
 @dataclass(frozen=True, slots=True)
-class ShownInteraction:
+class AttachedInteraction:
     """An interaction with what is attached to it, each file once, in order of first use.
 
     `is_new` says whether this request made it, or its answer.
@@ -71,7 +71,7 @@ class Interactions:
         *,
         idempotency_key: str | None,
         accepts_unknown: bool = False,
-    ) -> ShownInteraction:
+    ) -> AttachedInteraction:
         """Append an interaction to a session, which is created by its first entry.
 
         Its attachments are bound to resources and linked in the same transaction, and so protected
@@ -96,16 +96,18 @@ class Interactions:
                     return await create(call)
                 return await self.get(project_id, session_id, answer_id)
 
-    async def get(self, project_id: str, session_id: str, interaction_id: str) -> ShownInteraction:
+    async def get(
+        self, project_id: str, session_id: str, interaction_id: str
+    ) -> AttachedInteraction:
         """Return the interaction with this id, with its answer if it has one.
 
         Raises:
             NotFoundError: The session has none.
         """
 
-        def find(unit: UnitOfWork) -> ShownInteraction:
+        def find(unit: UnitOfWork) -> AttachedInteraction:
             stored = _found(unit, session_id, interaction_id)
-            return ShownInteraction(stored, attachments_of(unit, [stored])[0])
+            return AttachedInteraction(stored, attachments_of(unit, [stored])[0])
 
         return await self.records.read(project_id, find)
 
@@ -117,7 +119,7 @@ class Interactions:
         input_kind: InputKind | None,
         cursor: str | None,
         limit: int,
-    ) -> tuple[Sequence[ShownInteraction], str | None]:
+    ) -> tuple[Sequence[AttachedInteraction], str | None]:
         """Return up to `limit` interactions in the order of `seq`, and the next cursor.
 
         A list ends earlier with the interaction that passes 16 MiB.
@@ -128,7 +130,7 @@ class Interactions:
         """
         after_seq = 0 if cursor is None else int(decode_cursor("interactions", cursor, (int,))[0])
 
-        def find(unit: UnitOfWork) -> tuple[Sequence[ShownInteraction], bool]:
+        def find(unit: UnitOfWork) -> tuple[Sequence[AttachedInteraction], bool]:
             require_found(unit[SessionRecords].find(session_id), "session")
             found = unit[InteractionRecords].page(
                 session_id, input_kind=input_kind, after_seq=after_seq, limit=limit
@@ -137,7 +139,9 @@ class Interactions:
                 session_id, input_kind=input_kind, after_seq=found[-1].seq
             )
             attachments = attachments_of(unit, found)
-            return [ShownInteraction(*each) for each in zip(found, attachments, strict=True)], more
+            return [
+                AttachedInteraction(*each) for each in zip(found, attachments, strict=True)
+            ], more
 
         listed, more = await self.records.read(project_id, find)
         return listed, encode_cursor("interactions", listed[-1].interaction.seq) if more else None
@@ -150,7 +154,7 @@ class Interactions:
         body: AsyncIterator[bytes],
         *,
         condition: WriteCondition,
-    ) -> ShownInteraction:
+    ) -> AttachedInteraction:
         """Set the answer of an interaction, once; it becomes an entry of the history of its own.
 
         The same answer again changes nothing; it is the same whatever the time, if it brings none.
@@ -168,7 +172,7 @@ class Interactions:
             )
             now = utc_now()
 
-            def answer(unit: UnitOfWork) -> ShownInteraction:
+            def answer(unit: UnitOfWork) -> AttachedInteraction:
                 unit[SessionRecords].enter(session_id, now)
                 stored = _found(unit, session_id, interaction_id)
                 attachments = attachments_of(unit, [stored])[0]
@@ -178,7 +182,7 @@ class Interactions:
                     stored = _answered(unit, stored, output, now)
                 else:
                     _check_same(output, stored.output)
-                return ShownInteraction(stored, attachments, is_new)
+                return AttachedInteraction(stored, attachments, is_new)
 
             return await self.records.write(project_id, answer)
 
@@ -190,12 +194,12 @@ class Interactions:
         call: IdempotentCall | None,
         *,
         accepts_unknown: bool,
-    ) -> ShownInteraction:
+    ) -> AttachedInteraction:
         """Write interaction, history entry and links in one transaction."""
         given = _stored(read, session_id)
         size_bytes = len(given.input) + len(given.output or b"")
 
-        def create(unit: UnitOfWork) -> ShownInteraction:
+        def create(unit: UnitOfWork) -> AttachedInteraction:
             unit[SessionRecords].enter(session_id, given.created_at)
             attachments = resolve_attachments(
                 unit, read.interaction.input, accepts_unknown=accepts_unknown
@@ -222,7 +226,7 @@ class Interactions:
             if call is not None:
                 Idempotency(self.records).note_answer(unit, call, stored.interaction_id)
             unit.note(_event("interaction:created", stored, seq, size_bytes=size_bytes))
-            return ShownInteraction(stored, attachments, is_new=True)
+            return AttachedInteraction(stored, attachments, is_new=True)
 
         is_alone = size_bytes > MOST_TOGETHER_BYTES
         return await self.records.write(project_id, create, is_alone=is_alone)

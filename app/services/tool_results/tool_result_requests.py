@@ -19,7 +19,7 @@ from app.errors import ConflictError
 from app.models.tool_result import StoredToolResult
 from app.services.normalization import normalize_tool_result
 from app.services.requests.json_stream import JsonStream
-from app.services.requests.long_strings import LongString, Marks, Placeholder
+from app.services.requests.long_strings import LongString, Placeholder, PlaceholderMarks
 from app.services.requests.request_identity import RequestIdentity, how_compared
 from app.services.requests.streamed_requests import (
     identity_of_stream,
@@ -212,7 +212,7 @@ def normalize_streamed(
         return NormalizedRequest(
             whole.request, normalize_tool_result(whole.request.result), identity
         )
-    marks = Marks()
+    marks = PlaceholderMarks()
     firsts: dict[str, int] = {}
     placeholders: dict[int, Placeholder] = {}
     for number, string in enumerate(strings):

@@ -72,7 +72,7 @@ class UploadDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class UploadPiece:
     """What a client says about a piece it sends: where it begins, and perhaps its length."""
 
     offset: int
@@ -173,7 +173,7 @@ class Uploads:
         return upload, resource
 
     async def receive(
-        self, project_id: str, upload_id: str, *, piece: Piece, chunks: AsyncIterator[bytes]
+        self, project_id: str, upload_id: str, *, piece: UploadPiece, chunks: AsyncIterator[bytes]
     ) -> ResumableUpload:
         """Take a piece, read as it arrives; the last one makes the upload a resource.
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from app.models.ranking import NAMED, Ranking, weight_of
 from app.models.search_terms import SearchQuery, SearchTerm
-from app.stores.records.word_index import Marks, WordIndex
+from app.stores.records.word_index import RequiredMarks, WordIndex
 
 _ENOUGH = 100
 _MOST_PARTIAL = 200
@@ -65,7 +65,7 @@ class SearchPlace:
 
     place: int
     index: WordIndex
-    marks: Marks
+    marks: RequiredMarks
 
 
 _Key = tuple[int, int]

@@ -20,7 +20,7 @@ from app.models.message import (
     PAGE_FAULT,
     TOOL_RESULT,
     EntryKind,
-    HistoryEntry,
+    StoredEntry,
     StoredHistoryMessage,
     StoredMessage,
 )
@@ -123,10 +123,10 @@ class Stretch:
     size_bytes: int
     """That of what the entries show, all together."""
 
-    def entries(self) -> Sequence[HistoryEntry]:
+    def entries(self) -> Sequence[StoredEntry]:
         """Read what the entries show."""
         faults = {row.entry_id for row in self.rows if row.kind == PAGE_FAULT}
-        found: dict[str, HistoryEntry] = {
+        found: dict[str, StoredEntry] = {
             row.tool_result_id: read_row(StoredMessage, row, message_id=row.tool_result_id)
             for row in self.shown(TOOL_RESULT)
         }
@@ -198,7 +198,7 @@ class SessionHistory(Repository):
             self._scope, session_id, after_seq, rows, sum(row.size_bytes for row in rows)
         )
 
-    def entries(self, session_id: str, *, after_seq: int, limit: int) -> Sequence[HistoryEntry]:
+    def entries(self, session_id: str, *, after_seq: int, limit: int) -> Sequence[StoredEntry]:
         """Read the entries of a `stretch`."""
         return self.stretch(session_id, after_seq=after_seq, limit=limit).entries()
 

@@ -45,7 +45,7 @@ MARK = "\ue000"
 _RANKED_CHARS = 2_000
 _MOST_SESSIONS = 8_192
 
-Marks: TypeAlias = Sequence[Sequence[str]]
+RequiredMarks: TypeAlias = Sequence[Sequence[str]]
 """What has to be met: of each of these, one mark."""
 
 
@@ -116,7 +116,7 @@ class WordIndex(Repository, ABC):
         session_id: str | None = None,
         modalities: Collection[str] = (),
         kinds: Collection[str] = (),
-    ) -> Marks:
+    ) -> RequiredMarks:
         """Return the marks of a project, or of a session, of modalities and kinds in it."""
         marks = [] if session_id is None else [[self.mark("session", session_id)]]
         for name, wanted in (("modality", modalities), ("kind", kinds)):
@@ -130,11 +130,11 @@ class WordIndex(Repository, ABC):
         return MARK + hashlib.sha256(identity).hexdigest()[:24]
 
     @abstractmethod
-    def newest(self, terms: Sequence[SearchTerm], marks: Marks) -> list[tuple[int, str]]:
+    def newest(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[tuple[int, str]]:
         """Return the newest `MOST_FOUND` that have all terms, as (number, opening)."""
 
     @abstractmethod
-    def holders(self, terms: Sequence[SearchTerm], marks: Marks) -> list[list[int]]:
+    def holders(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[list[int]]:
         """Return the numbers of the newest `MOST_HELD` that have a term, for each of some."""
 
     def openings(self, numbers: Collection[int]) -> dict[int, str]:
@@ -204,14 +204,14 @@ def _matching(table: AnyTable, *, with_openings: bool) -> Lookup:
 class SqliteWordIndex(WordIndex):
     """See WordIndex."""
 
-    def newest(self, terms: Sequence[SearchTerm], marks: Marks) -> list[tuple[int, str]]:
+    def newest(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[tuple[int, str]]:
         """See WordIndex."""
         lookup = _matching(self._texts, with_openings=True)
         # Nobody knows how many pages have one word and not the other: no work for the loop.
         rows = self._scope.look_up(lookup, is_short=False, sought=self._sought(terms, marks))
         return [(row.number, row.opening) for row in rows]
 
-    def holders(self, terms: Sequence[SearchTerm], marks: Marks) -> list[list[int]]:
+    def holders(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[list[int]]:
         """See WordIndex."""
         lookup = _matching(self._texts, with_openings=False)
         return [
@@ -240,7 +240,7 @@ class SqliteWordIndex(WordIndex):
         ]
         self._scope.insert_new(self._texts, rows)
 
-    def _sought(self, terms: Sequence[SearchTerm], marks: Marks) -> str:
+    def _sought(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> str:
         return " AND ".join([*map(_any_of, marks), *map(self._fts_term, terms)])
 
     def _fts_term(self, term: SearchTerm) -> str:

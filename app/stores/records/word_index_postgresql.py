@@ -36,7 +36,7 @@ from app.stores.records.word_index import (
     MOST_FOUND,
     MOST_HELD,
     IndexEntry,
-    Marks,
+    RequiredMarks,
     WordIndex,
     opening_of,
     stem_marks,
@@ -56,7 +56,7 @@ _LAST_POSITION = _NOWHERE - 2
 class PostgresWordIndex(WordIndex):
     """See WordIndex."""
 
-    def holders(self, terms: Sequence[SearchTerm], marks: Marks) -> list[list[int]]:
+    def holders(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[list[int]]:
         """See WordIndex."""
         found: list[list[int]] = [[] for _ in terms]
         newest = self._newest_window()
@@ -110,7 +110,7 @@ class PostgresWordIndex(WordIndex):
         last = self._scope.first(listed.order_by(numbers.desc()).limit(1))
         return -1 if last is None else last.number >> _WINDOW_BITS
 
-    def newest(self, terms: Sequence[SearchTerm], marks: Marks) -> list[tuple[int, str]]:
+    def newest(self, terms: Sequence[SearchTerm], marks: RequiredMarks) -> list[tuple[int, str]]:
         """See WordIndex."""
         windows = _Windows(self._newest_window(), MOST_FOUND)
         found: list[tuple[int, str]] = []
@@ -240,7 +240,7 @@ def _vectors(entries: Sequence[IndexEntry]) -> list[dict[str, object]]:
     return rows
 
 
-def _operands_of(marks: Marks) -> list[str]:
+def _operands_of(marks: RequiredMarks) -> list[str]:
     return [_any_of(each) for each in marks]
 
 

@@ -12,7 +12,7 @@ import pytest
 from app.services.concurrency.large_work import LargeWork
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import BodyBudget
-from app.services.requests.long_strings import Marks
+from app.services.requests.long_strings import PlaceholderMarks
 from app.services.requests.streamed_bodies import HeldDraft, ReceivedBody, StreamedBodies
 from app.services.tool_results.tool_result_requests import (
     NormalizedRequest,
@@ -129,7 +129,7 @@ async def test_held_draft_reads_what_was_appended(tmp_path: Path) -> None:
 
 
 def test_marks_are_found_as_they_are_and_in_base64() -> None:
-    marks = Marks()
+    marks = PlaceholderMarks()
     one, other = marks.mark(3), marks.mark(700)
     assert marks.mark(5, first=3) == one
     encoded = base64.b64encode(other).decode()
@@ -138,4 +138,4 @@ def test_marks_are_found_as_they_are_and_in_base64() -> None:
     assert marks.numbers_in(f"{one.decode()}{one.decode()}-{encoded}=") == {3, 5, 700}
     assert marks.numbers_in(f"{one.decode()[:-1]} {encoded[:-1]}") == set()
     assert marks.numbers_in(f"{one.decode()[:-1]}x {encoded[:-1]}!") == set()
-    assert Marks().numbers_in(one.decode()) == set()
+    assert PlaceholderMarks().numbers_in(one.decode()) == set()

@@ -11,7 +11,7 @@ from typing import TypeGuard
 
 from pagefault_dialects.media import block_table
 from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS
-from pagefault_dialects.media.block_table import NAMES, PLAIN, BlockShape, Path, is_url_path
+from pagefault_dialects.media.block_table import NAMES, PLAIN, BlockShape, MemberPath, is_url_path
 from pagefault_dialects.media.line_lists import joined_lines
 from pagefault_dialects.media.types import canonical_mime_type, is_textual, mime_type_for_filename
 from pagefault_dialects.model.media import MediaSource
@@ -45,13 +45,13 @@ class MediaMatch:
     them; everything else in the block has to be kept by other means.
     """
 
-    path: Path
+    path: MemberPath
     payload: Payload
     claim: MediaClaim
-    consumed: tuple[Path, ...]
+    consumed: tuple[MemberPath, ...]
 
 
-_Found = tuple[Path, Payload, ClaimedKind | None]
+_Found = tuple[MemberPath, Payload, ClaimedKind | None]
 _KINDS: dict[str, ClaimedKind] = {"image": "image", "audio": "audio", "video": "video"}
 _SCHEME = re.compile(r"\s*@?[A-Za-z][A-Za-z0-9+.-]*:")
 _DECLARED_CHARS = 16
@@ -66,7 +66,7 @@ def is_handle(value: object) -> TypeGuard[MediaSource]:
     )
 
 
-def value_at(value: object, path: Path) -> object:
+def value_at(value: object, path: MemberPath) -> object:
     """Return what stands at a path of keys, `None` if nothing does."""
     for key in path:
         if not isinstance(value, dict):
@@ -111,7 +111,7 @@ def match_typed_block(block: dict[str, object]) -> MediaMatch | None:
 
 
 def _is_record_of(
-    block: dict[str, object], path: Path, payload: Payload, kind: ClaimedKind | None
+    block: dict[str, object], path: MemberPath, payload: Payload, kind: ClaimedKind | None
 ) -> bool:
     """Return whether a block is a mere record: {"type":"file","url":"/a","size":9} in a listing."""
     if not is_url_path(path) or not isinstance(payload, str):
@@ -122,7 +122,7 @@ def _is_record_of(
     )
 
 
-def declared_text_type(block: dict[str, object]) -> tuple[Path, str] | None:
+def declared_text_type(block: dict[str, object]) -> tuple[MemberPath, str] | None:
     """Return the textual MIME type that a block of text declares, and where."""
     declared = _mime_type(block, ())
     return declared if declared and is_textual(declared[1]) else None
@@ -170,7 +170,7 @@ def is_binary_content(members: dict[str, object]) -> bool:
     return members.get("kind") == "binary" and "media_type" in members
 
 
-def is_loosely_named(path: Path) -> bool:
+def is_loosely_named(path: MemberPath) -> bool:
     """Return whether a plain object's key may as well hold a word, a path or a sentence."""
     return not PLAIN[path[0]][1]
 
@@ -180,9 +180,9 @@ def kind_of_range(claimed: str) -> ClaimedKind | None:
     return _KINDS.get(claimed.strip().lower().removesuffix("/*"))
 
 
-def embedded_claims(members: dict[str, object]) -> dict[Path, MediaClaim]:
+def embedded_claims(members: dict[str, object]) -> dict[MemberPath, MediaClaim]:
     """Return the places in a record where media may stand, with what the record says about them."""
-    claims: dict[Path, MediaClaim] = {}
+    claims: dict[MemberPath, MediaClaim] = {}
     for key in members.keys() & PLAIN.keys():
         claims[(key,)] = _plain_claim(members, key)
     for path, payload, kind in _untyped_payloads(members):
@@ -214,7 +214,7 @@ def _payloads(members: dict[str, object], shapes: tuple[BlockShape, ...]) -> Ite
 
 
 def _match(
-    block: dict[str, object], path: Path, payload: Payload, kind: ClaimedKind | None
+    block: dict[str, object], path: MemberPath, payload: Payload, kind: ClaimedKind | None
 ) -> MediaMatch:
     consumed = [path]
     mime = next((found for place in _outwards(path) if (found := _mime_type(block, place))), None)
@@ -257,11 +257,11 @@ def _plain_claim(members: dict[str, object], key: str) -> MediaClaim:
     )
 
 
-def _outwards(path: Path) -> Iterator[Path]:
+def _outwards(path: MemberPath) -> Iterator[MemberPath]:
     return (path[:length] for length in range(len(path) - 1, -1, -1))
 
 
-def _framing(block: dict[str, object], path: Path) -> Iterator[Path]:
+def _framing(block: dict[str, object], path: MemberPath) -> Iterator[MemberPath]:
     if _shapes_of_type(block):
         yield from (("type",), ("cache_control",))
     for place in _outwards(path):
@@ -271,7 +271,7 @@ def _framing(block: dict[str, object], path: Path) -> Iterator[Path]:
                 yield (*place, key)
 
 
-def _mime_type(block: dict[str, object], place: Path) -> tuple[Path, str] | None:
+def _mime_type(block: dict[str, object], place: MemberPath) -> tuple[MemberPath, str] | None:
     container = value_at(block, place)
     if not isinstance(container, dict):
         return None
@@ -290,7 +290,7 @@ def _mime_type(block: dict[str, object], place: Path) -> tuple[Path, str] | None
     return _range(container, place)
 
 
-def _range(container: dict[str, object], place: Path) -> tuple[Path, str] | None:
+def _range(container: dict[str, object], place: MemberPath) -> tuple[MemberPath, str] | None:
     """Return what tells a medium's kind, and no more; the word alone is a block's own `type`."""
     for key in block_table.KNOWN.type_names:
         claimed = container.get(key)
@@ -301,7 +301,7 @@ def _range(container: dict[str, object], place: Path) -> tuple[Path, str] | None
     return None
 
 
-def _filename(block: dict[str, object], path: Path) -> tuple[Path, str] | None:
+def _filename(block: dict[str, object], path: MemberPath) -> tuple[MemberPath, str] | None:
     for keys in (block_table.KNOWN.file_names, NAMES):
         for place in _outwards(path):
             container = value_at(block, place)

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from pagefault_dialects.model.normalized import ClaimedKind
 
-Path = tuple[str, ...]
+MemberPath = tuple[str, ...]
 _Member = TypeVar("_Member")
 
 TYPE_NAMES = ("mimeType", "mime_type", "mediaType", "media_type")
@@ -79,7 +79,7 @@ class BlockShape:
     payload."""
     kind: ClaimedKind | None
     """What it claims to be."""
-    payloads: tuple[Path, ...]
+    payloads: tuple[MemberPath, ...]
     """Where the base64, the data URI or the URL stands, the first choice first."""
     type_name: str | None = None
     """The member that says the MIME type, if nobody else has it."""
@@ -89,7 +89,7 @@ class BlockShape:
     """Whether other members may stand in a block without a type."""
 
 
-def paths(*dotted: str) -> tuple[Path, ...]:
+def paths(*dotted: str) -> tuple[MemberPath, ...]:
     """Return the paths that are written with dots."""
     return tuple(tuple(path.split(".")) for path in dotted)
 
@@ -144,7 +144,7 @@ SHAPES: tuple[BlockShape, ...] = (
 )
 
 
-def is_url_path(path: Path) -> bool:
+def is_url_path(path: MemberPath) -> bool:
     """Return whether a URL stands there, if not base64 in a data URI."""
     return path[-1].endswith(("url", "Uri", "uri"))
 

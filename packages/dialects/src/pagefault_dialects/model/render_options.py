@@ -100,7 +100,7 @@ class MediaPiece:
 
 
 @dataclass(frozen=True, slots=True)
-class TextPiece:
+class StoredTextPiece:
     """The characters of a stored text inside a JSON string; escaped, they take `sent_bytes`.
 
     With `is_verbatim` the text is UTF-8 whatever it begins with, and a mark at its beginning is
@@ -118,7 +118,7 @@ class TextPiece:
         return f"{self.digest}-text".encode()
 
 
-JsonPiece: TypeAlias = bytes | MediaPiece | TextPiece
+JsonPiece: TypeAlias = bytes | MediaPiece | StoredTextPiece
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,12 @@ from pagefault_dialects.media.block_shapes import (
     match_untyped_block,
     value_at,
 )
-from pagefault_dialects.media.block_table import TEXT_TYPES, Path, is_of_langchain, without_frame
+from pagefault_dialects.media.block_table import (
+    TEXT_TYPES,
+    MemberPath,
+    is_of_langchain,
+    without_frame,
+)
 from pagefault_dialects.media.data_uris import announces_media
 from pagefault_dialects.media.types import is_textual, mime_type_for_filename
 from pagefault_dialects.model.normalized import NormalizedPart, NormalizedText
@@ -43,15 +48,13 @@ from pagefault_dialects.results.resource_blocks import (
     read_resource,
     read_resource_link,
 )
-from pagefault_dialects.results.side_information import with_side_information, without
+from pagefault_dialects.results.side_information import JsonBlock, with_side_information, without
 from pagefault_dialects.results.structures import is_recognised
 from pagefault_dialects.text_windows import without_lone_surrogates
 
 _SHORTEST_BASE64 = 16
 _DENIAL_KEYS = frozenset(("type", "reason", "providerOptions", "providerMetadata"))
 _DENIED = "The tool was not allowed to run."
-
-Block = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class NestedContent:
     following: list[NormalizedPart]
 
 
-Outcome = list[NormalizedPart] | NestedContent
+BlockOutcome = list[NormalizedPart] | NestedContent
 
 
 def is_typed_block(value: object) -> bool:
@@ -71,7 +74,7 @@ def is_typed_block(value: object) -> bool:
     return isinstance(value, dict) and _typed_reader(value) is not None
 
 
-def read_block(block: Block, place: ReadContext) -> Outcome | None:
+def read_block(block: JsonBlock, place: ReadContext) -> BlockOutcome | None:
     """Return what a block holds, or `None` if the object is a record and no block."""
     reader = _typed_reader(block)
     if reader:
@@ -79,7 +82,7 @@ def read_block(block: Block, place: ReadContext) -> Outcome | None:
     return _read_untyped(block, place)
 
 
-def _typed_reader(block: Block) -> Callable[[Block, ReadContext], Outcome] | None:
+def _typed_reader(block: JsonBlock) -> Callable[[JsonBlock, ReadContext], BlockOutcome] | None:
     block_type = block.get("type")
     if not isinstance(block_type, str):
         return None
@@ -91,7 +94,7 @@ def _typed_reader(block: Block) -> Callable[[Block, ReadContext], Outcome] | Non
     return _read_medium if is_medium else None
 
 
-def _read_medium(block: Block, place: ReadContext) -> Outcome:
+def _read_medium(block: JsonBlock, place: ReadContext) -> BlockOutcome:
     match = match_typed_block(block)
     return _matched_parts(block, match, place) if match else []
 
@@ -107,7 +110,7 @@ def _is_a_name(match: MediaMatch) -> bool:
     return data is not None and not is_recognised(data, claim.kind)
 
 
-def _read_untyped(block: Block, place: ReadContext) -> Outcome | None:
+def _read_untyped(block: JsonBlock, place: ReadContext) -> BlockOutcome | None:
     if len(block) == 1:
         if isinstance(block.get("text"), str):
             return text_parts(str(block["text"]), place.inside("text"))
@@ -120,12 +123,12 @@ def _read_untyped(block: Block, place: ReadContext) -> Outcome | None:
     return _read_linked_record(block, place)
 
 
-def _matched_parts(block: Block, match: MediaMatch, place: ReadContext) -> list[NormalizedPart]:
+def _matched_parts(block: JsonBlock, match: MediaMatch, place: ReadContext) -> list[NormalizedPart]:
     parts = declared_parts(match.payload, match.claim, place.inside(*match.path))
     return with_side_information(parts, block, match.consumed, place, filename=match.claim.filename)
 
 
-def _declared_plain_object(block: Block) -> MediaMatch | None:
+def _declared_plain_object(block: JsonBlock) -> MediaMatch | None:
     match = match_plain_object(block)
     if match is None or is_handle(match.payload):
         return match
@@ -155,7 +158,7 @@ def _certain_base64(text: str, claim: MediaClaim, *, claimed: bool) -> bytes | N
     return data if claimed + long + is_recognised(data, claim.kind) >= 2 else None
 
 
-def _read_linked_record(block: Block, place: ReadContext) -> list[NormalizedPart] | None:
+def _read_linked_record(block: JsonBlock, place: ReadContext) -> list[NormalizedPart] | None:
     match = match_linked_media(block)
     if match is None or not isinstance(match.payload, str) or not is_remote(match.payload):
         return None
@@ -166,13 +169,13 @@ def _read_linked_record(block: Block, place: ReadContext) -> list[NormalizedPart
     return [*record, link(without_lone_surrogates(match.payload), match.claim)]
 
 
-def _carries_text(block: Block) -> bool:
+def _carries_text(block: JsonBlock) -> bool:
     value = block.get("text")
     scalar = value is None or isinstance(value, str | int | float | Decimal)
     return "text" in block and (scalar or is_handle(value))
 
 
-def _read_text(block: Block, place: ReadContext) -> Outcome:
+def _read_text(block: JsonBlock, place: ReadContext) -> BlockOutcome:
     value, here = block["text"], place.inside("text")
     consumed = _framed("text")
     if isinstance(value, str):
@@ -186,7 +189,7 @@ def _read_text(block: Block, place: ReadContext) -> Outcome:
     return with_side_information(parts, block, consumed, place)
 
 
-def _read_value(block: Block, place: ReadContext) -> Outcome:
+def _read_value(block: JsonBlock, place: ReadContext) -> BlockOutcome:
     value, here = block["value"], place.inside("value")
     if str(block["type"]).startswith("error"):
         place.collector.report_error(True)
@@ -194,19 +197,19 @@ def _read_value(block: Block, place: ReadContext) -> Outcome:
     return with_side_information(parts, block, _framed("value"), place)
 
 
-def _is_denial(block: Block) -> bool:
+def _is_denial(block: JsonBlock) -> bool:
     reason = block.get("reason")
     return block.keys() <= _DENIAL_KEYS and (reason is None or isinstance(reason, str))
 
 
-def _read_denial(block: Block, place: ReadContext) -> Outcome:
+def _read_denial(block: JsonBlock, place: ReadContext) -> BlockOutcome:
     place.collector.report_error(True)
     parts = text_parts(str(block.get("reason") or _DENIED), place.inside("reason"))
     return with_side_information(parts, block, _framed("reason"), place)
 
 
-def _read_tool_result(block: Block, place: ReadContext) -> Outcome:
-    consumed: list[Path] = []
+def _read_tool_result(block: JsonBlock, place: ReadContext) -> BlockOutcome:
+    consumed: list[MemberPath] = []
     for key in ("is_error", "isError"):
         if isinstance(block.get(key), bool):
             place.collector.report_error(block[key] is True)
@@ -215,7 +218,7 @@ def _read_tool_result(block: Block, place: ReadContext) -> Outcome:
 
 
 def _nested_content(
-    block: Block, place: ReadContext, *, path: Path, consumed: Iterable[Path] = ()
+    block: JsonBlock, place: ReadContext, *, path: MemberPath, consumed: Iterable[MemberPath] = ()
 ) -> NestedContent:
     """Return the content at a place of a block, and the rest of the block as parts behind it."""
     rest = without(block, [*_framed(*path), *consumed])
@@ -223,15 +226,17 @@ def _nested_content(
     return NestedContent(value_at(block, path), place.inside(*path), following)
 
 
-def _framed(*path: str) -> list[Path]:
+def _framed(*path: str) -> list[MemberPath]:
     return [path, ("type",), ("cache_control",)]
 
 
-_Reader: TypeAlias = tuple[Callable[[Block], bool], Callable[[Block, ReadContext], Outcome]]
+_Reader: TypeAlias = tuple[
+    Callable[[JsonBlock], bool], Callable[[JsonBlock, ReadContext], BlockOutcome]
+]
 """Whether a block of one type carries what the type promises, and how it is read."""
 
 
-def _holds(key: str, *types: type) -> Callable[[Block], bool]:
+def _holds(key: str, *types: type) -> Callable[[JsonBlock], bool]:
     return lambda block: key in block and isinstance(block[key], types or object)
 
 

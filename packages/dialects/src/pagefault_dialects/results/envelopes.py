@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from pagefault_dialects.json.pointers import first_difference
 from pagefault_dialects.media.block_shapes import is_handle, value_at
-from pagefault_dialects.media.block_table import Path
+from pagefault_dialects.media.block_table import MemberPath
 from pagefault_dialects.results.blocks import is_typed_block
 from pagefault_dialects.results.side_information import without
 
@@ -238,7 +238,7 @@ def _alone(value: object) -> Iterable[tuple[Object, tuple[str | int, ...]]]:
 def _bedrock(value: Object) -> Opened | None:
     """Return what is in `{"toolResult": {toolUseId, content, status}}`, or in that object alone."""
     inner = value
-    path: Path = ()
+    path: MemberPath = ()
     around = value.get("toolResult")
     if isinstance(around, dict) and _said(value) == {"toolResult"}:
         inner, path = around, ("toolResult",)
@@ -268,7 +268,7 @@ def _tool_result(value: Object) -> Opened | None:
 def _langchain(value: Object) -> Opened | None:
     """Return what is in a `ToolMessage`: `model_dump`, `message_to_dict` or `dumpd`."""
     message: object = value
-    path: Path = ()
+    path: MemberPath = ()
     if value.get("type") == "tool" and value.keys() == {"type", "data"}:
         message, path = value["data"], ("data",)
     elif value.get("type") == "constructor" and isinstance(value.get("lc"), int):
@@ -285,8 +285,8 @@ def _langchain(value: Object) -> Opened | None:
     return _of_content(message, path, message.get("status"))
 
 
-def _of_content(inner: Object, path: Path, status: object) -> Opened:
-    gone: list[Path] = [("content",), ("type",)]
+def _of_content(inner: Object, path: MemberPath, status: object) -> Opened:
+    gone: list[MemberPath] = [("content",), ("type",)]
     gone += [("status",)] if status in _STATUSES else []
     return Opened(
         inner["content"],

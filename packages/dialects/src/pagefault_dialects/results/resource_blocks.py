@@ -12,7 +12,7 @@ from pagefault_dialects.media.block_shapes import (
     payload_of,
     value_at,
 )
-from pagefault_dialects.media.block_table import Path
+from pagefault_dialects.media.block_table import MemberPath
 from pagefault_dialects.media.types import canonical_mime_type, is_textual
 from pagefault_dialects.model.normalized import (
     NormalizedPart,
@@ -37,9 +37,9 @@ from pagefault_dialects.results.side_information import with_side_information
 from pagefault_dialects.results.structures import holds_media, is_recognised
 from pagefault_dialects.text_windows import without_lone_surrogates
 
-_BLOB: Path = ("resource", "blob")
-_TEXT: Path = ("resource", "text")
-_MIME_TYPES: tuple[Path, ...] = (("resource", "mimeType"), ("resource", "mime_type"))
+_BLOB: MemberPath = ("resource", "blob")
+_TEXT: MemberPath = ("resource", "text")
+_MIME_TYPES: tuple[MemberPath, ...] = (("resource", "mimeType"), ("resource", "mime_type"))
 _SVG = "image/svg+xml"
 _SHORTEST_BASE64 = 16
 
@@ -91,10 +91,10 @@ def read_resource_link(block: dict[str, object], place: ReadContext) -> list[Nor
     return with_side_information(parts, block, [("type",), *described], place)
 
 
-def _summary(block: dict[str, object], place: ReadContext) -> tuple[str, list[Path]]:
+def _summary(block: dict[str, object], place: ReadContext) -> tuple[str, list[MemberPath]]:
     """Return the lines about a link, and the members that need not be kept besides."""
     lines: list[str] = []
-    described: list[Path] = []
+    described: list[MemberPath] = []
     for key in ("title", "name", "uri", _type_key(block), "size", "description"):
         value = block.get(key)
         if key == "size" and isinstance(value, int) and not isinstance(value, bool):
@@ -115,7 +115,7 @@ def _type_key(link: dict[str, object]) -> str:
     return "mime_type" if link.get("mimeType") is None and "mime_type" in link else "mimeType"
 
 
-def _claim(block: dict[str, object]) -> tuple[MediaClaim, list[Path]]:
+def _claim(block: dict[str, object]) -> tuple[MediaClaim, list[MemberPath]]:
     claimed = ((path, value_at(block, path)) for path in _MIME_TYPES)
     path, mime_type = next(
         (

@@ -45,7 +45,7 @@ class Data:
     value: object
 
 
-Outcome = list[NormalizedPart] | Data
+ValueOutcome = list[NormalizedPart] | Data
 
 
 @dataclass(slots=True)
@@ -55,9 +55,9 @@ class _List:
     items: Iterator[tuple[object, ReadContext]]
     is_content: bool
     following: list[NormalizedPart] = field(default_factory=list)
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[ValueOutcome] = field(default_factory=list)
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> ValueOutcome:
         """Return what the whole list turned out to be."""
         plain = [outcome.value for outcome in self.outcomes if isinstance(outcome, Data)]
         if not self.is_content and len(plain) == len(self.outcomes):
@@ -82,14 +82,14 @@ def read_content_list(items: list[object], place: ReadContext) -> list[Normalize
     return data_parts(_read(items, place, is_content=True))
 
 
-def data_parts(outcome: Outcome) -> list[NormalizedPart]:
+def data_parts(outcome: ValueOutcome) -> list[NormalizedPart]:
     """Return an item's parts within content."""
     if not isinstance(outcome, Data):
         return outcome
     return [] if outcome.value is None else [json_part(outcome.value)]
 
 
-def _read(value: object, place: ReadContext, *, is_content: bool) -> Outcome:
+def _read(value: object, place: ReadContext, *, is_content: bool) -> ValueOutcome:
     # The value is read as the only item of a list around it, whose outcome is then the value's.
     around = _List(iter(()), is_content=False)
     stack = [around]
@@ -125,7 +125,7 @@ def _items(values: list[object], place: ReadContext) -> Iterator[tuple[object, R
     return ((value, place.inside(index)) for index, value in enumerate(values))
 
 
-def _read_item(value: object, place: ReadContext) -> Outcome | NestedContent:
+def _read_item(value: object, place: ReadContext) -> ValueOutcome | NestedContent:
     if isinstance(value, str):
         return text_parts(value, place)
     if is_handle(value):

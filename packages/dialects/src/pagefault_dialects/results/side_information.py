@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from pagefault_dialects.media.block_shapes import is_binary_content, value_at
-from pagefault_dialects.media.block_table import Path
+from pagefault_dialects.media.block_table import MemberPath
 from pagefault_dialects.model.normalized import (
     NormalizedLink,
     NormalizedMediaPart,
@@ -34,12 +34,12 @@ _RESOURCE_MEMBERS = ("uri", "mimeType", "mime_type", "meta", "_meta", "text", "b
 _OTHER_MEMBERS = ("src", "mimeType", "sizes", "theme", "audience", "priority", "lastModified")
 _SPELLINGS = {"last_modified": "lastModified", "mime_type": "mimeType"}
 
-Block = dict[str, object]
+JsonBlock = dict[str, object]
 _T = TypeVar("_T")
-_ANNOTATIONS: tuple[Path, ...] = (("annotations",), ("resource", "annotations"))
-_META: tuple[Path, ...] = (("_meta",), ("resource", "_meta"))
-_URIS: tuple[Path, ...] = (("resource", "uri"), ("uri",))
-_NAMES: tuple[Path, ...] = (
+_ANNOTATIONS: tuple[MemberPath, ...] = (("annotations",), ("resource", "annotations"))
+_META: tuple[MemberPath, ...] = (("_meta",), ("resource", "_meta"))
+_URIS: tuple[MemberPath, ...] = (("resource", "uri"), ("uri",))
+_NAMES: tuple[MemberPath, ...] = (
     ("resource", "name"),
     ("resource", "title"),
     ("name",),
@@ -49,7 +49,7 @@ _NAMES: tuple[Path, ...] = (
 _BINARY_NAMES = (*_NAMES, ("identifier",))
 
 
-def _in_protocol_words(rest: Block, block: Block) -> Block:
+def _in_protocol_words(rest: JsonBlock, block: JsonBlock) -> JsonBlock:
     """Return a copy of the members that are left of a block, in the protocol's words."""
     members = _BLOCK_MEMBERS if block.get("type") in _TYPES else ()
     rest = _respelled(rest, is_protocol=block.keys() <= {*members})
@@ -61,8 +61,8 @@ def _in_protocol_words(rest: Block, block: Block) -> Block:
     return rest
 
 
-def _respelled(members: Block, *, is_protocol: bool) -> Block:
-    kept: Block = {}
+def _respelled(members: JsonBlock, *, is_protocol: bool) -> JsonBlock:
+    kept: JsonBlock = {}
     for key in _in_order(members, _BLOCK_MEMBERS) if is_protocol else members:
         name, said = key, members[key]
         if key == "annotations" and isinstance(said, dict):
@@ -76,7 +76,7 @@ def _respelled(members: Block, *, is_protocol: bool) -> Block:
     return kept
 
 
-def _given(members: Block) -> Block:
+def _given(members: JsonBlock) -> JsonBlock:
     said = {key: each for key, each in members.items() if each is not None}
     named = {
         key if _SPELLINGS.get(key, key) in said else _SPELLINGS[key]: each
@@ -85,14 +85,14 @@ def _given(members: Block) -> Block:
     return {name: named[name] for name in _in_order(named, _OTHER_MEMBERS)}
 
 
-def _in_order(members: Block, names: tuple[str, ...]) -> list[str]:
+def _in_order(members: JsonBlock, names: tuple[str, ...]) -> list[str]:
     return sorted(members, key=lambda name: names.index(name) if name in names else len(names))
 
 
 def with_side_information(
     parts: list[NormalizedPart],
-    block: Block,
-    consumed: Iterable[Path],
+    block: JsonBlock,
+    consumed: Iterable[MemberPath],
     place: ReadContext,
     *,
     filename: str | None = None,
@@ -136,16 +136,18 @@ def with_side_information(
     return [replace(first, provenance=provenance), *others, *following]
 
 
-def without(block: Block, paths: Iterable[Path]) -> Block:
+def without(block: JsonBlock, paths: Iterable[MemberPath]) -> JsonBlock:
     """Return a copy of a block without the members at the paths and those that say nothing."""
     gone = set(paths)
     containers = {path[:-1] for path in gone if len(path) > 1}
     return _without(block, (), gone, containers)
 
 
-def _without(members: Block, here: Path, gone: set[Path], containers: set[Path]) -> Block:
+def _without(
+    members: JsonBlock, here: MemberPath, gone: set[MemberPath], containers: set[MemberPath]
+) -> JsonBlock:
     # Recurses along the paths only, which are three keys long at most.
-    kept: Block = {}
+    kept: JsonBlock = {}
     for key, member in members.items():
         path = (*here, key)
         if path in gone:
@@ -159,7 +161,9 @@ def _without(members: Block, here: Path, gone: set[Path], containers: set[Path])
     return kept
 
 
-def _first(rest: Block, paths: tuple[Path, ...], kind: type[_T]) -> tuple[_T | None, Path | None]:
+def _first(
+    rest: JsonBlock, paths: tuple[MemberPath, ...], kind: type[_T]
+) -> tuple[_T | None, MemberPath | None]:
     """Return the first value of a kind at one of the paths, and that path."""
     for path in paths:
         value = value_at(rest, path)

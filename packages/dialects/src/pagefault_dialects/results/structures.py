@@ -25,7 +25,7 @@ from pagefault_dialects.media.block_shapes import (
     embedded_claims,
     is_handle,
 )
-from pagefault_dialects.media.block_table import Path
+from pagefault_dialects.media.block_table import MemberPath
 from pagefault_dialects.media.data_uris import (
     find_data_uris,
     has_scheme,
@@ -78,10 +78,10 @@ class _Frame:
     members: Iterator[tuple[str | int, object]]
     target: dict[str, object] | list[object]
     pointer: Pointer
-    claims: dict[Path, MediaClaim]
+    claims: dict[MemberPath, MediaClaim]
     repeats: dict[str, int] = field(default_factory=dict)
 
-    def claims_within(self, key: str | int) -> dict[Path, MediaClaim]:
+    def claims_within(self, key: str | int) -> dict[MemberPath, MediaClaim]:
         """Return what is claimed about a member, and about places inside it."""
         if not self.claims:
             return self.claims
@@ -148,7 +148,9 @@ def type_of_data_uri(mime_type: str | None, data: bytes) -> str | None:
     return "text/plain"
 
 
-def _rewrite_member(value: object, claims: dict[Path, MediaClaim], rewriting: Rewriting) -> object:
+def _rewrite_member(
+    value: object, claims: dict[MemberPath, MediaClaim], rewriting: Rewriting
+) -> object:
     if isinstance(value, str):
         readable = rewriting.collector.readable(value, rewriting.pointer)
         return _rewrite_string(readable, claims.get(()), rewriting)

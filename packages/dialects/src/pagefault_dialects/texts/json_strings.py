@@ -10,7 +10,7 @@ from typing import TypeAlias
 import pybase64
 
 from pagefault_dialects.json.values import json_text
-from pagefault_dialects.model.render_options import JsonPiece, MediaPiece, TextPiece
+from pagefault_dialects.model.render_options import JsonPiece, MediaPiece, StoredTextPiece
 from pagefault_dialects.text_windows import text_decoder, text_encoding
 
 _IN_BASE64 = 3
@@ -88,9 +88,9 @@ class MediaPlaces:
 
     def __init__(self) -> None:
         self._mark = secrets.token_hex(16)
-        self._media: list[MediaPiece | TextPiece] = []
+        self._media: list[MediaPiece | StoredTextPiece] = []
 
-    def mark(self, piece: MediaPiece | TextPiece) -> str:
+    def mark(self, piece: MediaPiece | StoredTextPiece) -> str:
         """Return what stands in a string for the characters of a medium."""
         self._media.append(piece)
         return f"{self._mark}:{len(self._media) - 1};"
