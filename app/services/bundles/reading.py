@@ -37,7 +37,7 @@ from app.services.bundles.archive import (
 )
 from app.services.bundles.format_errors import REPACK, errors_at, require
 from app.services.bundles.stored import named_resources, stored_resource
-from app.services.pages.page_writer import PAGE
+from app.services.pages.versions import PAGE
 from app.stores.records.bundles import Link
 from app.stores.records.resources import NamedResource
 from pagefault_dialects.model.resource import Resource

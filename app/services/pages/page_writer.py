@@ -25,7 +25,7 @@ from app.errors import ConflictError
 from app.models.event import NewEvent
 from app.models.identity import utc_now
 from app.services.pages.preparing import PageChange
-from app.services.pages.versions import read_descriptor, read_fields
+from app.services.pages.versions import PAGE, read_descriptor, read_fields
 from app.stores.records.pages import PageLevelRecords, PageRecords
 from app.stores.records.records import MOST_TOGETHER_BYTES, Records
 from app.stores.records.resources import ResourceRecords
@@ -37,7 +37,6 @@ from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.model.page import PageFields, StoredPage
 from pagefault_dialects.model.resource import Resource
 
-PAGE = "page"
 # Writers of one process take turns, so whoever loses has lost to another process.
 _ATTEMPTS = 100
 _Result = TypeVar("_Result")

@@ -34,6 +34,8 @@ from pagefault_dialects.model.resource import parse_resource_id
 from pagefault_dialects.pages.sizes import body_size_bytes, page_tokens
 from pagefault_dialects.pages.words import page_texts
 
+PAGE = "page"
+"""The kind of owner that a page is of the resources it refers to."""
 # What we have written ourselves is within the limits it was held to when it came in.
 _OWN_DEPTH = 10_000
 _OWN_NODES = 10_000_000
