@@ -17,6 +17,7 @@ COPY web web
 RUN npm --prefix web run build
 COPY pyproject.toml package_build.py README.md LICENSE ./
 COPY app app
+COPY packages/bundles/src packages/bundles/src
 COPY packages/dialects/src packages/dialects/src
 COPY packages/doctor/src packages/doctor/src
 COPY packages/mcp/src packages/mcp/src

@@ -119,12 +119,6 @@ FEATURES = (
         ),
     ),
     Feature(
-        name="bundles",
-        routers=("app.routers.bundles:router",),
-        services=("app.wiring.bundle_services:SERVICES",),
-        repositories=("app.stores.records.bundles:BundleRecords",),
-    ),
-    Feature(
         name="renders",
         routers=("app.routers.renders:router",),
         services=("app.wiring.render_services:SERVICES",),

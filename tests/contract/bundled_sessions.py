@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import httpx
 
-from app.services.bundles.archive import ArchiveWriter, ChunkBuffer
+from pagefault_bundles.archive import ArchiveWriter, ChunkBuffer
 from tests.kit import media
 
 SESSION = "s-1"

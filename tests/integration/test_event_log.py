@@ -15,13 +15,13 @@ from app.models.event import EventType, LogBounds, LoggedEvent, NewEvent
 from app.models.interaction import StoredInteraction
 from app.models.message import StoredHistoryMessage
 from app.models.tool_result import StoredToolResult
-from app.stores.records.bundles import BundleRecords
 from app.stores.records.events import EventRecords
 from app.stores.records.history import InteractionRecords
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords
 from app.wiring.services import Services
+from pagefault_bundles.bundle_records import BundleRecords
 from tests.integration.log_processes import (
     NOW,
     PROJECT,

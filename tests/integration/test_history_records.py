@@ -7,11 +7,11 @@ import pytest
 
 from app.models.message import PAGE_FAULT, TOOL_RESULT, StoredHistoryMessage, StoredMessage
 from app.models.tool_result import StoredToolResult
-from app.stores.records.bundles import BundleRecords
 from app.stores.records.history import MessageRecords
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords
+from pagefault_bundles.bundle_records import BundleRecords
 from tests.kit.units import reading, writing
 
 pytestmark = pytest.mark.anyio

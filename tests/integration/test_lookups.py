@@ -22,7 +22,6 @@ from app.models.project import new_api_key
 from app.models.tool_result import StoredToolResult
 from app.services.access.callers import Access
 from app.stores import records
-from app.stores.records.bundles import BundleRecords
 from app.stores.records.connections import LoopConnection, NotAtOnceError
 from app.stores.records.engine import Engines
 from app.stores.records.pages import PageLevelRecords, PageRecords
@@ -34,6 +33,7 @@ from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wiring.stores import migrate_database, open_database
+from pagefault_bundles.bundle_records import BundleRecords
 from pagefault_dialects.model.resource import MediaHints, Resource
 from tests.kit.servers import Engine
 from tests.kit.units import snapshot_of, writing

@@ -26,13 +26,13 @@ from app.models.message import (
     StoredMessage,
 )
 from app.models.tool_result import StoredToolResult
-from app.stores.records.bundles import BundleRecords
 from app.stores.records.history import InteractionRecords, MessageRecords
 from app.stores.records.records import Records
 from app.stores.records.resources import AliasRecords, NamedResource, ResourceRecords
 from app.stores.records.session_resources import SessionResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords
+from pagefault_bundles.bundle_records import BundleRecords
 from pagefault_dialects.model.resource import MediaHints, Resource
 from tests.kit.units import OpenUnit, reading, writing
 

@@ -74,7 +74,13 @@ def run_command(
 def workspace(folder: Path) -> Path:
     """Make a folder with modules that are named as ours; whatever loads one leaves a file `ran`."""
     made = folder / "workspace"
-    for name in ("app", "pagefault_dialects", "pagefault_doctor", "typing_extensions"):
+    for name in (
+        "app",
+        "pagefault_dialects",
+        "pagefault_bundles",
+        "pagefault_doctor",
+        "typing_extensions",
+    ):
         (made / name).mkdir(parents=True)
         (made / name / "__init__.py").write_text("open('ran', 'w').close()")
     return made

@@ -48,7 +48,6 @@ def test_every_place_that_lists_the_packages_has_them_all() -> None:
         "wheel": build["targets"]["wheel"]["packages"],
         "sdist": build["targets"]["sdist"]["only-include"],
         "editable": build["dev-mode-dirs"],
-        "ruff": project["ruff"]["src"],
         "mypy": project["mypy"]["mypy_path"].split(":"),
         "pytest": project["pytest"]["ini_options"]["pythonpath"],
         "imports": project["importlinter"]["root_packages"],

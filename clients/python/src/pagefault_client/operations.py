@@ -873,20 +873,6 @@ def set_interaction_output(
     )
 
 
-def export_session(session_id: str | int) -> Call[bytes]:
-    """Download a whole session as a zip: history, pages, interactions, and every blob once."""
-    return Call(
-        "GET", f"/api/sessions/{segment(session_id)}/bundle", decode=bytes_of, is_repeatable=True
-    )
-
-
-def import_session(body: Body) -> Call[models.SessionRecord]:
-    """Restore a session from its bundle, with the same ids and the same bytes."""
-    return Call(
-        "POST", "/api/sessions/import", decode=json_of, content=body, content_type="application/zip"
-    )
-
-
 def render_tool_result(
     tool_result_id: str | int,
     *,
@@ -1293,6 +1279,20 @@ def get_version() -> Call[models.Version]:
 def get_metrics() -> Call[str]:
     """Return metrics in Prometheus' text format."""
     return Call("GET", "/metrics", decode=text_of, is_repeatable=True)
+
+
+def export_session(session_id: str | int) -> Call[bytes]:
+    """Download a whole session as a zip: history, pages, interactions, and every blob once."""
+    return Call(
+        "GET", f"/api/sessions/{segment(session_id)}/bundle", decode=bytes_of, is_repeatable=True
+    )
+
+
+def import_session(body: Body) -> Call[models.SessionRecord]:
+    """Restore a session from its bundle, with the same ids and the same bytes."""
+    return Call(
+        "POST", "/api/sessions/import", decode=json_of, content=body, content_type="application/zip"
+    )
 
 
 def examine_history(

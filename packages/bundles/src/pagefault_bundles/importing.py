@@ -21,16 +21,6 @@ from app.models.limits import Limits
 from app.models.message import Session, SessionUse
 from app.models.resource_descriptor import MOST_ALIASES
 from app.models.search_terms import SearchWords, search_words
-from app.services.bundles import archive, rows
-from app.services.bundles.reading import ENTRY_KINDS, BundleCheck, BundleFile, read_bundle
-from app.services.bundles.record_checks import read_bundled_page
-from app.services.bundles.stored import (
-    recorded_result,
-    stored_frontier,
-    stored_interaction,
-    stored_levels,
-    stored_message,
-)
 from app.services.concurrency.background import run_to_completion
 from app.services.pages.page_bodies import refers_to_text
 from app.services.pages.search_words import searchable_text
@@ -38,7 +28,6 @@ from app.services.quotas.storage_quota import StorageQuota
 from app.services.resources.aliases import too_many_aliases
 from app.services.sessions.sessions import ShownSession, uses_of
 from app.stores.blobs.store import BlobStore
-from app.stores.records.bundles import BundleRecords, Entry
 from app.stores.records.pages import PageAccessRecords, PageLevelRecords, PageRecords
 from app.stores.records.records import Records
 from app.stores.records.resources import AliasRecords, ResourceRecords
@@ -47,6 +36,17 @@ from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import IndexedPage
 from app.stores.records.word_indexes import choose_page_index
 from app.wire.sessions import imported_entries
+from pagefault_bundles import archive, rows
+from pagefault_bundles.bundle_records import BundleRecords, Entry
+from pagefault_bundles.reading import ENTRY_KINDS, BundleCheck, BundleFile, read_bundle
+from pagefault_bundles.record_checks import read_bundled_page
+from pagefault_bundles.stored import (
+    recorded_result,
+    stored_frontier,
+    stored_interaction,
+    stored_levels,
+    stored_message,
+)
 from pagefault_dialects.model.page import Page
 
 _BUNDLES_AT_ONCE = 2

@@ -22,8 +22,10 @@ import msgspec
 
 from app.models import message
 from app.models.limits import Limits
-from app.services.bundles import record_checks, rows
-from app.services.bundles.archive import (
+from app.services.pages.versions import PAGE
+from app.stores.records.resources import NamedResource
+from pagefault_bundles import record_checks, rows
+from pagefault_bundles.archive import (
     BLOBS,
     HISTORY,
     INTERACTIONS,
@@ -35,11 +37,9 @@ from app.services.bundles.archive import (
     member_chunks,
     read_members,
 )
-from app.services.bundles.format_errors import REPACK, errors_at, require
-from app.services.bundles.stored import named_resources, stored_resource
-from app.services.pages.versions import PAGE
-from app.stores.records.bundles import Link
-from app.stores.records.resources import NamedResource
+from pagefault_bundles.bundle_records import Link
+from pagefault_bundles.format_errors import REPACK, errors_at, require
+from pagefault_bundles.stored import named_resources, stored_resource
 from pagefault_dialects.model.resource import Resource
 
 MOST_MEMBERS = 100_000

@@ -19,14 +19,6 @@ from app.models.interaction import (
 from app.models.limits import Limits
 from app.models.resource_descriptor import MOST_ALIASES, derive_resource_id, describe, is_alias
 from app.models.tool_result import FilePart, ImagePart, SanitizedToolResult
-from app.services.bundles import rows
-from app.services.bundles.format_errors import require
-from app.services.bundles.stored import (
-    parse_stored_object,
-    parse_stored_value,
-    stored_levels,
-    stored_page,
-)
 from app.services.inline_media.message_references import references_in
 from app.services.packaging import encode_sanitized
 from app.services.pages import versions
@@ -37,6 +29,14 @@ from app.services.pages.page_requests import RESERVED_IDS
 from app.services.requests.embedded_data_uris import InlineForm, dump_forms, load_forms, put_member
 from app.services.sessions.interaction_requests import plain_input
 from app.services.sessions.messages import OURS, HistoryMessageDraft
+from pagefault_bundles import rows
+from pagefault_bundles.format_errors import require
+from pagefault_bundles.stored import (
+    parse_stored_object,
+    parse_stored_value,
+    stored_levels,
+    stored_page,
+)
 from pagefault_dialects.json.pointers import unescape
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.media.data_uris import split_data_uri

@@ -10,8 +10,8 @@ from typing import Annotated, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from app.services.bundles.format_errors import require
 from app.services.requests.request_identity import SCHEME
+from pagefault_bundles.format_errors import require
 from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN
 from pagefault_dialects.model.moments import rfc3339
 

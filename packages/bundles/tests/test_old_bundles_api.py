@@ -1,6 +1,6 @@
 """Bundles of version 1 of the format are read: their requests are known by their bytes.
 
-`tests/data/session_of_version_1.zip` was made by the last service that wrote version 1, by
+`data/session_of_version_1.zip` was made by the last service that wrote version 1, by
 the calls of `fill` here.
 """
 
@@ -15,7 +15,7 @@ from tests.contract.bundled_sessions import SESSION, block, done, export, member
 from tests.kit import media
 from tests.kit.servers import LiveService
 
-BUNDLE = Path("tests/data/session_of_version_1.zip")
+BUNDLE = Path("packages/bundles/tests/data/session_of_version_1.zip")
 RESULT: dict[str, Any] = {
     "toolName": "record",
     "toolCallId": "call-1",

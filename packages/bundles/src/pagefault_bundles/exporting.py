@@ -13,8 +13,17 @@ import anyio.to_thread
 import msgspec
 
 from app.models.message import Session
-from app.services.bundles import rows
-from app.services.bundles.archive import (
+from app.services.pages.accesses import AccessCounts
+from app.services.requests.validation import require_found
+from app.stores.blobs.store import BlobMissingError, BlobStore
+from app.stores.records.pages import PageRecords
+from app.stores.records.records import Records
+from app.stores.records.resources import AliasRecords
+from app.stores.records.session_resources import SessionResourceRecords
+from app.stores.records.sessions import FrontierRecords, SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
+from pagefault_bundles import rows
+from pagefault_bundles.archive import (
     BLOBS,
     LINE_FILES,
     MANIFEST,
@@ -22,23 +31,14 @@ from app.services.bundles.archive import (
     ChunkBuffer,
     disk_full_as_store_full,
 )
-from app.services.bundles.stored import (
+from pagefault_bundles.bundle_records import BundleRecords
+from pagefault_bundles.stored import (
     frontier_line,
     history_line,
     interaction_line,
     page_line,
     resource_line,
 )
-from app.services.pages.accesses import AccessCounts
-from app.services.requests.validation import require_found
-from app.stores.blobs.store import BlobMissingError, BlobStore
-from app.stores.records.bundles import BundleRecords
-from app.stores.records.pages import PageRecords
-from app.stores.records.records import Records
-from app.stores.records.resources import AliasRecords
-from app.stores.records.session_resources import SessionResourceRecords
-from app.stores.records.sessions import FrontierRecords, SessionRecords
-from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.model.frontier import StoredFrontier
 from pagefault_dialects.model.media import CHUNK_BYTES
 from pagefault_dialects.model.moments import rfc3339

@@ -15,10 +15,10 @@ from app.models.interaction import StoredInteraction
 from app.models.limits import Limits
 from app.models.message import INTERACTION, PAGE_FAULT, StoredHistoryMessage
 from app.models.tool_result import StoredToolResult
-from app.services.bundles import rows
-from app.services.bundles.format_errors import require
-from app.stores.records.bundles import Entry, Recorded, RecordedResult
 from app.stores.records.resources import NamedResource
+from pagefault_bundles import rows
+from pagefault_bundles.bundle_records import Entry, Recorded, RecordedResult
+from pagefault_bundles.format_errors import require
 from pagefault_dialects.json.values import JsonValue, json_text, parse_json
 from pagefault_dialects.model.frontier import Frontier, StoredFrontier
 from pagefault_dialects.model.moments import rfc3339

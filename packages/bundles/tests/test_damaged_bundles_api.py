@@ -11,6 +11,14 @@ import pytest
 from hypothesis import strategies as st
 
 from app.models.resource_descriptor import derive_resource_id
+from packages.bundles.tests.zip_entries import (
+    DESCRIPTOR,
+    ENCRYPTED,
+    ZipEntry,
+    deflated,
+    descriptor_of,
+    packed_by_hand,
+)
 from tests.contract.bundled_sessions import (
     SESSION,
     bundled,
@@ -21,14 +29,6 @@ from tests.contract.bundled_sessions import (
     sha256,
     take_in,
     with_manifest,
-)
-from tests.contract.zip_entries import (
-    DESCRIPTOR,
-    ENCRYPTED,
-    ZipEntry,
-    deflated,
-    descriptor_of,
-    packed_by_hand,
 )
 from tests.kit.servers import LiveService
 
@@ -328,7 +328,7 @@ DAMAGED_HISTORIES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 @pytest.mark.promise(
     "security.md#the-database",
     "A zip with more than one meaning, with overlaps or with unknown names is refused as a bundle",
-    kept_by="app/services/bundles/archive.py",
+    kept_by="packages/bundles/src/pagefault_bundles/archive.py",
     tried="73 archives",
 )
 @pytest.mark.parametrize("name", ARCHIVES)
@@ -347,7 +347,7 @@ def test_zip_of_several_meanings_or_of_too_much_is_refused(
 @pytest.mark.promise(
     "security.md#the-database",
     "Nothing of a bundle is parsed unless it has the digest in the manifest",
-    kept_by="app/services/bundles/reading.py",
+    kept_by="packages/bundles/src/pagefault_bundles/reading.py",
     tried="9 archives",
 )
 @pytest.mark.parametrize("name", DAMAGED_HISTORIES)
@@ -674,7 +674,7 @@ LARGEST = 2**53 - 2**32
 @pytest.mark.promise(
     "security.md#the-database",
     "An imported bundle sets no number so high that its session would pass 2^53",
-    kept_by="app/services/bundles/rows.py",
+    kept_by="packages/bundles/src/pagefault_bundles/rows.py",
     tried="4 places",
 )
 @pytest.mark.parametrize(
@@ -702,7 +702,7 @@ def test_number_that_leaves_too_few_above_it_is_refused(
 @pytest.mark.promise(
     "security.md#the-database",
     "The largest numbers and the last dates that a bundle may set break nothing",
-    kept_by="app/services/bundles/rows.py",
+    kept_by="packages/bundles/src/pagefault_bundles/rows.py",
     tried="2^53 - 2^32, the year 9999",
 )
 def test_session_with_the_largest_numbers_of_all_goes_on_and_out_again(

@@ -11,14 +11,7 @@ import httpx
 import pytest
 
 from app.models.limits import Limits
-from tests.contract.bundled_sessions import (
-    export,
-    listed,
-    make_small_session,
-    members_of,
-    take_in,
-)
-from tests.contract.zip_entries import (
+from packages.bundles.tests.zip_entries import (
     DESCRIPTOR,
     UTF_8,
     ZipEntry,
@@ -26,14 +19,21 @@ from tests.contract.zip_entries import (
     descriptor_of,
     packed_by_hand,
 )
+from tests.contract.bundled_sessions import (
+    export,
+    listed,
+    make_small_session,
+    members_of,
+    take_in,
+)
 from tests.kit.servers import Backends, Engine, LiveService, serving
 
 pytestmark = pytest.mark.engines("embedded")
 
 Members = dict[str, bytes]
-ORIGINAL = Path("tests/data/session_of_version_1.zip")
+ORIGINAL = Path("packages/bundles/tests/data/session_of_version_1.zip")
 # Its members, packed again by Info-ZIP 3.0, 7-Zip 26.02 and libarchive's bsdtar 3.6.2.
-PACKED = sorted(Path("tests/data/packed_bundles").glob("*.zip"))
+PACKED = sorted(Path("packages/bundles/tests/data/packed_bundles").glob("*.zip"))
 
 
 class Pipe(io.RawIOBase):
@@ -157,7 +157,7 @@ def test_bundle_packed_by_another_program_is_the_same_bundle(
 @pytest.mark.promise(
     "security.md#the-database",
     "A bundle unpacks to no more than may be imported",
-    kept_by="app/services/bundles/reading.py",
+    kept_by="packages/bundles/src/pagefault_bundles/reading.py",
     tried="`PAGEFAULT_LIMITS__BUNDLE_BYTES`, 32 times the bytes sent",
 )
 def test_bundle_that_unpacks_to_more_than_is_imported_is_refused(

@@ -33,7 +33,7 @@ from operator import attrgetter
 from typing import IO, Any
 
 from app.errors import StoreFullError
-from app.services.bundles.format_errors import REPACK, BundleFormatError, require
+from pagefault_bundles.format_errors import REPACK, BundleFormatError, require
 from pagefault_dialects.model.media import CHUNK_BYTES
 
 HISTORY = "history.jsonl"

@@ -4,7 +4,7 @@ import hashlib
 import io
 import zipfile
 
-from app.services.bundles.archive import ArchiveWriter, ChunkBuffer
+from pagefault_bundles.archive import ArchiveWriter, ChunkBuffer
 
 MEMBERS = {"history.jsonl": b"{}\n", "pages.jsonl": b"", "blobs/" + "0" * 64: bytes(100_000)}
 

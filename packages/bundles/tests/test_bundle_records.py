@@ -10,12 +10,12 @@ from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.models.identity import new_id
 from app.models.message import MESSAGE, StoredHistoryMessage
-from app.stores.records.bundles import BundleRecords
 from app.stores.records.history import MessageRecords
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wiring.stores import migrate_database, open_database
+from pagefault_bundles.bundle_records import BundleRecords
 from tests.kit.units import reading, snapshot_of
 
 pytestmark = pytest.mark.anyio

@@ -22,10 +22,10 @@ from app.http.parameters import SessionIdPath
 from app.http.problem_types import problem_responses
 from app.http.record_responses import answer_written
 from app.http.response_memory import CountedResponse
-from app.services.bundles.exporting import EXPORT_BYTES, BundleExports
-from app.services.bundles.importing import BundleImports
 from app.services.memory_budget.budget import MemoryBudget
 from app.wire.sessions import SessionRecord, session_record
+from pagefault_bundles.exporting import EXPORT_BYTES, BundleExports
+from pagefault_bundles.importing import BundleImports
 from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
 
 router = ApiRouter("/api/sessions", "sessions")

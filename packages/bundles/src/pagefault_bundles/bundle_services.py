@@ -1,13 +1,13 @@
 """Services of the feature bundles: sessions as files."""
 
 from app.models.limits import Limits
-from app.services.bundles.exporting import BundleExports
-from app.services.bundles.importing import BundleImports
 from app.services.pages.accesses import AccessCounts
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.wiring.open_stores import Stores
 from app.wiring.services import Provider, Services
+from pagefault_bundles.exporting import BundleExports
+from pagefault_bundles.importing import BundleImports
 
 
 def _exports(services: Services) -> BundleExports:

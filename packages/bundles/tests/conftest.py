@@ -1,0 +1,33 @@
+"""The fixtures of `tests`: live services and their stores."""
+
+from tests.conftest import (
+    anyio_backend,
+    backends,
+    client,
+    databases_of_one_test,
+    engine,
+    pytest_addoption,
+    pytest_configure,
+    pytest_generate_tests,
+    pytest_runtest_call,
+    pytest_runtestloop,
+    pytest_xdist_make_scheduler,
+    service,
+    settings,
+)
+
+__all__ = [
+    "anyio_backend",
+    "backends",
+    "client",
+    "databases_of_one_test",
+    "engine",
+    "pytest_addoption",
+    "pytest_configure",
+    "pytest_generate_tests",
+    "pytest_runtest_call",
+    "pytest_runtestloop",
+    "pytest_xdist_make_scheduler",
+    "service",
+    "settings",
+]
