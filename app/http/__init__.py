@@ -1,1 +1,1 @@
-"""What the routes share: authentication, bodies, conditions, ranges, content, problems."""
+"""Code that routes share: authentication, bodies, conditions, ranges, content, problems."""

@@ -40,7 +40,7 @@ _DIFFERING = str.maketrans("", "", "_-. ")
 
 
 class ApiRoute(APIRoute):
-    """A route whose query holds what it takes, and whose long answers are counted."""
+    """A route that checks its query, and counts long answers."""
 
     def get_route_handler(self) -> _Handler:
         """Return FastAPI's handler, or the endpoint itself where that reads the request."""
@@ -79,7 +79,7 @@ class ApiRoute(APIRoute):
 
 
 class QueryNames:
-    """What the query of one route may hold.
+    """The names that the query of one route may have.
 
     Args:
         dependant: What FastAPI knows of the route.
@@ -118,7 +118,7 @@ class QueryNames:
             )
 
     def has_credential(self, query: bytes) -> bool:
-        """Tell whether a query has what the route takes in the place of a key."""
+        """Tell whether a query has a credential that the route takes instead of a key."""
         given = {each.partition(b"=")[0] for each in query.split(b"&")}
         return not given.isdisjoint(_CREDENTIALS & self._single)
 

@@ -1,4 +1,4 @@
-"""Declares the routes of the API: for each what it takes, what it answers, and how it may fail.
+"""Declares the routes of the API: parameters, answers and errors of each.
 
 What routes of one kind have in common is said here, once: which statuses they answer with, and
 which errors each of them has. The document is made of it.
@@ -40,9 +40,9 @@ WRITE_FAULTS = (
     UnsupportedMediaError,
     InvalidPayloadError,
 )
-"""How the body of a write fails."""
+"""Errors of a write that are due to its body."""
 RECORD_ERRORS = (NotFoundError, PayloadTooLargeError, InvalidPayloadError)
-"""How a read of a record fails that is made for the caller, in memory."""
+"""Errors of a read of a record that is made for the caller, in memory."""
 
 _Endpoint = TypeVar("_Endpoint", bound=Callable[..., Any])
 _Error = type[PagefaultError]
@@ -52,8 +52,8 @@ class ApiRouter(APIRouter):
     """Routes of the API below one path; each method is a decorator of what answers.
 
     Args:
-        prefix: What the paths begin with.
-        tag: Where the document has them.
+        prefix: The beginning of all paths.
+        tag: The section of the document.
     """
 
     def __init__(self, prefix: str, tag: str) -> None:
@@ -73,14 +73,14 @@ class ApiRouter(APIRouter):
         text: str | None = None,
         with_head: bool = False,
     ) -> Callable[[_Endpoint], _Endpoint]:
-        """Declare a GET that answers 200, or 304 to who has it already.
+        """Declare a GET that answers 200, or 304 to callers that have the record already.
 
         Args:
             path: The path behind the prefix.
             model: The record.
             errors: How it may fail.
             parameters: Those of a route that reads the request itself.
-            text: What the plain text says that is sent to who accepts that.
+            text: The description of the answer as plain text, for callers that accept it.
             with_head: Declare a HEAD as well. It is a route of its own: on one route with GET, both
                 would carry one operation id.
         """
@@ -167,11 +167,11 @@ class ApiRouter(APIRouter):
 
         Args:
             path: The path behind the prefix.
-            what: What the bytes are, as the document calls it.
+            what: The name of the bytes in the document.
             errors: How it may fail.
             names: Of the two operations.
             parameters: Those of a route that reads the request itself.
-            offload_location: What a 307 means to either, where there is one.
+            offload_location: The description of the 307 of either operation, if they have one.
         """
         taken = parameters.as_dependencies() if parameters else None
         whole = {"content": ANY_FILE, "headers": CONTENT_HEADERS}

@@ -36,7 +36,7 @@ async def get_project(request: Request, _: BearerDep) -> str:
 
 
 async def authenticate(connection: HTTPConnection) -> str:
-    """Return the project of whoever has the key of a request, which is counted for it.
+    """Return the project of the key of a request, and count the request for the key.
 
     Raises:
         UnauthorizedError: There is no valid key.
@@ -46,14 +46,14 @@ async def authenticate(connection: HTTPConnection) -> str:
 
 
 async def caller_by_key(connection: HTTPConnection) -> Caller:
-    """Return who has the key of a request. Raises what `authenticate` does."""
+    """Return the caller with the key of a request. Raises as `authenticate` does."""
     caller = await services_of(connection)[Access].caller_of(_authorization(connection.scope))
     count_request(connection, caller)
     return caller
 
 
 def _authorization(scope: Scope) -> str | None:
-    # Once for every request, so without the mapping that Starlette makes of all headers.
+    # This runs for every request, so it does without Starlette's mapping of all headers.
     for name, value in scope["headers"]:
         if name == b"authorization":
             return str(value.decode("latin-1"))

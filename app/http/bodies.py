@@ -31,7 +31,7 @@ async def limited_body(
     Args:
         request: Whose body it is.
         limits: How long it may be, and how slow.
-        in_pieces: Whether what has come is kept although the request is refused.
+        in_pieces: Whether the bytes that have arrived are kept if the request is refused.
 
     Raises:
         PayloadTooLargeError: It is, or is announced to be, longer than `limits.body_bytes`; known
@@ -69,7 +69,7 @@ async def limited_body(
             raise SlowBodyError
         yield chunk
         if received == size_bytes and allowance is None:
-            # What the server would say next is that this was all.
+            # The next message of the server would only say that the body has ended.
             await chunks.aclose()
             return
 

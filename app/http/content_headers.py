@@ -1,4 +1,4 @@
-"""What the headers of stored content say: its type, its name, its digest, and to keep it harmless.
+"""Headers of stored content: its type, name and digest, and those that keep it harmless.
 
 Everything a tool or an uploader claimed passes through here before it becomes a header: what comes
 out is ASCII without control characters, whatever went in.

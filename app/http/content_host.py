@@ -28,9 +28,9 @@ _HEALTH_PATH = "/healthz"
 class ContentHost:
     """Keeps content and everything else on hosts of their own, each request before its route.
 
-    On the content URL: content to those who have a link, and `/healthz`. A key opens nothing there,
-    and nor does it that no key is asked for elsewhere. On any other host: a redirect to the content
-    URL for those who have a link, and everything as it is.
+    On the content URL: content behind a signed link, and `/healthz`. API keys are not accepted
+    there, even if authentication is off. On any other host: everything else, and a redirect to the
+    content URL for requests with a link.
 
     Args:
         router: Takes the requests that are in the right place.

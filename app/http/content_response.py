@@ -36,7 +36,7 @@ from app.services.access.published_content import ResourcePolicy
 from app.services.resources.content_sources import ContentSource, Sender, StoreLink
 from pagefault_dialects.model.media import CHUNK_BYTES
 
-# What a request may say besides which content it wants, and what the answer depends on.
+# Headers of a request on which the answer depends.
 _DECIDING = frozenset(
     {
         "if-match",
@@ -241,7 +241,7 @@ class _OffloadResponse(Response):
 
     Args:
         source: Asked when the answer is sent.
-        headers: What the content is sent with, here or there.
+        headers: The headers of the content, whoever sends it.
         is_whole: Whether all of it is to be sent.
         resource_policy: Who may embed the content.
     """
@@ -266,7 +266,7 @@ class _OffloadResponse(Response):
             content_type=headers["Content-Type"], disposition=headers["Content-Disposition"]
         )
         if isinstance(place, StoreLink):
-            # As good as a key for as long as it lives: nobody keeps the address, or passes it on.
+            # Until it expires, the address works like a key, so it is not cached.
             answer = Response(
                 status_code=307,
                 headers={
@@ -277,7 +277,7 @@ class _OffloadResponse(Response):
             )
         else:
             answer = Response(headers={**headers, "X-Accel-Redirect": place.path})
-            # The proxy counts what it is going to send by itself.
+            # The proxy sets the length itself.
             del answer.headers["Content-Length"]
             if self._is_whole:
                 # nginx says so too, though not of a part.

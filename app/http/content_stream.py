@@ -36,11 +36,11 @@ FindFile = Callable[[], Awaitable[Path | None]]
 """The file that all of the bytes are, `None` if there is none. It raises if it is not there."""
 
 SMALL_BYTES = 64 * 1024
-"""How long a small piece is. One in all is not counted."""
+"""The length of a small piece. An answer of one such piece is not counted."""
 NARROW_BYTES = 2 * SMALL_BYTES
-"""What a reader of small pieces holds: a connection takes a second one before the sender waits."""
+"""Memory for a reader of small pieces: a connection takes a second one before the sender waits."""
 _WINDOW_BYTES = 4 * CHUNK_BYTES
-"""What is read ahead of an object in a bucket, besides the piece of it that is being sent."""
+"""Memory for reading ahead in an object of a bucket, besides the piece that is being sent."""
 _PATHSEND = "http.response.pathsend"
 
 
@@ -59,9 +59,9 @@ class ContentMemory:
     budget: MemoryBudget
     """Of the process."""
     wide_bytes: int
-    """What reading and sending large pieces holds."""
+    """Memory for reading and sending large pieces."""
     held: HeldMemory
-    """What was taken, at least `NARROW_BYTES`."""
+    """Memory that was taken, at least `NARROW_BYTES`."""
 
     def widen(self) -> bool:
         """Take what large pieces need, if a quarter of the budget is enough for all then."""
@@ -159,7 +159,7 @@ class ContentPiece(Response):
             await _close(chunks)
             raise
         if len(body) != self._span.size_bytes:
-            # The file was cut by somebody else: there is still time to say so.
+            # Another process has cut the file. The answer can still be an error.
             raise StoreUnavailableError("blob store")
         return body
 

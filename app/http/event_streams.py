@@ -1,4 +1,4 @@
-"""What the routes of events have in common: who listens, from where, and how events are sent.
+"""Shared parts of the routes of events: the caller, the beginning, and the response.
 
 They are sent as FastAPI does, but for what lies between the stream and the connection: it puts two
 queues and several tasks there for every listener, which cost several times what the events do.
@@ -148,7 +148,7 @@ class EventStreamResponse(EventSourceResponse):
         self._sent_at = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send events until they end, or whoever listens has gone."""
+        """Send events until they end, or the client has gone."""
         self._sent_at = monotonic()
         with anyio.CancelScope() as streaming:
             async with run_beside(self._watch(receive, send, streaming)):
@@ -167,7 +167,7 @@ class EventStreamResponse(EventSourceResponse):
         await send(body_message(b"", more=False))
 
     async def _watch(self, receive: Receive, send: Send, streaming: anyio.CancelScope) -> None:
-        """Send a sign of life where nothing else is sent, and end the stream of who has gone."""
+        """Send a comment when nothing else is sent, and end the stream when the client has gone."""
         while True:
             idle_seconds = monotonic() - self._sent_at
             if idle_seconds >= _BEAT_SECONDS:

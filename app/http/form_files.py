@@ -27,7 +27,7 @@ class FormFile:
 
 @dataclass(slots=True)
 class _Form:
-    """What the parser's callbacks leave behind between two chunks."""
+    """The state of the parser's callbacks between two chunks."""
 
     headers: dict[str, str] = field(default_factory=dict)
     name: bytearray = field(default_factory=bytearray)
@@ -87,9 +87,9 @@ class _Form:
 
 
 def _check_field(disposition: str) -> None:
-    """Refuse a field that says what the query says; all others are passed over.
+    """Refuse a field for a parameter of the query; all others are ignored.
 
-    It may come behind the file, when what it says is no longer of use.
+    A field may come after the file, when its value is too late to be used.
     """
     name = parse_options_header(disposition)[1].get(b"name", b"").decode("latin-1")
     if name in _IN_QUERY:
@@ -114,7 +114,7 @@ async def form_file(content_type: str, chunks: AsyncIterator[bytes]) -> FormFile
     Raises:
         MalformedRequestError: Not a multipart form.
         InvalidPayloadError: There is no file in it; while streaming: there is more than one. Also
-            at any time: there is a field for what is sent in the query.
+            at any time: there is a field for a parameter of the query.
         PayloadTooLargeError: There is too much beside the file; also while streaming.
     """
     _, options = parse_options_header(content_type)

@@ -108,7 +108,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
             if "text/event-stream" in content:
                 # By a word of OpenAPI 3.1: `itemSchema` is one of 3.2.
                 content["text/event-stream"] = {"schema": reference(StreamEvent)}
-            # What has none is for everybody; a generator is to be told, and not to conclude it.
+            # Operations without one are public; generators need it said.
             operation.setdefault("security", [])
     finish_schemas(document)
     return document
@@ -133,7 +133,7 @@ def _document_conditions(operation: dict[str, Any]) -> None:
 def _document_links(operation: dict[str, Any]) -> None:
     """Add the headers that say where a written record is, and where a list goes on."""
     responses = operation["responses"]
-    # What is new, and what was there already, have their path said.
+    # New records and existing ones are both answered with their path.
     written = {"200", "201"} if {"200", "201"} <= responses.keys() else set()
     has_list = any(each["name"] == "cursor" for each in operation.get("parameters", ()))
     for status, headers in [*((each, LOCATION) for each in written), *[("200", _LINK)][:has_list]]:

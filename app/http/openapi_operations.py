@@ -12,7 +12,7 @@ from app.wire.shape import Shape
 SCHEMA_TEMPLATE = "#/components/schemas/{model}"
 
 _streamed_bodies: dict[str, type[BaseModel]] = {}
-"""The models of bodies that routes read as a stream, by name; FastAPI knows none of them."""
+"""The models of bodies that routes read as a stream, by name. FastAPI does not have them."""
 
 _BINARY: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 ANY_FILE = {"*/*": _BINARY}
@@ -67,7 +67,7 @@ def header(
 
     Args:
         name: As it is spelled in its standard.
-        description: What it is for.
+        description: Its purpose.
         required: Whether a request without it is refused.
         schema: Words of JSON Schema; text by default.
     """

@@ -1,4 +1,4 @@
-"""How routes read what they declare of path, query and headers, and parameters of many routes."""
+"""Parameters of routes: their base class, and those that several routers share."""
 
 from functools import cache
 from typing import Annotated, Any, Self, get_type_hints
@@ -16,7 +16,7 @@ class Parameters:
 
     @classmethod
     def as_dependencies(cls) -> list[params.Depends]:
-        """Return what says in the document that a route takes these, and a key."""
+        """Return dependencies that add these, and a key, to the operation in the document."""
         return [BEARER, Depends(cls)]
 
     @classmethod
@@ -49,7 +49,7 @@ class Parameters:
 def _find_reader(
     kind: type[Parameters],
 ) -> tuple[TypeAdapter[Any], dict[int | str, str], list[str]]:
-    """Return what reads them, the place of each by its name there, and the names of headers."""
+    """Return their adapter, the place of each by its alias, and the names of headers."""
     places: dict[int | str, str] = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
         declared = next(each for each in hint.__metadata__ if isinstance(each, params.Param))

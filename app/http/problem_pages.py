@@ -70,7 +70,7 @@ WHAT_TO_DO = (
     ("500", "An error in the service. Report it with the `requestId`."),
     ("507", "There is no room left. Reads still work. Delete something, or ask the operator."),
 )
-"""What a program does about an error, by its status."""
+"""The advice on errors, by their statuses."""
 
 EXAMPLE = {
     "type": "/docs/errors#invalid-payload",

@@ -19,7 +19,7 @@ from pagefault_dialects.errors import PagefaultError
 
 
 def read_responses(*error_classes: type[PagefaultError]) -> dict[int | str, dict[str, Any]]:
-    """Return what a route that reads records may answer besides 200: 304, 412, and these errors."""
+    """Return the answers of a read of records besides 200: 304, 412, and these errors."""
     return {
         304: {"description": "The caller's copy is the stored one."},
         **problem_responses(PreconditionFailedError, *error_classes),
@@ -66,7 +66,7 @@ def unchanged_response(request: Request, headers: Mapping[str, str]) -> Response
 
     Args:
         request: The request; of other methods, conditions are not judged.
-        headers: What the record would be sent with, an `ETag` among it.
+        headers: The headers of the record, with its `ETag`.
 
     Raises:
         PreconditionFailedError: If-Match does not hold.
@@ -126,14 +126,14 @@ def next_link(request: Request, next_cursor: str | None) -> dict[str, str]:
     """Return the header that leads to the next page of a list, if there is one."""
     if next_cursor is None:
         return {}
-    # The cursor stands for the place that `after` has named.
+    # The cursor replaces `after`.
     others = {name: value for name, value in request.query_params.items() if name != "after"}
     parameters = urlencode({**others, "cursor": next_cursor})
     return {"Link": f'<{request.url.path}?{parameters}>; rel="next"'}
 
 
 class _Record(Response):
-    """A record, ready to go: Starlette would look for what is among its headers already."""
+    """A record whose headers are complete, so Starlette's search for missing ones is left out."""
 
     def __init__(self, body: bytes, status: int, headers: Mapping[str, str]) -> None:
         self.status_code = status

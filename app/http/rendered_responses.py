@@ -20,7 +20,7 @@ from app.http.response_memory import (
 from app.services.inline_media.json_with_media import RenderedBody
 
 STREAM_BYTES = 1536 * 1024
-"""What one answer with media holds while it is sent: a piece of a file, and what is made of it."""
+"""Memory of one answer with media while it is sent: a piece of a file, and its encoded form."""
 
 
 def rendered_response(
@@ -85,7 +85,7 @@ class _RenderedStream(StreamingResponse):
             len(piece) for piece in self._body.rendering.pieces if isinstance(piece, bytes)
         )
         if self._body.held is not None:
-            # Whoever has taken it has also given away what else was held, and releases it.
+            # The caller has given back other memory, and releases this.
             self._body.held.resize(text_bytes + STREAM_BYTES)
             await super().__call__(scope, receive, send)
             return

@@ -24,7 +24,7 @@ from app.telemetry.metrics import Metrics
 from app.wiring.services import Services
 
 WAIT_SECONDS = 1.0
-"""How long a request waits for a slot: no longer than it is then told to stay away."""
+"""The time a request waits for a slot; not above the `Retry-After` of the refusal."""
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}\Z")
 _KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -125,7 +125,7 @@ class RequestContextMiddleware:
             await send(message)
 
         started = time.perf_counter()
-        # Whoever asks whether it lives is not told that it does not because there is much to do.
+        # A busy process is healthy, so this route needs no slot.
         slot = Slot() if scope["path"] == _HEALTH_PATH else await self._admission.take()
         app = _refuse if slot is None else self._app
         slot = scope["state"]["slot"] = slot or Slot()
@@ -203,7 +203,7 @@ def _request_id(scope: Scope) -> str:
 
 def _tell(scope: MutableMapping[str, Any], status: int, seconds: float, *, is_stream: bool) -> None:
     route = getattr(scope.get("route"), "path", "(none)")
-    # A label for every word somebody sends would fill the metrics.
+    # A label for every method that clients make up would fill the metrics.
     method = scope["method"] if scope["method"] in _KNOWN_METHODS else "other"
     services: Services | None = scope["state"].get("services")
     if services is not None:

@@ -10,7 +10,7 @@ CACHE_FOREVER = "private, max-age=31536000, immutable"
 REVALIDATE = "no-cache"
 """For records: may be kept, must be asked about."""
 
-# What a 304 repeats of the answer it stands for (RFC 9110 §15.4.5).
+# Headers that a 304 repeats (RFC 9110 §15.4.5).
 _NOT_MODIFIED_HEADERS = frozenset({"cache-control", "content-location", "etag", "expires", "vary"})
 
 
@@ -20,6 +20,6 @@ def raw_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
 
 
 def not_modified(headers: Mapping[str, str]) -> Response:
-    """Return the 304 that stands for an answer with these headers."""
+    """Return the 304 in place of an answer with these headers."""
     kept = {name: value for name, value in headers.items() if name.lower() in _NOT_MODIFIED_HEADERS}
     return Response(status_code=304, headers=kept)

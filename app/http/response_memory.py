@@ -17,10 +17,10 @@ from app.errors import OverloadedError
 from app.services.memory_budget.responses import Held, ResponseBudget, ResponseMemory
 
 FREE_BYTES = 64 * 1024
-"""What a connection takes before its sender has to wait; answers up to this are not counted."""
+"""The bytes a connection takes before its sender waits; answers up to this are not counted."""
 _READING = ("GET", "HEAD")
 PIECE_BYTES = 256 * 1024
-"""How much of a long answer is handed to the connection at once."""
+"""The length of a piece of a long answer."""
 
 
 class CountedResponse(Response):
@@ -49,7 +49,7 @@ class CountedResponse(Response):
         held = self._held or _take_memory(scope, body_bytes)
         try:
             if body_bytes:
-                # What it was made of is not in memory any more.
+                # The record it was made of is not in memory any more.
                 held.resize(min(held.size_bytes, body_bytes))
             with count_reader(scope, held, send) as send_counted:
                 send = self._in_pieces(held, send_counted) if body_bytes else send_counted
@@ -98,11 +98,11 @@ def count_response(response: Response) -> Response:
 
 
 def answer_with_memory(make: Callable[[], Response], held: ResponseMemory | None) -> Response:
-    """Make an answer of what was read, for which memory was taken, or give that back.
+    """Make an answer that takes over the memory of its record; if that fails, release the memory.
 
     Args:
         make: Makes it.
-        held: What was taken, if anything.
+        held: The memory, if any was taken.
     """
     if held is None:
         return make()
@@ -115,9 +115,9 @@ def answer_with_memory(make: Callable[[], Response], held: ResponseMemory | None
 
 @contextmanager
 def count_reader(scope: Scope, held: Held, send: Send) -> Iterator[Send]:
-    """Send as before, and count the client among those who make room if they read slowly.
+    """Count the client among the readers that are cut off if they are slow and memory is short.
 
-    What it takes is counted, and how long it lets pieces wait.
+    The bytes it takes are counted, and the time that pieces wait.
     """
     # Where the server cannot end a connection, its own deadlines do.
     abort = scope["state"].get("abort", lambda: None)
@@ -137,7 +137,7 @@ def find_response_budget(scope: Scope) -> ResponseBudget:
 
 
 def _take_memory(scope: Scope, body_bytes: int) -> ResponseMemory:
-    """Take what an answer holds, or nothing for the answer to a write that there is no room for."""
+    """Take memory for an answer. The answer to a write takes none if there is no room."""
     room = find_response_budget(scope)
     try:
         return room.take(body_bytes)

@@ -44,7 +44,7 @@ HEADERS: Final = (
     "Upload-Expires",
     "Upload-Resource",
 )
-"""What answers about uploads have, and pages of other origins must be let see."""
+"""Headers of answers about uploads that pages of other origins may read."""
 
 _DIGEST_BYTES: dict[ChecksumAlgorithm, int] = {"sha1": 20, "sha256": 32, "sha512": 64}
 ALGORITHMS: Final = ",".join(_DIGEST_BYTES)
@@ -59,7 +59,7 @@ _SHOWN_CHARS = 256
 
 
 class TusMiddleware:
-    """Says on every answer about uploads which protocol it is, and takes the method it is told.
+    """Adds the version of the protocol to answers about uploads, and applies method overrides.
 
     Clients that cannot send PATCH or DELETE send POST with the method in `X-HTTP-Method-Override`.
     """

@@ -113,8 +113,8 @@ async def create_event_ticket(request: Request, _: BearerDep, signer: LinkSigner
 
 
 async def _write_batches(stream: EventStream) -> AsyncGenerator[Iterable[bytes], None]:
-    # Without data it is no event, and yet whoever has seen nothing can come back to this place; not
-    # to that of a reset, before it is told.
+    # A block without data is no event, but a client that has seen no event yet resumes from its id.
+    # That of a reset is not sent before the reset.
     place = None if stream.start.is_reset else str(stream.start.position)
     yield [format_sse_event(id=place, retry=_RETRY_MILLISECONDS)]
     async with aclosing(stream.batches()) as batches:
@@ -170,7 +170,7 @@ _EXPLANATION = 'send {"after": <the last seq you have seen>}, or {}'
 
 
 class _StreamRequest(Struct, forbid_unknown_fields=True):
-    """What a client may say."""
+    """A message of a client."""
 
     after: Annotated[int, Meta(ge=0, le=LARGEST_POSITION)] | None = None
 
@@ -179,7 +179,7 @@ _STREAM_REQUESTS = msgspec.json.Decoder(_StreamRequest)
 
 
 async def check_socket_query(websocket: WebSocket) -> None:
-    """Raise unless its query has only what the route takes; see `check_query`."""
+    """Raise if its query has parameters that the route does not take; see `check_query`."""
     await check_query(QueryNames(websocket.scope["route"].dependant), websocket)
 
 
@@ -201,7 +201,7 @@ async def listen_to_session(
 
 
 class _Conversation:
-    """One WebSocket: what it is sent, from where it last asked for."""
+    """One WebSocket: it sends the events behind the position that the client named last."""
 
     def __init__(
         self, websocket: WebSocket, streams: EventStreams, caller: Caller, session_id: str
@@ -218,7 +218,7 @@ class _Conversation:
         self._is_over = self._has_gone = False
 
     async def receive(self) -> None:
-        """Take what the client says until it goes, or says what is not understood."""
+        """Receive messages until the client goes, or sends one that is not valid."""
         await self._is_open.wait()
         try:
             while True:
@@ -228,7 +228,7 @@ class _Conversation:
         except WebSocketDisconnect:
             self._has_gone = True
         except (MsgspecError, KeyError, TypeError):
-            # `run` closes what it does not understand.
+            # `run` closes the connection.
             return
         finally:
             self._is_over = True
@@ -242,7 +242,7 @@ class _Conversation:
                 self._caller, session_id=self._session_id, after=after
             ) as stream:
                 await self._open()
-                # The place of a reset is not reached before it is told.
+                # The position of a reset is reached once the reset is sent.
                 self._position = after if stream.start.is_reset else stream.start.position
                 place = await self._first_place() if is_first else None
                 if place is None:
@@ -255,13 +255,13 @@ class _Conversation:
                 if self._requested.empty():
                     await self._close(_TRY_AGAIN_LATER, "come back with the last seq you have seen")
                     return
-                # `{}` at a later time is no place of its own: it goes on behind what was sent.
+                # A later `{}` names no position: the stream goes on behind the last event.
                 requested = self._take()
                 place = self._position if requested is None else requested
             after, is_first = place, False
 
     async def _open(self) -> None:
-        """Answer the handshake: a place is held by now, and what is written next is behind it."""
+        """Answer the handshake. The position is fixed by now: later writes are behind it."""
         if not self._is_open.is_set():
             await self._websocket.accept()
             self._is_open.set()
@@ -273,25 +273,25 @@ class _Conversation:
         return None if self._requested.empty() else self._take()
 
     def _take(self) -> int | None:
-        """Return what the client has said, and let it say more."""
+        """Return the message of the client, and let it send another."""
         if not self._is_over:
             self._heard.clear()
         return self._requested.get_nowait()
 
     async def _send(self, stream: EventStream) -> None:
-        """Send what a stream delivers until the client says something, or the stream ends."""
+        """Send the events of a stream until the client sends a message, or the stream ends."""
         if self._heard.is_set():
             return
         async with anyio.create_task_group() as group:
             stream.abort = group.cancel_scope.cancel
             group.start_soon(self._end_when_heard, stream, group.cancel_scope)
-            # A client that goes while it is sent something is no fault; `receive` tells of it.
+            # A client that goes meanwhile is no error; `receive` notices it.
             with suppress(Exception):
                 await self._send_all(stream)
             group.cancel_scope.cancel()
 
     async def _end_when_heard(self, stream: EventStream, sending: anyio.CancelScope) -> None:
-        """End a stream behind what it has delivered; who takes nothing is not waited for."""
+        """End a stream behind the events it has delivered; a client that takes none is cut off."""
         await self._heard.wait()
         stream.cut("left")
         await anyio.sleep(_CLOSING_SECONDS)

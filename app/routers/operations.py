@@ -43,8 +43,8 @@ async def get_readiness(records: RecordsDep, blobs: BlobStoreDep) -> Readiness:
     return Readiness(status="ready", database="ok", blobs="ok")
 
 
-# Whoever has no key may read it in `/openapi.json`. Here one is asked for, since under `/api/` one
-# always is: a rule without exceptions can be tested on every route there is.
+# The version is public in `/openapi.json`. This route needs a key, since all under `/api/` do: a
+# rule without exceptions can be tested on every route.
 async def get_version() -> Version:
     """Say which version of the service answers."""
     return Version(name="pagefault", version=VERSION)

@@ -19,9 +19,9 @@ MORE_LINES = {
     # Calls of the memory's tools read and write pages, results and files, and are rendered.
     "tools": 17_000,
     # A bundle has every record of a session.
-    "bundles": 21_000,
+    "bundles": 19_500,
     # The memory server has the tools, and prompts and resources of all that is stored.
-    "mcp": 26_000,
+    "mcp": 21_500,
 }
 """For features whose routes need more, how many lines they may have, each with its reason."""
 
