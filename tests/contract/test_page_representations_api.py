@@ -17,7 +17,7 @@ from tests.contract.page_requests import (
     read,
     supply,
 )
-from tests.kit.media import jpeg, png
+from tests.kit.media import jpeg, png, wav
 
 pytestmark = pytest.mark.engines("embedded")
 
@@ -82,6 +82,25 @@ def test_level_that_does_not_fit_is_refused(
         before = put(shared_client, modality="image", content="A caption. " * 9_000)
     assert outcome(supply(shared_client, level, content)) == (422, code)
     assert read(shared_client, "p") == before
+
+
+@pytest.mark.parametrize(
+    ("modality", "content"),
+    [
+        ("audio", data_uri(wav(), "audio/wav")),
+        ("video", "https://example.com/a.mp4"),
+        ("text", data_uri(b"A long text. " * 100, "text/plain")),
+    ],
+)
+def test_every_level_with_content_costs_tokens(
+    client: httpx.Client, modality: str, content: str
+) -> None:
+    page = put(client, modality=modality, content=content)
+    levels = [read(client, f"p/representations/{level}") for level in page["levels"]]
+    costs = [page["size_tokens"], *(level["size_tokens"] for level in levels)]
+    assert min(costs) > 0
+    if modality == "text":
+        assert costs[:2] == [325, 325]
 
 
 def test_supplied_thumbnail_is_attached_at_reduced(client: httpx.Client) -> None:

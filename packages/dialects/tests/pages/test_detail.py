@@ -102,7 +102,7 @@ def test_everything_that_is_known_has_a_line() -> None:
         "Provenance:  a, b\n"
         "Levels:      FULL, REDUCED, ABSTRACT, REFERENCE\n"
         "Size:        44 bytes\n"
-        "Tokens:      ~6\n"
+        "Tokens:      ~10\n"
         "Created:     2026-01-02T03:04:05.000000Z\n"
         "Updated:     2026-01-02T03:04:05.000000Z\n"
         "Version:     1\n"

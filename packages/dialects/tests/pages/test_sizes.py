@@ -11,8 +11,22 @@ from packages.dialects.tests.pages.page_factory import (
     pages,
     text,
 )
-from pagefault_dialects.model.page import Body, Level, Page
+from pagefault_dialects.model.page import Body, Level, Page, PageMedia
 from pagefault_dialects.pages.sizes import body_size_bytes, estimate_tokens, page_tokens
+
+STORED_TEXT = Body(
+    "blob",
+    "@blob:" + "0" * 32,
+    PageMedia(
+        uri="@blob:" + "0" * 32,
+        mime_type="text/plain",
+        size_bytes=1_001,
+        filename=None,
+        width=None,
+        height=None,
+        duration_seconds=None,
+    ),
+)
 
 BODIES = {
     "nothing": (Body("none"), 0, 0),
@@ -20,12 +34,13 @@ BODIES = {
     "text": (text("Grüße"), 7, 2),
     "data": (Body("json", {"a": [1, 2]}), 11, 3),
     "address of an image": (Body("url", URL), None, 258),
-    "address of a recording": (Body("url", "https://cdn/x.mp3"), None, 0),
+    "address of a recording": (Body("url", "https://cdn/x.mp3"), None, 5),
     "address of who knows what": (Body("url", "https://cdn/x"), None, 258),
     "large image": (IMAGE, 9_000, 2_765),
     "small image": (SMALL_IMAGE, 70, 258),
     "inline image": (INLINE_IMAGE, 70, 258),
-    "recording": (RECORDING, 70, 0),
+    "recording": (RECORDING, 70, 10),
+    "stored text": (STORED_TEXT, 1_001, 251),
 }
 
 
@@ -39,6 +54,12 @@ def test_a_body_has_a_size_and_costs_tokens(
 def test_fields_tell_what_an_address_leads_to() -> None:
     page = make_page("i", Body("url", URL), modality="image", dimensions=[1920, 1080])
     assert estimate_tokens(page.full, page.fields) == 2_765
+
+
+@pytest.mark.parametrize("body", [RECORDING, Body("url", "https://cdn/x.mp4")])
+def test_a_recording_without_words_costs_its_reference(body: Body) -> None:
+    page = make_page("v", body, modality="video")
+    assert page_tokens(page)[Level.FULL] >= estimate_tokens(body, page.fields) > 0
 
 
 def test_a_recording_costs_its_words() -> None:

@@ -1,5 +1,6 @@
 """How large a level is: for the rule that none is longer than the one below, and for budgets."""
 
+from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.page import Body, Level, Page, PageFields
 from pagefault_dialects.model.resource import resource_kind
 from pagefault_dialects.pages.descriptors import body_mime_type, measured_dimensions
@@ -36,9 +37,9 @@ def is_longer(body: Body, below: Body) -> bool:
 def estimate_tokens(body: Body, fields: PageFields | None = None) -> int:
     """Return about how many tokens a body costs a model.
 
-    A text costs a quarter of its characters. An image costs a token for 750 pixels and never less
-    than 258, which is also assumed where its size is unknown. A recording itself is not given to
-    a model and costs nothing; `page_tokens` counts its words.
+    A text costs a quarter of its characters, a stored one of its bytes. An image costs a token for
+    750 pixels and never less than 258, which is also assumed where its size is unknown. A recording
+    costs its reference or address; `page_tokens` counts its words.
 
     Args:
         body: The body.
@@ -46,13 +47,16 @@ def estimate_tokens(body: Body, fields: PageFields | None = None) -> int:
     """
     if not body.is_media:
         return text_tokens(body_text(body))
-    # What cannot be told from the body alone is taken for an image.
-    kind = resource_kind(body_mime_type(body) or "image/*")
+    # A body of unknown type counts as an image.
+    mime_type = body_mime_type(body) or "image/*"
+    kind = resource_kind(mime_type)
     is_image = fields.modality == "image" if fields else kind not in ("audio", "video", "text")
-    if not is_image:
-        return 0
-    size = measured_dimensions(body) or (fields.dimensions if fields else None)
-    return image_tokens(*(size or (None, None)))
+    if is_image:
+        size = measured_dimensions(body) or (fields.dimensions if fields else None)
+        return image_tokens(*(size or (None, None)))
+    if body.media is not None and is_textual(mime_type):
+        return -(-body.media.size_bytes // _CHARS_PER_TOKEN)
+    return text_tokens(str(body.value))
 
 
 def image_tokens(width: int | None, height: int | None) -> int:
