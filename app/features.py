@@ -54,7 +54,7 @@ class Feature:
 FEATURES = (
     Feature(
         name="shared",
-        services=("app.wiring.shared_services:SERVICES",),
+        services=("app.wiring.shared_services:SERVICES", "app.wiring.media_services:SERVICES"),
         repositories=("app.stores.records.idempotency:IdempotencyRecords",),
     ),
     Feature(name="access", commands={"keys": "app.cli.key_commands:commands"}),

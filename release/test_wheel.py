@@ -6,6 +6,7 @@ are the locked ones: so nothing is fetched.
 
 import ast
 import hashlib
+import io
 import json
 import shutil
 import subprocess
@@ -234,6 +235,8 @@ def test_installed_wheel_serves_what_it_ingested_and_its_viewer(served: Pagefaul
         assert (message["toolCallId"], message["name"]) == (given["toolCallId"], given["toolName"])
         video = message["sanitized"]["resources"][1]
         content = client.get(f"/api/resources/{video['uri']}/content").content
+        bundle = zipfile.ZipFile(io.BytesIO(client.get("/api/sessions/demo/bundle").content))
+        assert bundle.testzip() is None
         assert hashlib.sha256(content).hexdigest() == video["digest"].removeprefix("sha-256:")
         pages = {"index.html": "", "docs.html": "docs"}
         answers = {name: client.get(f"/{pages.get(name, name)}") for name in viewer}

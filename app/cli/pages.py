@@ -15,7 +15,6 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 
 from app.cli.terminal import ERR, CommandError, say
 from app.config.settings import Settings
-from app.services.pages.downloads import PageDownloads
 from app.wiring.page_reading import open_page_reading
 from pagefault_dialects.model.page import LEVEL_NAMES, Level, parse_level
 
@@ -57,6 +56,7 @@ async def _save(
 ) -> tuple[Path, int]:
     # What fetches the files of pages is behind it, and a page is shown without.
     from app.features import open_services  # noqa: PLC0415
+    from app.services.pages.downloads import PageDownloads  # noqa: PLC0415
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     progress = Progress(*columns, console=ERR, transient=True, disable=not ERR.is_terminal)

@@ -1,7 +1,8 @@
 """Opens everything that has a lifetime, and hands the services their collaborators.
 
 services            what makes services, by their type
-shared_services     what several features use; the services of each are in `…_services`
+shared_services     what several features use, and `media_services` what they do with media; the
+                    services of each are in `…_services`
 open_stores         both stores, for the service
 stores              database, blobs and broker alone
 brokers             what wakes those who listen, when another process has written

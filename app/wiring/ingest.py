@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from app.config.settings import Settings
 from app.services.access.callers import Access
 from app.services.tool_results.tool_results import ToolResults
-from app.wiring import result_services, session_services, shared_services
+from app.wiring import media_services, result_services, session_services, shared_services
 from app.wiring.open_stores import Stores, open_stored_bytes
 from app.wiring.services import Services
 from app.wiring.stores import open_records
@@ -25,6 +25,7 @@ async def open_tool_results(settings: Settings) -> AsyncIterator[tuple[Access, T
         services = Services(
             (
                 *shared_services.SERVICES,
+                *media_services.SERVICES,
                 *session_services.SERVICES,
                 *result_services.SERVICES,
             ),

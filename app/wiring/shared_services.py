@@ -1,4 +1,4 @@
-"""Services that several features use: memory, bodies, images, metrics, and who may read what."""
+"""Services that several features use: memory, bodies, metrics, and who may read what."""
 
 from app.config.settings import Settings
 from app.models.limits import Limits
@@ -6,8 +6,6 @@ from app.services.access.published_content import PublishedContent
 from app.services.concurrency.background import run_beside
 from app.services.concurrency.large_work import LargeWork
 from app.services.events.raw_results import RawResults
-from app.services.images.image_work import ImageWork
-from app.services.media.media_checks import MediaChecks
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.freed_memory import trim_freed_memory
 from app.services.memory_budget.garbage import GarbageCollector
@@ -92,12 +90,6 @@ SERVICES = (
     Provider(RequestBodies, _request_bodies),
     Provider(StreamedBodies, _streamed_bodies),
     Provider(StreamedRequests, lambda services: StreamedRequests(services[StreamedBodies])),
-    Provider(
-        ImageWork,
-        lambda services: ImageWork(services[MemoryBudget], services[Limits]),
-        running=lambda services: services[ImageWork].running(),
-    ),
-    Provider(MediaChecks, lambda services: MediaChecks(services[BlobStore])),
     Provider(
         RawResults,
         lambda services: RawResults(is_enabled=services[Settings].debug_tool_result_raw),
