@@ -17,7 +17,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope, Send
 
 from app.http.authenticate import BearerDep, caller_by_key, count_request
-from app.http.dependencies import services_of
+from app.http.dependencies import service, services_of
 from app.http.parameters import LARGEST_SEQ, SessionIdPath
 from app.http.response_memory import body_message, start_message
 from app.models.identity import utc_now
@@ -96,14 +96,19 @@ async def get_beginning(
 
 
 BeginningDep = Annotated[int | None, Depends(get_beginning)]
+EventStreamsDep = Annotated[EventStreams, Depends(service(EventStreams))]
 
 
 @asynccontextmanager
 async def _open_stream(
-    request: Request, listener: Caller, *, session_id: str | None, after: int | None
+    request: Request,
+    streams: EventStreams,
+    listener: Caller,
+    *,
+    session_id: str | None,
+    after: int | None,
 ) -> AsyncIterator[EventStream]:
     """Open a stream before the answer begins, and close it behind that."""
-    streams = services_of(request)[EventStreams]
     async with streams.opened(listener, session_id=session_id, after=after) as stream:
         # A stream lasts for hours and does nothing most of the time: it is none of the requests
         # that are worked on, and has a limit of its own.
@@ -113,18 +118,24 @@ async def _open_stream(
 
 
 async def get_project_stream(
-    request: Request, listener: ListenerDep, begin: BeginningDep
+    request: Request, streams: EventStreamsDep, listener: ListenerDep, begin: BeginningDep
 ) -> AsyncIterator[EventStream]:
     """Open the stream of the listener's project."""
-    async with _open_stream(request, listener, session_id=None, after=begin) as stream:
+    async with _open_stream(request, streams, listener, session_id=None, after=begin) as stream:
         yield stream
 
 
 async def get_session_stream(
-    request: Request, session_id: SessionIdPath, listener: ListenerDep, begin: BeginningDep
+    request: Request,
+    streams: EventStreamsDep,
+    session_id: SessionIdPath,
+    listener: ListenerDep,
+    begin: BeginningDep,
 ) -> AsyncIterator[EventStream]:
     """Open the stream of a session; it may be one that nothing was written to yet."""
-    async with _open_stream(request, listener, session_id=session_id, after=begin) as stream:
+    async with _open_stream(
+        request, streams, listener, session_id=session_id, after=begin
+    ) as stream:
         yield stream
 
 

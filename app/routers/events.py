@@ -27,6 +27,7 @@ from app.http.event_streams import (
     LARGEST_POSITION,
     AfterQuery,
     EventStreamResponse,
+    EventStreamsDep,
     ProjectStreamDep,
     SessionStreamDep,
     TicketQuery,
@@ -47,7 +48,6 @@ from pagefault_dialects.model.client_ids import CLIENT_ID
 router = ApiRouter("/api", "events")
 
 LinkSignerDep = Annotated[LinkSigner, Depends(service(LinkSigner))]
-EventStreamsDep = Annotated[EventStreams, Depends(service(EventStreams))]
 
 _RETRY_MILLISECONDS = 1_000
 _TICKET_SECONDS = 60
