@@ -53,7 +53,7 @@ _USE_OF_PROXY: Final = """
 from pagefault_mcp.hosts.host_configs import Wrapping
 from pagefault_mcp.proxy import proxy_process, proxy_services
 before = b'{"mcpServers": {"time": {"command": "uvx"}}}'
-assert b'"pagefault", "args": ["proxy", "--", "uvx"]' in Wrapping("pagefault", ()).wrapped(before)
+assert b'"pagefault", "args": ["proxy", "--", "uvx"]' in Wrapping("pagefault", ()).wrap(before)
 """
 
 

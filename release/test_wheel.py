@@ -201,6 +201,9 @@ def test_dependencies_name_no_tool_that_builds(packages: Packages) -> None:
     always = [line.split()[1] for line in needed if "extra ==" not in line]
     assert always
     assert [name for name in always if name in ("build", "hatchling", "setuptools", "wheel")] == []
+    # Our own packages are in the wheel, and no registry is asked for them.
+    assert "Requires-Dist: mcp>=2.3; extra == 'mcp'" in needed
+    assert [line for line in needed if "pagefault" in line] == []
 
 
 def test_installed_wheel_is_what_runs_outside_of_the_checkout(installed: Installed) -> None:

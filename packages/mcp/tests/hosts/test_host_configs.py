@@ -10,7 +10,7 @@ import pytest
 
 from app.cli.complaints import CANNOT, complain
 from pagefault_mcp.hosts.host_configs import Wrapping, rewrite
-from pagefault_mcp.hosts.host_servers import ConfigError, servers_of
+from pagefault_mcp.hosts.host_servers import ConfigError, read_servers
 
 WRAPPING = Wrapping("/opt/bin/pagefault", ["--session", "demo"])
 CLAUDE = """{
@@ -109,12 +109,12 @@ def test_every_server_runs_behind_the_proxy_and_nothing_else_changes(config: Pat
 
 
 def test_comments_inputs_and_variables_stay() -> None:
-    assert WRAPPING.wrapped(VS_CODE.encode()).decode() == WRAPPED_VS_CODE
+    assert WRAPPING.wrap(VS_CODE.encode()).decode() == WRAPPED_VS_CODE
     settings = '{"editor.fontSize": 12, "mcp": {"servers": {"a": {"command": "b"}}}}'
-    wrapped = json.loads(WRAPPING.wrapped(settings.encode()))
+    wrapped = json.loads(WRAPPING.wrap(settings.encode()))
     assert wrapped["mcp"]["servers"]["a"]["args"][-2:] == ["--", "b"]
     both = '{"mcpServers": {}, "servers": {"a": {"command": "b"}}}'
-    wrapped = json.loads(WRAPPING.wrapped(both.encode()))
+    wrapped = json.loads(WRAPPING.wrap(both.encode()))
     assert wrapped["servers"]["a"]["args"][-2:] == ["--", "b"]
 
 
@@ -132,7 +132,7 @@ def test_server_at_a_url_is_put_behind_the_proxy_wherever_its_members_are(
 ) -> None:
     config.write_bytes(text.encode())
     assert run(config) == 0
-    (server,) = servers_of(config.read_bytes())
+    (server,) = read_servers(config.read_bytes())
     args = ["proxy", "--session", "demo", "--upstream", "https://e/mcp", "--header", "X: y"]
     number = {"n": 1} if '"n"' in text else {}
     assert server.said == {"command": "/opt/bin/pagefault", "args": args, **number}
@@ -408,10 +408,10 @@ def test_missing_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "absent.json: No such file" in capsys.readouterr().err
 
 
-def wrapped(servers: dict[str, object]) -> dict[str, Any]:
+def wrap(servers: dict[str, object]) -> dict[str, Any]:
     """What becomes of servers, now and for good."""
-    text = WRAPPING.wrapped(json.dumps({"mcpServers": servers}).encode())
-    assert WRAPPING.wrapped(text) == text
+    text = WRAPPING.wrap(json.dumps({"mcpServers": servers}).encode())
+    assert WRAPPING.wrap(text) == text
     return dict(json.loads(text)["mcpServers"])
 
 
@@ -434,14 +434,14 @@ def wrapped(servers: dict[str, object]) -> dict[str, Any]:
 def test_tools_of_the_memory_come_with_one_server_only(
     first: dict[str, object], *, brought: bool
 ) -> None:
-    after = wrapped({"memory": first, "b": {"command": "b"}, "c": {"command": "c"}})
+    after = wrap({"memory": first, "b": {"command": "b"}, "c": {"command": "c"}})
     with_tools = ["--no-tools" not in after[name]["args"] for name in "bc"]
     assert with_tools == [brought, False]
     assert after["memory"] == first
 
 
 def test_server_that_is_disabled_brings_no_tools() -> None:
-    after = wrapped({"a": {"command": "a", "disabled": True}, "b": {"command": "b"}})
+    after = wrap({"a": {"command": "a", "disabled": True}, "b": {"command": "b"}})
     assert ["--no-tools" in each["args"] for each in after.values()] == [True, False]
 
 
@@ -459,7 +459,7 @@ def test_server_that_is_disabled_brings_no_tools() -> None:
 )
 def test_proxy_is_recognised_however_it_is_started(command: str, args: list[str]) -> None:
     given = {"a": {"command": command, "args": [*args, "proxy", "--session", "s", "--", "x"]}}
-    assert wrapped({**given}) == given
+    assert wrap({**given}) == given
 
 
 @pytest.mark.parametrize("name", ["url", "serverUrl", "httpUrl"])
@@ -467,7 +467,7 @@ def test_server_at_a_url_with_headers_is_put_behind_the_proxy_in_every_spelling(
     given = {name: "https://example.com/mcp", "headers": {"X": "y"}, "args": [], "timeout": 5}
     args = ["proxy", "--session", "demo", "--upstream", given[name], "--header", "X: y"]
     after = {"command": "/opt/bin/pagefault", "args": args, "timeout": 5}
-    assert wrapped({"a": given}) == {"a": after}
+    assert wrap({"a": given}) == {"a": after}
 
 
 LOGIN = "it has a URL at which the host logs in by itself, if it has to"
@@ -514,7 +514,7 @@ def test_server_that_would_not_work_behind_the_proxy_is_left_alone_with_a_reason
 
 
 def test_half_a_pair_of_surrogates_stays() -> None:
-    text = WRAPPING.wrapped(rb'{"servers": {"a": {"command": "b", "args": ["\ud83d", "\u00e9"]}}}')
+    text = WRAPPING.wrap(rb'{"servers": {"a": {"command": "b", "args": ["\ud83d", "\u00e9"]}}}')
     assert text.endswith(b'"b", "\\ud83d", "\xc3\xa9"]}}}')
 
 

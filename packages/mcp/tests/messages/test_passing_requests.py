@@ -55,14 +55,14 @@ def test_tools_are_known_beside_odd_ones_in_a_list_of(kind: str) -> None:
     requests = passing()
     said(requests.note, ASKED)
     answer = b'{"jsonrpc":"2.0","id":1,"result":%s}' % result
-    assert said(requests.answered, answer) == "tools/list"
+    assert said(requests.take_answer, answer) == "tools/list"
     assert (requests.tool_names, requests.is_listed) == (names, True)
 
 
 def test_places_of_a_tool_are_known_behind_a_schema_that_is_too_deep_to_read() -> None:
     requests = passing()
     said(requests.note, ASKED)
-    said(requests.answered, b'{"id":1,"result":%s}' % ODD_LISTS["10,000 levels"][0])
+    said(requests.take_answer, b'{"id":1,"result":%s}' % ODD_LISTS["10,000 levels"][0])
     assert requests.places == {"t": [FileArgument(("a",), "base64")]}
 
 
@@ -84,7 +84,7 @@ def test_revision_that_is_no_text_is_the_oldest(revision: bytes) -> None:
     requests = passing()
     said(requests.note, b'{"id":1,"method":"initialize","params":{"protocolVersion":[]}}')
     told = b'{"id":1,"result":{"protocolVersion":%s,"serverInfo":{"name":["a"]}}}'
-    assert said(requests.answered, told % revision) is None
+    assert said(requests.take_answer, told % revision) is None
     assert (requests.revision, requests.server) == ("2024-11-05", None)
 
 
@@ -126,10 +126,10 @@ def test_list_is_asked_for_once_and_where_it_matters_only() -> None:
     }
     assert [each and requests.lacks_list(each, is_far=False) for each in calls] == [False] * 4
     error = json.dumps({"id": asked["id"], "error": {"code": -32601, "message": "no"}}).encode()
-    assert said(requests.answered, error) is page
+    assert said(requests.take_answer, error) is page
     assert (page.is_answered.is_set(), page.cursor, requests.is_listed) == (True, None, False)
     changed = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
-    assert said(requests.answered, changed) is None
+    assert said(requests.take_answer, changed) is None
     assert [each and requests.lacks_list(each, is_far=False) for each in calls] == [
         False,
         True,
@@ -143,7 +143,7 @@ def test_server_of_a_revision_without_a_handshake_says_its_name_in_meta(method: 
     requests = passing()
     said(requests.note, b'{"id":1,"method":"%s"}' % method.encode())
     told = {"_meta": {"io.modelcontextprotocol/serverInfo": {"name": "files", "version": "1"}}}
-    said(requests.answered, json.dumps({"id": 1, "result": told}).encode())
+    said(requests.take_answer, json.dumps({"id": 1, "result": told}).encode())
     assert requests.server == "files"
 
 
@@ -156,8 +156,8 @@ def test_result_of_a_task_is_known_though_asking_for_it_was_cancelled() -> None:
     cancelled = b'{"method":"notifications/cancelled","params":{"requestId":2}}'
     assert said(requests.note, cancelled) is None
     answer = CallAnswer(call, TaskEnd(Span(17, 19), is_success=True))
-    assert said(requests.answered, b'{"id":2,"result":{}}') == answer
-    assert said(requests.answered, b'{"id":1,"result":{}}') is None
+    assert said(requests.take_answer, b'{"id":2,"result":{}}') == answer
+    assert said(requests.take_answer, b'{"id":1,"result":{}}') is None
 
 
 def test_of_cancelled_calls_only_the_last_ones_are_held() -> None:
@@ -166,8 +166,8 @@ def test_of_cancelled_calls_only_the_last_ones_are_held() -> None:
         asked = b'{"method":"tools/call","id":%d,"params":{"name":"a"}}' % number
         call = said(requests.note, asked)
         assert call is not None
-        requests.settled(call)
+        requests.take_call(call)
         cancelled = b'{"method":"notifications/cancelled","params":{"requestId":%d}}'
         said(requests.note, cancelled % number)
-    answered = [said(requests.answered, b'{"id":%d,"result":{}}' % n) for n in range(60)]
+    answered = [said(requests.take_answer, b'{"id":%d,"result":{}}' % n) for n in range(60)]
     assert [call is not None for call in answered] == [False] * 10 + [True] * 50

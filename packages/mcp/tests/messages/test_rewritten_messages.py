@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from pagefault_mcp.messages.lines import Line, LinePiece
-from pagefault_mcp.messages.rewritten_messages import is_handles_alone, rewritten, with_content
+from pagefault_mcp.messages.rewritten_messages import is_handles_alone, rewrite_line, with_content
 
 HANDLE = "@blob:" + "0123456789abcdef" * 2
 LONG = "x" * 1024 * 1024
@@ -28,7 +28,7 @@ def shown(result: object, rendering: object, *, is_typed: bool = False) -> objec
         pieces = with_content(
             line, line.members["result"], LinePiece(other, other.whole), is_typed=is_typed
         )
-        got: object = pieces and json.loads(b"".join(rewritten(line, [pieces])))
+        got: object = pieces and json.loads(b"".join(rewrite_line(line, [pieces])))
         return got
 
 

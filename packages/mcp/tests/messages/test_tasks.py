@@ -96,20 +96,20 @@ def test_task_is_read_in_the_answers_that_hold_it(
     for number, status in ((2, "working"), (3, "completed")):
         with_line(requests.note, {"id": number, "method": method, "params": {"taskId": "t"}})
         answered = with_line(
-            requests.answered, {"id": number, "result": {**ENDED, "status": status}}
+            requests.take_answer, {"id": number, "result": {**ENDED, "status": status}}
         )
         assert isinstance(answered, CallAnswer) is (ends and status == "completed")
-    assert with_line(requests.answered, {"id": 3, "result": ENDED}) is None
+    assert with_line(requests.take_answer, {"id": 3, "result": ENDED}) is None
 
 
 def test_poll_that_fails_or_was_cancelled_ends_no_task() -> None:
     requests = with_a_task(is_in_task=True)
     asked = {"method": "tasks/get", "params": {"taskId": "t"}}
     with_line(requests.note, {"id": 2, **asked})
-    assert with_line(requests.answered, {"id": 2, "error": {"code": -32602}}) is None
+    assert with_line(requests.take_answer, {"id": 2, "error": {"code": -32602}}) is None
     with_line(requests.note, {"id": 3, **asked})
     with_line(requests.note, {"method": "notifications/cancelled", "params": {"requestId": 3}})
-    late = with_line(requests.answered, {"id": 3, "result": ENDED})
+    late = with_line(requests.take_answer, {"id": 3, "result": ENDED})
     assert isinstance(late, CallAnswer)
 
 
@@ -129,5 +129,5 @@ def test_notification_of_a_task_that_has_ended_has_its_result(
     ends: bool,
 ) -> None:
     told = {"method": "notifications/tasks", "params": params}
-    answered = with_line(with_a_task(is_in_task).answered, told)
+    answered = with_line(with_a_task(is_in_task).take_answer, told)
     assert isinstance(answered, CallAnswer) is ends

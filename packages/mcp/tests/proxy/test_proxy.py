@@ -17,7 +17,7 @@ from pagefault_mcp.proxy.proxied_host import Host
 from pagefault_mcp.proxy.proxy import Proxy
 from pagefault_mcp.proxy.proxy_services import named_service, shared_service
 from pagefault_mcp.service_client.shared_folder import SharedSetup
-from pagefault_mcp.upstreams.server_connections import started
+from pagefault_mcp.upstreams.server_connections import start_server
 
 pytestmark = pytest.mark.anyio
 
@@ -38,7 +38,7 @@ async def test_server_that_no_longer_reads_ends_by_itself_with_its_own_status(
     is_over = tmp_path / "is-over"
     os.mkfifo(is_over)
     script = 'exec <&-; echo "reads no more"; read _ <"$0"; exit 7'
-    async with started(["sh", "-c", script, str(is_over)]) as server:
+    async with start_server(["sh", "-c", script, str(is_over)]) as server:
         assert await anext(server.received()) == b"reads no more\n"
         host = Host(RenderOptions(), prefix=None)
         setup = SharedSetup(tmp_path / "data", project=None, env_file=None, version="1")
@@ -50,7 +50,7 @@ async def test_server_that_no_longer_reads_ends_by_itself_with_its_own_status(
 
 
 async def test_call_that_is_never_answered_is_not_held(tmp_path: Path) -> None:
-    async with started(["sh", "-c", "cat >/dev/null"]) as server:
+    async with start_server(["sh", "-c", "cat >/dev/null"]) as server:
         host = Host(RenderOptions(), prefix=None)
         setup = SharedSetup(tmp_path / "file", project=None, env_file=None, version="1")
         setup.data_dir.touch()
@@ -88,7 +88,7 @@ async def test_call_waits_a_while_for_its_file_and_then_passes_with_its_handle(
     )
     async with (
         service.store.client,
-        started([sys.executable, "-m", "tests.kit.mcp_server", "paged"]) as server,
+        start_server([sys.executable, "-m", "tests.kit.mcp_server", "paged"]) as server,
         anyio.create_task_group() as group,
     ):
 

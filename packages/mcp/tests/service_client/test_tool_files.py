@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pagefault_mcp.service_client.tool_files import HandedFiles
+from pagefault_mcp.service_client.tool_files import ToolFiles
 from tests.kit.process import ROOT, environment
 
 SERVER, OTHER = "a server", "another server"
@@ -21,7 +21,7 @@ def test_link_in_the_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
     (folder / "01234567-a.txt").symlink_to(somebody_elses)
-    path = HandedFiles(folder).write(SERVER, RESOURCE, "a.txt", "text/plain", b"new")
+    path = ToolFiles(folder).write(SERVER, RESOURCE, "a.txt", "text/plain", b"new")
     assert (path, Path(path).read_bytes()) == (f"{folder}/2-01234567-a.txt", b"new")
     assert somebody_elses.read_text() == "kept"
 
@@ -36,7 +36,7 @@ def test_folder_and_its_files_are_for_their_user_alone(tmp_path: Path) -> None:
     folder = tmp_path / "above" / "files"
     before = os.umask(0)
     try:
-        path = HandedFiles(folder).write(SERVER, RESOURCE, "a.txt", "text/plain", b"new")
+        path = ToolFiles(folder).write(SERVER, RESOURCE, "a.txt", "text/plain", b"new")
     finally:
         os.umask(before)
     modes = [stat.S_IMODE(each.stat().st_mode) for each in (folder, Path(path))]
@@ -45,7 +45,7 @@ def test_folder_and_its_files_are_for_their_user_alone(tmp_path: Path) -> None:
 
 def test_name_as_long_as_any_is_shortened_and_keeps_its_extension(tmp_path: Path) -> None:
     longest = "x" * 251 + ".png"
-    first, second = (HandedFiles(tmp_path) for _ in range(2))
+    first, second = (ToolFiles(tmp_path) for _ in range(2))
     written = [
         each.write(SERVER, RESOURCE, longest, "image/png", b"new") for each in (first, second)
     ]
@@ -58,7 +58,7 @@ def test_name_as_long_as_any_is_shortened_and_keeps_its_extension(tmp_path: Path
 def test_files_of_another_proxy_and_of_the_user_stay_as_they_are(tmp_path: Path) -> None:
     of_the_user = tmp_path / "01234567-a.txt"
     of_the_user.write_text("kept")
-    first, second = (HandedFiles(tmp_path) for _ in range(2))
+    first, second = (ToolFiles(tmp_path) for _ in range(2))
     written = [
         Path(each.write(SERVER, RESOURCE, "a.txt", "text/plain", b"new"))
         for each in (first, second, first)
@@ -74,7 +74,7 @@ def test_files_of_another_proxy_and_of_the_user_stay_as_they_are(tmp_path: Path)
 
 
 def test_files_whose_names_begin_alike_are_two(tmp_path: Path) -> None:
-    files = HandedFiles(tmp_path)
+    files = ToolFiles(tmp_path)
     written = [
         Path(files.write(SERVER, resource_id, "a.txt", "text/plain", resource_id.encode()))
         for resource_id in (RESOURCE, RESOURCE[:8] + "0" * 24, RESOURCE)
@@ -90,7 +90,7 @@ def test_files_whose_names_begin_alike_are_two(tmp_path: Path) -> None:
 def test_folder_that_a_tool_has_put_in_the_place_of_a_file_keeps_no_other_file(
     tmp_path: Path,
 ) -> None:
-    files = HandedFiles(tmp_path)
+    files = ToolFiles(tmp_path)
     replaced, other = (
         Path(files.write(SERVER, each * 32, "a.txt", "text/plain", b"new")) for each in "01"
     )
@@ -106,8 +106,8 @@ def test_file_that_cannot_be_written_whole_is_not_left_behind(tmp_path: Path) ->
     write = """
 import sys
 from pathlib import Path
-from pagefault_mcp.service_client.tool_files import HandedFiles
-HandedFiles(Path(sys.argv[1])).write("", "0" * 32, "a.txt", "text/plain", bytes(100_000))
+from pagefault_mcp.service_client.tool_files import ToolFiles
+ToolFiles(Path(sys.argv[1])).write("", "0" * 32, "a.txt", "text/plain", bytes(100_000))
 """
     limited = 'ulimit -f 50; exec "$@"'
     done = subprocess.run(  # noqa: S603 - our own code
@@ -125,7 +125,7 @@ HandedFiles(Path(sys.argv[1])).write("", "0" * 32, "a.txt", "text/plain", bytes(
 def test_folder_may_be_a_link_and_what_was_written_is_removed(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "files").symlink_to(tmp_path / "real")
-    files = HandedFiles(tmp_path / "files")
+    files = ToolFiles(tmp_path / "files")
     path = Path(files.write(SERVER, RESOURCE, "a.txt", "text/plain", b"new"))
     assert (path, path.read_bytes()) == (tmp_path / "real" / "01234567-a.txt", b"new")
     files.clean_up()
@@ -133,7 +133,7 @@ def test_folder_may_be_a_link_and_what_was_written_is_removed(tmp_path: Path) ->
 
 
 def test_file_that_a_tool_may_be_reading_is_not_written_again(tmp_path: Path) -> None:
-    files = HandedFiles(tmp_path)
+    files = ToolFiles(tmp_path)
     written = ("a.txt", "text/plain", b"whole")
     path = Path(files.write(SERVER, RESOURCE, *written))
     with path.open("rb") as reading:
@@ -145,7 +145,7 @@ def test_file_that_a_tool_may_be_reading_is_not_written_again(tmp_path: Path) ->
 
 
 def test_file_is_there_until_the_last_server_that_was_given_it_has_ended(tmp_path: Path) -> None:
-    files = HandedFiles(tmp_path / "files")
+    files = ToolFiles(tmp_path / "files")
     own = Path(files.write(SERVER, "1" * 32, "own.txt", "text/plain", b"one"))
     shared = [
         Path(files.write(each, RESOURCE, "a.txt", "text/plain", b"both"))

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from pagefault_mcp.upstreams.http_upstream import HttpUpstream, Transport
-from pagefault_mcp.upstreams.pending_requests import asked_in
+from pagefault_mcp.upstreams.pending_requests import parse_sent_line
 from pagefault_mcp.upstreams.server_sent_events import read_events
 
 pytestmark = [pytest.mark.engines("embedded"), pytest.mark.anyio]
@@ -315,9 +315,9 @@ async def test_server_that_wants_a_login_is_told_of_once(
 
 
 async def test_truth_is_no_id_of_a_request() -> None:
-    assert asked_in(line([{"method": "a", "id": True}, {"method": "a", "id": "b"}])).waiting == {
-        "b"
-    }
+    assert parse_sent_line(
+        line([{"method": "a", "id": True}, {"method": "a", "id": "b"}])
+    ).waiting == {"b"}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import anyio.lowlevel
 import pytest
 
 from pagefault_mcp.upstreams import server_connections
-from pagefault_mcp.upstreams.server_connections import started
+from pagefault_mcp.upstreams.server_connections import start_server
 from tests.kit.process import ROOT, WAIT_SECONDS, environment
 
 pytestmark = pytest.mark.anyio
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 async def test_server_that_is_told_to_end_more_than_once_ends_with_its_own_status() -> None:
     ended = []
     for _ in range(10):
-        async with started(["sleep", "60"]) as server:
+        async with start_server(["sleep", "60"]) as server:
             # One of them comes when it has ended, and nobody knows yet.
             for _ in range(30):
                 server.interrupt()
@@ -28,7 +28,7 @@ async def test_server_that_is_told_to_end_more_than_once_ends_with_its_own_statu
 
 
 async def test_server_that_has_ended_is_told_nothing() -> None:
-    async with started(["true"]) as server:
+    async with start_server(["true"]) as server:
         assert await server.ended() == (0, "")
         server.interrupt()
         assert await server.ended() == (0, "")
@@ -38,10 +38,11 @@ def test_server_whose_own_program_goes_on_is_not_read_for_ever_once_its_host_has
     leave = """
 import anyio
 from pagefault_mcp.upstreams import server_connections
+from pagefault_mcp.upstreams.server_connections import start_server
 server_connections._GRACE_SECONDS = 0.1
 async def leave():
     command = ["sh", "-c", "sleep 120 & echo $!; exec cat"]
-    async with server_connections.started(command) as server, anyio.create_task_group() as group:
+    async with start_server(command) as server, anyio.create_task_group() as group:
         async for piece in server.received():
             print(piece.decode())
             group.start_soon(server.leave)
@@ -65,7 +66,10 @@ async def test_all_that_a_server_wrote_before_it_ended_is_read_however_slowly(
     wrote = 100_000
     monkeypatch.setattr(server_connections, "_PIECE_BYTES", 1_000)
     command = ["sh", "-c", f"cat; head -c {wrote} /dev/zero"]
-    async with server_connections.started(command) as server, anyio.create_task_group() as group:
+    async with (
+        server_connections.start_server(command) as server,
+        anyio.create_task_group() as group,
+    ):
         await server.end()
         monkeypatch.setattr(server_connections, "_GRACE_SECONDS", 0)
         received = server.received()

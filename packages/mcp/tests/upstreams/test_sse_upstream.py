@@ -41,7 +41,7 @@ async def test_answer_to_a_cancelled_request_is_not_waited_for(
         for request_id in forgotten:
             session.forget(request_id)
         with anyio.move_on_after(0) as waiting:
-            await session.settled(60)
+            await session.wait_for_answers(60)
         assert waiting.cancelled_caught == is_waited
         group.cancel_scope.cancel()
 

@@ -60,37 +60,37 @@ def proxy(  # noqa: PLR0913, PLR0917 - one for each option
         return _rewrite_config(config, {}, [], undo=True, dry_run=dry_run)
     from pagefault_dialects.model.render_options import RenderOptions
 
-    wish = RenderOptions(max_bytes=max_bytes, max_images=max_images, max_tokens=max_tokens)
+    rendering = RenderOptions(max_bytes=max_bytes, max_images=max_images, max_tokens=max_tokens)
     # What is for a user only the host shows to one; it is told so by the annotations.
-    wish = replace(wish, audience="everyone", handles=True)
-    wish = replace(wish, max_text=max_text, max_image_pixels=max_image_pixels)
-    memory = _Memory(_named(session), url, project, data_dir, env_file)
+    rendering = replace(rendering, audience="everyone", handles=True)
+    rendering = replace(rendering, max_text=max_text, max_image_pixels=max_image_pixels)
+    memory = _Memory(_require_session(session), url, project, data_dir, env_file)
     memory.check({"--listen": listen})
     if config is not None:
         given = {
             **memory.options(),
             "--files": files and files.resolve(),
             "--prefix": prefix or None,
-            **_limits_given(wish),
+            **_limit_options(rendering),
         }
         words = [] if tools else ["--no-tools"]
         return _rewrite_config(config, given, words, undo=False, dry_run=dry_run)
-    server = _server_of(command, upstream, header, transport)
+    server = _read_server(command, upstream, header, transport)
     from pagefault_mcp.proxy.proxied_host import Host
-    from pagefault_mcp.service_client.tool_files import HandedFiles
+    from pagefault_mcp.service_client.tool_files import ToolFiles
 
-    files_of_tools = None if files is None else HandedFiles(files)
-    host = Host(wish, prefix if tools else None, files_of_tools)
+    tool_files = None if files is None else ToolFiles(files)
+    host = Host(rendering, prefix if tools else None, tool_files)
     raise SystemExit(memory.run_proxy(server, host, listen))
 
 
-def _named(session: str | None) -> str:
+def _require_session(session: str | None) -> str:
     if session is None:
         raise typer.BadParameter("has to be named, as in --session demo", param_hint="--session")
     return session
 
 
-def _server_of(
+def _read_server(
     command: list[str] | None,
     upstream: str | None,
     header: list[str] | None,
@@ -99,11 +99,11 @@ def _server_of(
     """Return the server that is named, by its command or its URL; refuse both and neither."""
     if (upstream is None) == (not command):
         raise typer.BadParameter("name a server: its COMMAND behind `--`, or its --upstream URL")
-    from pagefault_mcp.service_client.running_service import named_header
+    from pagefault_mcp.service_client.running_service import parse_header
     from pagefault_mcp.upstreams.server_connections import Upstream
 
-    headers = [named_header(each) for each in header or ()]
-    return command or Upstream(_checked_upstream(str(upstream)), headers, transport)
+    headers = [parse_header(each) for each in header or ()]
+    return command or Upstream(_check_upstream(str(upstream)), headers, transport)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class _Memory:
         data_dir = self.data_dir
         # Hosts that are not started in a terminal have none of its variables.
         if data_dir is None and self.url is None and "PAGEFAULT_DATA_DIR" in os.environ:
-            data_dir = _of_a_host(None)
+            data_dir = _default_data_dir(None)
         return {
             "--session": self.session,
             "--url": self.url,
@@ -163,13 +163,13 @@ class _Memory:
         from app.version import VERSION
         from pagefault_mcp.service_client.shared_folder import SharedSetup
 
-        data_dir = _of_a_host(self.data_dir).resolve()
+        data_dir = _default_data_dir(self.data_dir).resolve()
         env_file = self.env_file and self.env_file.resolve()
         setup = SharedSetup(data_dir, self.project, env_file, VERSION)
         shared = shared_service(setup, self.session, host, complain)
         if listen is None:
             return _run_proxy(shared, server, host)
-        address = options.address_of(listen)
+        address = options.parse_address(listen)
         from app.cli.terminal import project_settings
         from pagefault_mcp.listening.listening_proxy import Entrance, serve_hosts
 
@@ -196,7 +196,7 @@ def _run_proxy(
         raise _failure(str(exc)) from exc
 
 
-def _checked_upstream(url: str) -> str:
+def _check_upstream(url: str) -> str:
     """Return the address of a server; refuse one that is none."""
     from pagefault_mcp.service_client.running_service import service_address
 
@@ -210,14 +210,14 @@ def _refuse_beside_url(others: dict[str, object]) -> None:
     common.refuse(given, "cannot be combined with --url: leave one of them out")
 
 
-def _limits_given(wish: "RenderOptions") -> dict[str, object]:
+def _limit_options(rendering: "RenderOptions") -> dict[str, object]:
     """Return the options that say how much a host is given, by their names."""
     return {
-        "--max-bytes": wish.max_bytes,
-        "--max-images": wish.max_images,
-        "--max-tokens": wish.max_tokens,
-        "--max-text": wish.max_text,
-        "--max-image-pixels": wish.max_image_pixels,
+        "--max-bytes": rendering.max_bytes,
+        "--max-images": rendering.max_images,
+        "--max-tokens": rendering.max_tokens,
+        "--max-text": rendering.max_text,
+        "--max-image-pixels": rendering.max_image_pixels,
     }
 
 
@@ -234,14 +234,14 @@ def _check_config(
 def _rewrite_config(
     config: Path, given: dict[str, object], words: list[str], *, undo: bool, dry_run: bool
 ) -> None:
-    from pagefault_mcp.hosts.host_configs import rewrite, wrapping_of
+    from pagefault_mcp.hosts.host_configs import find_wrapping, rewrite
     from pagefault_mcp.hosts.host_servers import ConfigError
 
     said = [
         word for name, value in given.items() if value is not None for word in (name, str(value))
     ]
     try:
-        rewrite(config, wrapping_of([*said, *words]), undo=undo, dry_run=dry_run)
+        rewrite(config, find_wrapping([*said, *words]), undo=undo, dry_run=dry_run)
     except ConfigError as exc:
         raise _failure(str(exc)) from exc
 
@@ -273,10 +273,10 @@ def serve_mcp(
     if url is not None:
         from app.cli.complaints import check_session, complain
         from pagefault_mcp.proxy.bridge import run_bridge
-        from pagefault_mcp.service_client.running_service import named_header
+        from pagefault_mcp.service_client.running_service import parse_header
 
         _refuse_beside_url({"--project": project, "--data-dir": data_dir, "--env-file": env_file})
-        headers = [named_header(each) for each in header or ()]
+        headers = [parse_header(each) for each in header or ()]
         check_session(session)
         if (problem := run_bridge(url, session, headers, complain)) is not None:
             raise _failure(problem)
@@ -290,11 +290,11 @@ def serve_mcp(
     from pagefault_mcp.server.memory_process import run_mcp
 
     check_session(session)
-    settings, project_id = project_settings(_of_a_host(data_dir), env_file, project)
+    settings, project_id = project_settings(_default_data_dir(data_dir), env_file, project)
     run_mcp(settings, project_id, session)
 
 
-def _of_a_host(data_dir: Path | None) -> Path:
+def _default_data_dir(data_dir: Path | None) -> Path:
     """Return the user's data directory, unless another one is named."""
     if data_dir is not None:
         return data_dir

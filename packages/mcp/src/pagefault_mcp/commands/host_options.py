@@ -145,7 +145,7 @@ MaxImagePixels = Annotated[
 ]
 
 
-def address_of(text: str) -> tuple[str, int]:
+def parse_address(text: str) -> tuple[str, int]:
     """Return the host and port of `HOST:PORT`, or of a port alone."""
     host, _, port = text.rpartition(":")
     if not port.isascii() or not port.isdigit() or int(port) > 65_535:

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from pagefault_mcp.hosts.host_differences import one_line, told_difference
-from pagefault_mcp.hosts.host_servers import URLS, ConfigError, HostServer, servers_of
+from pagefault_mcp.hosts.host_differences import describe_difference, one_line
+from pagefault_mcp.hosts.host_servers import URLS, ConfigError, HostServer, read_servers
 from pagefault_mcp.messages.json_spans import Span
 
 _BACKUP = ".before-pagefault"
@@ -33,7 +33,7 @@ class Wrapping:
     command: str
     options: Sequence[str]
 
-    def wrapped(self, text: bytes) -> bytes:
+    def wrap(self, text: bytes) -> bytes:
         """Return a configuration with every server behind the proxy; those that are stay.
 
         One of them brings the memory's tools along, unless a server does already.
@@ -41,7 +41,7 @@ class Wrapping:
         Raises:
             ConfigError: It is not the configuration of a host.
         """
-        servers = list(servers_of(text))
+        servers = list(read_servers(text))
         bare = [each for each in servers if not (each.is_behind_proxy or each.reason_to_leave)]
         with_tools = None
         if not any(each.brings_tools for each in servers):
@@ -51,7 +51,7 @@ class Wrapping:
             is_without = server is not with_tools and "--no-tools" not in self.options
             options = [*self.options, "--no-tools"] if is_without else self.options
             edits += replace(self, options=options).edits(text, server)
-        return _edited(text, edits)
+        return _apply_edits(text, edits)
 
     def edits(self, text: bytes, server: HostServer, *, is_anew: bool = False) -> Iterator[_Edit]:
         """Yield what has to be changed in a configuration for one of its servers.
@@ -118,7 +118,7 @@ def _json(value: object, indent: int | None = None) -> bytes:
     return json.dumps(value, indent=indent, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
-def _edited(text: bytes, edits: Iterable[_Edit]) -> bytes:
+def _apply_edits(text: bytes, edits: Iterable[_Edit]) -> bytes:
     pieces, at = [], 0
     for place, written in sorted(edits):
         pieces += [text[at : place.start], written]
@@ -126,7 +126,7 @@ def _edited(text: bytes, edits: Iterable[_Edit]) -> bytes:
     return b"".join([*pieces, text[at:]])
 
 
-def wrapping_of(options: Sequence[str]) -> Wrapping:
+def find_wrapping(options: Sequence[str]) -> Wrapping:
     """Return how servers are put behind this very command, wherever the host is started."""
     folder, name = os.path.split(sys.argv[0])
     this = sys.argv[0] if folder and name == "pagefault" else None
@@ -152,17 +152,17 @@ def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> Non
     backup = path.with_name(path.name + _BACKUP)
     try:
         before = path.read_bytes()
-        after = _undone(before, backup) if undo else wrapping.wrapped(before)
+        after = _undo_edits(before, backup) if undo else wrapping.wrap(before)
         keeps_backup = backup.exists() and _is_of_first_time(backup.read_bytes(), before)
     except OSError as exc:
         raise ConfigError(f"cannot read {exc.filename}: {exc.strerror}") from exc
     except ConfigError as exc:
         raise ConfigError(f"{path}: {exc}") from exc
     if after == before:
-        has_servers = any(True for _ in servers_of(before))
+        has_servers = any(True for _ in read_servers(before))
         told = f"{path}: {'nothing to change' if has_servers else 'no servers were found'}\n"
     elif dry_run:
-        told = told_difference(path, before, after)
+        told = describe_difference(path, before, after)
     else:
         try:
             if not undo and not keeps_backup:
@@ -175,15 +175,15 @@ def rewrite(path: Path, wrapping: Wrapping, *, undo: bool, dry_run: bool) -> Non
         when = " before the first change" if keeps_backup else ""
         told = f"{path}: changed; {backup.name} has it as it was{when}\n"
         told = f"{path}: as it was\n" if undo else told
-    told += "" if undo else "".join(_left_alone(before))
+    told += "" if undo else "".join(_describe_others(before))
     # Not every terminal has all characters, and what is told of is done.
     encoding = sys.stdout.encoding
     sys.stdout.write(told.encode(encoding, "replace").decode(encoding))
 
 
-def _left_alone(text: bytes) -> Iterator[str]:
+def _describe_others(text: bytes) -> Iterator[str]:
     """Yield a line for each server that is not put behind the proxy."""
-    for server in servers_of(text):
+    for server in read_servers(text):
         if reason := server.reason_to_leave:
             yield one_line(f'"{server.name}" is left alone: {reason}') + "\n"
 
@@ -194,28 +194,28 @@ def _is_of_first_time(backup: bytes, now: bytes) -> bool:
     If none of those that it has is any more, somebody has restored the file by hand, and edited it
     since.
     """
-    behind = {each.name for each in servers_of(now) if each.is_behind_proxy}
+    behind = {each.name for each in read_servers(now) if each.is_behind_proxy}
     try:
-        bare = {each.name for each in servers_of(backup) if not each.is_behind_proxy}
+        bare = {each.name for each in read_servers(backup) if not each.is_behind_proxy}
     except ConfigError:
         return bool(behind)
     return not behind.isdisjoint(bare)
 
 
-def _undone(now: bytes, backup: Path) -> bytes:
+def _undo_edits(now: bytes, backup: Path) -> bytes:
     if not backup.exists():
         raise ConfigError(f"there is no {backup.name}: this file was not changed here")
     before = backup.read_bytes()
     # As the servers are now says how each was put there, and whether it was.
-    wrapped = {each.name: each for each in servers_of(now) if each.is_behind_proxy}
+    wrapped = {each.name: each for each in read_servers(now) if each.is_behind_proxy}
     for is_anew in (False, True):
         edits: list[_Edit] = []
-        for server in servers_of(before):
+        for server in read_servers(before):
             if server.name in wrapped and not server.is_behind_proxy:
                 one = wrapped[server.name]
                 ours = Wrapping(one.said["command"], one.own_options)
                 edits += ours.edits(before, server, is_anew=is_anew)
-        if _edited(before, edits) == now:
+        if _apply_edits(before, edits) == now:
             return before
     raise ConfigError(
         f"it was changed since. {backup.name} has it as it was before the first change: "

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeGuard
 import typer
 
 from pagefault_mcp.messages.json_spans import MemberScanner, Span
-from pagefault_mcp.service_client.running_service import named_header, service_address
+from pagefault_mcp.service_client.running_service import parse_header, service_address
 
 # Possessive, and content with the end of the text: each character is looked at once or twice.
 _COMMENT = re.compile(rb'"(?:[^"\\]|\\.)*+"?|//[^\n]*+|/\*.*?(?:\*/|\Z)', re.DOTALL)
@@ -145,7 +145,7 @@ def _is_web(url: str) -> bool:
 
 def _is_header(name: str, value: str) -> bool:
     try:
-        return named_header(f"{name}: {value}") == (name, value.strip())
+        return parse_header(f"{name}: {value}") == (name, value.strip())
     except typer.BadParameter:
         return False
 
@@ -169,7 +169,7 @@ def _program(path: str) -> str:
     return re.split(r"[/\\]", path)[-1].lower().removesuffix(".exe")
 
 
-def servers_of(text: bytes) -> Iterator[HostServer]:
+def read_servers(text: bytes) -> Iterator[HostServer]:
     """Yield what a configuration says of each server.
 
     Raises:

@@ -33,9 +33,9 @@ from pagefault_dialects.model.render_options import McpRevision
 from pagefault_mcp.listening.host_sessions import HostSession
 from pagefault_mcp.listening.host_streams import Exchange, HostEventResponse, events_of
 from pagefault_mcp.listening.sent_events import NoSuchEventError, SentEvent
-from pagefault_mcp.messages.lines import Line, on_a_line
+from pagefault_mcp.messages.lines import Line, join_lines
 from pagefault_mcp.messages.message_limits import LONGEST_ID_CHARS, parse_message
-from pagefault_mcp.messages.message_values import is_id, member, parsed
+from pagefault_mcp.messages.message_values import is_id, member, parse_member
 from pagefault_mcp.messages.passing_requests import REVISION
 from pagefault_mcp.messages.sessionless_requests import (
     INTERNAL_ERROR,
@@ -121,7 +121,7 @@ class HostEndpoint:
         """Answer one request."""
         request = Request(scope, receive)
         try:
-            response = await self._answered(request)
+            response = await self._answer(request)
         except RequestRefusedError as exc:
             response = _refusal(exc)
         except PagefaultError as exc:
@@ -130,7 +130,7 @@ class HostEndpoint:
             return
         await response(scope, receive, send)
 
-    async def _answered(self, request: Request) -> Response:
+    async def _answer(self, request: Request) -> Response:
         if request.url.path != PATH:
             raise RequestRefusedError(404, f"hosts of MCP are served at {PATH}")
         if request.method == "POST":
@@ -143,13 +143,13 @@ class HostEndpoint:
             session.leave()
             del self._sessions[request.headers[SESSION]]
             return Response(status_code=204)
-        if "text/event-stream" not in _accepted(request):
+        if "text/event-stream" not in _read_accepted(request):
             raise RequestRefusedError(
                 406, "a stream is text/event-stream, which has to be accepted"
             )
         if LAST_EVENT in request.headers:
-            return _resumed(session, request)
-        return _listening(session, session.open_stream(), request)
+            return _resume_stream(session, request)
+        return _follow_stream(session, session.open_stream(), request)
 
     async def _post(self, request: Request) -> Response:
         session, headers, exchange = await self._ask(request)
@@ -194,7 +194,7 @@ class HostEndpoint:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             raise RequestRefusedError(415, "a message is application/json")
-        if not {"application/json", "text/event-stream"}.issubset(_accepted(request)):
+        if not {"application/json", "text/event-stream"}.issubset(_read_accepted(request)):
             raise RequestRefusedError(406, "accept application/json and text/event-stream")
         version = request.headers.get(PROTOCOL_VERSION)
         if version in REVISIONS:
@@ -216,7 +216,7 @@ class HostEndpoint:
         version = request.headers.get(PROTOCOL_VERSION)
         # A message may name anything as its revision, a list too.
         if version in REVISIONS or member(message, "params", "_meta", REVISION) in REVISIONS:
-            return await self._shared_one(request, message), {}
+            return await self._shared_session(request, message), {}
         if SESSION in request.headers:
             return self._session(request), {}
         if message.get("method") != "initialize":
@@ -239,7 +239,7 @@ class HostEndpoint:
             )
         return session
 
-    async def _shared_one(self, request: Request, message: dict[str, Any]) -> HostSession:
+    async def _shared_session(self, request: Request, message: dict[str, Any]) -> HostSession:
         """Return the session of all hosts that have none, whose message is checked first."""
         if "id" in message:
             refused = refusal_of(message, dict(request.headers))
@@ -249,7 +249,7 @@ class HostEndpoint:
             raise RequestRefusedError(400, "this revision of MCP has no batches")
         async with self._opening:
             if self._shared is None or self._shared.gone.is_set() or self._shared.left.is_set():
-                self._shared = await self._started(message, is_shared=True)
+                self._shared = await self._start_session(message, is_shared=True)
             return self._shared
 
     async def _new_session(self, message: dict[str, Any]) -> HostSession:
@@ -264,9 +264,9 @@ class HostEndpoint:
                     code=INTERNAL_ERROR,
                     request_id=message.get("id"),
                 )
-            return await self._started(message, is_shared=False)
+            return await self._start_session(message, is_shared=False)
 
-    async def _started(self, message: dict[str, Any], *, is_shared: bool) -> HostSession:
+    async def _start_session(self, message: dict[str, Any], *, is_shared: bool) -> HostSession:
         session = HostSession(self.proxy_of, self.warn, is_shared=is_shared)
         said = await self._group.start(session.run, self.connect)
         if said is not None:
@@ -290,7 +290,7 @@ class HostEndpoint:
                 pass
 
 
-def _listening(
+def _follow_stream(
     session: HostSession, stream: Exchange, request: Request, missed: Sequence[SentEvent] = ()
 ) -> HostEventResponse:
     """Return what comes on a stream, behind what was missed of it."""
@@ -302,7 +302,7 @@ def _listening(
     return HostEventResponse(events, partial(leave, stream, reader))
 
 
-def _resumed(session: HostSession, request: Request) -> HostEventResponse:
+def _resume_stream(session: HostSession, request: Request) -> HostEventResponse:
     """Return what was sent on a stream that broke, and what more comes on it."""
     try:
         missed, stream = session.resume(request.headers[LAST_EVENT])
@@ -312,7 +312,7 @@ def _resumed(session: HostSession, request: Request) -> HostEventResponse:
             "there is no such event in this session, or not all that was sent behind it is kept: "
             "open a stream without Last-Event-ID",
         ) from exc
-    return _listening(session, stream or Exchange(has_ended=True), request, missed)
+    return _follow_stream(session, stream or Exchange(has_ended=True), request, missed)
 
 
 def _is_primed(request: Request) -> bool:
@@ -342,10 +342,10 @@ def _read(body: bytes, *, max_depth: int) -> _Posted:
         raise RequestRefusedError(
             400, f"an id or a token has at most {LONGEST_ID_CHARS} characters"
         )
-    return _Posted(value, on_a_line(body) + b"\n")
+    return _Posted(value, join_lines(body) + b"\n")
 
 
-def _accepted(request: Request) -> set[str]:
+def _read_accepted(request: Request) -> set[str]:
     named = request.headers.get("accept", "*/*").lower().split(",")
     ranges = {each.partition(";")[0].strip() for each in named}
     if "*/*" in ranges:
@@ -370,7 +370,7 @@ def _json(line: Line, headers: dict[str, str], *, is_modern: bool) -> Response:
     """Return an answer that nothing came before."""
     status = 200
     if is_modern and "error" in line.members:
-        code = member(parsed(line, line.members["error"]), "code")
+        code = member(parse_member(line, line.members["error"]), "code")
         status = STATUSES.get(code, 200) if isinstance(code, int) else 200
 
     async def pieces() -> AsyncGenerator[bytes, None]:

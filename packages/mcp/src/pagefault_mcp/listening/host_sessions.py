@@ -26,8 +26,8 @@ from pagefault_mcp.errors import reason_of
 from pagefault_mcp.listening.host_streams import Exchange
 from pagefault_mcp.listening.sent_events import SentEvent, SentEvents
 from pagefault_mcp.messages.json_spans import Span
-from pagefault_mcp.messages.lines import IN_MEMORY_BYTES, Line, named_members, read_lines
-from pagefault_mcp.messages.message_values import answered_ids, is_id, member, parsed
+from pagefault_mcp.messages.lines import IN_MEMORY_BYTES, Line, locate_members, read_lines
+from pagefault_mcp.messages.message_values import answered_ids, is_id, member, parse_member
 from pagefault_mcp.messages.rewritten_messages import failure
 from pagefault_mcp.proxy.proxy import Proxy, ProxyOf
 from pagefault_mcp.upstreams.pending_requests import CANCELLED, cancelled_id
@@ -165,7 +165,7 @@ class HostSession:
             if self._is_shared:
                 is_short = len(text) <= IN_MEMORY_BYTES
                 text, request_id, token = await run_in_loop_if(
-                    is_short, _renamed, text, request_id, token, exchange
+                    is_short, _rename_request, text, request_id, token, exchange
                 )
             if is_id(request_id):
                 exchange.waiting.add(request_id)
@@ -297,7 +297,7 @@ class HostSession:
             # The answer to something that nobody waits for.
             line.close()
             return
-        exchange.put(_named_back(line, exchange.renamed) if exchange.renamed else line)
+        exchange.put(_restore_names(line, exchange.renamed) if exchange.renamed else line)
         if exchange in self._exchanges and not exchange.waiting:
             exchange.end()
         if not exchange.is_attached:
@@ -306,7 +306,7 @@ class HostSession:
     def _exchange_for(self, line: Line) -> Exchange | None:
         """Return where something belongs that answers nothing."""
         is_looked_into = line.size_bytes <= _MOST_TOLD_BYTES and line.members
-        told = parsed(line, line.whole) if is_looked_into else None
+        told = parse_member(line, line.whole) if is_looked_into else None
         token = member(told, "params", "progressToken")
         named = member(told, "params", "_meta", _SUBSCRIPTION)
         if is_id(token) and token in self._by_token:
@@ -324,7 +324,7 @@ class HostSession:
         return self._exchanges[-1] if self._exchanges else self._unheard
 
 
-def _renamed(
+def _rename_request(
     text: bytes, request_id: object, token: object, exchange: Exchange
 ) -> tuple[bytes, object, object]:
     """Return a request with an id, and a token of its progress, that no other host has."""
@@ -347,11 +347,11 @@ def _renamed(
 def _token_place(line: Line) -> Span | None:
     place: Span | None = line.whole
     for name in ("params", "_meta", "progressToken"):
-        place = None if place is None else named_members(line, place).get(name)
+        place = None if place is None else locate_members(line, place).get(name)
     return place
 
 
-def _named_back(line: Line, renamed: Mapping[str, object]) -> Line:
+def _restore_names(line: Line, renamed: Mapping[str, object]) -> Line:
     """Return a line in which names that the server knows are again those of the host.
 
     Nobody could guess them, so they stand for nothing else, wherever they are.

@@ -44,7 +44,7 @@ class Entrance:
         """Whether no keys are asked for."""
         return self.settings.auth == "none"
 
-    def guarded(self, app: ASGIApp, store: ServiceStore) -> McpRefusals:
+    def add_guards(self, app: ASGIApp, store: ServiceStore) -> McpRefusals:
         """Put before an application what turns away others."""
         settings = self.settings
         guard = BrowserGuard(
@@ -85,10 +85,10 @@ def serve_hosts(entrance: Entrance, service: Service, connect: Connect, proxy_of
         return CANNOT
     url = f"http://{shown}:{listening.getsockname()[1]}{PATH}"
     say(f"The MCP server is at {url}", to=ERR)
-    return anyio.run(_served, entrance, listening, service, connect, proxy_of)
+    return anyio.run(_serve, entrance, listening, service, connect, proxy_of)
 
 
-async def _served(
+async def _serve(
     entrance: Entrance,
     listening: socket.socket,
     service: Service,
@@ -97,7 +97,7 @@ async def _served(
 ) -> int:
     endpoint = HostEndpoint(connect, proxy_of, complain, entrance.settings.limits)
     config = uvicorn.Config(
-        entrance.guarded(endpoint, service.store),
+        entrance.add_guards(endpoint, service.store),
         log_config=None,
         access_log=False,
         server_header=False,

@@ -93,21 +93,21 @@ def _inner(
     if isinstance(held.get("additionalProperties"), dict):
         yield held["additionalProperties"], [frozenset(named)]
     yield held.get("items"), ["*"]
-    for number, item in enumerate(_listed(held, "prefixItems")):
+    for number, item in enumerate(_read_list(held, "prefixItems")):
         yield item, [number]
     for key in ("anyOf", "oneOf", "allOf"):
-        for option in _listed(held, key):
+        for option in _read_list(held, key):
             yield option, []
     if isinstance(held.get("$ref"), str):
-        yield _referred(root, held["$ref"]), []
+        yield _follow_reference(root, held["$ref"]), []
 
 
-def _listed(held: Mapping[str, JsonValue], key: str) -> Sequence[JsonValue]:
+def _read_list(held: Mapping[str, JsonValue], key: str) -> Sequence[JsonValue]:
     listed = held.get(key)
     return listed if isinstance(listed, list) else ()
 
 
-def _referred(root: JsonValue, reference: str) -> JsonValue:
+def _follow_reference(root: JsonValue, reference: str) -> JsonValue:
     """Return what a reference leads to in a schema; `None` if that is nothing, or elsewhere."""
     start, *tokens = unquote(reference[:_LONGEST_REFERENCE_CHARS]).split("/")
     if start != "#" or len(reference) > _LONGEST_REFERENCE_CHARS:

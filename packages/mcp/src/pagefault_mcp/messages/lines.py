@@ -82,7 +82,7 @@ class Line:
     def members_at(self, place: Span) -> dict[str, Span]:
         """Return where the value of each member of an object on the line is; looked for once."""
         if place not in self._found:
-            self._found[place] = _named(self, scanned(self, place))
+            self._found[place] = _named(self, locate_piece_members(self, place))
         return self._found[place]
 
     @property
@@ -118,7 +118,7 @@ class LinePiece:
     def members(self) -> dict[str, Span]:
         """Where the value of each member of the object is; empty if it is not one object."""
         # There may be thousands of them on a line, which would all be kept.
-        return _named(self.line, scanned(self.line, self.whole))
+        return _named(self.line, locate_piece_members(self.line, self.whole))
 
     def items(self) -> Iterator["LinePiece"]:
         """Yield the items of a list of any length, while it is read.
@@ -149,7 +149,7 @@ class LinePiece:
 Message: TypeAlias = Line | LinePiece
 
 
-def scanned(message: Message, held: Span) -> MemberScanner:
+def locate_piece_members(message: Message, held: Span) -> MemberScanner:
     """Return where on the line the members of a piece are, if it is an object."""
     scanner = MemberScanner(held.start)
     for piece in message.pieces(held):
@@ -157,7 +157,7 @@ def scanned(message: Message, held: Span) -> MemberScanner:
     return scanner
 
 
-def named_members(message: Message, held: Span) -> dict[str, Span]:
+def locate_members(message: Message, held: Span) -> dict[str, Span]:
     """Return where on the line the value of each member of an object is; none if it is no object.
 
     Args:
@@ -175,7 +175,7 @@ def _named(message: Message, scanner: MemberScanner) -> dict[str, Span]:
         return {}
 
 
-def on_a_line(text: bytes) -> bytes:
+def join_lines(text: bytes) -> bytes:
     """Return JSON without line ends: they stand between its tokens, where a blank does as well."""
     return text.replace(b"\r", b" ").replace(b"\n", b" ")
 
@@ -214,7 +214,7 @@ async def read_text(pieces: AsyncIterator[bytes]) -> Line:
     try:
         async for piece in pieces:
             decoder.decode(piece)
-            await _add(line, on_a_line(piece))
+            await _add(line, join_lines(piece))
         decoder.decode(b"", final=True)
     except BaseException:
         line.close()

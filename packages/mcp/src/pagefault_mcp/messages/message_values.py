@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeGuard
 
 from pagefault_dialects.json.values import JsonValue
 from pagefault_mcp.messages.json_spans import Span
-from pagefault_mcp.messages.lines import Message, named_members
+from pagefault_mcp.messages.lines import Message, locate_members
 
 MOST_PARSED_BYTES = 8 * 1024 * 1024
 """The longest value that is parsed."""
@@ -16,7 +16,7 @@ _MOST_ID_BYTES = 1024 * 1024
 RequestId: TypeAlias = str | float
 
 
-def parsed(line: Message, span: Span) -> JsonValue:
+def parse_member(line: Message, span: Span) -> JsonValue:
     """Return the value of a member; `None` if it is no JSON."""
     try:
         value: JsonValue = json.loads(line.read(span))
@@ -32,7 +32,7 @@ def member_value(
     span = members.get(name)
     if span is None or span.end - span.start > most_bytes:
         return None
-    return parsed(line, span)
+    return parse_member(line, span)
 
 
 def value_of(line: Message, name: str) -> JsonValue:
@@ -43,7 +43,7 @@ def value_of(line: Message, name: str) -> JsonValue:
 def members_of(line: Message, name: str) -> Mapping[str, Span]:
     """Return where the members of a member of a message are."""
     span = line.members.get(name)
-    return {} if span is None else named_members(line, span)
+    return {} if span is None else locate_members(line, span)
 
 
 def id_of(line: Message) -> RequestId | None:
@@ -71,6 +71,6 @@ def answered_ids(messages: Sequence[Message]) -> Iterator[RequestId]:
     """Yield the ids of the requests that messages answer."""
     for message in messages:
         span = message.members.get("id")
-        value = None if span is None or "method" in message.members else parsed(message, span)
+        value = None if span is None or "method" in message.members else parse_member(message, span)
         if is_id(value):
             yield value

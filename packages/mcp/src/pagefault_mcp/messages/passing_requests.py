@@ -23,7 +23,7 @@ from pagefault_mcp.messages.message_values import (
     member,
     member_value,
     members_of,
-    parsed,
+    parse_member,
     value_of,
 )
 from pagefault_mcp.messages.tasks import (
@@ -156,7 +156,7 @@ class PassingRequests:
                 # Its server may have answered already, or does all the same.
                 _keep(self._cancelled, cancelled, called, most=_MOST_CANCELLED)
         if method == "tools/call" and "id" in line.members:
-            return self._called(line)
+            return self._note_call(line)
         request_id = id_of(line)
         if method not in _NOTED or request_id is None:
             return None
@@ -170,7 +170,7 @@ class PassingRequests:
         self._waiting[request_id] = _FIRST_LIST if is_first else str(method)
         return None
 
-    def _called(self, line: Message) -> PendingCall | None:
+    def _note_call(self, line: Message) -> PendingCall | None:
         params = members_of(line, "params")
         name = member_value(line, params, "name")
         if not isinstance(name, str) or not name:
@@ -222,7 +222,7 @@ class PassingRequests:
         self._waiting[request_id] = page
         return page
 
-    def settled(self, call: PendingCall) -> PendingCall | None:
+    def take_call(self, call: PendingCall) -> PendingCall | None:
         """Return a call as one of ours, or as one whose answer is awaited; `None` for neither."""
         own_name = None if call.name in self.tool_names else self.own_tools.get(call.name)
         if own_name is not None:
@@ -243,11 +243,11 @@ class PassingRequests:
         self._waiting[asked_as] = call
         return call
 
-    def answered(self, line: Message) -> "Answered | None":
+    def take_answer(self, line: Message) -> "Answered | None":
         """Take a message of the server; return what it answers, a call or a list, and forget it."""
         members = line.members
         if "method" in members:
-            return self._notified(line, value_of(line, "method"))
+            return self._take_notification(line, value_of(line, "method"))
         if not ("result" in members or "error" in members):
             return None
         request_id = id_of(line)
@@ -268,20 +268,20 @@ class PassingRequests:
             self._read_list(line, is_first=asked == _FIRST_LIST)
         return None if asked is None or "result" not in members else self._read(asked, line)
 
-    def _notified(self, line: Message, method: JsonValue) -> "Answered | None":
+    def _take_notification(self, line: Message, method: JsonValue) -> "Answered | None":
         """Take a message that answers nothing; return which call it says the end of, if any."""
         if method == "notifications/tools/list_changed":
             self.is_listed = self._has_asked = False
         if method == TASK_CHANGED and "params" in line.members:
             task = self._task(member_value(line, members_of(line, "params"), "taskId"))
-            return _ended(task, line, line.members["params"])
+            return _end_task(task, line, line.members["params"])
         return None
 
     def _read(self, asked: TaskPoll | str, line: Message) -> "Answered | None":
         """Take what answers a request that is neither a call nor the proxy's own."""
         result = line.members["result"]
         if isinstance(asked, TaskPoll):
-            return _ended(asked, line, result)
+            return _end_task(asked, line, result)
         if asked in ("tools/list", _FIRST_LIST):
             return "tools/list"
         self._read_agreement(value_of(line, "result"), is_handshake=asked == "initialize")
@@ -347,7 +347,7 @@ class PassingRequests:
             self.places[name] = places
 
 
-def _ended(
+def _end_task(
     task: PendingCall | TaskPoll | None, line: Message, described: Span
 ) -> CallAnswer | None:
     """Return the end of a call, if its task has ended and has the result in it."""
@@ -373,7 +373,7 @@ def _arguments(line: Message, span: Span | None) -> tuple[JsonValue, str]:
         return {}, "{}"
     size = span.end - span.start
     if size <= MOST_PARSED_BYTES:
-        arguments = parsed(line, span)
+        arguments = parse_member(line, span)
         # There may be a number that is larger than any, or none.
         with suppress(ValueError):
             if arguments is not None or line.read(span).strip() == b"null":

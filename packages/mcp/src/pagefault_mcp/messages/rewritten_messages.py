@@ -7,8 +7,14 @@ from typing import TypeAlias
 from pagefault_dialects.json.values import JsonValue, json_bytes
 from pagefault_mcp.messages.argument_handles import is_handle
 from pagefault_mcp.messages.json_spans import Span
-from pagefault_mcp.messages.lines import Line, LinePiece, Message, named_members, scanned
-from pagefault_mcp.messages.message_values import member, parsed
+from pagefault_mcp.messages.lines import (
+    Line,
+    LinePiece,
+    Message,
+    locate_members,
+    locate_piece_members,
+)
+from pagefault_mcp.messages.message_values import member, parse_member
 from pagefault_mcp.messages.sessionless_requests import INTERNAL_ERROR
 
 Piece: TypeAlias = bytes | Span | LinePiece
@@ -37,10 +43,10 @@ def with_content(
             as it is, whatever its length.
     """
     pieces: list[Piece] = [Span(line.whole.start, result.start), b"{"]
-    found = scanned(line, result)
+    found = locate_piece_members(line, result)
     if not (found.is_whole and found.members) or "content" not in rendering.members:
         return None
-    members = [(parsed(line, key), key, value) for key, value in found.members]
+    members = [(parse_member(line, key), key, value) for key, value in found.members]
     is_same = _is_same_content(line, {str(name): value for name, _, value in members}, rendering)
     is_changed = not is_same
     for name, key, value in members:
@@ -64,17 +70,17 @@ def _is_same_content(line: Message, members: Mapping[str, Span], rendering: Line
     held, shown = members.get("content"), rendering.members["content"]
     if held is None or max(held.end - held.start, shown.end - shown.start) > _MOST_KEPT_BYTES:
         return False
-    content = parsed(line, held)
-    return content is not None and content == parsed(rendering, shown)
+    content = parse_member(line, held)
+    return content is not None and content == parse_member(rendering, shown)
 
 
 def is_handles_alone(line: Message, result: Span) -> bool:
     """Tell whether all that a result says are handles: words, and not what they stand for."""
-    members = named_members(line, result)
+    members = locate_members(line, result)
     held = members.get("content")
     if held is None or held.end - held.start > _MOST_KEPT_BYTES:
         return False
-    content = parsed(line, held)
+    content = parse_member(line, held)
     return (
         isinstance(content, list)
         and bool(content)
@@ -92,11 +98,11 @@ def with_tools(line: Message, result: Span, tools: Sequence[JsonValue]) -> list[
         result: Where its result is.
         tools: What is to stand behind the server's tools.
     """
-    members = named_members(line, result)
+    members = locate_members(line, result)
     listed = members.get("tools")
     cursor = members.get("nextCursor")
     # Servers end a list with an empty cursor, too.
-    if listed is None or (cursor is not None and parsed(line, cursor)):
+    if listed is None or (cursor is not None and parse_member(line, cursor)):
         return None
     text = line.read(listed)
     end = text.rfind(b"]")
@@ -111,7 +117,7 @@ def with_tools(line: Message, result: Span, tools: Sequence[JsonValue]) -> list[
 
 def with_arguments(line: Message, arguments: JsonValue) -> list[Piece]:
     """Return the call of a tool with other arguments."""
-    held = named_members(line, line.members["params"])["arguments"]
+    held = locate_members(line, line.members["params"])["arguments"]
     written = json_bytes(arguments)
     return [Span(line.whole.start, held.start), written, Span(held.end, line.whole.end)]
 
@@ -147,7 +153,7 @@ def result_of(request_id: bytes, result: Iterable[bytes]) -> Iterator[bytes]:
     yield b"}\n"
 
 
-def rewritten(line: Line, changed: Sequence[list[Piece] | None]) -> Iterator[bytes]:
+def rewrite_line(line: Line, changed: Sequence[list[Piece] | None]) -> Iterator[bytes]:
     """Yield a line with what has been changed of the messages on it; nothing if none is left.
 
     Args:

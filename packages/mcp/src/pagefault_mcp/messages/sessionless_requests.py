@@ -121,7 +121,7 @@ def _text_of(value: str | None) -> str | None:
     except (binascii.Error, UnicodeDecodeError):
         return None
     # Of the ways to write it in base64 there is one.
-    return text if value == _encoded(text) else None
+    return text if value == _encode(text) else None
 
 
 def is_plain(text: str) -> bool:
@@ -137,10 +137,10 @@ def header_value(text: str) -> str:
     """
     if _PLAIN.fullmatch(text) and not _ENCODED.fullmatch(text):
         return text
-    return _encoded(text)
+    return _encode(text)
 
 
-def _encoded(text: str) -> str:
+def _encode(text: str) -> str:
     return f"{_BEGINNING}{base64.b64encode(text.encode()).decode()}{_END}"
 
 
@@ -198,14 +198,14 @@ def parameter_headers(mirrored: Mapping[Path, str], arguments: Mapping[str, Any]
     """Return the headers that repeat the arguments of a call; none for one that is not given."""
     headers = {}
     for path, token in mirrored.items():
-        written = _written(member(arguments, *path))
+        written = _write(member(arguments, *path))
         # What a server calls a header need not be the name of one.
         if written is not None and _NAME_OF_A_HEADER.fullmatch(token):
             headers[_PARAMETER + token] = header_value(written)
     return headers
 
 
-def _written(value: object) -> str | None:
+def _write(value: object) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str | int | float):

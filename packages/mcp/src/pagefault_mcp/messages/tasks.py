@@ -15,8 +15,8 @@ from types import MappingProxyType
 from typing import Final
 
 from pagefault_mcp.messages.json_spans import Span
-from pagefault_mcp.messages.lines import Message, named_members
-from pagefault_mcp.messages.message_values import member, member_value, parsed
+from pagefault_mcp.messages.lines import Message, locate_members
+from pagefault_mcp.messages.message_values import member, member_value, parse_member
 
 GET_TASK: Final = "tasks/get"
 TASK_RESULT: Final = "tasks/result"
@@ -40,7 +40,7 @@ class Deferral:
 
 def deferral(line: Message, result: Span) -> Deferral | None:
     """Return how the result of a call comes later; `None` if this is the result."""
-    members = named_members(line, result)
+    members = locate_members(line, result)
     kind = member_value(line, members, "resultType")
     if kind == "input_required":
         state = member_value(line, members, "requestState")
@@ -49,7 +49,7 @@ def deferral(line: Message, result: Span) -> Deferral | None:
     if is_in_task:
         task_id = member_value(line, members, "taskId")
     elif "task" in members and "content" not in members:
-        task_id = member(parsed(line, members["task"]), "taskId")
+        task_id = member(parse_member(line, members["task"]), "taskId")
     else:
         return None
     return Deferral(task_id, is_in_task) if isinstance(task_id, str) else None
@@ -72,7 +72,7 @@ def task_end(line: Message, task: Span) -> TaskEnd | None:
         line: The message.
         task: Where the task is, as in 2026-07-28.
     """
-    members = named_members(line, task)
+    members = locate_members(line, task)
     status = member_value(line, members, "status")
     if not isinstance(status, str):
         return None

@@ -38,7 +38,7 @@ def run_bridge(
         headers: What every request carries, beside the key of the environment.
         warn: Prints what goes wrong later.
     """
-    return anyio.run(_bridged, _endpoint(url, session_id), with_key(headers), warn)
+    return anyio.run(_run_bridge, _endpoint(url, session_id), with_key(headers), warn)
 
 
 def _endpoint(url: str, session_id: str | None) -> httpx.URL:
@@ -48,7 +48,7 @@ def _endpoint(url: str, session_id: str | None) -> httpx.URL:
     return endpoint if session_id is None else endpoint.copy_set_param("session", session_id)
 
 
-async def _bridged(
+async def _run_bridge(
     endpoint: httpx.URL, headers: httpx.Headers, warn: Callable[[str], None]
 ) -> str | None:
     """Pass on what both sides say; return why that cannot begin, if it cannot."""

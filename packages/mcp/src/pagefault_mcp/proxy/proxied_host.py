@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.model.tool import ToolDefinition
 from pagefault_dialects.model.tool_catalogue import definitions
-from pagefault_mcp.service_client.tool_files import HandedFiles
+from pagefault_mcp.service_client.tool_files import ToolFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Host:
     """What it takes of a result."""
     prefix: str | None
     """What stands before the names of our own tools; `None` to add none of them."""
-    files: HandedFiles | None = None
+    files: ToolFiles | None = None
     """Where files that tools are given by their paths are written; `None` to write none."""
 
     def own_tools(self) -> Mapping[str, ToolDefinition]:

@@ -7,13 +7,7 @@ looked for in batches too. What cannot be stored is passed on as it came. Nothin
 answer that is being stored. Whatever fails beside passing messages on, they are passed on.
 """
 
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -40,7 +34,7 @@ from pagefault_mcp.messages.rewritten_messages import (
     Piece,
     is_handles_alone,
     result_of,
-    rewritten,
+    rewrite_line,
     with_arguments,
     with_content,
     with_tools,
@@ -105,21 +99,23 @@ class Proxy:
                 async for line in read_lines(pieces):
                     with line:
                         await find_members(line)
-                        changed = [await self._asked(each, group) for each in line.messages]
-                        for piece in rewritten(line, changed):
+                        changed = [await self._take_request(each, group) for each in line.messages]
+                        for piece in rewrite_line(line, changed):
                             await self.write_to_server(piece)
             except (anyio.BrokenResourceError, anyio.ClosedResourceError):
                 # The server has ended; its status says why.
                 return
         await server.leave()
 
-    async def _asked(self, message: Message, group: anyio.abc.TaskGroup) -> list[Piece] | None:
+    async def _take_request(
+        self, message: Message, group: anyio.abc.TaskGroup
+    ) -> list[Piece] | None:
         """Take a message of the host; return what the server gets, `None` for itself."""
         try:
             call = self._requests.note(message)
             if call is not None and self._requests.lacks_list(call, is_far=self._is_far):
                 await self._ask_for_list(call)
-            call = None if call is None else self._requests.settled(call)
+            call = None if call is None else self._requests.take_call(call)
             if call is None:
                 return None
             if call.own_name is not None:
@@ -129,7 +125,7 @@ class Proxy:
                 self._last_note = note = CallNote(call, behind=self._last_note)
                 self._notes[call.call_id] = note
                 group.start_soon(self._note, note)
-            return await self._given(call, message)
+            return await self._give_files(call, message)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             raise
         except Exception as exc:  # noqa: BLE001 - the server says what it cannot read
@@ -164,36 +160,36 @@ class Proxy:
         async with anyio.create_task_group() as group:
             async for line in read_lines(pieces):
                 await find_members(line)
-                answered = [self._answered(each) for each in line.messages]
+                answered = [self._take_answer(each) for each in line.messages]
                 if any(isinstance(each, CallAnswer) for each in answered):
                     await self._answers.acquire()
                     group.start_soon(self._answer, answered, line)
                     continue
-                await self._tell(answered, line)
+                await self._pass_on_line(answered, line)
         if self._last_note is not None:
             # What ended the server may be what was called last.
             with anyio.move_on_after(_LAST_NOTES_SECONDS):
                 await self._last_note.settle()
 
-    def _answered(self, message: Message) -> Answered | None:
+    def _take_answer(self, message: Message) -> Answered | None:
         """Take a message of the server; return what it answers, if that is looked into."""
         try:
-            return self._requests.answered(message)
+            return self._requests.take_answer(message)
         except Exception as exc:  # noqa: BLE001 - the host says what it cannot read
             self.warn(f"a message of the server is passed on as it came: {reason_of(exc)}")
             return None
 
-    async def _tell(self, answered: Sequence[Answered | None], line: Line) -> None:
+    async def _pass_on_line(self, answered: Sequence[Answered | None], line: Line) -> None:
         """Pass on the messages on a line, those that the host gets something else for changed."""
         with ExitStack() as held:
             held.enter_context(line)
             changed = [
-                await self._told(asked, message, held)
+                await self._replace_message(asked, message, held)
                 for message, asked in zip(line.messages, answered, strict=True)
             ]
-            await self._pass_on(rewritten(line, changed))
+            await self._pass_on(rewrite_line(line, changed))
 
-    async def _told(
+    async def _replace_message(
         self, asked: Answered | None, message: Message, held: ExitStack
     ) -> list[Piece] | None:
         """Return what the host gets in the place of a message, or `None` for itself."""
@@ -204,13 +200,13 @@ class Proxy:
             return []
         try:
             if isinstance(asked, CallAnswer):
-                return await self._shown(asked, message, held)
-            return self._listed(message)
+                return await self._store_answer(asked, message, held)
+            return self._extend_list(message)
         except Exception as exc:  # noqa: BLE001 - a host gets its answer, whatever fails here
             self.warn(f"a message of the server is passed on as it came: {reason_of(exc)}")
             return None
 
-    def _listed(self, line: Message) -> list[Piece] | None:
+    def _extend_list(self, line: Message) -> list[Piece] | None:
         """Return a list of the server's tools with ours at its end; `None` if there are none."""
         ours = {
             name: tool
@@ -226,7 +222,7 @@ class Proxy:
         ]
         return with_tools(line, line.members["result"], tools)
 
-    async def _given(self, call: PendingCall, line: Message) -> list[Piece] | None:
+    async def _give_files(self, call: PendingCall, line: Message) -> list[Piece] | None:
         """Return a call with files in the places of handles; `None` if it has none of them."""
         places = self._requests.places.get(call.name)
         if not places or call.arguments is None or "@blob:" not in call.written:
@@ -277,11 +273,11 @@ class Proxy:
 
     async def _answer(self, answered: Sequence[Answered | None], line: Line) -> None:
         try:
-            await self._tell(answered, line)
+            await self._pass_on_line(answered, line)
         finally:
             self._answers.release()
 
-    async def _shown(
+    async def _store_answer(
         self, answered: CallAnswer, line: Message, held: ExitStack
     ) -> list[Piece] | None:
         """Store an answer; return what the host gets in its place, or `None` for itself."""

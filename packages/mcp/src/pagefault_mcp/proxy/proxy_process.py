@@ -17,8 +17,8 @@ from pagefault_mcp.upstreams.server_connections import (
     Connection,
     Upstream,
     Write,
-    connected,
-    started,
+    connect_server,
+    start_server,
 )
 
 # How long a server may take to read on, once its host has left.
@@ -50,11 +50,11 @@ def run_proxy(
     """
     connect: Connect
     if isinstance(server, Upstream):
-        connect = partial(connected, server, warn)
+        connect = partial(connect_server, server, warn)
     elif shutil.which(server[0]) is None and serve is not None:
         raise CannotStartError(f"cannot start {server[0]}: No such file or directory")
     else:
-        connect = partial(started, server)
+        connect = partial(start_server, server)
 
     def proxy(write_to_host: Write, write_to_server: Write) -> Proxy:
         return Proxy(
@@ -65,14 +65,14 @@ def run_proxy(
 
     try:
         if serve is None:
-            return anyio.run(_proxied, service, connect, proxy, warn)
+            return anyio.run(_run_pipes, service, connect, proxy, warn)
         return serve(service, connect, proxy)
     finally:
         if host.files is not None:
             host.files.clean_up()
 
 
-async def _proxied(
+async def _run_pipes(
     service: Service, connect: Connect, proxy_of: ProxyOf, warn: Callable[[str], None]
 ) -> int:
     async with connect() as server, service.used():

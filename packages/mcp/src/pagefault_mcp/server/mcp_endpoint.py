@@ -85,7 +85,7 @@ class McpEndpoint:
         async with AsyncExitStack() as memory:
             try:
                 caller = await self._admit(request)
-                manager = await self._started()
+                manager = await self._start()
                 read = partial(_read, max_depth=limits.json_depth)
                 bodies = self._services[RequestBodies]
                 received = await memory.enter_async_context(
@@ -103,7 +103,7 @@ class McpEndpoint:
             scope["state"][_CALLER] = replace(
                 caller, body_bytes=len(received.body), hold=answer.hold
             )
-            body = _handed_on(received.body, receive)
+            body = _replay_body(received.body, receive)
             await manager.handle_request(scope, body, answer.send)
 
     @staticmethod
@@ -120,7 +120,7 @@ class McpEndpoint:
         _QUERY.check(request.scope["query_string"])
         return caller_at(caller, request.scope["query_string"])
 
-    async def _started(self) -> "StreamableHTTPSessionManager":
+    async def _start(self) -> "StreamableHTTPSessionManager":
         async with self._starting:
             if self._manager is None:
                 self._manager = await self._group.start(self._run)
@@ -129,12 +129,12 @@ class McpEndpoint:
     async def _run(
         self, *, task_status: "anyio.abc.TaskStatus[StreamableHTTPSessionManager]"
     ) -> None:
-        manager = await anyio.to_thread.run_sync(self._made)
+        manager = await anyio.to_thread.run_sync(self._load_sdk)
         async with manager.run():
             task_status.started(manager)
             await anyio.sleep_forever()
 
-    def _made(self) -> "StreamableHTTPSessionManager":
+    def _load_sdk(self) -> "StreamableHTTPSessionManager":
         """Load the SDK, which takes half a second."""
         from mcp.server.streamable_http_manager import (  # noqa: PLC0415 - see the class
             StreamableHTTPSessionManager,
@@ -190,7 +190,7 @@ def _caller_of(context: "Context") -> McpCaller:
     return caller
 
 
-def _handed_on(body: bytes, receive: Receive) -> Receive:
+def _replay_body(body: bytes, receive: Receive) -> Receive:
     """Return what gives a body that was read to the SDK."""
     whole: list[Message] = [{"type": "http.request", "body": body}]
 

@@ -26,10 +26,10 @@ def run_mcp(settings: Settings, project_id: str, session_id: str | None) -> None
         session_id or DEFAULT_SESSION,
         scope="project" if session_id is None else "session",
     )
-    anyio.run(_served, settings, caller)
+    anyio.run(_serve, settings, caller)
 
 
-async def _served(settings: Settings, caller: McpCaller) -> None:
+async def _serve(settings: Settings, caller: McpCaller) -> None:
     # A server sweeps and scrubs; hosts start many of these on one data directory, which would all
     # do it.
     sweep = settings.sweep.model_copy(update={"interval_seconds": 0.0})

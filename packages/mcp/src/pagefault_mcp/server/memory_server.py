@@ -120,7 +120,7 @@ class MemoryServer:
         try:
             session_id = caller.take_session(arguments)
         except ForeignSessionError as exc:
-            return _refused(str(exc))
+            return _refuse_call(str(exc))
         asked: dict[str, JsonValue] = {
             "target": "mcp",
             "id": new_id(),
@@ -132,12 +132,14 @@ class MemoryServer:
             "countTokens": False,
         }
         services = self.services
-        with _told():
+        with _translate_errors():
             request = await services[LargeWork].run(
                 caller.body_bytes, _tool_call, asked, services[Limits]
             )
             if request is None:
-                return _refused("a number in its arguments is too large for JSON, such as 1e999")
+                return _refuse_call(
+                    "a number in its arguments is too large for JSON, such as 1e999"
+                )
             rendered = await services[ToolCalls].run_request(caller.project_id, session_id, request)
             answer = (await _read(rendered, caller))["messages"][0]
         return types.CallToolResult.model_validate(answer)
@@ -149,7 +151,7 @@ class MemoryServer:
         project_id = self.caller_of(context).project_id
         place = (params.cursor if params else None) or "pages:"
         services = self.services
-        with _told():
+        with _translate_errors():
             if len(place) > LONGEST_CURSOR_CHARS:
                 raise InvalidCursorError
             kind, _, cursor = place.partition(":")
@@ -176,7 +178,7 @@ class MemoryServer:
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         caller = self.caller_of(context)
-        with _told():
+        with _translate_errors():
             check_uri(params.uri)
             address, _, asked = params.uri.partition("?")
             query = {name: values[0] for name, values in parse_qs(asked).items()}
@@ -199,9 +201,9 @@ class MemoryServer:
         options = RenderOptions(
             count_tokens=False, protocol_version=_WITHOUT_LINKS, max_bytes=_MOST_READ_BYTES
         )
-        wish = RenderQuery("mcp", options)
+        render_query = RenderQuery("mcp", options)
         rendered = await self.services[Renders].page(
-            caller.project_id, unquote(page_id), level, wish, tool_call_id=None
+            caller.project_id, unquote(page_id), level, render_query, tool_call_id=None
         )
         words, *others = (await _read(rendered, caller))["messages"][0]["content"]
         images = [block for block in others if block["type"] == "image"]
@@ -261,7 +263,7 @@ class MemoryServer:
         if context.request is not None:
             # As a stream of events: none of the requests that are worked on.
             context.request.state.slot.leave()
-        with _told():
+        with _translate_errors():
             for uri in params.notifications.resource_subscriptions or ():
                 check_uri(uri)
             return await listen(self.services, caller, context, params.notifications)
@@ -272,7 +274,7 @@ class MemoryServer:
         """List, for a host over pipes, which is told from then on when that changes."""
         assert self.subscriptions is not None  # noqa: S101 - only where there are some
         if context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
-            with _told():
+            with _translate_errors():
                 await self.subscriptions.watch(context)
         return await self._list_resources(context, params)
 
@@ -282,7 +284,7 @@ _OF_WHO_ASKS = (NotFoundError, MalformedRequestError, *_OF_READING)
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """Turn errors of the service into those of MCP."""
     try:
         yield
@@ -292,7 +294,7 @@ def _told() -> Iterator[None]:
         raise MCPError(types.INTERNAL_ERROR, exc.detail) from exc
 
 
-def _refused(why: str) -> types.CallToolResult:
+def _refuse_call(why: str) -> types.CallToolResult:
     """Return what a model is told of a call that cannot even be an entry of a history."""
     said = types.TextContent(type="text", text=f"The call was not run: {why}.")
     return types.CallToolResult(content=[said], is_error=True)

@@ -57,7 +57,7 @@ def serve_proxies(
         SystemExit: A setting makes no sense.
     """
     settings, project_id = project_settings(data_dir, env_file, project)
-    shared = _shared(settings, project_id)
+    shared = _limit_to_user(settings, project_id)
     with (folder / "serving").open("ab") as serving, (folder / "used").open("ab") as used:
         if not _is_alone(serving.fileno(), folder):
             tell()
@@ -108,7 +108,7 @@ def _end(_number: int, _frame: FrameType | None) -> None:
     raise SystemExit(0)
 
 
-def _shared(settings: Settings, project_id: str) -> Settings:
+def _limit_to_user(settings: Settings, project_id: str) -> Settings:
     """Return settings for a service that only the user reaches."""
     changes = {"auth": "none", "default_project": project_id, "workers": 1, "log_level": "warning"}
     return settings.model_copy(update=changes)

@@ -57,7 +57,7 @@ def is_near(address: httpx.URL) -> bool:
         return False
 
 
-def named_header(header: str) -> tuple[str, str]:
+def parse_header(header: str) -> tuple[str, str]:
     """Return name and value of `NAME: VALUE`."""
     name, colon, value = header.partition(":")
     name, value = name.strip(), value.strip()

@@ -17,11 +17,11 @@ from pagefault_mcp.messages.lines import (
     LinePiece,
     Looked,
     Message,
+    locate_piece_members,
     look_into,
     read_text,
-    scanned,
 )
-from pagefault_mcp.messages.message_values import parsed
+from pagefault_mcp.messages.message_values import parse_member
 from pagefault_mcp.messages.passing_requests import PendingCall
 
 _SERVER = "pagefault/server"
@@ -54,7 +54,7 @@ def message_of(call: PendingCall) -> JsonValue:
     return message if call.server is None else {**message, "_meta": {_SERVER: call.server}}
 
 
-def asked_of_us(call: PendingCall, revision: McpRevision, options: RenderOptions) -> JsonValue:
+def build_own_call(call: PendingCall, revision: McpRevision, options: RenderOptions) -> JsonValue:
     """Return a call of one of our tools, as it is asked to be run."""
     asked: dict[str, JsonValue] = {
         "target": "mcp",
@@ -90,24 +90,24 @@ async def result_body(
         **({"callMessage": message_of(call)} if has_call else {}),
     }
     yield json_bytes(head)[:-1] + b',"result":'
-    for span in _with_server(call, line, answer):
+    for span in _add_server(call, line, answer):
         for piece in [span] if isinstance(span, bytes) else line.pieces(span):
             yield piece
     yield b"}"
 
 
-def _with_server(call: PendingCall, line: Message, answer: Span) -> list[bytes | Span]:
+def _add_server(call: PendingCall, line: Message, answer: Span) -> list[bytes | Span]:
     """Return a result with the server's name in its `_meta`, if it is one of MCP and has room."""
     if call.server is None:
         return [answer]
-    found = scanned(line, answer)
-    members = {str(parsed(line, key)): value for key, value in found.members}
+    found = locate_piece_members(line, answer)
+    members = {str(parse_member(line, key)): value for key, value in found.members}
     # Some SDKs write `meta`, which is read as `_meta` where there is no such member.
     if not found.is_whole or "content" not in members or "meta" in members:
         return [answer]
     named: JsonValue = {_SERVER: call.server}
     meta = members.get("_meta")
-    holder = found if meta is None else scanned(line, meta)
+    holder = found if meta is None else locate_piece_members(line, meta)
     written = json_bytes({"_meta": named} if meta is None else named)
     if not holder.is_whole:
         return [answer]
@@ -178,7 +178,7 @@ def limited_message(text: Line) -> LinePiece | None:
         ValueError, KeyError, RecursionError: As for `rendered_message`.
     """
     message = rendered_message(text)
-    if any(parsed(each, each.members["code"]) in _LIMITS for each in _items(text, "loss")):
+    if any(parse_member(each, each.members["code"]) in _LIMITS for each in _items(text, "loss")):
         return message
     text.close()
     return None

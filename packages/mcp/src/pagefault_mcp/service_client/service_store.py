@@ -29,7 +29,7 @@ from pagefault_mcp.service_client.service_exchange import (
     NO_JSON,
     NoAnswerError,
     ServiceRefusedError,
-    asked_of_us,
+    build_own_call,
     is_changed,
     limited_message,
     may_be_limited,
@@ -39,7 +39,7 @@ from pagefault_mcp.service_client.service_exchange import (
     result_body,
     strict_json,
 )
-from pagefault_mcp.service_client.tool_files import MOST_HANDED_BYTES, HandedFiles
+from pagefault_mcp.service_client.tool_files import LARGEST_TOOL_FILE_BYTES, ToolFiles
 
 _JSON = {"Content-Type": "application/json"}
 # A piece of what is packed may be of any length when it is unpacked.
@@ -93,7 +93,7 @@ class ServiceStore:
     """The session that all calls of the proxy are part of."""
     options: RenderOptions
     """What the host takes."""
-    files: HandedFiles | None
+    files: ToolFiles | None
     """Where tools are given files by their paths, if they are."""
     place: str
     """What the service is called where it cannot be reached."""
@@ -101,7 +101,7 @@ class ServiceStore:
 
     async def run(self, call: PendingCall, revision: McpRevision) -> LinePiece:
         """Run a call of one of our tools; return its result. Whoever takes it closes its line."""
-        asked = json_bytes(asked_of_us(call, revision, self.options))
+        asked = json_bytes(build_own_call(call, revision, self.options))
         path = f"/api/sessions/{self.session_id}/tool-calls"
         async with self._answer("POST", path, content=asked) as answer:
             return await read_answer(answer.aiter_bytes(), rendered_message)
@@ -116,7 +116,7 @@ class ServiceStore:
         Args:
             arguments: Those of a call.
             places: Where its tool takes files.
-            server: Stands for the server whose tool it is, as in `HandedFiles`.
+            server: Stands for the server whose tool it is, as in `ToolFiles`.
 
         Raises:
             NoAnswerError: What the service answers is none.
@@ -128,12 +128,12 @@ class ServiceStore:
         for each in mentions:
             key = (each.resource_id, each.form)
             if key not in given:
-                given[key] = await self._handed(each, server)
+                given[key] = await self._write_tool_file(each, server)
             if (text := given[key]) is not None:
                 each.holder[each.key] = text
         return copy if any(text is not None for text in given.values()) else None
 
-    async def _handed(self, mention: Mention, server: object) -> str | None:
+    async def _write_tool_file(self, mention: Mention, server: object) -> str | None:
         """Return what stands for a handle: a file of the session that is not too large."""
         as_path = mention.form == "path"
         asked: dict[str, JsonValue] = {
@@ -143,7 +143,7 @@ class ServiceStore:
         }
         try:
             about = await self._ask("GET", f"/api/resources/blob:{mention.resource_id}")
-            if about.get("size", 0) > MOST_HANDED_BYTES:
+            if about.get("size", 0) > LARGEST_TOOL_FILE_BYTES:
                 return None
             answer = await self._ask("POST", "/api/resolve", content=json_bytes(asked))
         except ServiceRefusedError:
@@ -178,9 +178,9 @@ class ServiceStore:
         told = (call, self.session_id, line, answer)
         body = partial(result_body, *told, success=success, has_call=has_call)
         async with self._answer("POST", "/api/tool-results", content=body) as stored:
-            return await read_answer(stored.aiter_bytes(), self._kept)
+            return await read_answer(stored.aiter_bytes(), self._read_kept)
 
-    def _kept(self, stored: Line) -> Kept | None:
+    def _read_kept(self, stored: Line) -> Kept | None:
         """Return what was stored, if a host may get something else than the answer."""
         with stored:
             tool_result_id = json.loads(stored.read(stored.members["id"]))
@@ -250,7 +250,7 @@ class ServiceStore:
         if key is not None:
             headers = {**headers, "Idempotency-Key": key}
 
-        async def sent() -> httpx.Response:
+        async def send_once() -> httpx.Response:
             body = content() if callable(content) else content
             asked = self.client.build_request(
                 method, path, content=body, params=params, headers=headers
@@ -258,7 +258,7 @@ class ServiceStore:
             return await self.client.send(asked, stream=True)
 
         try:
-            async with aclosing(await _sent_again_if_lost(sent)) as answer:
+            async with aclosing(await _send_with_retry(send_once)) as answer:
                 if not answer.is_success:
                     await answer.aread()
                     is_sure = answer.status_code not in _UNSURE
@@ -271,7 +271,7 @@ class ServiceStore:
             raise NoAnswerError(why) from exc
 
 
-async def _sent_again_if_lost(send: Callable[[], Awaitable[httpx.Response]]) -> httpx.Response:
+async def _send_with_retry(send: Callable[[], Awaitable[httpx.Response]]) -> httpx.Response:
     """Send a request, and again where its connection breaks."""
     for seconds in _AGAIN_SECONDS:
         with suppress(*_LOST):

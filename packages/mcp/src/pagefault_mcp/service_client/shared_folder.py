@@ -75,7 +75,7 @@ class SharedSetup:
         return self.data_dir / _FOLDER / digest.hexdigest()[:16]
 
 
-def inherited() -> dict[str, str]:
+def filter_environment() -> dict[str, str]:
     """Return the environment of the service: it outlives a proxy, whose server may have tokens."""
     return {
         name: value
@@ -108,7 +108,7 @@ def socket_of(folder: Path) -> Path | None:
 
 
 @asynccontextmanager
-async def locked(path: Path, how: int) -> AsyncIterator[int]:
+async def lock_file(path: Path, how: int) -> AsyncIterator[int]:
     """Lock a file for the length of the block, once others let it be; it is made if need be.
 
     Yields the number of the open file.

@@ -21,9 +21,9 @@ from pagefault_mcp.service_client.running_service import LIMITS
 from pagefault_mcp.service_client.service_exchange import NoAnswerError
 from pagefault_mcp.service_client.shared_folder import (
     SharedSetup,
-    inherited,
+    filter_environment,
     is_at,
-    locked,
+    lock_file,
     make_folder,
     socket_of,
 )
@@ -108,7 +108,7 @@ class SharedService(httpx.AsyncBaseTransport):
     async def _connect(self) -> httpx.AsyncHTTPTransport:
         """Use the service, and start it unless it listens; return what sends requests to it."""
         await self._use()
-        async with locked(self._folder / "starting", fcntl.LOCK_EX):
+        async with lock_file(self._folder / "starting", fcntl.LOCK_EX):
             if not await _listens(socket_of(self._folder)):
                 await self._start()
             address = socket_of(self._folder)
@@ -131,7 +131,7 @@ class SharedService(httpx.AsyncBaseTransport):
         self._used = None
         await self._held.aclose()
         # A service that is ending holds this until it has ended.
-        self._used = await self._held.enter_async_context(locked(path, fcntl.LOCK_SH))
+        self._used = await self._held.enter_async_context(lock_file(path, fcntl.LOCK_SH))
 
     async def _start(self) -> None:
         """Start the service; what is run here ends as soon as that serves, or cannot."""
@@ -146,7 +146,12 @@ class SharedService(httpx.AsyncBaseTransport):
                 log.truncate(0)
             before = log.seek(0, os.SEEK_END)
             done = await anyio.run_process(
-                command, stdin=nothing, stdout=nothing, stderr=log, env=inherited(), check=False
+                command,
+                stdin=nothing,
+                stdout=nothing,
+                stderr=log,
+                env=filter_environment(),
+                check=False,
             )
             if done.returncode != 0:
                 log.seek(before)

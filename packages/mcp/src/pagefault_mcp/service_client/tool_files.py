@@ -10,12 +10,12 @@ from typing import BinaryIO
 
 from pagefault_dialects.media.file_names import extension_for, safe_file_name
 
-MOST_HANDED_BYTES = 64 * 1024 * 1024
+LARGEST_TOOL_FILE_BYTES = 64 * 1024 * 1024
 """The largest file that a tool is given in the place of a handle."""
 
 
 @dataclass(slots=True, eq=False)
-class HandedFiles:
+class ToolFiles:
     """A folder with the files that tools are given; to be removed when their server has ended."""
 
     folder: Path
@@ -62,7 +62,7 @@ class HandedFiles:
             # The names of the files are names of stored resources.
             self.folder.mkdir(mode=0o700, parents=True)
             self._is_made = True
-        path, file = _created(self.folder.resolve(), name)
+        path, file = _create(self.folder.resolve(), name)
         try:
             with file:
                 file.write(data)
@@ -90,7 +90,7 @@ class HandedFiles:
                     self.folder.rmdir()
 
 
-def _created(folder: Path, name: str) -> tuple[Path, BinaryIO]:
+def _create(folder: Path, name: str) -> tuple[Path, BinaryIO]:
     """Make a file that was not there, with a number before its name if that is taken."""
     for each in chain([name], (f"{number}-{name}" for number in count(2))):
         # A number may make it longer than a name can be.

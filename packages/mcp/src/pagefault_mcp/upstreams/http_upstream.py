@@ -10,14 +10,7 @@ Source: specification of MCP, 2026-07-28, 2025-11-25 and 2025-03-26, "Streamable
 """
 
 import json
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Iterable,
-    Mapping,
-)
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain
@@ -32,7 +25,12 @@ from pagefault_mcp.errors import unreachable_because
 from pagefault_mcp.messages.lines import look_into, read_text
 from pagefault_mcp.messages.rewritten_messages import failure
 from pagefault_mcp.messages.sessionless_requests import Path, mirrored_parameters, request_headers
-from pagefault_mcp.upstreams.pending_requests import CANCELLED, Asked, asked_in, cancelled_id
+from pagefault_mcp.upstreams.pending_requests import (
+    CANCELLED,
+    SentLine,
+    cancelled_id,
+    parse_sent_line,
+)
 from pagefault_mcp.upstreams.server_sent_events import Position, read_events
 from pagefault_mcp.upstreams.sse_upstream import NoStreamError, SseSession
 from pagefault_mcp.upstreams.upstream_answers import (
@@ -82,7 +80,7 @@ class HttpUpstream:
     _line: bytearray = field(init=False, default_factory=bytearray)
     _session: UpstreamSession = field(init=False)
     _mirrored: dict[str, Mapping[Path, str]] = field(init=False, default_factory=dict)
-    _open: dict[object, Asked] = field(init=False, default_factory=dict)
+    _open: dict[object, SentLine] = field(init=False, default_factory=dict)
     _sent: MemoryObjectSendStream[bytes] = field(init=False)
     _received: MemoryObjectReceiveStream[bytes] = field(init=False)
     _giving: anyio.Lock = field(init=False, default_factory=anyio.Lock)
@@ -120,10 +118,10 @@ class HttpUpstream:
                     yield
                     self._answers.cancel_scope.deadline = anyio.current_time() + _LAST_SECONDS
                     for each in [*self._open.values()]:
-                        if not each.waiting and not each.is_on_its_way:
+                        if not each.waiting and not each.is_writing_answer:
                             each.scope.cancel()
                 if self._sse is not None:
-                    await self._sse.settled(_LAST_SECONDS)
+                    await self._sse.wait_for_answers(_LAST_SECONDS)
                 await self._sent.aclose()
                 listening.cancel_scope.cancel()
         finally:
@@ -146,143 +144,145 @@ class HttpUpstream:
                 yield line
 
     async def _begin(self, line: bytes) -> None:
-        asked = asked_in(line)
-        self._session.note(asked)
+        pending = parse_sent_line(line)
+        self._session.note(pending)
         if self.transport == "sse" and self._sse is None:
             await self._open_sse()
         if self._sse is not None:
-            await self._begin_by_sse(asked)
-        elif asked.method == "initialize":
+            await self._begin_by_sse(pending)
+        elif pending.method == "initialize":
             # What comes behind it needs the session that it begins.
-            await self._send(asked)
+            await self._send(pending)
             if self._session.number and not self._is_listening:
                 self._is_listening = True
                 self._listening.start_soon(self._listen)
-        elif asked.method == CANCELLED and self._cancels(asked.message):
+        elif pending.method == CANCELLED and self._cancels(pending.message):
             return
-        elif asked.waiting or not asked.message:
-            self._answers.start_soon(self._send, asked)
+        elif pending.waiting or not pending.message:
+            self._answers.start_soon(self._send, pending)
         else:
-            await self._told(self._send, asked)
+            await self._send_in_order(self._send, pending)
 
-    async def _begin_by_sse(self, asked: Asked) -> None:
-        if asked.method == CANCELLED and self._sse is not None:
-            self._sse.forget(cancelled_id(asked.message))
-        if asked.waiting and asked.method != "initialize":
-            self._answers.start_soon(self._send_by_sse, asked)
+    async def _begin_by_sse(self, pending: SentLine) -> None:
+        if pending.method == CANCELLED and self._sse is not None:
+            self._sse.forget(cancelled_id(pending.message))
+        if pending.waiting and pending.method != "initialize":
+            self._answers.start_soon(self._send_by_sse, pending)
         else:
-            await self._told(self._send_by_sse, asked)
+            await self._send_in_order(self._send_by_sse, pending)
 
-    async def _told(self, send: Callable[[Asked], Awaitable[None]], asked: Asked) -> None:
+    async def _send_in_order(
+        self, send: Callable[[SentLine], Awaitable[None]], pending: SentLine
+    ) -> None:
         """Send what has its place before all that follows, and wait no longer than a while."""
         with anyio.move_on_after(_TAKEN_SECONDS) as taking:
-            await send(asked)
+            await send(pending)
         if taking.cancelled_caught:
             self.warn("the server did not take a message")
-            await self._fail(asked, "the server did not take it")
+            await self._fail(pending, "the server did not take it")
 
     def _cancels(self, message: Mapping[str, Any]) -> bool:
         """Wait no longer for a request; return whether the end of its stream cancels it."""
         request_id = cancelled_id(message)
-        asked = self._open.get(request_id)
-        if asked is None:
+        pending = self._open.get(request_id)
+        if pending is None:
             return False
-        asked.waiting.discard(request_id)
-        asked.is_cancelled = asked.is_cancelled_by_its_end
-        if asked.is_cancelled and not asked.is_on_its_way:
-            asked.scope.cancel()
-        return asked.is_cancelled_by_its_end
+        pending.waiting.discard(request_id)
+        pending.is_cancelled = pending.is_cancelled_by_its_end
+        if pending.is_cancelled and not pending.is_writing_answer:
+            pending.scope.cancel()
+        return pending.is_cancelled_by_its_end
 
-    async def _send(self, asked: Asked) -> None:
+    async def _send(self, pending: SentLine) -> None:
         try:
-            mirrored = request_headers(asked.message, self._mirrored)
+            mirrored = request_headers(pending.message, self._mirrored)
         except UnicodeEncodeError:
-            await self._cannot(asked, _NO_TEXT)
+            await self._cannot(pending, _NO_TEXT)
             return
-        asked.is_cancelled_by_its_end = bool(mirrored)
-        ids = [*asked.waiting]
-        self._open |= dict.fromkeys(ids, asked)
-        with asked.scope:
+        pending.is_cancelled_by_its_end = bool(mirrored)
+        ids = [*pending.waiting]
+        self._open |= dict.fromkeys(ids, pending)
+        with pending.scope:
             try:
-                await self._exchange(asked, mirrored)
+                await self._exchange(pending, mirrored)
             except TROUBLE as exc:
                 await self._cannot(
-                    asked, f"the server cannot be reached: {unreachable_because(exc)}"
+                    pending, f"the server cannot be reached: {unreachable_because(exc)}"
                 )
             finally:
                 for request_id in ids:
                     self._open.pop(request_id, None)
 
-    async def _exchange(self, asked: Asked, mirrored: Mapping[str, str]) -> None:
+    async def _exchange(self, pending: SentLine, mirrored: Mapping[str, str]) -> None:
         """Send messages and give the answer: in another session, if the server has forgotten it."""
         seen, is_named = self._session.seen, self._session.is_named
-        refusal = await self._post(asked, mirrored)
+        refusal = await self._post(pending, mirrored)
         if (
             refusal is not None
             and is_named
-            and asked.waiting
+            and pending.waiting
             and is_of_no_session(refusal)
             and await self._session.renew(seen)
         ):
-            refusal = await self._post(asked, mirrored)
+            refusal = await self._post(pending, mirrored)
         if refusal is None:
-            await self._fail(asked, "the server's answer ended too early")
-        elif refusal.request_id in asked.waiting:
-            asked.waiting.discard(refusal.request_id)
+            await self._fail(pending, "the server's answer ended too early")
+        elif refusal.request_id in pending.waiting:
+            pending.waiting.discard(refusal.request_id)
             await self._give([refusal.line])
-            await self._fail(asked, refusal.words)
+            await self._fail(pending, refusal.words)
         else:
-            if not asked.waiting:
+            if not pending.waiting:
                 self.warn(f"{refusal.words}, to a message")
-            await self._fail(asked, refusal.words)
+            await self._fail(pending, refusal.words)
 
-    async def _post(self, asked: Asked, mirrored: Mapping[str, str]) -> Refusal | None:
+    async def _post(self, pending: SentLine, mirrored: Mapping[str, str]) -> Refusal | None:
         """Send messages and give the answer; return what they are refused with, if they are."""
         headers = {**ACCEPTED, **self._session.headers, **mirrored}
         async with self.client.stream(
-            "POST", self.url, content=asked.line, headers=headers
+            "POST", self.url, content=pending.line, headers=headers
         ) as answer:
-            is_older = answer.status_code in _OLDER_STATUSES and asked.method == "initialize"
+            is_older = answer.status_code in _OLDER_STATUSES and pending.method == "initialize"
             if is_older and self.transport == "auto" and await self._open_sse():
-                await self._send_by_sse(asked)
+                await self._send_by_sse(pending)
             elif not answer.is_success:
                 return await refusal_in(answer)
             else:
-                await self._take(answer, asked)
+                await self._take(answer, pending)
         return None
 
-    async def _take(self, answer: httpx.Response, asked: Asked) -> None:
+    async def _take(self, answer: httpx.Response, pending: SentLine) -> None:
         """Give the messages in an answer."""
-        if asked.method == "initialize":
+        if pending.method == "initialize":
             self._session.begin(answer)
         if is_stream(answer):
-            await self._take_stream(answer, asked)
+            await self._take_stream(answer, pending)
         elif kind_of(answer) == "application/json":
-            await self._take_text(answer, asked)
+            await self._take_text(answer, pending)
         elif answer.status_code != _ACCEPTED_STATUS:
-            await self._fail(asked, f"the server answered with {kind_of(answer) or 'nothing'}")
+            await self._fail(pending, f"the server answered with {kind_of(answer) or 'nothing'}")
 
-    async def _take_text(self, answer: httpx.Response, asked: Asked) -> None:
+    async def _take_text(self, answer: httpx.Response, pending: SentLine) -> None:
         """Give an answer that is JSON when all of it is there: it may break off, or be none."""
         try:
             line = await read_text(answer.aiter_bytes())
         except UnicodeDecodeError:
-            await self._fail(asked, "the server's answer is not UTF-8")
+            await self._fail(pending, "the server's answer is not UTF-8")
             return
         with line:
             is_message, answered = await look_into(line, answers)
-            if asked.waiting.isdisjoint(answered) if asked.waiting else not is_message:
-                await self._fail(asked, "what the server answered with is no answer")
+            if pending.waiting.isdisjoint(answered) if pending.waiting else not is_message:
+                await self._fail(pending, "what the server answered with is no answer")
                 return
-            asked.waiting -= answered
-            await self._give(chain(line.pieces(), [b"\n"]), asked)
+            pending.waiting -= answered
+            await self._give(chain(line.pieces(), [b"\n"]), pending)
 
-    async def _take_stream(self, answer: httpx.Response, asked: Asked) -> None:
+    async def _take_stream(self, answer: httpx.Response, pending: SentLine) -> None:
         """Give the events of a stream; one that breaks off is resumed, if it says by what."""
         session, position = self._session.headers, Position()
-        await self._take_events(answer, position, asked)
+        await self._take_events(answer, position, pending)
         for _ in range(_MOST_RESUMED):
-            if not asked.waiting or not position.event_id:
+            if not pending.waiting or not position.event_id:
                 return
             await anyio.sleep(position.wait_seconds)
             async with self.client.stream(
@@ -290,10 +290,10 @@ class HttpUpstream:
             ) as resumed:
                 if not is_stream(resumed):
                     return
-                await self._take_events(resumed, position, asked)
+                await self._take_events(resumed, position, pending)
 
     async def _take_events(
-        self, answer: httpx.Response, position: Position, asked: Asked | None = None
+        self, answer: httpx.Response, position: Position, pending: SentLine | None = None
     ) -> None:
         try:
             async with aclosing(read_events(answer.aiter_bytes())) as events:
@@ -301,27 +301,27 @@ class HttpUpstream:
                     position.note(event)
                     if not event.is_message(self.warn):
                         continue
-                    if asked is not None:
-                        asked.waiting -= event.answered_ids()
-                    await self._give(event.pieces(), asked)
-                    if asked is not None and asked.is_cancelled:
-                        asked.scope.cancel()
+                    if pending is not None:
+                        pending.waiting -= event.answered_ids()
+                    await self._give(event.pieces(), pending)
+                    if pending is not None and pending.is_cancelled:
+                        pending.scope.cancel()
         except httpx.HTTPError:
             if not position.event_id:
                 raise
 
-    async def _give(self, pieces: Iterable[bytes], asked: Asked | None = None) -> None:
-        if asked is not None and asked.method in _NOTED:
+    async def _give(self, pieces: Iterable[bytes], pending: SentLine | None = None) -> None:
+        if pending is not None and pending.method in _NOTED:
             text = b"".join(pieces)
-            self._note(text, asked.method)
+            self._note(text, pending.method)
             pieces = [text]
-        if asked is not None:
-            asked.is_on_its_way = True
+        if pending is not None:
+            pending.is_writing_answer = True
         async with self._giving:
             for piece in pieces:
                 await self._sent.send(piece)
-        if asked is not None:
-            asked.is_on_its_way = False
+        if pending is not None:
+            pending.is_writing_answer = False
 
     def _note(self, text: bytes, method: object) -> None:
         """Note the revision that was agreed on, or what tools want repeated in headers."""
@@ -332,16 +332,16 @@ class HttpUpstream:
             for tool in result.get("tools", ()):
                 self._mirrored[tool["name"]] = mirrored_parameters(tool.get("inputSchema") or {})
 
-    async def _cannot(self, asked: Asked, said: str) -> None:
+    async def _cannot(self, pending: SentLine, said: str) -> None:
         """Say that messages could not be sent to the server, on both sides."""
         self.warn(said)
-        await self._fail(asked, said)
+        await self._fail(pending, said)
 
-    async def _fail(self, asked: Asked, said: str) -> None:
+    async def _fail(self, pending: SentLine, said: str) -> None:
         """Tell the host of each request that has no answer why there is none."""
-        for request_id in list(asked.waiting):
+        for request_id in list(pending.waiting):
             await self._give([failure(request_id, said)])
-        asked.waiting.clear()
+        pending.waiting.clear()
 
     async def _listen(self) -> None:
         """Give what the server says on its own, where it opens a stream for that."""
@@ -360,7 +360,7 @@ class HttpUpstream:
                     if is_stream(answer):
                         await self._take_events(answer, position)
             if not is_open and not position.event_id:
-                await self._session.renewed_since(number)
+                await self._session.wait_for_renewal(number)
                 continue
             if not is_open:
                 # It may have forgotten the event, and still have more to say.
@@ -382,17 +382,17 @@ class HttpUpstream:
         self._sse = session
         return True
 
-    async def _send_by_sse(self, asked: Asked) -> None:
+    async def _send_by_sse(self, pending: SentLine) -> None:
         assert self._sse is not None  # noqa: S101 - as the callers have seen
-        if self._sse.has_ended and asked.waiting:
+        if self._sse.has_ended and pending.waiting:
             tries = self._reopened
             async with self._reopening:
                 # Once for all requests that find the stream ended together.
                 if self._reopened == tries and self._sse.has_ended:
                     self._reopened += 1
-                    await self._open_sse(is_anew=asked.method != "initialize")
-        said = await self._sse.send(asked.line, asked.waiting)
+                    await self._open_sse(is_anew=pending.method != "initialize")
+        said = await self._sse.send(pending.line, pending.waiting)
         if said is not None:
-            await self._cannot(asked, said)
+            await self._cannot(pending, said)
         # What is answered comes over the stream.
-        asked.waiting.clear()
+        pending.waiting.clear()

@@ -13,8 +13,8 @@ CANCELLED: Final = "notifications/cancelled"
 
 
 @dataclass(slots=True)
-class Asked:
-    """Messages that are sent at once: the ids of the requests among them that are not answered."""
+class SentLine:
+    """A line that was sent, and the ids of its requests that are not answered."""
 
     line: bytes
     message: dict[str, Any]
@@ -25,7 +25,7 @@ class Asked:
     """In revisions that have no other way; in the others the server is told."""
     is_cancelled: bool = False
     """Nobody waits for its end."""
-    is_on_its_way: bool = False
+    is_writing_answer: bool = False
     """A line of its answer is being given to the host, and is not to be cut."""
 
     @property
@@ -34,7 +34,7 @@ class Asked:
         return self.message.get("method")
 
 
-def asked_in(line: bytes) -> Asked:
+def parse_sent_line(line: bytes) -> SentLine:
     """Return what a line asks for; nothing, if it is no JSON."""
     try:
         said = json.loads(line)
@@ -46,7 +46,7 @@ def asked_in(line: bytes) -> Asked:
         for each in messages
         if isinstance(each, dict) and "method" in each and is_id(each.get("id"))
     }
-    return Asked(line, said if isinstance(said, dict) else {}, ids)
+    return SentLine(line, said if isinstance(said, dict) else {}, ids)
 
 
 def cancelled_id(message: Mapping[str, Any]) -> object:

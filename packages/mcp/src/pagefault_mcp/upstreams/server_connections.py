@@ -111,7 +111,7 @@ class ServerProcess:
 
 
 @asynccontextmanager
-async def started(command: Sequence[str]) -> AsyncIterator[ServerProcess]:
+async def start_server(command: Sequence[str]) -> AsyncIterator[ServerProcess]:
     """Start a server, and end it at the end of the block.
 
     Raises:
@@ -160,7 +160,7 @@ Connect: TypeAlias = Callable[[], AbstractAsyncContextManager[Connection]]
 
 
 @asynccontextmanager
-async def connected(
+async def connect_server(
     server: Upstream, warn: Callable[[str], None]
 ) -> AsyncIterator[UpstreamConnection]:
     """Connect to a server at an address, and end its session at the end of the block."""

@@ -54,12 +54,12 @@ class ServerEvent:
         if not self.data or self.name not in ("", "message"):
             return False
         is_one = len(self.data) == 1 and bool(self.data[0].members)
-        if not (is_one or isinstance(self._said(), dict | list)):
+        if not (is_one or isinstance(self._parse(), dict | list)):
             warn("the server said something that is no message")
             return False
         return True
 
-    def _said(self) -> JsonValue:
+    def _parse(self) -> JsonValue:
         said: JsonValue = None
         with suppress(ValueError, RecursionError):
             said = json.loads(self.text())
@@ -69,7 +69,7 @@ class ServerEvent:
         """Return the ids of the requests that the messages in the data answer."""
         if len(self.data) == 1 and self.data[0].members:
             return set(answered_ids(self.data))
-        said = self._said()
+        said = self._parse()
         return {
             each["id"]
             for each in (said if isinstance(said, list) else [said])
@@ -100,8 +100,8 @@ class Position:
             session: Those that name the session.
         """
         named = {_LAST_EVENT: self.event_id} if self.event_id else {}
-        asked = {"accept": "text/event-stream", **session, **named}
-        return httpx.Headers(asked, encoding="utf-8")
+        headers = {"accept": "text/event-stream", **session, **named}
+        return httpx.Headers(headers, encoding="utf-8")
 
 
 async def read_events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[ServerEvent, None]:

@@ -14,7 +14,7 @@ import httpx
 
 from pagefault_mcp.errors import unreachable_because
 from pagefault_mcp.messages.rewritten_messages import failure
-from pagefault_mcp.upstreams.pending_requests import asked_in
+from pagefault_mcp.upstreams.pending_requests import parse_sent_line
 from pagefault_mcp.upstreams.server_sent_events import ServerEvent, read_events
 from pagefault_mcp.upstreams.upstream_answers import TROUBLE, is_stream
 
@@ -85,7 +85,7 @@ class SseSession:
             NoStreamError: The server does not take it.
             httpx.HTTPError: The server cannot be reached.
         """
-        self._silent = asked_in(initialize).waiting
+        self._silent = parse_sent_line(initialize).waiting
         is_begun = False
         try:
             with anyio.move_on_after(_OPEN_SECONDS):
@@ -101,16 +101,16 @@ class SseSession:
             if not is_begun:
                 self._opening.cancel()
 
-    async def send(self, line: bytes, asked: set[object]) -> str | None:
+    async def send(self, line: bytes, pending: set[object]) -> str | None:
         """Send messages; return why it was in vain, or `None`.
 
         Args:
             line: The messages.
-            asked: The ids of the requests among them.
+            pending: The ids of the requests among them.
         """
         if self.has_ended:
             return _GONE
-        self._waiting |= {*asked}
+        self._waiting |= {*pending}
         try:
             answer = await self.client.post(self._endpoint, content=line, headers=_TYPE)
         except TROUBLE as exc:
@@ -120,9 +120,9 @@ class SseSession:
                 return None
             said = f"the server answered {answer.status_code}"
         # What was answered over the stream, or failed with it, has had its answer.
-        unanswered = asked & self._waiting
+        unanswered = pending & self._waiting
         self._waiting -= unanswered
-        asked.intersection_update(unanswered)
+        pending.intersection_update(unanswered)
         return said
 
     def forget(self, request_id: object) -> None:
@@ -130,7 +130,7 @@ class SseSession:
         self._waiting.discard(request_id)
         self._answered.set()
 
-    async def settled(self, seconds: float) -> None:
+    async def wait_for_answers(self, seconds: float) -> None:
         """Wait until all is answered that was asked, or for so long."""
         with anyio.move_on_after(seconds):
             while self._waiting and not self.has_ended:

@@ -12,7 +12,7 @@ from urllib.request import Request
 
 import httpx
 
-from pagefault_mcp.messages.lines import Line, on_a_line
+from pagefault_mcp.messages.lines import Line, join_lines
 from pagefault_mcp.messages.message_values import answered_ids, is_id, member
 
 TROUBLE: Final = (httpx.HTTPError, httpx.InvalidURL, ValueError)
@@ -64,7 +64,7 @@ class Refusal:
         self.status = answer.status_code
         self.error: Mapping[str, Any] = error if isinstance(error, dict) else {}
         self.request_id: object = said.get("id") if self.error and is_id(said.get("id")) else None
-        self.line = on_a_line(text) + b"\n"
+        self.line = join_lines(text) + b"\n"
         self.why = _why(answer, self.error, text)
 
     @property

@@ -20,7 +20,7 @@ import httpx
 from pagefault_mcp.errors import unreachable_because
 from pagefault_mcp.messages.message_values import member
 from pagefault_mcp.messages.sessionless_requests import PROTOCOL_VERSION, is_plain
-from pagefault_mcp.upstreams.pending_requests import Asked
+from pagefault_mcp.upstreams.pending_requests import SentLine
 from pagefault_mcp.upstreams.server_sent_events import read_events
 from pagefault_mcp.upstreams.upstream_answers import TROUBLE, Refusal, is_stream, refusal_in
 
@@ -88,13 +88,13 @@ class UpstreamSession:
         """Which session it is, and how often another one was tried: what `renew` wants to know."""
         return self.number, self._tries
 
-    def note(self, asked: Asked) -> None:
+    def note(self, pending: SentLine) -> None:
         """Note what the host begins a session with."""
-        if asked.method == "initialize":
-            self.initialize = asked.line
+        if pending.method == "initialize":
+            self.initialize = pending.line
             self.headers = {}
-        elif asked.method == "notifications/initialized":
-            self.initialized = asked.line
+        elif pending.method == "notifications/initialized":
+            self.initialized = pending.line
 
     def begin(self, answer: httpx.Response) -> None:
         """Take the name that the answer to `initialize` gives the session."""
@@ -115,7 +115,7 @@ class UpstreamSession:
         if isinstance(revision, str) and is_plain(revision):
             self.headers[PROTOCOL_VERSION] = revision
 
-    async def renewed_since(self, number: int) -> None:
+    async def wait_for_renewal(self, number: int) -> None:
         """Wait until there is another session than that one."""
         while self.number == number:
             await self._renewed.wait()
