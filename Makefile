@@ -23,7 +23,7 @@ APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-instal
 # The viewer is built along with the packages that it is made of.
 WEB_SOURCES := $(shell find web $(CLIENTS_TS)/client/src $(CLIENTS_TS)/react/src -name node_modules -prune -o -name dist -prune -o -name generated -prune -o -name check -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript clients-typescript-check golang openapi-diff site release-check check lock clean
+.PHONY: help install run web web-check chromium nginx test test-all fmt lint types imports openapi pictures targets promises openapi-check migrate rooms bench bench-smoke torture dialects-corpus peers-check clients-check clients-generated-check clients-python clients-python-check clients-typescript clients-typescript-check golang openapi-diff site release-check check lock clean
 
 # `make test` starts a second make, which installs and builds side by side. Under `-j`, this one would start the same
 # installations at the same time, so it makes one target after the other.
@@ -45,7 +45,8 @@ imports: ## Check that imports go one way
 openapi-check: ## Fail if a document that `make openapi` writes is out of date
 web-check: ## Check the viewer: its types, and what it shows, in a browser
 bench-smoke: ## Check that every benchmark runs, without judging times
-peers-check: ## Call real MCP servers, and check what is made of their results
+peers-check: ## Call real MCP servers and build results of real packages, and check what is made of them
+dialects-corpus: ## Write the results that the packages of the lock file dump
 site: ## Build the documentation site into build/site; a broken link ends it
 release-check: ## Build all packages, install them, list licenses and an SBOM in build/release
 clients-check: ## Check the client packages, the examples, and what five generators make of the OpenAPI document
@@ -220,12 +221,18 @@ torture: $(VENV)/dev.stamp web nginx
 
 # Servers are called from environments of their own: that of the newest SDK, and that of its first version.
 $(VENV)/peers-%.stamp: peers/requirements-%.lock | $(VENV)/runtime.stamp
-	@echo "Installing MCP servers with the $* SDK …"
+	@echo "Installing the packages of peers/requirements-$*.in …"
 	@$(PYTHON) -m venv --clear $(VENV)/peers-$*
 	@$(VENV)/peers-$*/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --require-hashes -r $<
 	@touch $@
 
-peers-check: $(VENV)/dev.stamp $(VENV)/peers-new.stamp $(VENV)/peers-old.stamp
+DIALECTS_PYTHON := $(VENV)/peers-dialects/bin/python
+CORPUS := packages/dialects/tests/dialects/tool_results.jsonl
+
+dialects-corpus: $(VENV)/peers-dialects.stamp
+	$(DIALECTS_PYTHON) peers/dialects/build.py >$(CORPUS).new && mv $(CORPUS).new $(CORPUS)
+
+peers-check: $(VENV)/dev.stamp $(VENV)/peers-new.stamp $(VENV)/peers-old.stamp $(VENV)/peers-dialects.stamp
 	$(BIN)/python -m pytest -n 2 --dist loadgroup peers
 
 # The package is built, and tried as what was built: the source distribution with the frameworks that it has adapters for, the wheel
@@ -308,6 +315,7 @@ lock:
 	$(PIN) --extra web --extra mcp --constraint requirements/dev.lock --output-file requirements/web.lock
 	$(PIN_PEERS) peers/requirements-new.in --output-file peers/requirements-new.lock
 	$(PIN_PEERS) peers/requirements-old.in --output-file peers/requirements-old.lock
+	$(PIN_PEERS) peers/requirements-dialects.in --output-file peers/requirements-dialects.lock
 	$(PIN_PEERS) clients/python/requirements-test.in --output-file clients/python/requirements-test.lock
 	$(PIN_PEERS) clients/python/requirements-run.in --constraint clients/python/requirements-test.lock \
 	  --output-file clients/python/requirements-run.lock

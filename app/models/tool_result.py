@@ -94,6 +94,9 @@ class ToolResultMeta(WireModel):
     """MCP structuredContent: any JSON value, media replaced by `@blob:`."""
     display: Any = None
     """The tool's own hint for a user interface."""
+    envelope: JsonObject | None = None
+    """What stood around the result: the `dialect`, and the members that are not told to a model.
+    `toolCallId` and `toolName` are in it if they differ from those of the call."""
     meta: Annotated[JsonObject | None, Field(alias="_meta")] = None
     warnings: tuple[ToolResultWarning, ...] | None = None
     declared_mime_type: Annotated[
@@ -142,8 +145,8 @@ class PersistedPart:
 class PersistedToolResult:
     """A tool result whose media are all in the blob store.
 
-    `meta_resources` are those that `structured_content`, `display` and `meta` refer to, in order
-    of first use. `structured_content` is wrapped, since null is a value it may have.
+    `meta_resources` are those that `structured_content`, `display`, `meta` and `envelope` refer
+    to, in order of first use. `structured_content` is wrapped, since null is a value it may have.
     """
 
     parts: tuple[PersistedPart, ...]
@@ -152,6 +155,7 @@ class PersistedToolResult:
     structured_content: tuple[Any] | None = None
     display: Any = None
     meta: JsonObject | None = None
+    envelope: JsonObject | None = None
     warnings: tuple[Warning, ...] = ()
 
     @property

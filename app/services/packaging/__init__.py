@@ -48,6 +48,7 @@ def build_sanitized_tool_result(
             success=success and not persisted.is_error,
             display=persisted.display,
             meta=persisted.meta,
+            envelope=persisted.envelope,
             warnings=tuple(
                 ToolResultWarning(code=w.code, pointer=w.pointer, detail=w.detail)
                 for w in persisted.warnings

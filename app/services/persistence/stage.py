@@ -135,6 +135,7 @@ class _Persisting:
             structured = (await self._meta_value(structured[0], "structuredContent"),)
         display = await self._meta_value(normalized.display, "_display")
         meta = await self._meta_value(normalized.meta, "_meta")
+        envelope = await self._meta_value(normalized.envelope, "envelope")
         return PersistedToolResult(
             parts=tuple(parts),
             meta_resources=tuple(self.meta_resources),
@@ -142,6 +143,7 @@ class _Persisting:
             structured_content=structured,
             display=display,
             meta=_as_object(meta),
+            envelope=_as_object(envelope),
             warnings=tuple(self.warnings),
         )
 

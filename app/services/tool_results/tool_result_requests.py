@@ -209,9 +209,7 @@ def normalize_streamed(
     if not strings:
         whole = read(json.body(()))
         identity = identity_of_stream(json, whole.value, {})
-        return NormalizedRequest(
-            whole.request, normalize_tool_result(whole.request.result), identity
-        )
+        return NormalizedRequest(whole.request, _normalized(whole.request), identity)
     marks = PlaceholderMarks()
     firsts: dict[str, int] = {}
     placeholders: dict[int, Placeholder] = {}
@@ -225,7 +223,7 @@ def normalize_streamed(
     def settle(
         read: ReadToolResult, placeholders: dict[int, Placeholder]
     ) -> tuple[tuple[ReadToolResult, NormalizedToolResult], set[int]]:
-        normalized = normalize_tool_result(read.request.result)
+        normalized = _normalized(read.request)
         settled, found = _settled(normalized, strings, placeholders)
         missing = {number for number, each in placeholders.items() if each.data not in found}
         # One medium may be in the result and in what made the call, where it is needed as text.
@@ -237,6 +235,12 @@ def normalize_streamed(
     )
     return NormalizedRequest(
         settled.request, normalized, identity_of_stream(json, settled.value, left)
+    )
+
+
+def _normalized(request: ToolResultRequest) -> NormalizedToolResult:
+    return normalize_tool_result(
+        request.result, call_id=request.tool_call_id, tool_name=request.tool_name
     )
 
 

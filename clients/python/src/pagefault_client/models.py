@@ -556,6 +556,7 @@ class ToolResultMeta(TypedDict):
     success: bool
     structuredContent: NotRequired[Any]
     display: NotRequired[Any]
+    envelope: NotRequired[JsonObject | None]
     _meta: NotRequired[JsonObject | None]
     warnings: NotRequired[list[ToolResultWarning] | None]
     declaredMimeType: NotRequired[DeclaredTypes | None]

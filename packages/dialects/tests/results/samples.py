@@ -51,11 +51,12 @@ class Seen:
     structured_content: tuple[Any, ...] | None = None
     display: Any = None
     meta: Any = None
+    envelope: Any = None
 
 
-def seen(value: object) -> Seen:
+def seen(value: object, **call: str) -> Seen:
     """What normalization makes of a value."""
-    return comparable(normalize(value))
+    return comparable(normalize(value, **call))
 
 
 def comparable(result: NormalizedToolResult) -> Seen:
@@ -77,6 +78,7 @@ def comparable(result: NormalizedToolResult) -> Seen:
         structured_content=result.structured_content,
         display=result.display,
         meta=result.meta,
+        envelope=result.envelope,
     )
 
 

@@ -24,7 +24,7 @@ STORED = Medium(PNG, must_be_stored=True)
     ("result", "parts"),
     [
         ({"content": []}, (text(""),)),
-        ({"content": [None]}, (text(""),)),
+        ({"content": [None]}, (text("null"),)),
         ({"content": [7, True]}, (text("7"), text("true"))),
         ({"content": [{"id": 1}]}, (json_part('{"id":1}'),)),
         ({"content": [WORD, WORD]}, (text("a"), text("a"))),

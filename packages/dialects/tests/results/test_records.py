@@ -181,7 +181,7 @@ def test_a_record_with_a_typed_url_is_text_and_a_link() -> None:
         (["a", "b"], (text("a"), text("b"))),
         (
             ["a", None, 3, {"k": "v"}, True],
-            (text("a"), text("3"), json_part('{"k":"v"}'), text("true")),
+            (text("a"), text("null"), text("3"), json_part('{"k":"v"}'), text("true")),
         ),
         ([[1, 2], ["a", [None, 7]]], (json_part("[1,2]"), text("a"), json_part("[null,7]"))),
         ([1, [[["a"]]]], (text("1"), text("a"))),
@@ -195,7 +195,7 @@ def test_a_list_with_text_or_media_is_content_and_any_other_is_data(
 
 def test_a_record_with_media_makes_its_list_content() -> None:
     assert seen([{"id": 1, "shot": PNG64}, {"id": 2}, None]) == Seen(
-        (json_part('{"id":1,"shot":"', 0, '"}'), extracted(), json_part('{"id":2}')),
+        (json_part('{"id":1,"shot":"', 0, '"}'), extracted(), json_part('{"id":2}'), text("null")),
         (Medium(PNG, must_be_stored=True),),
     )
 
@@ -203,7 +203,7 @@ def test_a_record_with_media_makes_its_list_content() -> None:
 def test_mixed_content_keeps_its_order() -> None:
     value = ["intro", {"image": PNG64, "mimeType": "image/png"}, None, 3, ["nested", WAV64]]
     assert seen(value) == Seen(
-        (text("intro"), medium(0), text("3"), text("nested"), medium(1)),
+        (text("intro"), medium(0), text("null"), text("3"), text("nested"), medium(1)),
         (Medium(PNG, "image/png", "image"), Medium(WAV)),
     )
 

@@ -165,6 +165,14 @@ def match_linked_media(members: dict[str, object]) -> MediaMatch | None:
     return None
 
 
+def match_at(
+    block: dict[str, object], path: MemberPath, kind: ClaimedKind | None = None
+) -> MediaMatch | None:
+    """Return the medium at a place where a block can have nothing else, `None` if none is there."""
+    payload = payload_of(value_at(block, path))
+    return None if payload is None else _match(block, path, payload, kind)
+
+
 def is_binary_content(members: dict[str, object]) -> bool:
     """Return whether an object is pydantic-ai's `BinaryContent`, whose data are always base64."""
     return members.get("kind") == "binary" and "media_type" in members

@@ -13,7 +13,7 @@ from pagefault_dialects.json.pointers import child_pointer
 from pagefault_dialects.json.values import JsonValue, parse_embedded_json, parse_repaired_json
 from pagefault_dialects.messages.message_content import is_block, left_beside
 from pagefault_dialects.model.conversation import LeftOut, TurnCall
-from pagefault_dialects.results.envelopes import CallToolResult, read_call_tool_result
+from pagefault_dialects.results.call_tool_results import CallToolResult, read_call_tool_result
 
 _REASONING_TYPES = frozenset(
     {"thinking", "redacted_thinking", "reasoning", "reasoning_content", "redacted-reasoning"}

@@ -118,8 +118,9 @@ class NormalizedToolResult:
 
     `is_error` is what the result itself says (MCP `isError`), `None` if it says nothing.
     `structured_content` is wrapped in a one-element tuple, since `null` is a value it may have.
-    `structured_content`, `display` and `meta` are JSON values with `MediaSlot` leaves, and with
-    `TextTemplate` leaves where media stood inside a longer string.
+    `envelope` has the dialect that was opened around the result, and what else stood there.
+    `structured_content`, `display`, `meta` and `envelope` are JSON values with `MediaSlot` leaves,
+    and with `TextTemplate` leaves where media stood inside a longer string.
     """
 
     parts: tuple[NormalizedPart, ...]
@@ -128,4 +129,5 @@ class NormalizedToolResult:
     structured_content: tuple[Any] | None = None
     display: Any = None
     meta: dict[str, Any] | None = None
+    envelope: dict[str, Any] | None = None
     warnings: tuple[Warning, ...] = ()

@@ -3,8 +3,9 @@
 Pure code: it reads no clock and no file, and raises on no JSON value.
 
     result      the whole value, and strings, blocks and lists of them, in order
-      envelopes   what stands around it: MCP's CallToolResult, a message
+      call_tool_results   MCP's CallToolResult; what stands around any result is in `dialects`
         blocks, resource_blocks     one block
+        dialect_blocks              one block that only one dialect writes
           side_information            what a block carries besides
           parts                       one string, one payload
             structures                  media lifted out of records and texts

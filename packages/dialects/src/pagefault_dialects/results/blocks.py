@@ -32,7 +32,12 @@ from pagefault_dialects.media.block_table import (
 )
 from pagefault_dialects.media.data_uris import announces_media
 from pagefault_dialects.media.types import is_textual, mime_type_for_filename
-from pagefault_dialects.model.normalized import NormalizedPart, NormalizedText
+from pagefault_dialects.model.normalized import (
+    NO_PROVENANCE,
+    NormalizedPart,
+    NormalizedText,
+    Provenance,
+)
 from pagefault_dialects.results.parts import (
     ReadContext,
     declared_parts,
@@ -59,11 +64,15 @@ _DENIED = "The tool was not allowed to run."
 
 @dataclass(frozen=True, slots=True)
 class NestedContent:
-    """A block that holds content of its own, to be read as content before `following`."""
+    """A block that holds content of its own, to be read as content before `following`.
+
+    `carried` goes with the first part of it.
+    """
 
     content: object
     place: ReadContext
     following: list[NormalizedPart]
+    carried: Provenance = NO_PROVENANCE
 
 
 BlockOutcome = list[NormalizedPart] | NestedContent

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
+from pagefault_dialects.dialects.tool_output import BlockForm
 from pagefault_dialects.json.values import MediaSlot, json_template
 from pagefault_dialects.media.base64_runs import decode_undeclared
 from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
@@ -62,13 +63,15 @@ class ReadContext:
 
     collector: Collector
     pointer: Pointer
+    forms: tuple[BlockForm, ...] = ()
+    """The blocks of the dialect whose envelope is around it."""
 
     def inside(self, *path: str | int) -> "ReadContext":
         """Return the place further in."""
         here = self.pointer
         for token in path:
             here = here.child(token)
-        return ReadContext(self.collector, here)
+        return ReadContext(self.collector, here, self.forms)
 
 
 def text_parts(

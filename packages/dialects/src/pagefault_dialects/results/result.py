@@ -9,23 +9,29 @@ Lists and blocks may nest as deep as JSON may, so they are walked with a stack.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from pagefault_dialects.dialects.registry import blocks_of, open_results
+from pagefault_dialects.dialects.tool_output import Content, ToolOutput
+from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.media.base64_runs import decode_undeclared
 from pagefault_dialects.media.block_shapes import MediaClaim, is_handle
 from pagefault_dialects.media.data_uris import is_data_uri
 from pagefault_dialects.media.line_lists import joined_lines
-from pagefault_dialects.model.normalized import NormalizedPart, NormalizedText, NormalizedToolResult
-from pagefault_dialects.results.blocks import NestedContent, read_block
-from pagefault_dialects.results.collector import Collector, Pointer
-from pagefault_dialects.results.envelopes import (
-    CallToolResult,
-    Opened,
-    open_envelope,
-    read_call_tool_result,
+from pagefault_dialects.model.normalized import (
+    NO_PROVENANCE,
+    NormalizedPart,
+    NormalizedText,
+    NormalizedToolResult,
+    Provenance,
 )
+from pagefault_dialects.results.blocks import NestedContent, read_block
+from pagefault_dialects.results.call_tool_results import CallToolResult, read_call_tool_result
+from pagefault_dialects.results.collector import Collector, Pointer
+from pagefault_dialects.results.dialect_blocks import read_dialect_block, with_provenance
 from pagefault_dialects.results.parts import (
     ReadContext,
+    declared_parts,
     extracted_parts,
     json_part,
     json_parts,
@@ -55,6 +61,7 @@ class _List:
     items: Iterator[tuple[object, ReadContext]]
     is_content: bool
     following: list[NormalizedPart] = field(default_factory=list)
+    carried: Provenance = NO_PROVENANCE
     outcomes: list[ValueOutcome] = field(default_factory=list)
 
     def outcome(self) -> ValueOutcome:
@@ -65,14 +72,11 @@ class _List:
         parts: list[NormalizedPart] = []
         for outcome in self.outcomes:
             parts += data_parts(outcome)
-        return parts + self.following
+        return with_provenance(parts, self.carried) + self.following
 
 
 def read_content(value: object, place: ReadContext) -> list[NormalizedPart]:
-    """Return the parts of any value: text, media, links, and JSON text for plain data.
-
-    `null` as a whole is the text "null"; among other content it is skipped.
-    """
+    """Return the parts of any value: text, media, links, and JSON text for plain data."""
     outcome = _read(value, place, is_content=False)
     return [json_part(outcome.value)] if isinstance(outcome, Data) else outcome
 
@@ -83,10 +87,8 @@ def read_content_list(items: list[object], place: ReadContext) -> list[Normalize
 
 
 def data_parts(outcome: ValueOutcome) -> list[NormalizedPart]:
-    """Return an item's parts within content."""
-    if not isinstance(outcome, Data):
-        return outcome
-    return [] if outcome.value is None else [json_part(outcome.value)]
+    """Return an item's parts within content; that of `null` is the text "null"."""
+    return [json_part(outcome.value)] if isinstance(outcome, Data) else outcome
 
 
 def _read(value: object, place: ReadContext, *, is_content: bool) -> ValueOutcome:
@@ -117,8 +119,12 @@ def _enter(value: object, place: ReadContext, stack: list[_List], *, is_content:
         stack[-1].outcomes.append(outcome)
         return
     nested, there = outcome.content, outcome.place
-    items = _items(nested, there) if isinstance(nested, list) else iter([(nested, there)])
-    stack.append(_List(items, is_content=True, following=outcome.following))
+    if isinstance(nested, list):
+        items = _items(nested, there)
+    else:
+        items = iter(() if nested is None else ((nested, there),))
+    following, carried = outcome.following, outcome.carried
+    stack.append(_List(items, is_content=True, following=following, carried=carried))
 
 
 def _items(values: list[object], place: ReadContext) -> Iterator[tuple[object, ReadContext]]:
@@ -131,7 +137,8 @@ def _read_item(value: object, place: ReadContext) -> ValueOutcome | NestedConten
     if is_handle(value):
         return [medium_part(value, MediaClaim(), place)]
     if isinstance(value, dict):
-        block = read_block(value, place)
+        block = read_dialect_block(value, place) if place.forms else None
+        block = read_block(value, place) if block is None else block
         if block is not None:
             return block
     rewriting = Rewriting(place.collector)
@@ -141,29 +148,38 @@ def _read_item(value: object, place: ReadContext) -> ValueOutcome | NestedConten
     return [json_part(rewritten), *extracted_parts(rewriting.slots)]
 
 
-def normalize(result: object) -> NormalizedToolResult:
+def normalize(
+    result: object, *, call_id: str | None = None, tool_name: str | None = None
+) -> NormalizedToolResult:
     """Return a tool result as typed parts and the media found in them.
 
-    Pure and total: it does no I/O, raises on no JSON value, leaves its input alone, drops nothing,
-    and gives the same output for the same input.
+    Pure: it does no I/O, leaves its input alone, drops nothing, and gives the same output for the
+    same input. Without a call it raises on no JSON value.
 
     Args:
         result: Any JSON value as `parse_json` gives it. Any string in it may be a `MediaSource`
             already, which then stands for the medium.
+        call_id: The call that it answers. Of several answers in it, that of this call is taken.
+        tool_name: The tool that was called.
 
     Returns:
         Parts in display order, at least one; media wherever they stood, each decoded once;
         warnings with JSON pointers into `result`.
 
+    Raises:
+        InvalidPayloadError: There are several answers in it, and not one to this call.
+
     Source: spec 002, "Sanitization Pipeline", step 1.
     """
-    return _Normalizing().run(result)
+    return _Normalizing(call_id, tool_name).run(result)
 
 
 class _Normalizing:
     """One result being read."""
 
-    def __init__(self) -> None:
+    def __init__(self, call_id: str | None, tool_name: str | None) -> None:
+        self._call_id = call_id
+        self._tool_name = tool_name
         self._collector = Collector()
         self._whole = ReadContext(self._collector, Pointer())
         # Takes the media of what is beside the parts; they are shown behind these.
@@ -171,20 +187,32 @@ class _Normalizing:
 
     def run(self, result: object) -> NormalizedToolResult:
         display, display_place, shown = _without_display(result, self._whole)
-        opened = open_envelope(shown)
-        place = self._whole.inside(*opened.path)
-        shown = opened.value
-        if display is None:
-            display, display_place, shown = _without_display(shown, place)
-        if opened.is_error is not None:
-            self._collector.report_error(opened.is_error)
-        read = read_call_tool_result(shown) if isinstance(shown, dict) else None
-        parts = _content_parts(shown, place, opened) if read is None else _parts(read, place)
+        output = self._opened(shown) if isinstance(shown, dict | list) else None
+        contents = output.contents if output else (Content(shown, ()),)
+        if display is None and len(contents) == 1:
+            there = self._whole.inside(*contents[0].path)
+            display, display_place, shown = _without_display(contents[0].value, there)
+            contents = (replace(contents[0], value=shown),) if display is not None else contents
+        if output and output.is_error is not None:
+            self._collector.report_error(output.is_error)
+        forms = blocks_of(output.dialect) if output else ()
+        opened = ReadContext(self._collector, Pointer(), forms)
+        read: CallToolResult | None = None
+        place = self._whole
+        parts: list[NormalizedPart] = []
+        for content in contents:
+            here = opened.inside(*content.path)
+            result_of_mcp = _call_tool_result(content)
+            if result_of_mcp is None:
+                parts += _content_parts(content, here)
+                continue
+            read, place = read or result_of_mcp, self._whole.inside(*content.path)
+            parts += _parts(result_of_mcp, here)
         structured = self._structured_content(read, place)
         if structured and not parts and structured[0] != _NOTHING:
             parts = [json_part(structured[0])]
         parts += json_parts(read.extras, place) if read and read.extras else []
-        meta = self._meta(read, place, opened)
+        meta, envelope = self._meta(read, place), self._envelope(output)
         if display is not None:
             display = self._rewritten(display, display_place)
         return NormalizedToolResult(
@@ -194,8 +222,50 @@ class _Normalizing:
             structured_content=structured,
             display=display,
             meta=meta,
+            envelope=envelope,
             warnings=self._collector.warnings(),
         )
+
+    def _opened(self, result: object) -> ToolOutput | None:
+        """Return the one answer that a result is, `None` if it is in no envelope."""
+        answers = open_results(result)
+        if len(answers) < 2:
+            return answers[0] if answers else None
+        if self._call_id is None or all(each.call_id is None for each in answers):
+            return None
+        found = [each for each in answers if each.call_id == self._call_id]
+        if len(found) == 1:
+            return found[0]
+        raise InvalidPayloadError(
+            f"The result holds the answers to {len(answers)} calls, "
+            f"{'several' if found else 'none'} of them to this one. A tool result answers one "
+            "call: send a message of several answers to /messages of the session.",
+            faults=[Fault("/result", "holds several answers; /messages takes them")],
+        )
+
+    def _envelope(self, output: ToolOutput | None) -> dict[str, object] | None:
+        """Return the members of the envelope that are only kept; no part shows media in them."""
+        if output is None:
+            return None
+        envelope: dict[str, object] = {"dialect": output.dialect}
+        for key, name, expected, path in (
+            ("toolCallId", output.call_id, self._call_id, output.call_id_path),
+            ("toolName", output.name, self._tool_name, output.name_path),
+        ):
+            if name is None or name == expected:
+                continue
+            place = self._whole.inside(*path)
+            envelope[key] = place.collector.readable(name, place.pointer)
+            if expected is not None:
+                place.collector.warn(
+                    "envelope-differs",
+                    place.pointer,
+                    f"The {output.dialect} envelope has another {key} than the request, which "
+                    "counts; that of the envelope is kept in meta.envelope.",
+                )
+        there = self._whole.inside(*output.rest_path).pointer
+        rest = rewrite_value(output.rest, there, Rewriting(self._collector))
+        return envelope | rest if isinstance(rest, dict) else envelope
 
     def _structured_content(
         self, read: CallToolResult | None, place: ReadContext
@@ -205,15 +275,9 @@ class _Normalizing:
         key, value = read.members["structuredContent"]
         return (self._rewritten(value, place.inside(key)),)
 
-    def _meta(
-        self, read: CallToolResult | None, place: ReadContext, opened: Opened
-    ) -> dict[str, object] | None:
+    def _meta(self, read: CallToolResult | None, place: ReadContext) -> dict[str, object] | None:
         key, own = read.members.get("_meta", ("_meta", None)) if read else ("_meta", None)
         meta = self._rewritten(own, place.inside(key))
-        beside = self._rewritten(opened.beside, self._whole.inside(*opened.beside_path))
-        if isinstance(beside, dict) and beside:
-            # The tool's own keys win over what the message around its result said.
-            return beside | meta if isinstance(meta, dict) else beside
         return meta if isinstance(meta, dict) else None
 
     def _rewritten(self, value: object, place: ReadContext) -> object:
@@ -227,16 +291,28 @@ def _without_display(result: object, place: ReadContext) -> tuple[object, ReadCo
     return result["_display"], there, {key: result[key] for key in result if key != "_display"}
 
 
-def _content_parts(value: object, place: ReadContext, opened: Opened) -> list[NormalizedPart]:
-    """Return the parts of what is no CallToolResult."""
+def _call_tool_result(content: Content) -> CallToolResult | None:
+    value = content.value
+    return read_call_tool_result(value) if isinstance(value, dict) else None
+
+
+def _content_parts(content: Content, place: ReadContext) -> list[NormalizedPart]:
+    """Return the parts of a content that is no CallToolResult."""
+    value = content.value
+    if content.reading == "json":
+        return text_parts(value, place) if isinstance(value, str) else json_parts(value, place)
     if value is None:
         return []
-    if opened.is_protocol_error and isinstance(value, dict):
-        data, there = value.get("data"), place.inside("data")
-        words = text_parts(str(value["message"]), place.inside("message"))
-        return words if data is None else words + read_content(data, there)
-    if opened.is_content and isinstance(value, list):
+    if isinstance(value, list) and content.reading == "content":
         return read_content_list(value, place)
+    if isinstance(value, list) and content.reading == "media":
+        parts: list[NormalizedPart] = []
+        for index, each in enumerate(value):
+            there = place.inside(index)
+            is_medium = isinstance(each, str) or is_handle(each)
+            claim = MediaClaim("image")
+            parts += declared_parts(each, claim, there) if is_medium else read_content(each, there)
+        return parts
     return read_content(value, place)
 
 

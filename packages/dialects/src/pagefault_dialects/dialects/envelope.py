@@ -1,0 +1,183 @@
+"""Tables of the objects that a dialect puts around results: one entry for each of its protocol."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from pagefault_dialects.dialects.shapes import Members, Object, Shape
+from pagefault_dialects.dialects.tool_output import BlockForm, Content, Reading, Steps, ToolOutput
+from pagefault_dialects.media.block_shapes import value_at
+from pagefault_dialects.media.block_table import MemberPath
+
+Failure = Callable[[Members], bool | None]
+Mark = str | tuple[str, str]
+"""A member that an object is looked up by, or a member and its value."""
+
+
+def says_nothing(_: Members) -> None:
+    """Return that the dialect has no member for failures here."""
+
+
+def by_flag(name: str) -> Failure:
+    """Return a reader of a member that is true if the tool failed."""
+
+    def read(members: Members) -> bool | None:
+        value = members[name]
+        return value if isinstance(value, bool) else None
+
+    return read
+
+
+def by_word(name: str, *failures: str, success: tuple[str, ...] = ()) -> Failure:
+    """Return a reader of a member that says in a word whether the tool failed."""
+
+    def read(members: Members) -> bool | None:
+        word = members[name]
+        if word in failures:
+            return True
+        return False if word in success else None
+
+    return read
+
+
+def by_presence(*path: str) -> Failure:
+    """Return a reader of a member that is there if the tool failed."""
+    return lambda members: value_at(members.value, members.path(*path)) is not None or None
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """An object that is the result of one call."""
+
+    marks: tuple[Mark, ...]
+    shape: Shape
+    contents: tuple[MemberPath, ...]
+    """Members that are told to a model if they are there, in order."""
+    reading: Reading = "any"
+    call_id: MemberPath | None = None
+    name: MemberPath | None = None
+    failure: Failure = says_nothing
+    frame: frozenset[str] = frozenset({"type", "role"})
+    """Members that only say which object it is, and are not kept."""
+    accepts: Callable[[Members], bool] = lambda _: True
+    """Checks a condition that no single member can be checked for."""
+    choose: Callable[[Members], Iterable[Content]] | None = None
+    """Returns the contents, if a list of members does not describe them."""
+
+    def open(self, dialect: str, value: Object) -> ToolOutput | None:
+        """Return the result, `None` if this is another object."""
+        members = self.shape.read(value)
+        if members is None or not self.accepts(members):
+            return None
+        contents = tuple(self._contents(members))
+        call_id, call_path = _string_at(members, self.call_id)
+        name, name_path = _string_at(members, self.name)
+        is_error = self.failure(members)
+        removed: list[Steps] = [*(each.path for each in contents), call_path, name_path]
+        removed += [(members.key(each),) for each in self.frame if each in members]
+        return ToolOutput(
+            dialect,
+            contents,
+            is_error,
+            call_id,
+            call_path,
+            name,
+            name_path,
+            rest=without_paths(value, removed),
+        )
+
+    def _contents(self, members: Members) -> Iterable[Content]:
+        if self.choose is not None:
+            yield from self.choose(members)
+            return
+        for names in self.contents:
+            path = members.path(*names)
+            value = value_at(members.value, path)
+            if value is not None:
+                yield Content(value, path, self.reading)
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """An object around results of calls: a message, an event, one part of a message."""
+
+    marks: tuple[Mark, ...]
+    shape: Shape
+    inner: str
+    """The member that holds one result, or a list of them."""
+    label: str
+    """Under which its other members are rest."""
+    call_id: MemberPath | None = None
+    name: MemberPath | None = None
+    envelope: Envelope | None = None
+    """The envelope inside; any envelope of any dialect, if `None`."""
+    renames: bool = False
+    """Whether results inside are reported as results of this dialect."""
+    frame: frozenset[str] = frozenset({"type", "role"})
+
+    def open(
+        self, dialect: str, value: Object, answers: Callable[[object], list[ToolOutput]]
+    ) -> list[ToolOutput]:
+        """Return the results inside, none if this is another object."""
+        members = self.shape.read(value)
+        if members is None:
+            return []
+        inner = members[self.inner]
+        if self.envelope is None:
+            found = answers(inner)
+        else:
+            opened = self.envelope.open(dialect, inner) if isinstance(inner, dict) else None
+            found = [opened] if opened else []
+        key = members.key(self.inner)
+        removed: list[Steps] = [
+            (key,),
+            *((members.key(each),) for each in self.frame if each in members),
+        ]
+        rest = without_paths(value, removed)
+        return [self._wrap(dialect, members, each.inside(key), rest) for each in found]
+
+    def _wrap(self, dialect: str, members: Members, output: ToolOutput, rest: Object) -> ToolOutput:
+        call_id, call_path = _string_at(members, self.call_id)
+        name, name_path = _string_at(members, self.name)
+        output = replace(
+            output,
+            dialect=dialect if self.renames else output.dialect,
+            rest=output.rest | {self.label: rest} if rest else output.rest,
+        )
+        if call_id is not None:
+            output = replace(output, call_id=call_id, call_id_path=call_path)
+        if name is not None and output.name is None:
+            output = replace(output, name=name, name_path=name_path)
+        return output
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Everything that is known of one dialect. Pure: no I/O, no state."""
+
+    name: str
+    envelopes: tuple[Envelope | Wrapper, ...]
+    blocks: tuple[BlockForm, ...] = ()
+    """Blocks that only this dialect writes; they are read inside its envelopes only."""
+
+
+def without_paths(value: Object, removed: Iterable[Steps]) -> Object:
+    """Return a copy of an object without the members at some paths and those that say nothing."""
+    steps = tuple(each for each in removed if each)
+    rest: Object = {}
+    for key, member in value.items():
+        deeper = [each[1:] for each in steps if each[0] == key]
+        if () in deeper:
+            continue
+        if deeper and isinstance(member, dict):
+            member = without_paths(member, deeper)  # noqa: PLW2901 - a copy of it
+        if member is not None and member not in ({}, []):
+            rest[key] = member
+    return rest
+
+
+def _string_at(members: Members, path: MemberPath | None) -> tuple[str | None, Steps]:
+    if path is None:
+        return None, ()
+    where = members.path(*path)
+    value = value_at(members.value, where)
+    return (value, where) if isinstance(value, str) and value else (None, ())

@@ -1,0 +1,140 @@
+"""Objects of a protocol, known by their members.
+
+An object has a shape if it has every member that the protocol requires, the types fit, and it has
+no member that the protocol does not know. `null` members are absent. SDKs write a name in camelCase
+or in snake_case; both are the same member.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from pagefault_dialects.media.block_shapes import is_handle
+from pagefault_dialects.media.block_table import MemberPath
+
+Object = dict[str, object]
+Check = Callable[[object], bool]
+
+_HUMP = re.compile(r"(?<=[a-z0-9])([A-Z])")
+_STEP = re.compile(r"(?<=[a-zA-Z0-9])_([a-z])")
+
+
+def anything(_: object) -> bool:
+    """Accept any value."""
+    return True
+
+
+def string(value: object) -> bool:
+    """Accept a string."""
+    return isinstance(value, str)
+
+
+def flag(value: object) -> bool:
+    """Accept `true` and `false`."""
+    return isinstance(value, bool)
+
+
+def record(value: object) -> bool:
+    """Accept an object."""
+    return isinstance(value, dict)
+
+
+def items(value: object) -> bool:
+    """Accept a list."""
+    return isinstance(value, list)
+
+
+def objects(value: object) -> bool:
+    """Accept a list of objects."""
+    return isinstance(value, list) and all(map(record, value))
+
+
+def content(value: object) -> bool:
+    """Accept a text, a list of blocks, or a string that was taken out as a medium."""
+    return isinstance(value, str | list) or is_handle(value)
+
+
+def one_of(*words: str) -> Check:
+    """Return a check that accepts one of some strings."""
+    return lambda value: isinstance(value, str) and value in words
+
+
+class Members:
+    """The members of an object that are not `null`, by the protocol's names."""
+
+    __slots__ = ("_keys", "value")
+
+    def __init__(self, value: Object, keys: dict[str, str]) -> None:
+        self.value = value
+        self._keys = keys
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._keys
+
+    def __getitem__(self, name: str) -> object:
+        """Return a member, `None` if it is absent."""
+        return self.value[self._keys[name]] if name in self._keys else None
+
+    def key(self, name: str) -> str:
+        """Return how a member that is there is spelled."""
+        return self._keys[name]
+
+    def path(self, *names: str) -> MemberPath:
+        """Return the path to a member, or to one inside it, as it is spelled."""
+        return (self._keys.get(names[0], names[0]), *names[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The members of an object of a protocol."""
+
+    required: Mapping[str, Check]
+    optional: Mapping[str, Check]
+    names: Mapping[str, str]
+    """The protocol's name of each spelling."""
+    nullable: frozenset[str]
+    """Required members that may be `null`."""
+
+    def read(self, value: Object) -> Members | None:
+        """Return the members of an object of this shape, `None` for any other object."""
+        keys: dict[str, str] = {}
+        present = 0
+        for key, member in value.items():
+            name = self.names.get(key)
+            if member is None:
+                present += name in self.nullable
+                continue
+            if name is None or name in keys:
+                return None
+            check = self.required.get(name) or self.optional[name]
+            if not check(member):
+                return None
+            keys[name] = key
+            present += name in self.required
+        return Members(value, keys) if present == len(self.required) else None
+
+
+def shape(
+    required: Mapping[str, Check],
+    optional: Mapping[str, Check] | Iterable[str] = (),
+    *,
+    nullable: Iterable[str] = (),
+) -> Shape:
+    """Return the shape with these members, each under every spelling that SDKs have for it.
+
+    Args:
+        required: By the protocol's names, each with what its value has to be.
+        optional: The same, or names alone of members that may hold anything.
+        nullable: Required members that may be `null`.
+    """
+    more = optional if isinstance(optional, Mapping) else dict.fromkeys(optional, anything)
+    names = {spelling: name for name in (*required, *more) for spelling in _spellings(name)}
+    return Shape(required, more, names, frozenset(nullable))
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    if name == "_meta":
+        return ("_meta", "meta", "field_meta")
+    snake = _HUMP.sub(lambda found: f"_{found[1].lower()}", name)
+    camel = _STEP.sub(lambda found: found[1].upper(), name)
+    return (name, snake, camel)

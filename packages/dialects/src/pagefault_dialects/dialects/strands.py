@@ -1,0 +1,41 @@
+"""Strands Agents: Bedrock's result of a tool alone, and what its MCP client adds to it."""
+
+from collections.abc import Iterable
+
+from pagefault_dialects.dialects.bedrock import BLOCKS, FAILURE, STATUS
+from pagefault_dialects.dialects.envelope import Dialect, Envelope
+from pagefault_dialects.dialects.shapes import Members, flag, objects, record, shape, string
+from pagefault_dialects.dialects.tool_output import Content
+
+
+def _contents(members: Members) -> Iterable[Content]:
+    if "structuredContent" in members:
+        names = ("content", "structuredContent")
+        yield Content({members.key(name): members[name] for name in names}, ())
+    else:
+        yield Content(members["content"], members.path("content"), "content")
+
+
+DIALECT = Dialect(
+    "strands",
+    (
+        Envelope(
+            marks=("toolUseId",),
+            shape=shape(
+                {"toolUseId": string, "content": objects, "status": STATUS},
+                {
+                    "structuredContent": record,
+                    "metadata": record,
+                    "isError": flag,
+                    "cancelled": flag,
+                },
+            ),
+            contents=(),
+            call_id=("toolUseId",),
+            failure=FAILURE,
+            frame=frozenset({"status", "isError", "content", "structuredContent"}),
+            choose=_contents,
+        ),
+    ),
+    BLOCKS,
+)

@@ -1,0 +1,68 @@
+"""A tool's result, taken out of what its dialect puts around it."""
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from pagefault_dialects.dialects.shapes import Object
+from pagefault_dialects.model.normalized import ClaimedKind
+
+Steps = tuple[str | int, ...]
+Reading = Literal["any", "content", "json", "media"]
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """One value that a model is told, and its path in the result."""
+
+    value: object
+    path: Steps
+    reading: Reading = "any"
+    """`any` value; a list that is `content` by definition; always `json`; or a list of `media`."""
+
+    def inside(self, *steps: str | int) -> "Content":
+        """Return the same content, seen from further out."""
+        return replace(self, path=(*steps, *self.path))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """A result without its envelope."""
+
+    dialect: str
+    contents: tuple[Content, ...]
+    is_error: bool | None = None
+    """Whether the envelope reports a failure, `None` if it does not say."""
+    call_id: str | None = None
+    call_id_path: Steps = ()
+    name: str | None = None
+    name_path: Steps = ()
+    rest: Object = field(default_factory=dict)
+    """The other members of the envelope."""
+    rest_path: Steps = ()
+
+    def inside(self, *steps: str | int) -> "ToolOutput":
+        """Return the same result, seen from further out."""
+        return replace(
+            self,
+            contents=tuple(each.inside(*steps) for each in self.contents),
+            call_id_path=(*steps, *self.call_id_path),
+            name_path=(*steps, *self.name_path),
+            rest_path=(*steps, *self.rest_path),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BlockForm:
+    """A block that only one dialect writes, and only inside its own envelopes."""
+
+    payloads: tuple[tuple[str, ...], ...]
+    """Paths to its payload. All texts that are not empty are told; of others the first counts."""
+    holds: Literal["text", "media", "content", "json", "nothing"]
+    mark: tuple[str, str] | None = None
+    """The member, and its value, that the block is known by."""
+    kind: ClaimedKind | None = None
+    name: tuple[str, ...] = ()
+    """The path to the name or the title of the part."""
+    uri: tuple[str, ...] = ()
+    mime_type: tuple[str, ...] = ()
+    """The path to its type, if that is not beside the payload under a common name."""

@@ -1,0 +1,165 @@
+"""The Vercel AI SDK: parts that answer calls, their outputs, and tool parts of UI messages."""
+
+from collections.abc import Iterable
+
+from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_word
+from pagefault_dialects.dialects.shapes import (
+    Check,
+    Members,
+    Shape,
+    anything,
+    flag,
+    items,
+    one_of,
+    record,
+    shape,
+    string,
+)
+from pagefault_dialects.dialects.tool_output import Content, Reading
+
+DENIED = "The tool was not allowed to run."
+"""The text for a denial without a reason."""
+
+_OUTPUT_TYPES: dict[str, tuple[Check, Reading]] = {
+    "text": (string, "any"),
+    "json": (anything, "json"),
+    "error-text": (string, "any"),
+    "error-json": (anything, "json"),
+    "content": (items, "content"),
+}
+_OPTIONS = {"providerOptions": record, "providerMetadata": record}
+
+
+def _output_shape(kind: str) -> Shape:
+    if kind == "execution-denied":
+        return shape({"type": one_of(kind)}, {"reason": string, **_OPTIONS})
+    check, _ = _OUTPUT_TYPES[kind]
+    return shape({"type": one_of(kind), "value": check}, _OPTIONS, nullable=("value",))
+
+
+_OUTPUTS = {kind: _output_shape(kind) for kind in (*_OUTPUT_TYPES, "execution-denied")}
+_PART = {
+    **dict.fromkeys(("toolCallId", "toolName"), string),
+    **dict.fromkeys(("input", "args", "output", "result", "error"), anything),
+    **dict.fromkeys(("providerExecuted", "dynamic", "preliminary", "isError"), flag),
+    **dict.fromkeys(("title",), string),
+    **dict.fromkeys(("toolMetadata", *_OPTIONS), record),
+}
+
+
+def _output_of(value: object, path: tuple[str, ...]) -> Iterable[Content]:
+    """Yield the value of an output; any other value as it is."""
+    kind = value.get("type") if isinstance(value, dict) else None
+    known = _OUTPUTS.get(kind) if isinstance(kind, str) else None
+    if not isinstance(value, dict) or known is None or known.read(value) is None:
+        yield Content(value, path)
+    elif kind == "execution-denied":
+        yield Content(value.get("reason") or DENIED, (*path, "reason"))
+    else:
+        yield Content(value["value"], (*path, "value"), _OUTPUT_TYPES[str(kind)][1])
+
+
+def _output_failed(value: object) -> bool | None:
+    kind = value.get("type") if isinstance(value, dict) else None
+    known = _OUTPUTS.get(kind) if isinstance(kind, str) else None
+    if not isinstance(value, dict) or known is None or known.read(value) is None:
+        return None
+    return str(kind) == "execution-denied" or str(kind).startswith("error") or None
+
+
+def _part(kind: str, member: str) -> Envelope:
+    optional = {name: check for name, check in _PART.items() if name not in ("toolCallId", member)}
+    return Envelope(
+        marks=(("type", kind),),
+        shape=shape(
+            {"type": one_of(kind), "toolCallId": string, member: anything},
+            optional,
+            nullable=(member,),
+        ),
+        contents=(),
+        call_id=("toolCallId",),
+        name=("toolName",),
+        failure=lambda members: _part_failed(members, member),
+        frame=frozenset({"type", "isError"}),
+        choose=lambda members: (
+            _output_of(members[member], members.path(member)) if member in members else ()
+        ),
+    )
+
+
+def _part_failed(members: Members, member: str) -> bool | None:
+    if member == "error" or members["isError"] is True:
+        return True
+    return _output_failed(members[member]) if member == "output" else None
+
+
+def _lone_output(kind: str) -> Envelope:
+    return Envelope(
+        marks=(("type", kind),),
+        shape=_OUTPUTS[kind],
+        contents=(),
+        failure=lambda members: _output_failed(members.value),
+        choose=lambda members: _output_of(members.value, ()),
+        frame=frozenset({"type", "value", "reason"}),
+    )
+
+
+def _ui_contents(members: Members) -> Iterable[Content]:
+    match members["state"]:
+        case "output-available" if "output" in members:
+            yield Content(members["output"], members.path("output"))
+        case "output-error":
+            yield Content(members["errorText"], members.path("errorText"))
+        case "output-denied":
+            approval = members["approval"]
+            reason = approval.get("reason") if isinstance(approval, dict) else None
+            yield Content(reason or DENIED, members.path("approval", "reason"))
+
+
+_UI_PART = Envelope(
+    marks=(
+        ("state", "output-available"),
+        ("state", "output-error"),
+        ("state", "output-denied"),
+    ),
+    shape=shape(
+        {
+            "type": lambda value: (
+                isinstance(value, str) and (value == "dynamic-tool" or value.startswith("tool-"))
+            ),
+            "toolCallId": string,
+            "state": string,
+        },
+        {
+            **dict.fromkeys(("input", "rawInput", "output"), anything),
+            **dict.fromkeys(("toolName", "errorText", "title"), string),
+            **dict.fromkeys(("providerExecuted", "preliminary"), flag),
+            **dict.fromkeys(("approval", "toolMetadata"), record),
+            **dict.fromkeys(("callProviderMetadata", "resultProviderMetadata"), record),
+        },
+    ),
+    contents=(),
+    call_id=("toolCallId",),
+    name=("toolName",),
+    failure=by_word("state", "output-error", "output-denied"),
+    accepts=lambda members: members["state"] != "output-error" or "errorText" in members,
+    frame=frozenset({"state"}),
+    choose=_ui_contents,
+)
+
+DIALECT = Dialect(
+    "vercel",
+    (
+        _part("tool-result", "output"),
+        _part("tool-result", "result"),
+        _part("tool-error", "error"),
+        _UI_PART,
+        *map(_lone_output, _OUTPUTS),
+        Wrapper(
+            marks=(("role", "tool"),),
+            shape=shape({"role": one_of("tool"), "content": items}, {"id": string, **_OPTIONS}),
+            inner="content",
+            label="message",
+        ),
+    ),
+)

@@ -1,0 +1,150 @@
+"""Blocks that only one dialect writes, read by its table inside its own envelopes.
+
+Other members of a block go with the part: a name and an address if the table says so, all else in
+`_meta`. The protocol defines these members, so that no model reads them as JSON.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from pagefault_dialects.dialects.envelope import without_paths
+from pagefault_dialects.dialects.tool_output import BlockForm
+from pagefault_dialects.media.block_shapes import match_at, value_at
+from pagefault_dialects.media.block_table import MemberPath
+from pagefault_dialects.model.normalized import (
+    NO_PROVENANCE,
+    NormalizedLink,
+    NormalizedMediaPart,
+    NormalizedPart,
+    Provenance,
+)
+from pagefault_dialects.results.blocks import BlockOutcome, NestedContent
+from pagefault_dialects.results.parts import ReadContext, declared_parts, json_parts, text_parts
+from pagefault_dialects.results.side_information import JsonBlock
+from pagefault_dialects.results.structures import Rewriting, rewrite_value
+
+
+def read_dialect_block(block: JsonBlock, place: ReadContext) -> BlockOutcome | None:
+    """Return the parts of a block that only the dialect around it writes, `None` for any other."""
+    for form in place.forms:
+        if form.mark is not None and block.get(form.mark[0]) != form.mark[1]:
+            continue
+        read = _read(block, form, place)
+        if read is not None:
+            return read
+    return None
+
+
+def _read(block: JsonBlock, form: BlockForm, place: ReadContext) -> BlockOutcome | None:
+    if form.holds == "nothing":
+        return []
+    if form.holds == "media":
+        return _media(block, form, place)
+    paths = [path for path in form.payloads if value_at(block, path) is not None]
+    if not paths or (form.mark is None and not _is_alone(block, form)):
+        return None
+    values = [value_at(block, path) for path in paths]
+    if form.holds == "text":
+        return _texts(block, form, place, paths) if all(map(_is_string, values)) else None
+    if form.holds == "json":
+        return _with_rest(
+            json_parts(values[0], place.inside(*paths[0])), block, form, paths[:1], place
+        )
+    inner = place.inside(*paths[0])
+    carried = _provenance(block, form, paths[:1], place)
+    return NestedContent(values[0], inner, [], carried)
+
+
+def _is_string(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_alone(block: JsonBlock, form: BlockForm) -> bool:
+    """Return whether no other member of a block says what it is."""
+    known = {path[0] for path in form.payloads} | _BESIDE
+    return all(key in known for key, value in block.items() if value is not None)
+
+
+_BESIDE = frozenset(
+    (
+        *("filename", "mediaType", "media_type", "mimeType", "mime_type", "metadata", "meta"),
+        *("outcome", "cachePoint", "citations"),
+    )
+)
+
+
+def _media(block: JsonBlock, form: BlockForm, place: ReadContext) -> list[NormalizedPart] | None:
+    if form.mark is None and not _is_alone(block, form):
+        return None
+    path = next((path for path in form.payloads if value_at(block, path) is not None), None)
+    match = match_at(block, path, form.kind) if path else None
+    if match is None:
+        return None
+    claim, consumed = match.claim, list(match.consumed)
+    mime_type = value_at(block, form.mime_type) if form.mime_type else None
+    if isinstance(mime_type, str):
+        claim = replace(claim, mime_type=mime_type)
+        consumed.append(form.mime_type)
+    parts = declared_parts(match.payload, claim, place.inside(*match.path))
+    return _with_rest(parts, block, form, consumed, place)
+
+
+def _texts(
+    block: JsonBlock, form: BlockForm, place: ReadContext, paths: list[MemberPath]
+) -> list[NormalizedPart]:
+    texts = [path for path in paths if value_at(block, path)] or paths[:1]
+    parts: list[NormalizedPart] = []
+    for path in texts:
+        parts += text_parts(str(value_at(block, path)), place.inside(*path))
+    return _with_rest(parts, block, form, paths, place)
+
+
+def _with_rest(
+    parts: list[NormalizedPart],
+    block: JsonBlock,
+    form: BlockForm,
+    consumed: Iterable[MemberPath],
+    place: ReadContext,
+) -> list[NormalizedPart]:
+    carried = _provenance(block, form, consumed, place)
+    return with_provenance(parts, carried)
+
+
+def with_provenance(parts: list[NormalizedPart], carried: Provenance) -> list[NormalizedPart]:
+    """Return parts of which the first carries what stood beside them."""
+    if carried == NO_PROVENANCE or not parts:
+        return parts
+    first, *others = parts
+    own = first.provenance
+    name = own.name or carried.name
+    if isinstance(first, NormalizedMediaPart | NormalizedLink) and carried.name:
+        name = carried.name
+    meta = (own.meta or {}) | (carried.meta or {})
+    both = Provenance(
+        annotations=own.annotations or carried.annotations,
+        uri=own.uri or carried.uri,
+        name=name,
+        meta=meta or None,
+    )
+    return [replace(first, provenance=both), *others]
+
+
+def _provenance(
+    block: JsonBlock, form: BlockForm, consumed: Iterable[MemberPath], place: ReadContext
+) -> Provenance:
+    removed: list[MemberPath] = list(consumed)
+    if form.mark is not None:
+        removed.append((form.mark[0],))
+    name, uri = (value_at(block, path) if path else None for path in (form.name, form.uri))
+    removed += [
+        path for path, value in ((form.name, name), (form.uri, uri)) if isinstance(value, str)
+    ]
+    rest = without_paths(block, [*removed, ("cache_control",)])
+    annotations = rest.pop("annotations") if isinstance(rest.get("annotations"), dict) else None
+    meta = rewrite_value(rest, place.pointer, Rewriting(place.collector)) if rest else None
+    return Provenance(
+        annotations=annotations if isinstance(annotations, dict) else None,
+        uri=uri if isinstance(uri, str) else None,
+        name=name if isinstance(name, str) and name else None,
+        meta=meta if isinstance(meta, dict) else None,
+    )

@@ -1,0 +1,67 @@
+"""Results of tools that real packages built and dumped, each with what is expected.
+
+`peers/dialects/build.py` makes the file; `make peers-check` makes it anew.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pagefault_dialects.model.normalized import NormalizedMediaPart, NormalizedText
+from pagefault_dialects.results import normalize
+
+FILE = Path(__file__).with_name("tool_results.jsonl")
+_DIGEST_CHARS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """Texts and media that a model is told, and the call that they answer."""
+
+    texts: tuple[str, ...] = ()
+    media: tuple[str, ...] = ()
+    failed: bool = False
+    call: str | None = None
+    tool: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One result."""
+
+    name: str
+    package: str
+    value: Any
+    expect: Expectation
+
+
+def read_cases(text: str) -> list[Case]:
+    """The cases of a file."""
+    return [_case(**json.loads(line)) for line in text.splitlines()]
+
+
+def observe(value: object) -> Expectation:
+    """Normalize a result; empty texts stand for a tool that returned nothing."""
+    result = normalize(value)
+    texts = ["".join(map(str, p.template)) for p in result.parts if isinstance(p, NormalizedText)]
+    media = [
+        hashlib.sha256(b"".join(result.media[p.slot.index].source.chunks())).hexdigest()
+        for p in result.parts
+        if isinstance(p, NormalizedMediaPart)
+    ]
+    kept = result.envelope or {}
+    return Expectation(
+        tuple(filter(None, texts)),
+        tuple(each[:_DIGEST_CHARS] for each in media),
+        result.is_error is True,
+        kept.get("toolCallId"),
+        kept.get("toolName"),
+    )
+
+
+def _case(*, name: str, package: str, value: object, expect: dict[str, Any]) -> Case:
+    for key in expect.keys() & {"texts", "media"}:
+        expect[key] = tuple(expect[key])
+    return Case(name, package, value, Expectation(**expect))

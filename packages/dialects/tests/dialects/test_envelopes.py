@@ -1,0 +1,379 @@
+"""What providers and protocols put around a result: opened, read for failure, and kept."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from packages.dialects.tests.results.samples import (
+    PNG,
+    PNG64,
+    PNG_URI,
+    Medium,
+    Seen,
+    json_part,
+    medium,
+    seen,
+    text,
+)
+from pagefault_dialects.errors import InvalidPayloadError
+from pagefault_dialects.json.values import MediaSlot
+
+WORD = {"type": "text", "text": "a"}
+
+
+def response(result: object) -> dict[str, object]:
+    """A response of JSON-RPC."""
+    return {"jsonrpc": "2.0", "id": 7, "result": result}
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"content": [WORD], "isError": True, "_meta": {"k": 1}},
+        {"content": [{"type": "image", "data": PNG64, "mimeType": "image/png"}]},
+        {"structuredContent": {"a": PNG64}},
+        {"content": [WORD], "_display": {"a": 1}},
+        {"a": 1, "error": "x"},
+        [WORD, "b"],
+        "plain",
+        None,
+    ],
+)
+def test_a_response_of_json_rpc_is_its_result(result: object) -> None:
+    expected = replace(seen(result), envelope={"dialect": "mcp", "response": {"id": 7}})
+    assert seen(response(result)) == expected
+    assert seen({**response(response(result)), "error": None}) == expected
+
+
+def test_responses_in_responses_are_opened_to_the_last() -> None:
+    result: object = {"content": [{"type": "image", "data": "***"}], "isError": True}
+    for _ in range(900):
+        result = response(result)
+    opened = seen(result)
+    assert opened.is_error
+    # The pointer ends where it would become too long.
+    assert opened.warnings == (("undecodable-media", "/result" * 142),)
+
+
+@pytest.mark.parametrize(
+    ("error", "parts", "kept"),
+    [
+        ({"code": -32602, "message": "No such tool"}, (text("No such tool"),), {"code": -32602}),
+        (
+            {"code": 1, "message": "m", "data": {"t": None}},
+            (text("m"), json_part('{"t":null}')),
+            {"code": 1},
+        ),
+        ({"code": 1, "message": "m", "data": "more"}, (text("m"), text("more")), {"code": 1}),
+        ({"code": 1}, (json_part('{"code":1}'),), {}),
+        ("boom", (text("boom"),), {}),
+    ],
+)
+def test_an_error_of_json_rpc_is_its_words_and_a_failure(
+    error: object, parts: tuple[object, ...], kept: dict[str, object]
+) -> None:
+    answer = {"jsonrpc": "2.0", "id": None, "error": error}
+    assert seen(answer) == Seen(parts, is_error=True, envelope={"dialect": "mcp", **kept})
+
+
+BEDROCK = {"toolUseId": "t", "content": [{"text": "a"}, {"json": {"b": 1}}]}
+LANGCHAIN = {"content": [WORD], "type": "tool", "tool_call_id": "c"}
+DUMPED: dict[str, object] = {
+    "additional_kwargs": {},
+    "response_metadata": {},
+    "name": None,
+    "id": None,
+}
+STATUSES = [("error", True), ("success", False)]
+VERCEL = {"type": "tool-result", "toolCallId": "c", "toolName": "t"}
+
+
+@pytest.mark.parametrize(("status", "is_error"), [*STATUSES, (None, None)])
+def test_bedrock_says_by_its_status_whether_the_tool_failed(
+    status: str | None, is_error: bool | None
+) -> None:
+    expected = Seen(
+        (text("a"), json_part('{"b":1}')),
+        is_error=is_error,
+        envelope={"dialect": "bedrock", "toolCallId": "t"},
+    )
+    block = {"toolResult": {**BEDROCK, "status": status}}
+    message = {"role": "user", "content": [block]}
+    assert [seen(each) for each in (block, [block], message)] == [expected] * 3
+
+
+def test_the_object_of_a_tool_result_alone_needs_a_status() -> None:
+    assert seen({**BEDROCK, "status": "error"}).is_error
+    assert seen(BEDROCK).envelope is None
+
+
+@pytest.mark.parametrize(("status", "is_error"), STATUSES)
+def test_a_tool_message_of_langchain_is_its_content_in_every_dump(
+    status: str, is_error: bool
+) -> None:
+    message = {**LANGCHAIN, "status": status}
+    kind = ["langchain", "schema", "messages", "ToolMessage"]
+    dumps: list[Any] = [
+        {**message, **DUMPED, "artifact": None},
+        {"type": "tool", "data": {**message, **DUMPED}},
+        {"lc": 1, "type": "constructor", "id": kind, "kwargs": message},
+        [message],
+    ]
+    kept = {"dialect": "langchain", "toolCallId": "c"}
+    expected = Seen((text("a"),), is_error=is_error, envelope=kept)
+    assert [seen(each) for each in dumps] == [expected] * 4
+
+
+def test_what_a_tool_message_holds_besides_is_kept() -> None:
+    message = {**LANGCHAIN, "content": "a", "artifact": {"n": None}, "name": "t"}
+    kept = {"artifact": {"n": None}, "dialect": "langchain", "toolCallId": "c", "toolName": "t"}
+    assert seen(message) == Seen((text("a"),), envelope=kept)
+
+
+def test_a_medium_that_is_only_kept_is_stored_and_no_part() -> None:
+    message = {**LANGCHAIN, "content": "a", "artifact": {"plot": PNG_URI}}
+    kept = {"dialect": "langchain", "toolCallId": "c", "artifact": {"plot": MediaSlot(0)}}
+    assert seen(message) == Seen(
+        (text("a"),), (Medium(PNG, "image/png", must_be_stored=True),), envelope=kept
+    )
+
+
+def test_a_constructor_with_members_of_its_own_is_a_record() -> None:
+    kind = ["langchain", "schema", "messages", "ToolMessage"]
+    record = {"lc": 1, "type": "constructor", "id": kind, "kwargs": LANGCHAIN, "extra": "more"}
+    assert "more" in str(seen(record).parts)
+
+
+@pytest.mark.parametrize(
+    ("error", "is_error"),
+    [("boom", True), ({"a": 1}, True), (None, None), ("", None), (False, None), ([], None)],
+)
+def test_gemini_says_by_an_error_in_its_response_that_the_tool_failed(
+    error: object, is_error: bool | None
+) -> None:
+    function = {"name": "f", "response": {"error": error}}
+    for key in ("functionResponse", "function_response"):
+        assert seen({key: function}).is_error is is_error
+        assert seen({"role": "user", "parts": [{key: function}]}).is_error is is_error
+
+
+def test_what_a_function_of_gemini_returned_stands_before_its_media() -> None:
+    inline = {"inlineData": {"mimeType": "image/png", "data": PNG64}, "fileData": None}
+    function = {"name": "f", "response": {"error": "boom"}, "parts": [inline]}
+    assert seen({"functionResponse": function}) == Seen(
+        (text("boom"), medium()),
+        (Medium(PNG, "image/png"),),
+        is_error=True,
+        envelope={"dialect": "gemini", "toolName": "f"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("response", "parts"),
+    [
+        ({"output": "a"}, (text("a"),)),
+        ({"output": "a", "error": None}, (text("a"),)),
+        ({"output": {"n": 1}}, (json_part('{"n":1}'),)),
+        ({"result": ["a", 1]}, (text("a"), text("1"))),
+        ({"output": "a", "rows": 3}, (json_part('{"output":"a","rows":3}'),)),
+        ({"status": "error"}, (json_part('{"status":"error"}'),)),
+        ({"content": [WORD]}, (text("a"),)),
+        ({}, (text(""),)),
+    ],
+)
+def test_a_response_of_gemini_is_its_output_or_all_of_it(
+    response: object, parts: tuple[object, ...]
+) -> None:
+    kept = {"dialect": "gemini", "toolName": "f"}
+    for key in ("functionResponse", "function_response"):
+        part = {key: {"name": "f", "response": response}}
+        assert seen(part) == Seen(parts, envelope=kept)
+
+
+@pytest.mark.parametrize(
+    ("output", "part"),
+    [
+        ({"type": "error-text", "value": "boom"}, text("boom")),
+        ({"type": "error-json", "value": {"a": 1}}, json_part('{"a":1}')),
+        ({"type": "execution-denied", "reason": "Not today."}, text("Not today.")),
+        ({"type": "execution-denied"}, text("The tool was not allowed to run.")),
+    ],
+)
+def test_outputs_of_the_vercel_ai_sdk_say_that_the_tool_failed(
+    output: dict[str, object], part: object
+) -> None:
+    assert seen(output) == Seen((part,), is_error=True, envelope={"dialect": "vercel"})
+    kept: dict[str, object] = {"dialect": "vercel", "toolCallId": "c", "toolName": "t"}
+    kept["output"] = {"type": output["type"]}
+    within = {"role": "tool", "content": [{**VERCEL, "output": output}]}
+    assert seen(within) == Seen((part,), is_error=True, envelope=kept)
+
+
+@pytest.mark.parametrize("kind", ["json", "error-json"])
+def test_output_of_the_vercel_ai_sdk_is_the_mcp_result_that_it_holds(kind: str) -> None:
+    result = {"content": [{"type": "text", "text": "a"}], "structuredContent": {"result": "a"}}
+    flags: Mapping[str, object]
+    for is_error, flags in (
+        (None, {}),
+        (False, {"isError": False}),
+        (True, {"is_error": True, "result_type": "complete"}),
+    ):
+        output = {"type": kind, "value": {**result, **flags}, "providerOptions": {"p": 1}}
+        expected = Seen(
+            (text("a"),),
+            is_error=kind == "error-json" or is_error,
+            structured_content=({"result": "a"},),
+            envelope={"dialect": "vercel", "providerOptions": {"p": 1}},
+        )
+        assert seen(output) == expected
+        kept: dict[str, object] = {"dialect": "vercel", "toolCallId": "c", "toolName": "t"}
+        kept |= {"output": {"type": kind, "providerOptions": {"p": 1}}}
+        assert seen({**VERCEL, "output": output}) == replace(expected, envelope=kept)
+
+
+def test_output_of_the_vercel_ai_sdk_that_holds_a_record_is_its_json() -> None:
+    record = {"content": "a", "score": 1}
+    output = {"type": "json", "value": record}
+    shown = json_part('{"content":"a","score":1}')
+    assert seen(output) == Seen((shown,), envelope={"dialect": "vercel"})
+
+
+def test_a_tool_error_of_the_vercel_ai_sdk_is_a_failure() -> None:
+    part = {**VERCEL, "type": "tool-error", "input": {"a": None}, "error": "boom"}
+    kept = {"dialect": "vercel", "toolCallId": "c", "toolName": "t", "input": {"a": None}}
+    assert seen(part) == Seen((text("boom"),), is_error=True, envelope=kept)
+
+
+def test_media_in_an_envelope_are_media() -> None:
+    image = {"type": "image", "data": PNG64, "mimeType": "image/png"}
+    assert seen({**LANGCHAIN, "content": [image]}) == Seen(
+        (medium(),),
+        (Medium(PNG, "image/png", "image"),),
+        envelope={"dialect": "langchain", "toolCallId": "c"},
+    )
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        '{"status":"error","error":"x"}',
+        '{"type":"tool","status":"error","name":"hammer"}',
+        '{"type":"tool","content":"x","status":"error"}',
+        '{"toolResult":{"status":"error"},"n":1}',
+        '{"content":"x","status":"error"}',
+        '{"response":{"error":"x"}}',
+        '{"functionResponse":{"error":"x"}}',
+        '{"jsonrpc":"2.0","error":{"message":"x"},"n":1}',
+        '{"jsonrpc":"1.0","result":1}',
+        '{"jsonrpc":"2.0","method":"m","params":{}}',
+        '{"jsonrpc":"2.0","result":1,"error":{"message":"x"}}',
+        '{"type":"tool-error","error":"x"}',
+        '{"type":"execution-denied","by":"x"}',
+        '[{"type":"human","content":"a"},{"type":"tool","content":"x","tool_call_id":"c",'
+        '"status":"error"}]',
+        '{"role":"user","content":[{"n":1}],"status":"error"}',
+    ],
+)
+def test_a_record_outside_of_an_envelope_says_nothing_of_success(record: str) -> None:
+    assert seen(json.loads(record)) == Seen((json_part(record),))
+
+
+TWO = [{**LANGCHAIN, "content": f"of {call}", "tool_call_id": call} for call in ("c1", "c2")]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        TWO,
+        {"messages": TWO},
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": call, "content": f"of {call}"}
+                for call in ("c1", "c2")
+            ],
+        },
+        [
+            {"type": "function_call_output", "call_id": call, "output": f"of {call}"}
+            for call in ("c1", "c2")
+        ],
+    ],
+)
+def test_of_several_answers_that_of_the_call_is_taken(result: object) -> None:
+    assert seen(result, call_id="c2").parts == (text("of c2"),)
+    with pytest.raises(InvalidPayloadError) as caught:
+        seen(result, call_id="c3")
+    assert "/messages" in caught.value.detail
+
+
+def test_two_answers_to_the_call_are_not_one() -> None:
+    with pytest.raises(InvalidPayloadError):
+        seen([TWO[0], TWO[0]], call_id="c1")
+
+
+def test_call_and_tool_of_an_envelope_are_kept_where_they_differ() -> None:
+    message = {**LANGCHAIN, "name": "t"}
+    alike = seen(message, call_id="c", tool_name="t")
+    assert (alike.envelope, alike.warnings) == ({"dialect": "langchain"}, ())
+    other = seen(message, call_id="d", tool_name="u")
+    assert other.envelope == {"dialect": "langchain", "toolCallId": "c", "toolName": "t"}
+    assert other.warnings == (
+        ("envelope-differs", "/tool_call_id"),
+        ("envelope-differs", "/name"),
+    )
+
+
+# Each is one member away from an envelope.
+NEAR_MISSES: list[object] = [
+    {"type": "custom_tool_call_output", "output": "x"},
+    {"type": "function_call_output", "call_id": 7, "output": "x"},
+    {"type": "function_call_output", "call_id": "c", "output": {"a": 1}},
+    {"type": "computer_call_output", "call_id": "c", "output": "x"},
+    {"type": "mcp_call", "id": "c", "name": "t", "output": "x"},
+    {"role": "tool", "content": "x"},
+    {"role": "tool", "tool_call_id": "c"},
+    {"role": "tool", "tool_call_id": "c", "content": {"a": 1}},
+    {"role": "function", "content": "x"},
+    {"type": "tool_result", "content": [], "is_error": "no", "tool_use_id": "t"},
+    {"name": "GET /users", "response": {"output": "x"}},
+    {"id": "1", "name": "f", "response": {"status": 200}},
+    {"functionResponse": {"name": "f", "response": "x"}},
+    {"toolUseId": "t", "content": "x", "status": "error"},
+    {"toolUseId": "t", "content": [], "status": "pending"},
+    {"type": "tool", "content": "x", "tool_call_id": None},
+    {"lc": 1, "type": "constructor", "id": ["a", "AIMessage"], "kwargs": LANGCHAIN},
+    {"type": "tool-result", "output": {"type": "text", "value": "x"}},
+    {"type": "tool-look", "toolCallId": "c", "state": "output-error"},
+    {"part_kind": "tool-return", "tool_name": "t", "content": "x"},
+    {"part_kind": "retry-prompt", "content": 3, "tool_name": "t", "tool_call_id": "c"},
+    {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "x"}]},
+    {"invocationId": "i", "author": "a", "content": {"parts": [{"text": "x"}]}},
+    {"blocks": [{"block_type": "text", "text": "x"}], "tool_name": "t", "raw_input": {}},
+    {"tool_output": {"a": 1}, "tool_name": "t", "tool_id": "c"},
+    {"result": "x", "origin": {"tool_name": "t"}, "error": False},
+    {"result": "x", "origin": "Oslo", "error": False},
+    {"type": "function_result", "call_id": "c"},
+    {"content": "x", "name": "t", "call_id": 7},
+    {"type": "ToolResult", "name": "t", "result": "x"},
+    {"artifactId": "a", "parts": "x"},
+    {"toolCallId": "c", "content": [{"type": "content", "content": WORD}]},
+    {"toolCallId": "c", "status": "completed"},
+    {"type": "TOOL_CALL_RESULT", "toolCallId": "c", "content": "x"},
+    {"role": "tool", "id": "m", "toolCallId": "c", "content": 3},
+    {"type": "tool_call_response", "response": "x"},
+    {"taskId": "t", "status": "working", "createdAt": "w", "lastUpdatedAt": "w", "result": {}},
+    {"taskId": "t", "status": "completed", "result": {"content": [WORD]}},
+]
+
+
+@pytest.mark.parametrize("record", NEAR_MISSES)
+def test_an_object_that_is_nearly_an_envelope_is_none(record: object) -> None:
+    assert seen(record).envelope is None
+
+
+def test_an_object_of_a_thousand_members_is_looked_up_by_none_of_them() -> None:
+    record = {f"m{number}": number for number in range(1_000)} | {"type": "tool_result"}
+    assert seen(record).envelope is None
