@@ -15,8 +15,8 @@ from app.errors import StoreUnavailableError
 from app.services.maintenance.fsck import StoreCheck, StoreCheckReport, StoreFault
 from app.services.maintenance.sweep import SweepReport
 from app.telemetry.logs import configure_logging
+from app.wiring.open_sweep import open_sweep
 from app.wiring.stores import migrate_database, open_records
-from app.wiring.sweep import open_sweep
 
 _DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([smhd]?)\Z")
 _SECONDS_OF_UNIT = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 24 * 3600}

@@ -15,6 +15,12 @@ MOST_LINES_OF_A_FUNCTION = 60
 # A docstring says what a function does, so it does not begin with what is returned.
 NO_VERBS = frozenset({"A", "All", "An", "How", "The", "Those", "What", "Whether", "Where", "Who"})
 
+LIBRARY = "packages/dialects/src/pagefault_dialects"
+BY_DIALECT = frozenset({f"{LIBRARY}/dialects", f"{LIBRARY}/targets"})
+# They have a file for each noun, or for each dialect.
+BY_NOUN = BY_DIALECT | {"app/cli", "app/routers", "app/stores/records", "app/wire"}
+ONE_IN_EACH_PACKAGE = frozenset({"__init__.py", "errors.py", "feature.py"})
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -42,6 +48,15 @@ def test_public_class_names_stand_once() -> None:
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].append(f"{name}:{node.lineno}")
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
+def test_module_names_stand_once_outside_of_folders_with_a_file_for_each_noun() -> None:
+    homes = defaultdict(list)
+    for name, _ in sources():
+        folder, _, module = name.rpartition("/")
+        if folder not in BY_NOUN and module not in ONE_IN_EACH_PACKAGE:
+            homes[module].append(name)
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
 
 

@@ -347,7 +347,7 @@ def test_zip_of_several_meanings_or_of_too_much_is_refused(
 @pytest.mark.promise(
     "security.md#the-database",
     "Nothing of a bundle is parsed unless it has the digest in the manifest",
-    kept_by="packages/bundles/src/pagefault_bundles/reading.py",
+    kept_by="packages/bundles/src/pagefault_bundles/bundle_reader.py",
     tried="9 archives",
 )
 @pytest.mark.parametrize("name", DAMAGED_HISTORIES)

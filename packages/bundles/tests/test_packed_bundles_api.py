@@ -157,7 +157,7 @@ def test_bundle_packed_by_another_program_is_the_same_bundle(
 @pytest.mark.promise(
     "security.md#the-database",
     "A bundle unpacks to no more than may be imported",
-    kept_by="packages/bundles/src/pagefault_bundles/reading.py",
+    kept_by="packages/bundles/src/pagefault_bundles/bundle_reader.py",
     tried="`PAGEFAULT_LIMITS__BUNDLE_BYTES`, 32 times the bytes sent",
 )
 def test_bundle_that_unpacks_to_more_than_is_imported_is_refused(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from pagefault_dialects.dialects.shapes import Members, Object, Shape
+from pagefault_dialects.dialects.shapes import Members, Object, ResultShape
 from pagefault_dialects.dialects.tool_output import BlockForm, Content, Reading, Steps, ToolOutput
 from pagefault_dialects.media.block_shapes import value_at
 from pagefault_dialects.media.block_table import MemberPath
@@ -49,7 +49,7 @@ class Envelope:
     """An object that is the result of one call."""
 
     marks: tuple[Mark, ...]
-    shape: Shape
+    shape: ResultShape
     contents: tuple[MemberPath, ...]
     """Members that are told to a model if they are there, in order."""
     reading: Reading = "any"
@@ -101,7 +101,7 @@ class Wrapper:
     """An object around results of calls: a message, an event, one part of a message."""
 
     marks: tuple[Mark, ...]
-    shape: Shape
+    shape: ResultShape
     inner: str
     """The member that holds one result, or a list of them."""
     label: str

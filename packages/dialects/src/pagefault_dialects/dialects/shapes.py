@@ -85,7 +85,7 @@ class Members:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ResultShape:
     """The members of an object of a protocol."""
 
     required: Mapping[str, Check]
@@ -119,7 +119,7 @@ def shape(
     optional: Mapping[str, Check] | Iterable[str] = (),
     *,
     nullable: Iterable[str] = (),
-) -> Shape:
+) -> ResultShape:
     """Return the shape with these members, each under every spelling that SDKs have for it.
 
     Args:
@@ -129,7 +129,7 @@ def shape(
     """
     more = optional if isinstance(optional, Mapping) else dict.fromkeys(optional, anything)
     names = {spelling: name for name in (*required, *more) for spelling in _spellings(name)}
-    return Shape(required, more, names, frozenset(nullable))
+    return ResultShape(required, more, names, frozenset(nullable))
 
 
 def _spellings(name: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_
 from pagefault_dialects.dialects.shapes import (
     Check,
     Members,
-    Shape,
+    ResultShape,
     anything,
     flag,
     items,
@@ -30,7 +30,7 @@ _OUTPUT_TYPES: dict[str, tuple[Check, Reading]] = {
 _OPTIONS = {"providerOptions": record, "providerMetadata": record}
 
 
-def _output_shape(kind: str) -> Shape:
+def _output_shape(kind: str) -> ResultShape:
     if kind == "execution-denied":
         return shape({"type": one_of(kind)}, {"reason": string, **_OPTIONS})
     check, _ = _OUTPUT_TYPES[kind]

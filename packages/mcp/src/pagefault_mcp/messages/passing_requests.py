@@ -143,7 +143,7 @@ class PassingRequests:
     _cancelled: dict[RequestId, PendingCall | TaskPoll] = field(default_factory=dict)
     # By the ids of tasks; those of the second kind have their results in them.
     _tasks: dict[str, PendingCall | TaskPoll] = field(default_factory=dict)
-    # By tool, arguments and state: the ids of the calls that were answered by a wish for input.
+    # By tool, arguments and state: the ids of the calls that were answered by a request for input.
     _interrupted: dict[tuple[str, bytes, str], str] = field(default_factory=dict)
 
     def note(self, line: Message) -> PendingCall | None:
@@ -193,7 +193,7 @@ class PassingRequests:
             server=self.server,
         )
 
-    def lacks_list(self, call: PendingCall, *, is_far: bool) -> bool:
+    def lacks_list(self, call: PendingCall, *, is_remote: bool) -> bool:
         """Tell whether it takes a list of the server's tools to say what a call is, or gets.
 
         A host may know that list from elsewhere. It is asked for once, until the server says that
@@ -202,7 +202,8 @@ class PassingRequests:
         """
         is_modern = REVISION in call.about
         is_new = not (self.is_listed or self._has_asked or call.name in self.tool_names)
-        is_asked = call.name in self.own_tools or "@blob:" in call.written or (is_far and is_modern)
+        has_handles = "@blob:" in call.written
+        is_asked = call.name in self.own_tools or has_handles or (is_remote and is_modern)
         return is_new and is_asked and (self._is_agreed or is_modern)
 
     def ask_for_list(self, call: PendingCall, cursor: JsonValue) -> OwnList:

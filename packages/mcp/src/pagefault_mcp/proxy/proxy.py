@@ -73,7 +73,7 @@ class Proxy:
     takes_paths: bool
     """Whether tools are given files by their paths."""
     _requests: PassingRequests = field(init=False)
-    _is_far: bool = field(init=False, default=False)
+    _is_remote: bool = field(init=False, default=False)
     _notes: dict[str, CallNote] = field(init=False, default_factory=dict)
     _last_note: CallNote | None = field(init=False, default=None)
     _to_host: anyio.Lock = field(init=False, default_factory=anyio.Lock)
@@ -93,7 +93,7 @@ class Proxy:
             server: Is seen to its end.
         """
         self._requests.server = self._requests.server or server.name
-        self._is_far = isinstance(server, UpstreamConnection)
+        self._is_remote = isinstance(server, UpstreamConnection)
         async with anyio.create_task_group() as group:
             try:
                 async for line in read_lines(pieces):
@@ -113,7 +113,7 @@ class Proxy:
         """Take a message of the host; return what the server gets, `None` for itself."""
         try:
             call = self._requests.note(message)
-            if call is not None and self._requests.lacks_list(call, is_far=self._is_far):
+            if call is not None and self._requests.lacks_list(call, is_remote=self._is_remote):
                 await self._ask_for_list(call)
             call = None if call is None else self._requests.take_call(call)
             if call is None:
