@@ -138,11 +138,10 @@ class Wrapper:
     def _wrap(self, dialect: str, members: Members, output: ToolOutput, rest: Object) -> ToolOutput:
         call_id, call_path = _string_at(members, self.call_id)
         name, name_path = _string_at(members, self.name)
-        output = replace(
-            output,
-            dialect=dialect if self.renames else output.dialect,
-            rest=output.rest | {self.label: rest} if rest else output.rest,
-        )
+        if self.renames:
+            output = replace(output, dialect=dialect)
+        if rest:
+            output = replace(output, rest=output.rest | {self.label: rest})
         if call_id is not None:
             output = replace(output, call_id=call_id, call_id_path=call_path)
         if name is not None and output.name is None:
@@ -162,16 +161,19 @@ class Dialect:
 
 def without_paths(value: Object, removed: Iterable[Steps]) -> Object:
     """Return a copy of an object without the members at some paths and those that say nothing."""
-    steps = tuple(each for each in removed if each)
+    below: dict[str | int, list[Steps]] = {}
+    for path in removed:
+        if path:
+            below.setdefault(path[0], []).append(path[1:])
     rest: Object = {}
     for key, member in value.items():
-        deeper = [each[1:] for each in steps if each[0] == key]
-        if () in deeper:
+        deeper = below.get(key)
+        if deeper is not None and () in deeper:
             continue
-        if deeper and isinstance(member, dict):
-            member = without_paths(member, deeper)  # noqa: PLW2901 - a copy of it
-        if member is not None and member not in ({}, []):
-            rest[key] = member
+        kept = without_paths(member, deeper) if deeper and isinstance(member, dict) else member
+        # Of empty values only objects and lists say nothing.
+        if kept or not (kept is None or isinstance(kept, dict | list)):
+            rest[key] = kept
     return rest
 
 

@@ -1,6 +1,6 @@
 """A tool's result, taken out of what its dialect puts around it."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pagefault_dialects.dialects.shapes import Object
@@ -21,7 +21,7 @@ class Content:
 
     def inside(self, *steps: str | int) -> "Content":
         """Return the same content, seen from further out."""
-        return replace(self, path=(*steps, *self.path))
+        return Content(self.value, (*steps, *self.path), self.reading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,16 @@ class ToolOutput:
 
     def inside(self, *steps: str | int) -> "ToolOutput":
         """Return the same result, seen from further out."""
-        return replace(
-            self,
-            contents=tuple(each.inside(*steps) for each in self.contents),
-            call_id_path=(*steps, *self.call_id_path),
-            name_path=(*steps, *self.name_path),
-            rest_path=(*steps, *self.rest_path),
+        return ToolOutput(
+            self.dialect,
+            tuple([each.inside(*steps) for each in self.contents]),
+            self.is_error,
+            self.call_id,
+            (*steps, *self.call_id_path),
+            self.name,
+            (*steps, *self.name_path),
+            self.rest,
+            (*steps, *self.rest_path),
         )
 
 

@@ -135,6 +135,9 @@ def _provenance(
     removed: list[MemberPath] = list(consumed)
     if form.mark is not None:
         removed.append((form.mark[0],))
+    if block.keys() <= {path[0] for path in removed if len(path) == 1}:
+        # Most blocks hold nothing else.
+        return NO_PROVENANCE
     name, uri = (value_at(block, path) if path else None for path in (form.name, form.uri))
     removed += [
         path for path, value in ((form.name, name), (form.uri, uri)) if isinstance(value, str)

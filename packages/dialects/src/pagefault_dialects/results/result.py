@@ -263,6 +263,8 @@ class _Normalizing:
                     f"The {output.dialect} envelope has another {key} than the request, which "
                     "counts; that of the envelope is kept in meta.envelope.",
                 )
+        if not output.rest:
+            return envelope
         there = self._whole.inside(*output.rest_path).pointer
         rest = rewrite_value(output.rest, there, Rewriting(self._collector))
         return envelope | rest if isinstance(rest, dict) else envelope
