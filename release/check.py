@@ -204,7 +204,9 @@ def wheel_of(into: Path, name: str = "pagefault") -> Path:
 def feature_names() -> list[str]:
     """Return the names of the distributions above the service."""
     return sorted(
-        f"pagefault-{path.name}" for path in ROOT.glob("packages/*") if path.name != "dialects"
+        f"pagefault-{path.parent.name}"
+        for path in ROOT.glob("packages/*/pyproject.toml")
+        if path.parent.name != "dialects"
     )
 
 

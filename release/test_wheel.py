@@ -183,7 +183,7 @@ def test_wheel_holds_the_code_the_migrations_and_the_built_viewer(packages: Pack
         expected |= {f"app/shipped/{name}/{path}": body for path, body in shipped.items()}
     assert packed.keys() == expected.keys()
     assert [name for name, body in packed.items() if body != expected[name]] == []
-    typed = {f"pagefault_{path.name}/py.typed" for path in ROOT.glob("packages/*")}
+    typed = {f"{path.name}/py.typed" for path in ROOT.glob("packages/*/src/*/")}
     assert {"app/py.typed", *typed} <= packed.keys()
 
 
@@ -324,7 +324,7 @@ def test_features_of_the_packages_are_in_the_installed_wheel(
     done = installed.run("doctor", str(file), "--json")
     assert (done.returncode, json.loads(done.stdout)["findings"]) == (0, [])
     found = "sorted(each.name for each in app.features.find_features())"
-    names = {path.name for path in ROOT.glob("packages/*")} - {"dialects"}
+    names = {path.parent.name for path in ROOT.glob("packages/*/src")} - {"dialects"}
     assert names <= set(ast.literal_eval(installed.says(f"__import__('app.features') and {found}")))
 
 

@@ -5,7 +5,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import httpx
@@ -55,6 +55,8 @@ pytest.register_assert_rewrite(
     "tests.kit.listening_sockets",
     "web.check.accessible",
 )
+
+_BACKENDS = pytest.StashKey[Backends]()
 
 # Of all tests together; most is never there at the same time.
 _FOLDERS_BYTES = 4 << 30
@@ -133,14 +135,16 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session")
-def backends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backends]:
-    """PostgreSQL and an S3 server, each in a process of its own."""
-    with (
-        folder_in_memory(tmp_path_factory.mktemp("postgres")) as folder,
-        ObjectStoreServer() as object_store,
-        Postgres(folder) as postgres,
-    ):
-        yield Backends(postgres, object_store)
+def backends(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Backends:
+    """PostgreSQL and an S3 server, each in a process of its own, for `tests` and `packages`."""
+    if _BACKENDS not in pytestconfig.stash:
+        stack = ExitStack()
+        pytestconfig.add_cleanup(stack.close)
+        folder = stack.enter_context(folder_in_memory(tmp_path_factory.mktemp("postgres")))
+        object_store = stack.enter_context(ObjectStoreServer())
+        postgres = stack.enter_context(Postgres(folder))
+        pytestconfig.stash[_BACKENDS] = Backends(postgres, object_store)
+    return pytestconfig.stash[_BACKENDS]
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""The fixtures of `tests`: live services and their stores."""
+"""The options, fixtures and scheduler of `tests`, for the tests of all packages."""
 
 from tests.conftest import (
     anyio_backend,
@@ -6,6 +6,7 @@ from tests.conftest import (
     client,
     databases_of_one_test,
     engine,
+    pagefault,
     pytest_addoption,
     pytest_configure,
     pytest_generate_tests,
@@ -22,6 +23,7 @@ __all__ = [
     "client",
     "databases_of_one_test",
     "engine",
+    "pagefault",
     "pytest_addoption",
     "pytest_configure",
     "pytest_generate_tests",
