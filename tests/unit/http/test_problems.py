@@ -1,6 +1,5 @@
 import ast
 import json
-from pathlib import Path
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -13,8 +12,6 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.testing import capture_logs
 
-import app
-import pagefault_dialects
 from app.errors import (
     ConflictError,
     DigestMismatchError,
@@ -40,8 +37,8 @@ from pagefault_dialects.errors import (
     PagefaultError,
     PayloadTooLargeError,
 )
+from tests.kit.sources import sources
 
-APP, LIBRARY = Path(app.__file__).parent, Path(pagefault_dialects.__file__).parent
 BUNDLED = ("session", "page", "tool-result", "message", "interaction")
 """What an import finds to be there already: their codes are put together."""
 
@@ -358,7 +355,7 @@ def test_every_error_of_the_domain_has_a_row_of_its_own() -> None:
 
 
 def test_every_error_of_an_adapter_has_a_row_above_it() -> None:
-    packages = ("app.", "pagefault_dialects.")
+    packages = ("app.", "pagefault_bundles.", "pagefault_dialects.", "pagefault_doctor.")
     adapters = [each for each in domain_errors() if each.__module__.startswith(packages)]
     assert [each for each in adapters if problem_type(each).code == "internal-error"] == []
 
@@ -440,8 +437,7 @@ def test_every_narrower_code_is_explained_below_its_kind() -> None:
 
 def raised_codes() -> set[str]:
     """The codes that an error is given somewhere in the service: by its class, or where it is."""
-    files = (path for folder in (APP, LIBRARY) for path in sorted(folder.rglob("*.py")))
-    trees = [ast.parse(path.read_text()) for path in files]
+    trees = [ast.parse(text) for _, text in sources()]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     named = [node for node in nodes if isinstance(node, ast.Call | ast.ClassDef)]
     given = [each.value for node in named for each in node.keywords if each.arg == "code"]
