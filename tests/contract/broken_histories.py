@@ -50,6 +50,12 @@ def _calling(*ids: str, name: str = "look", arguments: str = "{}") -> Json:
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
+def _calling_with(arguments: object) -> Json:
+    function = {"name": "look", "arguments": arguments}
+    call = {"id": "c1", "type": "function", "function": function}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
 def _tool(call_id: str, content: object = "A cat.") -> Json:
     return {"role": "tool", "tool_call_id": call_id, "content": content}
 
@@ -117,6 +123,7 @@ _CHAT = (
         "chat: picture in a result, cut off",
         _messages(_user(), _calling("c1"), _tool("c1", _picture(data_uri(TORN, "image/jpeg")))),
         "unreadable",
+        "media-in-result",
     ),
     _broken(
         "chat: picture that was cut off",
@@ -169,6 +176,51 @@ _CHAT = (
             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c2"}]},
         ),
         "mixed-dialects",
+    ),
+    _broken(
+        "chat: one of two results is missing at the end",
+        _messages(_user(), _calling("c1", "c2"), _tool("c1")),
+        "no-answer",
+    ),
+    _broken(
+        "chat: an empty list of calls",
+        _messages(_user(), {"role": "assistant", "content": "I look.", "tool_calls": []}, _user()),
+        "empty-calls",
+    ),
+    _broken(
+        "chat: arguments as an object",
+        _messages(_user(), _calling_with({"at": 1}), _tool("c1")),
+        "unspelled-arguments",
+    ),
+    _broken(
+        "chat: arguments as an empty text",
+        _messages(_user(), _calling("c1", arguments=""), _tool("c1")),
+        "bad-arguments",
+    ),
+    _broken(
+        "chat: arguments with a number that JSON has not",
+        _messages(_user(), _calling("c1", arguments='{"a": NaN}'), _tool("c1")),
+        "bad-arguments",
+    ),
+    _broken(
+        "chat: arguments that are missing",
+        _messages(_user(), _calling_with(None), _tool("c1")),
+        "bad-arguments",
+    ),
+    _broken(
+        "chat: image in a tool message",
+        _messages(_user(), _calling("c1"), _tool("c1", _picture(data_uri(PNG)))),
+        "media-in-result",
+    ),
+    _broken(
+        "chat: call without an id",
+        _messages(_user(), _calling(""), _tool("")),
+        "no-id",
+    ),
+    _broken(
+        "chat: empty turn of the user at the end",
+        _messages(_user(), {"role": "assistant", "content": "A cat."}, _user("")),
+        "empty-content",
     ),
     _broken(
         "chat: results in the wrong turn",
@@ -242,6 +294,11 @@ _RESPONSES = (
         "unreadable",
     ),
     _broken(
+        "responses: arguments as an object",
+        {"input": [_INPUT, {**_called("c1"), "arguments": {"at": 1}}, _output("c1")]},
+        "unspelled-arguments",
+    ),
+    _broken(
         "responses: one of two outputs is missing",
         {"input": [_INPUT, _called("c1"), _called("c2"), _output("c2"), _INPUT]},
         "no-answer",
@@ -260,6 +317,26 @@ def _use(*ids: str, name: str = "look") -> Json:
 def _result(*ids: str, content: object = "A cat.") -> Json:
     blocks = [{"type": "tool_result", "tool_use_id": each, "content": content} for each in ids]
     return {"role": "user", "content": blocks}
+
+
+def _failed(call_id: str, content: list[Json]) -> Json:
+    result = {"type": "tool_result", "tool_use_id": call_id, "content": content, "is_error": True}
+    return {"role": "user", "content": [result]}
+
+
+def _used_with(arguments: object) -> Json:
+    block = {"type": "tool_use", "id": "t1", "name": "look", "input": arguments}
+    return {"role": "assistant", "content": [block]}
+
+
+def _reply(text: str) -> Json:
+    return {"role": "assistant", "content": text}
+
+
+def _with_text(message: Json, *, behind: bool) -> Json:
+    text = [{"type": "text", "text": "Also this."}]
+    results = message["content"]
+    return {"role": "user", "content": [*results, *text] if behind else [*text, *results]}
 
 
 def _image(data: bytes, mime_type: str = "image/png") -> Json:
@@ -357,6 +434,63 @@ _ANTHROPIC = (
         "split-calls",
     ),
     _broken(
+        "anthropic: text in front of a result",
+        _messages(_user(), _use("t1"), _with_text(_result("t1"), behind=False)),
+        "results-not-first",
+    ),
+    _broken(
+        "anthropic: text between the results of two messages",
+        _messages(_user(), _use("t1", "t2"), _with_text(_result("t1"), behind=True), _result("t2")),
+        "no-answer",
+        "late-answer",
+        "results-not-first",
+    ),
+    _broken(
+        "anthropic: white space at the end of the assistant's last message",
+        {"system": "Be kind.", "max_tokens": 9, **_messages(_user(), _reply("A cat is \n"))},
+        "trailing-space",
+    ),
+    _broken(
+        "anthropic: empty turn of the user at the end",
+        _messages(_user(), _use("t1"), _result("t1"), _reply("A cat."), _user("  ")),
+        "empty-content",
+    ),
+    _broken(
+        "anthropic: image in the result of a call that failed",
+        _messages(_user(), _use("t1"), _failed("t1", [_image(PNG)])),
+        "media-in-error",
+    ),
+    _broken(
+        "anthropic: nothing in the result of a call that failed",
+        _messages(_user(), _use("t1"), _failed("t1", [])),
+        "empty-content",
+    ),
+    _broken(
+        "anthropic: the system among the messages",
+        _messages({"role": "system", "content": "Be kind."}, _user(), _use("t1"), _result("t1")),
+        "system-among-messages",
+    ),
+    _broken(
+        "anthropic: arguments as a text",
+        _messages(_user(), _used_with("{}"), _result("t1")),
+        "bad-arguments",
+    ),
+    _broken(
+        "anthropic: arguments that are missing",
+        _messages(_user(), _used_with(None), _result("t1")),
+        "bad-arguments",
+    ),
+    _broken(
+        "anthropic: each call twice",
+        _messages(_user(), _use("t1", "t2", "t1", "t2"), _result("t1", "t2"), _user()),
+        "duplicate-id",
+    ),
+    _broken(
+        "anthropic: words alone beside what is said by the system",
+        {"system": "Be kind.", "max_tokens": 9, **_messages(_user(), _reply(""), _user())},
+        "empty-content",
+    ),
+    _broken(
         "anthropic: OpenAI's tool message",
         _messages(_user(), _use("t1"), _result("t1"), _use("t2"), _tool("t2")),
         "mixed-dialects",
@@ -441,12 +575,20 @@ _BLOCK = {"role": "user", "content": [{"text": "Look."}]}
 
 _BEDROCK = (
     _broken(
-        "bedrock: result without a call", _messages(_BLOCK, _result_of_bedrock("b1")), "no-call"
+        "bedrock: result without a call",
+        _messages(_BLOCK, _result_of_bedrock("b1")),
+        "no-call",
+        "same-side-twice",
     ),
     _broken(
         "bedrock: call without a result",
         _messages(_BLOCK, _use_of_bedrock("b1"), _BLOCK),
         "no-answer",
+    ),
+    _broken(
+        "bedrock: the user twice",
+        _messages(_BLOCK, _BLOCK, _use_of_bedrock("b1"), _result_of_bedrock("b1")),
+        "same-side-twice",
     ),
     _broken(
         "bedrock: 22 images",

@@ -305,6 +305,7 @@ class Finding(TypedDict):
     seq: NotRequired[int | None]
     pointer: str
     rule: str
+    callId: NotRequired[str | None]
     demands: str
     limit: NotRequired[FindingValue | None]
     actual: NotRequired[FindingValue | None]

@@ -1,14 +1,14 @@
 """Shapes of examinations: what may be sent to the doctor, and what comes back."""
 
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 from pydantic.config import JsonDict
-from typing_extensions import TypeAliasType
 
 from app.wire.renders import Target
 from pagefault_dialects.json.values import JsonObject
 from pagefault_dialects.model.base import ClientId, WireModel
+from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.model.loss import LossEntry
 
 _EXAMPLE_REQUEST: JsonDict = {
@@ -45,9 +45,6 @@ _EXAMPLE: JsonDict = {
 }
 
 
-FindingValue = TypeAliasType("FindingValue", int | str)
-
-
 class Examination(WireModel):
     """A history: the request that a provider refused, or a list of messages, or a session.
 
@@ -61,27 +58,6 @@ class Examination(WireModel):
     """In any dialect."""
     session_id: ClientId | None = None
     """Instead: a session kept here."""
-
-
-class Finding(WireModel):
-    """One thing that is wrong with a history."""
-
-    seq: int | None = None
-    """The entry of the session; absent outside of one."""
-    pointer: Annotated[str, Field(examples=["/messages/3/content/1"])]
-    """JSON pointer into what was sent, or into the entry of the session."""
-    rule: Annotated[str, Field(examples=["too-many-pixels"])]
-    """Stable; docs/doctor.md has all."""
-    demands: str
-    """What the rule demands, for people."""
-    limit: FindingValue | None = None
-    """What is allowed, where that is a number or a list."""
-    actual: FindingValue | None = None
-    """What was found."""
-    fix: str
-    """What the healed history has instead."""
-    source: str
-    """Who demands it."""
 
 
 class Diagnosis(WireModel):

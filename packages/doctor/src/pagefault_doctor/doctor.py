@@ -6,7 +6,7 @@ it is stored, and nothing is fetched.
 Source: `context`, "Healing".
 """
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -18,27 +18,25 @@ from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
-from pagefault_dialects.json.values import JsonValue, parse_repaired_json
-from pagefault_dialects.messages.histories import (
-    Dialect,
-    ForeignMessage,
-    foreign_messages,
-    main_dialect,
-)
-from pagefault_dialects.messages.reading import history_turns, locate_loss
+from pagefault_dialects.json.repeated_keys import RepeatedKeys
+from pagefault_dialects.json.surrogates import lone_surrogates
+from pagefault_dialects.json.values import JsonValue, parse_json, repaired
+from pagefault_dialects.messages.diagnosis import diagnose, is_home
+from pagefault_dialects.messages.findings import found, quoted
+from pagefault_dialects.messages.histories import Dialect, body_dialect, sent_messages
+from pagefault_dialects.messages.reading import ReadHistory, locate_loss, read_messages
 from pagefault_dialects.model.client_ids import CLIENT_ID
-from pagefault_dialects.model.conversation import ComposedTurn, TextItem
+from pagefault_dialects.model.conversation import TextItem
+from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.model.frontier import NOTHING_EVICTED
-from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.render_options import Rendering, RenderOptions
 from pagefault_dialects.rendered_documents import document_of
 from pagefault_dialects.targets.leaves import JsonLeaf, Node, json_pieces
-from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.table import TARGETS
+from pagefault_dialects.text_windows import without_lone_surrogates
 from pagefault_dialects.turns.pairing import paired
-from pagefault_doctor.diagnoses import Finding
-from pagefault_doctor.findings import found, of_loss, of_messages, of_turns
 
+_ESCAPE = b"\\u"
 MOST_MESSAGES = 30_000
 """The longest foreign history. Of each message there may be findings and losses: to free the
 objects of 60,000 messages alone keeps everybody waiting for a tenth of a second."""
@@ -59,12 +57,21 @@ class DoctorQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class _Sent:
+    """A body, with what is wrong with its JSON."""
+
+    value: JsonValue
+    findings: Sequence[Finding]
+
+
+@dataclass(frozen=True, slots=True)
 class _Patient:
     """A history that is looked at: foreign messages, or the turns of a session."""
 
-    messages: Sequence[ForeignMessage]
-    turns: Sequence[ComposedTurn]
-    conversation: Sequence[ComposedTurn]
+    history: ReadHistory
+    dialect: Dialect | None
+    sent: Sequence[JsonValue] = ()
+    findings: Sequence[Finding] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,19 +103,15 @@ class Doctor:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body is no history.
             NotFoundError: The project has no such session.
         """
-        parse = partial(
-            parse_repaired_json,
-            max_depth=self.limits.json_depth,
-            max_nodes=self.limits.json_nodes,
-            spelled=True,
-        )
-        async with self.bodies.read(body, parse) as value:
+        parse = partial(_parse, max_depth=self.limits.json_depth, max_nodes=self.limits.json_nodes)
+        async with self.bodies.read(body, parse) as sent:
+            value = sent.value
             session_id = value.get("sessionId") if isinstance(value, dict) else None
             if session_id is None:
-                patient = await self.settling.worked(partial(_read, value))
+                patient = await self.settling.worked(partial(_read, sent))
             else:
                 patient = await self._of_session(project_id, session_id)
-            del value
+            del sent, value
             pieces = await self._diagnosis(project_id, patient, query)
         answer = RenderedBody(self.blobs, project_id, replace(pieces, digest=None))
         await answer.check()
@@ -121,108 +124,81 @@ class Doctor:
             )
         loaded = await load_session(self.records, self.blobs, project_id, session_id)
         turns = await self.settling.worked(lambda: [*loaded.unpaired("assistant")])
-        return _Patient((), turns, await self.settling.worked(partial(paired, turns)))
+        conversation = await self.settling.worked(partial(paired, turns, closes=True))
+        return _Patient(ReadHistory((), conversation, turns, turns), None)
 
     async def _diagnosis(self, project_id: str, patient: _Patient, query: DoctorQuery) -> Rendering:
-        main = query.dialect or main_dialect(patient.messages)
+        history, main = patient.history, query.dialect or patient.dialect
         profile = TARGETS[query.target or main or "openai-chat"]
         options = RenderOptions(max_tokens=query.max_tokens)
         settled, _ = await self.settling.fitted(
-            project_id, patient.conversation, profile, options, NOTHING_EVICTED, is_whole=True
+            project_id, history.turns, profile, options, NOTHING_EVICTED, is_whole=True
         )
 
         def written() -> Rendering:
-            findings = _findings(patient, profile, settled.loss, main)
+            findings = [*patient.findings, *diagnose(history, profile, settled.loss, main)]
+            is_well = not findings and is_home(history, profile.target, main)
             loss = settled.loss
-            if patient.messages:
-                loss = tuple(locate_loss(loss, patient.messages))
+            if history.messages:
+                loss = tuple(locate_loss(loss, history.messages))
             healed = document_of(replace(settled, loss=loss), profile, options)
             document: dict[str, Node] = {
                 "target": healed["target"],
                 "profile": healed["profile"],
                 "dialect": main,
                 "findings": [JsonLeaf(each.wire()) for each in findings],
-                "loss": healed["loss"],
+                "loss": [] if is_well else healed["loss"],
                 "tokensEst": healed["tokensEst"],
             }
             if query.applies:
                 shown = ("system", "messages")
                 document |= {name: healed[name] for name in shown if name in healed}
+                if is_well:
+                    # What is of its own dialect, and right, is sent as it was.
+                    document["messages"] = [JsonLeaf(each) for each in patient.sent]
             return json_pieces(document)
 
         return await self.settling.worked(written)
 
 
-def _read(value: JsonValue) -> _Patient:
+def _parse(body: bytes, *, max_depth: int, max_nodes: int) -> _Sent:
+    """Parse a body; see `parse_json`. U+FFFD stands for halves of surrogate pairs."""
+    keys = RepeatedKeys()
+    value = parse_json(
+        body, max_depth=max_depth, max_nodes=max_nodes, spelled=True, make_object=keys.make_object
+    )
+    findings = [
+        found("repeated-key", pointer, actual=quoted(key)) for pointer, key in keys.places(value)
+    ]
+    halves = [*lone_surrogates(value)] if _ESCAPE in body else []
+    findings += (
+        found("half-surrogate", pointer, actual=quoted(without_lone_surrogates(text)))
+        for pointer, text in halves
+    )
+    return _Sent(repaired(value, spelled=True) if halves else value, findings)
+
+
+def _read(sent: _Sent) -> _Patient:
     """Read a foreign history.
 
     Raises:
         InvalidPayloadError: There is none.
         PayloadTooLargeError: It has more messages or text than any model reads.
     """
-    messages = foreign_messages(value)
-    if messages is None:
-        raise InvalidPayloadError(
-            'There is no history in this: send a list of messages, `{"messages": […]}`, the '
-            'request that a provider refused, or `{"sessionId": …}`.',
-            faults=[Fault("/messages", "must be a list of messages")],
-        )
-    if len(messages) > MOST_MESSAGES:
+    value = sent.value
+    listed = sent_messages(value)
+    if isinstance(listed, list) and len(listed) > MOST_MESSAGES:
         raise PayloadTooLargeError(
-            f"The history has {len(messages):,} messages; at most {MOST_MESSAGES:,} are examined, "
+            f"The history has {len(listed):,} messages; at most {MOST_MESSAGES:,} are examined, "
             "which is more than any model reads. Send its last part.",
             faults=[Fault("/messages", "has too many messages")],
         )
-    turns = history_turns(messages)
-    texts = (item.text for turn in turns for item in turn.items if isinstance(item, TextItem))
-    if sum(map(len, texts)) > MOST_TEXT_BYTES:
+    history = read_messages(value, closes=True)
+    items = (item for turn in history.recorded for item in turn.items)
+    if sum(len(item.text) for item in items if isinstance(item, TextItem)) > MOST_TEXT_BYTES:
         raise PayloadTooLargeError(
             f"The history has more than {MOST_TEXT_BYTES} characters beside its media, which is "
             "more than any model reads."
         )
-    return _Patient(messages, turns, paired(turns))
-
-
-def _findings(
-    patient: _Patient, profile: Profile, loss: Sequence[LossEntry], main: Dialect | None
-) -> list[Finding]:
-    of_media = list(of_loss(loss, patient.conversation, profile))
-    findings = [*of_turns(patient.turns, profile), *of_media]
-    if not patient.messages:
-        # An entry as a whole is known by its number alone.
-        findings = [
-            each.model_copy(update={"pointer": ""}) if each.pointer.startswith("/api/") else each
-            for each in findings
-        ]
-        return sorted(findings, key=lambda each: each.seq or 0)
-    order = {each.pointer: index for index, each in enumerate(patient.messages)}
-    findings += of_messages(patient.messages, main)
-    findings += _split_calls(patient)
-    named = [_with_pointer(each, patient.messages) for each in findings]
-    return sorted(named, key=lambda each: _order(each, order))
-
-
-def _split_calls(patient: _Patient) -> Iterator[Finding]:
-    """Yield the messages whose calls were joined to those before."""
-    kept = {turn.seq for turn in patient.turns}
-    for index, foreign in enumerate(patient.messages):
-        message = foreign.message
-        if message is None or foreign.joins or index + 1 in kept or not patient.turns:
-            continue
-        if message["role"] in ("assistant", "model"):
-            yield found("split-calls", foreign.pointer, seq=index + 1)
-
-
-def _with_pointer(finding: Finding, messages: Sequence[ForeignMessage]) -> Finding:
-    """Return a finding of a foreign history, which has no entries but pointers."""
-    if finding.seq is None:
-        return finding
-    pointer = finding.pointer or messages[finding.seq - 1].pointer
-    return finding.model_copy(update={"seq": None, "pointer": pointer})
-
-
-def _order(finding: Finding, order: dict[str, int]) -> int:
-    pointer = finding.pointer
-    while pointer and pointer not in order:
-        pointer = pointer.rpartition("/")[0]
-    return order.get(pointer, -1)
+    dialect = body_dialect(value, history.messages)
+    return _Patient(history, dialect, listed, sent.findings)

@@ -56,7 +56,14 @@ _LARGEST_INT_DIGITS = 4_000
 _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def parse_json(body: bytes, *, max_depth: int, max_nodes: int, spelled: bool = False) -> JsonValue:
+def parse_json(
+    body: bytes,
+    *,
+    max_depth: int,
+    max_nodes: int,
+    spelled: bool = False,
+    make_object: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None = None,
+) -> JsonValue:
     """Parse a request body.
 
     Integers of any size survive (beyond 4,000 digits as `Decimal`), lone surrogates come through
@@ -68,6 +75,7 @@ def parse_json(body: bytes, *, max_depth: int, max_nodes: int, spelled: bool = F
         max_nodes: How many values are accepted in all.
         spelled: Let numbers such as `1.10` keep their spelling, for a value to be written back as
             it stood.
+        make_object: Makes an object of its members, if not `dict`.
 
     Raises:
         InvalidJsonError: Not UTF-8, not JSON, or a number that is not finite.
@@ -79,7 +87,8 @@ def parse_json(body: bytes, *, max_depth: int, max_nodes: int, spelled: bool = F
         raise InvalidJsonError(f"The body is not UTF-8 text (byte {exc.start}).") from exc
     check_shape(text, max_depth, max_nodes)
     try:
-        return _decode(text, **(_SPELLED if spelled else {}))
+        hooks = {} if make_object is None else {"object_pairs_hook": make_object}
+        return _decode(text, **hooks, **(_SPELLED if spelled else {}))
     except json.JSONDecodeError as exc:
         raise InvalidJsonError(
             f"The body is not JSON (line {exc.lineno}, column {exc.colno})."

@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 
-from pagefault_dialects.json.values import JsonValue
-from pagefault_dialects.messages.histories import main_dialect
+from pagefault_dialects.json.surrogates import has_lone_surrogate
+from pagefault_dialects.json.values import JsonValue, repaired
+from pagefault_dialects.messages.diagnosis import diagnose, is_home
+from pagefault_dialects.messages.histories import body_dialect, sent_messages
 from pagefault_dialects.messages.reading import locate_loss, read_messages
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.rendering import RenderedMessages, render
+from pagefault_dialects.targets.table import find_profile
 
 _DEFAULTS = RenderOptions()
 
@@ -16,9 +19,11 @@ def heal(
 ) -> RenderedMessages:
     """Return a history as its provider accepts it: calls answered, ids, order and media repaired.
 
+    A history of the target's own dialect in which nothing is wrong comes back as it was sent.
+
     Args:
         history: A list of messages in any dialect, or a request that holds one.
-        target: For whom it is; `None` for the dialect that most of it is in.
+        target: For whom it is; `None` for the dialect that it is in.
         options: How it is rendered.
 
     Returns:
@@ -27,6 +32,13 @@ def heal(
     Raises:
         InvalidPayloadError: There is no history, no such target, or it does not fit the limits.
     """
-    read = read_messages(history)
-    rendered = render(read.turns, target or main_dialect(read.messages) or "openai-chat", options)
+    is_whole = not has_lone_surrogate(history)
+    read = read_messages(history if is_whole else repaired(history, spelled=True), closes=True)
+    main = body_dialect(history, read.messages)
+    profile = find_profile(target or main or "openai-chat", options)
+    rendered = render(read.turns, profile.target, options)
+    is_plain = is_whole and replace(options, max_tokens=None) == _DEFAULTS
+    is_at_home = is_plain and is_home(read, profile.target, main)
+    if is_at_home and not diagnose(read, profile, rendered.loss, main):
+        return replace(rendered, messages=sent_messages(history), loss=())
     return replace(rendered, loss=tuple(locate_loss(rendered.loss, read.messages)))

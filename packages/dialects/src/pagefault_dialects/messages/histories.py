@@ -7,13 +7,13 @@ Pydantic AI, for which nothing is written.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from typing_extensions import TypeAliasType
 
 from pagefault_dialects.json.pointers import child_pointer
-from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.messages.pydantic_ai import is_pydantic_ai, part_messages
 
 Dialect = TypeAliasType(
@@ -47,6 +47,12 @@ _LANGCHAIN = {
     **{"human": "user", "ai": "assistant", "chat": "user"},
 }
 _RESPONSES_ANSWERS = ("function_call_output", "custom_tool_call_output")
+_RESPONSES_ITEMS = frozenset(
+    {
+        *("compaction", "compaction_summary", "item_reference", "mcp_list_tools"),
+        *("mcp_approval_request", "mcp_approval_response", "local_shell_call_output"),
+    }
+)
 _RESPONSES_SAID = ("function_call", "custom_tool_call", "reasoning", "image_generation_call")
 # What tells a dialect: the type of a block, or the only member of one that has no type.
 _TYPES: Mapping[Dialect, str] = {
@@ -78,6 +84,10 @@ class ForeignMessage:
     """Where blocks really stand, by where they stand in `message`."""
     joins: bool = False
     """Whether it belongs to the turn before it, if that is the assistant's as well."""
+    is_apart: bool = False
+    """Whether it is what the system says, beside the list of messages."""
+    is_as_sent: bool = True
+    """Whether it is in a form that requests have; not in one of files, logs or interfaces."""
 
     def place(self, pointer: str) -> str:
         """Return where in what was sent a pointer into the message leads."""
@@ -96,23 +106,53 @@ def foreign_messages(value: JsonValue) -> list[ForeignMessage] | None:
         return [*_messages(value, "")]
     if not isinstance(value, dict):
         return None
-    name = next((each for each in _LISTS if isinstance(value.get(each), list | str)), None)
+    name = list_name(value)
     if name is None:
         return None
-    held = value[name]
-    if isinstance(held, str):
-        held = [{"role": "user", "content": held}]
-    return [*_system(value), *_messages(held, f"/{name}")]
+    return [*_system(value), *_messages(sent_messages(value), f"/{name}")]
+
+
+def sent_messages(value: JsonValue) -> list[JsonValue]:
+    """Return the messages of a history as they were sent, without what stands around them."""
+    name = list_name(value)
+    held = value if name is None else value[name]
+    return [{"role": "user", "content": held}] if isinstance(held, str) else held
+
+
+def list_name(value: JsonValue) -> str | None:
+    """Return the member of a body that has the messages; `None` for a list of them."""
+    if not isinstance(value, dict):
+        return None
+    return next((each for each in _LISTS if isinstance(value.get(each), list | str)), None)
+
+
+def body_dialect(value: JsonValue, messages: Sequence[ForeignMessage]) -> Dialect | None:
+    """Return the dialect of a body: by what stands around its messages, else by most of these."""
+    system = value.get("system") if isinstance(value, dict) else None
+    if system and "max_tokens" in value and (isinstance(system, str) or _are_typed(system)):
+        return "anthropic"
+    if isinstance(system, list) and system and not _are_typed(system):
+        return "bedrock"
+    found = main_dialect(messages)
+    return "openai-responses" if found is None and list_name(value) == "input" else found
+
+
+def _are_typed(blocks: JsonValue) -> bool:
+    return isinstance(blocks, list) and all(
+        isinstance(each, dict) and isinstance(each.get("type"), str) for each in blocks
+    )
 
 
 def _messages(listed: list[Any], pointer: str) -> Iterator[ForeignMessage]:
     for index, value in enumerate(listed):
         here = f"{pointer}/{index}"
         if not is_pydantic_ai(value):
-            yield _message(value, here)
+            message = _message(value, here)
+            is_as_sent = message.is_as_sent and message.pointer == here
+            yield replace(message, is_as_sent=is_as_sent)
             continue
-        for part, message, places in part_messages(value):
-            yield ForeignMessage(here + part, message, places=places)
+        for part, inner, places in part_messages(value):
+            yield ForeignMessage(here + part, inner, places=places, is_as_sent=False)
 
 
 def _system(request: Mapping[str, JsonValue]) -> Iterator[ForeignMessage]:
@@ -125,7 +165,7 @@ def _system(request: Mapping[str, JsonValue]) -> Iterator[ForeignMessage]:
         count = len(content) if isinstance(content, list) else 0
         places = {f"/content/{index}": f"{around}/{index}" for index in range(count)}
         message = {"role": "system", "content": content}
-        yield ForeignMessage(f"/{name}", message, places={"/content": "", **places})
+        yield ForeignMessage(f"/{name}", message, places={"/content": "", **places}, is_apart=True)
 
 
 def _message(value: JsonValue, pointer: str) -> ForeignMessage:
@@ -181,10 +221,12 @@ def _without_role(
     if kind in _RESPONSES_ANSWERS or (kind.endswith("_call_output") and "call_id" in value):
         message = {"role": "tool", "content": [{**value, "type": "function_call_output"}]}
         return ForeignMessage(pointer, message, "openai-responses", places={"/content/0": ""})
-    if kind in _RESPONSES_SAID or kind.endswith("_call"):
+    is_item = kind in _RESPONSES_ITEMS
+    if is_item or kind in _RESPONSES_SAID or kind.endswith("_call"):
         message = {"role": "assistant", "content": [_as_function_call(value, kind)]}
-        places = {"/content/0": ""}
-        return ForeignMessage(pointer, message, "openai-responses", places=places, joins=True)
+        return ForeignMessage(
+            *(pointer, message, "openai-responses"), places={"/content/0": ""}, joins=not is_item
+        )
     if isinstance(value.get("parts"), list):
         return _told(ForeignMessage(pointer, {**value, "role": "user"}, found or "gemini"))
     if "content" in value and ("isError" in value or "structuredContent" in value):
@@ -199,7 +241,7 @@ def _as_function_call(item: dict[str, Any], kind: str) -> dict[str, Any]:
     known = {"type": "function_call", "call_id": item["call_id"]}
     apart = ("type", "id", "call_id", "status")
     arguments = {name: each for name, each in item.items() if name not in apart}
-    return {**known, "name": kind.removesuffix("_call"), "arguments": arguments}
+    return {**known, "name": kind.removesuffix("_call"), "arguments": json_text(arguments)}
 
 
 def _of_json_rpc(value: dict[str, Any], pointer: str) -> ForeignMessage:
@@ -210,7 +252,7 @@ def _of_json_rpc(value: dict[str, Any], pointer: str) -> ForeignMessage:
         call["input"] = params.get("arguments") or {}
         message = {"role": "assistant", "content": [call]}
         places = {"/content/0": "/params"}
-        return ForeignMessage(pointer, message, "mcp", places=places, joins=True)
+        return ForeignMessage(pointer, message, "mcp", places=places, joins=True, is_as_sent=False)
     if isinstance(result, dict) and "content" in result:
         return _of_result(result, child_pointer(pointer, "result"), call_id)
     return ForeignMessage(pointer, None, "mcp")
@@ -227,7 +269,8 @@ def _of_result(result: dict[str, Any], pointer: str, call_id: str) -> ForeignMes
         "content": result,
     }
     message = {"role": "tool", "content": [block]}
-    return ForeignMessage(pointer, message, "mcp", places={"/content/0": ""})
+    places = {"/content/0": ""}
+    return ForeignMessage(pointer, message, "mcp", places=places, is_as_sent=False)
 
 
 def _with_ids(message: dict[str, Any]) -> dict[str, Any]:
@@ -258,7 +301,9 @@ def _told(foreign: ForeignMessage) -> ForeignMessage:
         blocks.append({"type": "text", "text": said})
     read = ("parts", "content", "toolInvocations")
     rest = {name: each for name, each in message.items() if name not in read}
-    return ForeignMessage(foreign.pointer, {**rest, "content": blocks}, dialect, places=places)
+    return ForeignMessage(
+        foreign.pointer, {**rest, "content": blocks}, dialect, places=places, is_as_sent=False
+    )
 
 
 def _of_ui_part(part: JsonValue) -> Iterator[JsonValue]:
@@ -280,9 +325,19 @@ def _of_ui_part(part: JsonValue) -> Iterator[JsonValue]:
     yield {"type": "tool-call", **known, "input": part.get("input") or part.get("args") or {}}
     if part.get("state") in ("output-available", "result"):
         yield {"type": "tool-result", **known, "result": part.get("output", part.get("result"))}
+    elif part.get("state") == "output-denied" or _is_denied(part.get("approval")):
+        reason = (part.get("approval") or {}).get("reason")
+        said = (
+            f"[The user denied this call: {reason}]" if reason else "[The user denied this call.]"
+        )
+        yield {"type": "tool-result", **known, "result": said, "isError": True}
     elif part.get("state") == "output-error":
         failed = {"type": "tool-result", **known, "result": part.get("errorText") or ""}
         yield {**failed, "isError": True}
+
+
+def _is_denied(approval: JsonValue) -> bool:
+    return isinstance(approval, dict) and approval.get("approved") is False
 
 
 def _dialect_of(message: Mapping[str, Any]) -> Dialect | None:

@@ -127,6 +127,11 @@ def as_answer(block: JsonValue) -> AnswerBlock | None:
     )
 
 
+def has_own_id(call: Mapping[str, JsonValue]) -> bool:
+    """Return whether a call, or an answer, has an id of its own."""
+    return bool(_text(_first(call, _IDS)))
+
+
 def left_of_answer(block: dict[str, JsonValue], pointer: str) -> Iterator[LeftOut]:
     """Yield what an answer says that no other dialect has a place for."""
     held = _held(block, _ANSWER_TYPES, _ANSWER_MEMBERS) or {}

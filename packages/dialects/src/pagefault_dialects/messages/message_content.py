@@ -22,6 +22,7 @@ from pagefault_dialects.media.file_type import HEAD_BYTES, settle_type
 from pagefault_dialects.model.conversation import (
     Address,
     InlineBytes,
+    Invented,
     Item,
     LeftOut,
     Medium,
@@ -45,6 +46,7 @@ from pagefault_dialects.turns.record_turns import is_for, left_out_for, words_of
 
 _REFERENCE = re.compile("@blob:([0-9a-f]{32})")
 _SHORTEST_BASE64 = 64
+_LABELS = ("title", "name", "source", "url", "uri", "fileUri", "file_uri", "filename")
 _READ_OF_TEXT = frozenset({"text"})
 # What stands beside a text that does not say that it is one; anything else makes it a record.
 _BESIDE_TEXT = frozenset({"text", "thought", "thoughtSignature", "thought_signature"})
@@ -89,12 +91,15 @@ class ContentReading:
         for part in normalized.parts:
             yield from self._part(part, normalized.media, pointer)
 
-    def items(self, content: JsonValue, pointer: str) -> Iterator[Item]:
+    def items(
+        self, content: JsonValue, pointer: str, *, is_of_dialect: bool = False
+    ) -> Iterator[Item]:
         """Yield what a content shows, in order.
 
         Args:
             content: A text, a block, a list of them, or any other value.
             pointer: Where it stands in the message.
+            is_of_dialect: Whether a block is one of a dialect, and not a value of a tool.
         """
         if content is None or content == []:
             return
@@ -102,13 +107,16 @@ class ContentReading:
             yield from self._text(content, pointer)
             return
         if is_block(content):
-            yield from self._block(content, pointer)
+            shown = self._block(content, pointer)
+            yield from self._in_words(content, pointer, shown) if is_of_dialect else shown
         elif isinstance(content, list) and any(
             is_block(each) and (_is_text(each) or is_typed_block(each)) for each in content
         ):
             for each in content:
-                alone = self._block(each, pointer) if is_block(each) else self._data(each, pointer)
-                yield from alone
+                if is_block(each):
+                    yield from self._in_words(each, pointer, self._block(each, pointer))
+                else:
+                    yield from self._data(each, pointer)
         else:
             yield from self._data(content, pointer)
 
@@ -133,6 +141,29 @@ class ContentReading:
             yield from left_beside(said, frozenset({name}), pointer)
         else:
             yield from self._data(without_frame(said), pointer)
+
+    def _in_words(
+        self, block: dict[str, JsonValue], pointer: str, shown: Iterator[Item]
+    ) -> Iterator[Item]:
+        """Yield what a block shows, in words if only its own provider knows such a block.
+
+        Messages that are stored are read as they were read when they came.
+        """
+        is_known = not self.finds_media or _is_text(block)
+        shows_medium = False
+        for item in shown:
+            if is_known or isinstance(item, LeftOut | Invented):
+                yield item
+            elif isinstance(item, Medium):
+                shows_medium = True
+                yield replace(item, is_in_text=False)
+            elif isinstance(item, TextItem) and not _is_object_text(item.text):
+                yield item
+            else:
+                kind = _kind(block)
+                if not shows_medium:
+                    yield TextItem(pointer, _words_of_block(kind, block))
+                yield without_a_place(pointer, kind)
 
     def _text(self, text: str, pointer: str) -> Iterator[Item]:
         resource_id = parse_resource_id(text) if text.startswith("@blob:") else None
@@ -202,6 +233,28 @@ def _named(medium: Medium, part: NormalizedPart, beside: Provenance) -> Medium:
         # A file that was moved out of the message has its name there, and seldom in the store.
         name = beside.name or medium.filename
     return replace(medium, filename=name, words=words_of(beside.meta))
+
+
+def _kind(block: Mapping[str, JsonValue]) -> str:
+    kind = block.get("type")
+    return kind if isinstance(kind, str) else next(iter(block), "object")
+
+
+def _is_object_text(text: str) -> bool:
+    return text.startswith("{") and text.endswith("}")
+
+
+def _words_of_block(kind: str, block: Mapping[str, JsonValue]) -> str:
+    """Return what a block says to people: its title, name, address and text."""
+    inner = block.get(kind)
+    held = inner if is_block(inner) else block
+    labels = [each for name in _LABELS if isinstance(each := held.get(name), str) and each]
+    content = held.get("content")
+    blocks = content if isinstance(content, list) else []
+    texts = [held.get("text"), *(each.get("text") for each in blocks if is_block(each))]
+    said = [each for each in texts if isinstance(each, str) and each]
+    head = f"[{kind}: {', '.join(labels)}]" if labels else "" if said else f"[block: {kind}]"
+    return "\n".join([head, *said] if head else said)
 
 
 def _is_text(block: Mapping[str, JsonValue]) -> bool:

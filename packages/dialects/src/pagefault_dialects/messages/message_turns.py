@@ -146,7 +146,8 @@ class _Reading:
             elif is_block(block) and block.get("type") in _APART:
                 self._saying().items.append(without_a_place(here, block["type"]))
             elif not (is_block(block) and block.keys() <= _MARKS):
-                self._saying().items.extend(self._content.items(block, here))
+                items = self._content.items(block, here, is_of_dialect=True)
+                self._saying().items.extend(items)
 
     def _call(self, call: TurnCall) -> None:
         said = self._saying()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pagefault_dialects.errors import Fault, InvalidPayloadError
-from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.messages.histories import ForeignMessage, foreign_messages
 from pagefault_dialects.messages.message_turns import MessageEntry, message_turns
 from pagefault_dialects.model.conversation import ComposedTurn, Invented
@@ -21,13 +21,18 @@ class ReadHistory:
     """Its messages, each with its dialect and its place."""
     turns: Sequence[ComposedTurn]
     """The conversation: calls and answers are paired, as every provider demands."""
+    recorded: Sequence[ComposedTurn] = ()
+    """The same turns as they were sent."""
+    joined: Sequence[ComposedTurn] = ()
+    """The same turns, with one for those whose calls are answered together."""
 
 
-def read_messages(value: JsonValue) -> ReadHistory:
+def read_messages(value: JsonValue, *, closes: bool = False) -> ReadHistory:
     """Read a history of any dialect: a list of messages, or a request that holds one.
 
     Args:
         value: JSON, as `json.loads` returns it.
+        closes: Whether calls that are still open at the end are answered as well.
 
     Raises:
         InvalidPayloadError: There is no list of messages in it.
@@ -39,12 +44,18 @@ def read_messages(value: JsonValue) -> ReadHistory:
             "request of a provider.",
             faults=[Fault("/messages", "must be a list of messages")],
         )
-    return ReadHistory(messages, paired(history_turns(messages)))
+    recorded = [*_read_turns(messages)]
+    joined = _join_turns(messages, recorded)
+    whole = (_without_repeated_calls(turn) for turn in joined)
+    return ReadHistory(messages, paired(whole, closes=closes), recorded, joined)
 
 
-def history_turns(messages: Sequence[ForeignMessage]) -> list[ComposedTurn]:
-    """Return a history as turns; one turn is made of those whose calls are answered together."""
-    return _join_turns(messages, _read_turns(messages))
+def _without_repeated_calls(turn: ComposedTurn) -> ComposedTurn:
+    """Return a turn with each call once; proxies and cumulative streams send some twice."""
+    if len({call.call_id for call in turn.calls}) == len(turn.calls):
+        return turn
+    calls = {(each.call_id, each.name, json_text(each.arguments)): each for each in turn.calls}
+    return replace(turn, calls=tuple(calls.values()))
 
 
 def _read_turns(messages: Sequence[ForeignMessage]) -> Iterator[ComposedTurn]:

@@ -2,7 +2,8 @@
 
 An answer holds its media, except where the tool failed: beside `is_error` nothing but text is
 taken, and some there has to be. Its media then stand behind all answers, each behind a line that
-names the call it belongs to. Text of nothing but white space is refused everywhere, and left out.
+names the call it belongs to. Text of nothing but white space is refused everywhere, and left out,
+as is white space at the end of the last message if it is the assistant's.
 Messages of one side that follow each other stay apart; the service reads them as one.
 
 Source: `providers`, `anthropic`; types of anthropic 2.12.
@@ -36,7 +37,17 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
             calls = [tool_use(call, profile) for call in turn.calls]
             if content := [*blocks_of(turn.items, _medium, seen_text_block), *calls]:
                 messages.append({"role": turn.role, "content": content})
+    if messages:
+        messages[-1] = _without_trailing_space(messages[-1])
     return messages
+
+
+def _without_trailing_space(message: Node) -> Node:
+    """Return the last message as it may end, if it is the assistant's."""
+    match message:
+        case {"role": "assistant", "content": [*before, {"type": "text", "text": str(text)}]}:
+            return {"role": "assistant", "content": [*before, *text_block(text.rstrip())]}
+    return message
 
 
 def mark_cached(message: Node) -> Node:

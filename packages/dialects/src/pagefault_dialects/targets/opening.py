@@ -3,7 +3,7 @@
 Lines that nobody said are noted before anything is settled, so that they are entries of the loss.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -25,9 +25,11 @@ _Item = TypeVar("_Item")
 
 FROM_THE_SYSTEM = "[Said by the system, not by the user:]"
 BEGINNING = "[The conversation begins here.]"
+NOTHING_SAID = "[The user said nothing.]"
 
 _NO_BEGINNING = coded("no-beginning")
 _LATE_SYSTEM = coded("late-system")
+_EMPTY_CONTENT = coded("empty-content")
 
 
 def with_lines(
@@ -42,7 +44,7 @@ def with_lines(
             not, a line begins it.
     """
     leading = _leading(turns) if profile.has_system_apart else 0
-    following = [*_noted(turns[leading:], profile)]
+    following = [*_filled(_noted(turns[leading:], profile), profile)]
     if is_whole and profile.starts_with_user and following:
         first = following[0]
         if first.role != "user" or not any(map(_says_something, first.items)):
@@ -76,6 +78,31 @@ def _noted(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[Composed
             yield replace(turn, items=(note, *turn.items))
         else:
             yield turn
+
+
+def _filled(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[ComposedTurn]:
+    """Yield turns with a line in each empty one of the user that follows one of the assistant.
+
+    Left out, it would make a history end on the assistant, which the next answer then continues.
+    """
+    is_after_assistant = False
+    for turn in turns:
+        if any(_is_written(item, profile) for item in turn.items):
+            yield turn
+        elif is_after_assistant and turn.role == "user":
+            line = (Invented("line", *_EMPTY_CONTENT, turn.seq), TextItem("", NOTHING_SAID))
+            yield replace(turn, items=(*turn.items, *line))
+        else:
+            yield turn
+            if turn.role != "tool" and not turn.calls:
+                continue
+        is_after_assistant = turn.role == "assistant"
+
+
+def _is_written(item: Item, profile: Profile) -> bool:
+    if isinstance(item, TextItem) and profile.takes_blank_texts:
+        return bool(item.text)
+    return _says_something(item)
 
 
 def _leading(turns: Sequence[Turn[_Item]]) -> int:

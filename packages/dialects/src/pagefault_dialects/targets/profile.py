@@ -99,6 +99,8 @@ class Profile:
     """Whether the system's words are no message; they are then told apart."""
     starts_with_user: bool = False
     """Whether the user has to speak first."""
+    takes_blank_texts: bool = True
+    """Whether a text may be nothing but white space; else it is left out."""
     default_detail: ImageDetail = "auto"
     """How closely images are looked at unless something else is asked for."""
     tokens: TokenRule = BY_AREA

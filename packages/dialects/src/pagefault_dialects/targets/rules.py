@@ -93,8 +93,49 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "bad-arguments": Rule(
             "The arguments of a call are a JSON object.", "they become the member `input` of one"
         ),
+        "unspelled-arguments": Rule(
+            "Arguments are a text, the JSON of an object.", "they are written as a text", "OpenAI"
+        ),
+        "no-id": Rule("A call has an id, and a result that of its call.", "ids are written"),
+        "empty-calls": Rule("A list of calls has a call.", "it is left out", "OpenAI"),
+        "results-not-first": Rule(
+            "The results of calls stand before all else that the user says.",
+            "they are moved there",
+            "Anthropic and Bedrock",
+        ),
+        "media-in-result": Rule(
+            "The result of a call is text.",
+            "a message of the user behind the results has its media",
+            "OpenAI's Chat Completions",
+        ),
+        "media-in-error": Rule(
+            "The result of a call that failed is text.",
+            "its media stand behind the results",
+            "Anthropic and Bedrock",
+        ),
+        "trailing-space": Rule(
+            "The last message of a history does not end in white space if it is the assistant's.",
+            "the white space is cut off",
+            "Anthropic",
+        ),
+        "system-among-messages": Rule(
+            "What the system says stands beside the messages.",
+            "it is moved there",
+            "Anthropic, Gemini, Bedrock and MCP",
+        ),
+        "same-side-twice": Rule(
+            "The user and the assistant speak by turns.", "they are one message", "Bedrock"
+        ),
+        "half-surrogate": Rule(
+            "A text has whole characters.", "U+FFFD stands for half a surrogate pair"
+        ),
+        "repeated-key": Rule("An object has each key once.", "the last value stays"),
         "empty-content": Rule(
-            "What is said is not empty.", "it is left out", "Anthropic and Bedrock"
+            "What is said is not empty.",
+            "it is left out; behind the assistant, a line stands for a turn of the user",
+            "Anthropic and Bedrock",
+            reason="The user's turn is empty; a line stands for it, so that the history does not "
+            "end on the assistant.",
         ),
         "no-beginning": Rule(
             "The user speaks first.",

@@ -50,7 +50,11 @@ _openai_profile = partial(
     Profile, tokens=_OF_OPENAI, request_bytes=50 * _MB, tool_name=_OPENAI_NAMES
 )
 _strict_profile = partial(
-    Profile, has_error_flag=True, has_system_apart=True, starts_with_user=True
+    Profile,
+    has_error_flag=True,
+    has_system_apart=True,
+    starts_with_user=True,
+    takes_blank_texts=False,
 )
 _framework_profile = partial(Profile, media=_HANDED_ON, media_roles=_EVERYBODY, has_error_flag=True)
 

@@ -33,6 +33,8 @@ _Item = TypeVar("_Item")
 
 NO_RESULT = "[No result of this call was recorded before the conversation went on.]"
 
+UNKNOWN_TOOL = "unknown_tool"
+
 _NO_CALL = coded("no-call")
 _LATE = coded("late-answer")
 _ANSWERED_BEFORE = coded("answered-before")
@@ -64,7 +66,12 @@ class _Group:
             self.by_name[call.name].append(index)
 
     def take(self, answer: ComposedTurn) -> bool:
-        """Take an answer by its id, else, without one, as that of the first call of its name."""
+        """Take an answer by its id; else as that of the first call of its name, or of any call."""
+        if not answer.call_id and not answer.tool_name and self.waiting:
+            index = next(iter(self.waiting))
+            del self.waiting[index]
+            self.answers.append((index, answer))
+            return True
         known, name = (self.by_id, answer.call_id), (self.by_name, answer.tool_name)
         calls, wanted = known if answer.call_id else name
         candidates = calls.get(wanted) or deque()
@@ -135,6 +142,7 @@ class _Pairing:
         self._orphans = _Orphans(kept)
         self._closed: dict[str, TurnCall] = {}
         self._ids: set[str] = set()
+        self._names: dict[str, str] = {}
         self._numbers: defaultdict[str, int] = defaultdict(lambda: 1)
 
     def add(self, turn: ComposedTurn) -> None:
@@ -151,7 +159,13 @@ class _Pairing:
         self._groups.append(group)
         if turn.calls:
             group.expect_answers()
+            self._names |= {call.call_id: call.name for call in turn.calls}
             self._open = group
+
+    def close(self) -> None:
+        """Answer the calls that are open at the end, as if somebody went on."""
+        if self._open is not None:
+            self._close(self._open.turn)
 
     def turns(self) -> Iterator[ComposedTurn]:
         """Return all of them, in order."""
@@ -184,7 +198,8 @@ class _Pairing:
             return
         # What it was called with is known if it only came too late.
         late = self._late(turn)
-        call = late or TurnCall(turn.call_id or "call", turn.tool_name, {})
+        name = turn.tool_name or self._names.get(turn.call_id) or UNKNOWN_TOOL
+        call = late or TurnCall(turn.call_id or "call", name, {})
         code, reason = _LATE if late else _NO_CALL
         calling: ComposedTurn = Turn(
             role="assistant",
@@ -251,12 +266,15 @@ def _answering(turn: ComposedTurn, call: TurnCall) -> ComposedTurn:
     return replace(turn, call_id=call.call_id, tool_name=turn.tool_name or call.name)
 
 
-def paired(turns: Iterable[ComposedTurn], *, kept: Collection[int] = ()) -> Sequence[ComposedTurn]:
+def paired(
+    turns: Iterable[ComposedTurn], *, kept: Collection[int] = (), closes: bool = False
+) -> Sequence[ComposedTurn]:
     """Return the turns of a history as a conversation that providers take.
 
     Args:
         turns: In the order of their `seq`.
         kept: The `seq` of answers that stay behind the calls that were written for them.
+        closes: Whether calls that are still open at the end are answered as well.
 
     Returns:
         The same turns, with every answer behind its call, a call before every answer that has none,
@@ -266,6 +284,8 @@ def paired(turns: Iterable[ComposedTurn], *, kept: Collection[int] = ()) -> Sequ
     pairing = _Pairing(kept)
     for turn in turns:
         pairing.add(turn)
+    if closes:
+        pairing.close()
     return tuple(pairing.turns())
 
 

@@ -1,0 +1,30 @@
+"""Halves of surrogate pairs in JSON values, which no UTF-8 text can hold."""
+
+from collections.abc import Iterator
+
+from pagefault_dialects.json.pointers import child_pointer
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.text_windows import without_lone_surrogates
+
+
+def lone_surrogates(value: JsonValue) -> Iterator[tuple[str, str]]:
+    """Yield each text of a value that has half a surrogate pair: its pointer, and the text.
+
+    Of a key with one, the pointer leads to its object.
+    """
+    waiting: list[tuple[str, JsonValue]] = [("", value)]
+    while waiting:
+        pointer, node = waiting.pop()
+        if isinstance(node, str) and not node.isascii():
+            if without_lone_surrogates(node) is not node:
+                yield pointer, node
+        elif isinstance(node, dict):
+            waiting += ((pointer, key) for key in node)
+            waiting += ((child_pointer(pointer, key), each) for key, each in node.items())
+        elif isinstance(node, list):
+            waiting += ((child_pointer(pointer, index), each) for index, each in enumerate(node))
+
+
+def has_lone_surrogate(value: JsonValue) -> bool:
+    """Return whether a text of a value has half a surrogate pair."""
+    return next(lone_surrogates(value), None) is not None

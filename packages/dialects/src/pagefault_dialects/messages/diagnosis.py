@@ -1,0 +1,100 @@
+"""Diagnoses of histories: all findings, in the order of the messages."""
+
+from collections.abc import Iterator, Sequence
+
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.messages.findings import found, of_loss, of_pairs, of_turns, quoted
+from pagefault_dialects.messages.histories import Dialect, ForeignMessage
+from pagefault_dialects.messages.message_faults import message_faults
+from pagefault_dialects.messages.reading import ReadHistory
+from pagefault_dialects.model.conversation import ComposedTurn, TextItem
+from pagefault_dialects.model.finding import Finding
+from pagefault_dialects.model.loss import LossEntry
+from pagefault_dialects.targets.profile import Profile
+
+
+def diagnose(
+    history: ReadHistory, profile: Profile, loss: Sequence[LossEntry], main: Dialect | None
+) -> list[Finding]:
+    """Return what is wrong with a history.
+
+    Args:
+        history: The history; without messages, that of a session.
+        profile: The target.
+        loss: What its rendering for the target loses, by the numbers of its turns.
+        main: The dialect it is meant to be in; `None` for words alone.
+    """
+    own = main if profile.target == (main or "openai-chat") else None
+    findings = [
+        *of_turns(history.recorded, profile, own),
+        *of_pairs(history.turns, history.recorded),
+        *of_loss(loss, history.turns, profile),
+    ]
+    if not history.messages:
+        # An entry as a whole is known by its number alone.
+        findings = [
+            each.model_copy(update={"pointer": ""}) if each.pointer.startswith("/api/") else each
+            for each in findings
+        ]
+        return sorted(findings, key=lambda each: each.seq or 0)
+    findings += message_faults(history.messages, main)
+    findings += _split_calls(history)
+    if own == "anthropic":
+        findings += _trailing_space(history.recorded)
+    findings = [each for each in findings if not _is_made_by_model(each, own, history.messages)]
+    named = [_with_pointer(each, history.messages) for each in findings]
+    order = {each.pointer: index for index, each in enumerate(history.messages)}
+    return sorted(named, key=lambda each: _order(each, order))
+
+
+def is_home(history: ReadHistory, target: str, main: Dialect | None) -> bool:
+    """Return whether a history is in the form that requests of a target have."""
+    is_as_sent = all(each.is_as_sent for each in history.messages)
+    return target == (main or "openai-chat") and is_as_sent
+
+
+def _split_calls(history: ReadHistory) -> Iterator[Finding]:
+    """Yield the messages whose calls were joined to those before."""
+    kept = {turn.seq for turn in history.joined}
+    for index, foreign in enumerate(history.messages):
+        message = foreign.message
+        if message is None or foreign.joins or index + 1 in kept or not history.joined:
+            continue
+        if message["role"] in ("assistant", "model"):
+            yield found("split-calls", foreign.pointer, seq=index + 1)
+
+
+def _trailing_space(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:
+    """Yield the text at the end of a history, if the assistant's ends in white space."""
+    last = turns[-1] if turns else None
+    if last is None or last.role != "assistant" or last.calls or not last.items:
+        return
+    item = last.items[-1]
+    if isinstance(item, TextItem) and item.text.strip() and item.text != item.text.rstrip():
+        space = json_text(item.text[len(item.text.rstrip()) :])
+        yield found("trailing-space", item.pointer, actual=quoted(space), seq=last.seq)
+
+
+def _is_made_by_model(
+    finding: Finding, own: Dialect | None, messages: Sequence[ForeignMessage]
+) -> bool:
+    """Return whether a finding is about a picture that a model made, which its provider takes."""
+    if finding.rule != "no-media-here" or finding.seq is None:
+        return False
+    is_item = finding.pointer == messages[finding.seq - 1].pointer
+    return own == "gemini" or (own == "openai-responses" and is_item)
+
+
+def _with_pointer(finding: Finding, messages: Sequence[ForeignMessage]) -> Finding:
+    """Return a finding of a foreign history, which has no entries but pointers."""
+    if finding.seq is None:
+        return finding
+    pointer = finding.pointer or messages[finding.seq - 1].pointer
+    return finding.model_copy(update={"seq": None, "pointer": pointer})
+
+
+def _order(finding: Finding, order: dict[str, int]) -> int:
+    pointer = finding.pointer
+    while pointer and pointer not in order:
+        pointer = pointer.rpartition("/")[0]
+    return order.get(pointer, -1)

@@ -1,0 +1,243 @@
+"""What is wrong with a history, by the rules that its rendering follows.
+
+Most shows in the rendering's own account of the loss. The rest is what a rendering puts right
+without losing anything, and is looked for here.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from pagefault_dialects.media.headers import hints_of
+from pagefault_dialects.messages.histories import Dialect
+from pagefault_dialects.model.conversation import (
+    Address,
+    ComposedTurn,
+    InlineBytes,
+    Invented,
+    Medium,
+    TextItem,
+)
+from pagefault_dialects.model.finding import Finding
+from pagefault_dialects.model.loss import LossEntry
+from pagefault_dialects.model.render_options import base64_length
+from pagefault_dialects.targets.profile import IdRule, Profile, media_class
+from pagefault_dialects.targets.rules import RULES, Rule
+
+_LONGEST_QUOTE = 80
+_OF_PAIRS = ("no-call", "late-answer", "no-answer")
+# Of these, the message itself says more.
+_FOUND_ELSEWHERE = frozenset({*_OF_PAIRS, "empty-content", "not-a-message"})
+_ERRORS_ARE_TEXT = ("anthropic", "bedrock")
+
+
+def found(
+    rule: str,
+    pointer: str,
+    *,
+    limit: int | str | None = None,
+    actual: int | str | None = None,
+    seq: int | None = None,
+    call_id: str | None = None,
+) -> Finding:
+    """Return a finding, with what the table says of its rule."""
+    told = RULES[rule]
+    return Finding(
+        seq=seq,
+        pointer=pointer,
+        rule=rule,
+        call_id=None if call_id is None else quoted(call_id),
+        demands=told.demands,
+        limit=limit,
+        actual=actual,
+        fix=told.fix,
+        source=told.source,
+    )
+
+
+def of_loss(
+    loss: Sequence[LossEntry], turns: Sequence[ComposedTurn], profile: Profile
+) -> Iterator[Finding]:
+    """Yield what the account of a loss tells that is somebody's fault, each thing once."""
+    media = {
+        (turn.seq, item.pointer): item
+        for turn in turns
+        for item in turn.items
+        if isinstance(item, Medium)
+    }
+    told: set[tuple[int | None, str, str]] = set()
+    for entry in loss:
+        place = (entry.seq, entry.pointer, entry.code)
+        rule = RULES[entry.code]
+        if place in told or not rule.is_fault or entry.code in _FOUND_ELSEWHERE:
+            continue
+        told.add(place)
+        medium = media.get((entry.seq, entry.pointer))
+        if medium is None:
+            yield found(entry.code, entry.pointer, seq=entry.seq)
+            continue
+        same = sum(media_class(each.kind) == media_class(medium.kind) for each in media.values())
+        yield found(
+            entry.code,
+            entry.pointer,
+            limit=_limit(rule, medium, profile),
+            actual=same if rule.limit == "most" else _actual(rule, medium, entry),
+            seq=entry.seq,
+        )
+
+
+def _limit(rule: Rule, medium: Medium, profile: Profile) -> int | str | None:
+    media = profile.rule(medium.kind)
+    if rule.limit is None or media is None:
+        return None
+    value = getattr(media, rule.limit)
+    return value if isinstance(value, int) or value is None else ", ".join(sorted(value))
+
+
+def _actual(rule: Rule, medium: Medium, entry: LossEntry) -> int | str:
+    match rule.limit:
+        case "types":
+            return medium.mime_type
+        case "addresses" if isinstance(medium.source, Address):
+            return quoted(medium.source.url)
+        case "most_base64":
+            return base64_length(medium.size_bytes or 0)
+        case "most_side":
+            hints = medium.hints
+            if isinstance(medium.source, InlineBytes):
+                hints = hints_of(medium.source.data, medium.mime_type)
+            return max(hints.width or 0, hints.height or 0)
+        case _:
+            return entry.reason
+
+
+def quoted(text: str) -> str:
+    """Return what a history says, no longer than is read."""
+    return text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE - 1]}…"
+
+
+def of_turns(
+    turns: Sequence[ComposedTurn], profile: Profile, own: Dialect | None
+) -> Iterator[Finding]:
+    """Yield what a rendering puts right and loses nothing by.
+
+    Args:
+        turns: The history as it was recorded.
+        profile: The target.
+        own: The dialect of the history, if that is the target's; else `None`.
+    """
+    yield from _of_calls(turns, profile)
+    yield from _of_order(turns)
+    for turn in turns:
+        yield from _of_items(turn, profile, own)
+
+
+def of_pairs(
+    conversation: Sequence[ComposedTurn], turns: Sequence[ComposedTurn]
+) -> Iterator[Finding]:
+    """Yield calls without an answer, and answers without a call.
+
+    Args:
+        conversation: The history with what was written for them.
+        turns: The history as it was recorded.
+    """
+    origins: dict[str, list[ComposedTurn]] = {}
+    for turn in turns:
+        for call in turn.calls:
+            origins.setdefault(call.call_id, []).append(turn)
+    for turn in conversation:
+        for note in turn.items:
+            if not isinstance(note, Invented) or note.code not in _OF_PAIRS:
+                continue
+            call_id, place = turn.call_id, turn
+            if note.what == "call":
+                written = turn.calls[0].call_id
+                answered = (each.call_id for each in turns if each.seq == note.seq)
+                call_id = next((each for each in answered if _is_made_of(written, each)), written)
+            if note.what == "answer":
+                # Calls that were joined are found where they stood.
+                after = (each for each in origins.get(call_id, ()) if _seq(each) >= (note.seq or 0))
+                place = next(after, turn)
+            yield found(note.code, place.origin, seq=place.seq, call_id=call_id)
+
+
+def _is_made_of(written: str, call_id: str) -> bool:
+    """Return whether an id is another one, with a number if that was in use."""
+    return bool(call_id) and re.fullmatch(rf"{re.escape(call_id)}(-\d+)?", written) is not None
+
+
+def _seq(turn: ComposedTurn) -> int:
+    return turn.seq or 0
+
+
+def _of_calls(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[Finding]:
+    used: set[str] = set()
+    for turn in turns:
+        for call in turn.calls:
+            place, seq, call_id = turn.origin, turn.seq, quoted(call.call_id)
+            if call.call_id in used:
+                yield found("duplicate-id", place, actual=call_id, call_id=call_id, seq=seq)
+            elif profile.call_id.fit(call.call_id) != call.call_id:
+                rule = _told(profile.call_id)
+                yield found("bad-id", place, limit=rule, actual=call_id, call_id=call_id, seq=seq)
+            if profile.tool_name.fit(call.name) != call.name:
+                rule = _told(profile.tool_name)
+                name = quoted(call.name)
+                yield found(
+                    "bad-name", place, limit=rule, actual=name, seq=seq, call_id=call.call_id
+                )
+            used.add(call.call_id)
+
+
+def _told(rule: IdRule) -> str:
+    return f"up to {rule.most_chars} of {rule.characters}"
+
+
+def _of_order(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:
+    """Yield results that stand before their calls; those behind are in the account of the loss."""
+    called: dict[str, int] = {}
+    for index, turn in enumerate(turns):
+        for call in turn.calls:
+            called.setdefault(call.call_id, index)
+    for index, turn in enumerate(turns):
+        if turn.role == "tool" and called.get(turn.call_id, -1) > index:
+            call_id = turn.call_id
+            yield found(
+                "wrong-order", turn.origin, actual=quoted(call_id), seq=turn.seq, call_id=call_id
+            )
+
+
+def _of_items(turn: ComposedTurn, profile: Profile, own: Dialect | None) -> Iterator[Finding]:
+    is_result = turn.role == "tool"
+    says_error = is_result and turn.is_error and own in _ERRORS_ARE_TEXT
+    if not turn.items and not turn.calls and (says_error or not is_result):
+        yield found("empty-content", turn.origin, seq=turn.seq)
+    for item in turn.items:
+        if isinstance(item, TextItem) and _is_left_out(item.text, profile):
+            # Beside calls, and as a result, SDKs write an empty text where nothing is said.
+            is_block = item.pointer.rpartition("/")[2].isdigit()
+            if is_block or says_error or not (turn.calls or is_result):
+                yield found("empty-content", item.pointer, actual=quoted(item.text), seq=turn.seq)
+        elif isinstance(item, Medium):
+            yield from _of_medium(turn, item)
+            if is_result and not item.is_in_text:
+                rule = "media-in-error" if says_error else "media-in-result"
+                if says_error or own == "openai-chat":
+                    kind, call_id = item.mime_type, turn.call_id
+                    yield found(rule, item.pointer, actual=kind, seq=turn.seq, call_id=call_id)
+
+
+def _is_left_out(text: str, profile: Profile) -> bool:
+    return not (text if profile.takes_blank_texts else text.strip())
+
+
+def _of_medium(turn: ComposedTurn, medium: Medium) -> Iterator[Finding]:
+    if medium.is_in_text:
+        yield found("base64-in-text", medium.pointer, actual=medium.mime_type, seq=turn.seq)
+    if said := medium.said_type:
+        yield found(
+            "mislabelled-media",
+            medium.pointer,
+            limit=medium.mime_type,
+            actual=quoted(said),
+            seq=turn.seq,
+        )

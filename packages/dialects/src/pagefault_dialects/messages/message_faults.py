@@ -1,0 +1,166 @@
+"""Faults of messages as they were sent, which are gone once they are read as turns.
+
+Most of these are rules of one provider, and looked for only in histories of its own dialect: what
+another provider demands is what a rendering writes anyway.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from pagefault_dialects.json.surrogates import has_lone_surrogate
+from pagefault_dialects.messages.findings import found, quoted
+from pagefault_dialects.messages.histories import Dialect, ForeignMessage
+from pagefault_dialects.messages.message_calls import as_answer, as_call, has_own_id, listed
+from pagefault_dialects.model.finding import Finding
+
+_SPELLING: frozenset[Dialect] = frozenset(("openai-chat", "openai-responses"))
+_APART: frozenset[Dialect] = frozenset(("anthropic", "gemini", "bedrock", "mcp"))
+_RESULTS_FIRST: frozenset[Dialect] = frozenset(("anthropic", "bedrock"))
+_NAMED: frozenset[Dialect] = _SPELLING | _RESULTS_FIRST
+_SIDES = {"model": "assistant", "tool": "user", "function": "user"}
+
+
+def message_faults(messages: Sequence[ForeignMessage], main: Dialect | None) -> Iterator[Finding]:
+    """Yield the faults of messages as such.
+
+    Args:
+        messages: All of a history, in order.
+        main: The dialect that it is meant to be in; `None` for words alone.
+    """
+    dialect: Dialect = main or "openai-chat"
+    for each in messages:
+        if each.said_role is not None:
+            yield found("unknown-role", f"{each.pointer}/role", actual=quoted(each.said_role))
+        if each.message is None:
+            yield found("not-a-message", each.pointer)
+            continue
+        # Calls and results in samplings of MCP have the shape of Anthropic's.
+        is_as_in_mcp = (each.dialect, main) == ("anthropic", "mcp")
+        if each.dialect not in (None, main) and not is_as_in_mcp:
+            yield found("mixed-dialects", each.pointer, limit=main, actual=each.dialect)
+        yield from _of_calls(each, dialect)
+        if dialect == "openai-chat" and each.message.get("tool_calls") == []:
+            yield found("empty-calls", f"{each.pointer}/tool_calls", actual="[]")
+    if dialect in _APART:
+        yield from _of_system(messages)
+    if dialect in _RESULTS_FIRST:
+        yield from _of_results(messages)
+    if dialect == "bedrock":
+        yield from _of_sides(messages)
+
+
+def _of_calls(foreign: ForeignMessage, dialect: Dialect) -> Iterator[Finding]:
+    message = foreign.message or {}
+    for pointer, call, arguments, name in _calls(message):
+        place = foreign.place(pointer)
+        call_id = next((each for key in _IDS if isinstance(each := call.get(key), str)), None)
+        if not has_own_id(call) and dialect in _NAMED:
+            yield found("no-id", place)
+        where = foreign.place(f"{pointer}/{name}") if name else place
+        if isinstance(arguments, str) and (name.endswith("arguments") or dialect in _SPELLING):
+            if not _is_object(arguments):
+                said = quoted(arguments)
+                yield found("bad-arguments", where, actual=said, call_id=call_id)
+            elif has_lone_surrogate(json.loads(arguments)):
+                yield found("half-surrogate", where, call_id=call_id)
+        elif isinstance(arguments, dict):
+            is_own = foreign.is_as_sent and foreign.dialect in (None, dialect)
+            if dialect in _SPELLING and is_own:
+                said = quoted(json.dumps(arguments, default=str))
+                yield found("unspelled-arguments", where, actual=said, call_id=call_id)
+        elif arguments is not None or dialect in _NAMED:
+            said = quoted(json.dumps(arguments, default=str))
+            yield found("bad-arguments", where, actual=said, call_id=call_id)
+
+
+_IDS = ("toolCallId", "toolUseId", "tool_call_id", "call_id", "id")
+_ARGUMENTS = ("arguments", "input", "args")
+
+
+def _calls(message: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Any, str]]:
+    """Yield the calls of a message: the pointer, the call, its arguments and where these stand."""
+    for pointer, call in listed(message):
+        if isinstance(inner := call.get("function"), dict):
+            yield pointer, {**inner, **call}, inner.get("arguments"), "function/arguments"
+        elif "custom" not in call:
+            yield pointer, call, *_arguments(call)
+    if message.get("role") not in ("assistant", "model"):
+        return
+    for name in ("content", "parts"):
+        blocks = message.get(name)
+        for index, block in enumerate(blocks if isinstance(blocks, list) else []):
+            if as_call(block, 0, 0) is None or block.get("type") == "custom_tool_call":
+                continue
+            held = next((key for key in _HELD if isinstance(block.get(key), dict)), None)
+            call, pointer = (block, "") if held is None else (block[held], f"/{held}")
+            yield f"/{name}/{index}{pointer}", call, *_arguments(call)
+
+
+_HELD = ("toolUse", "functionCall", "function_call")
+
+
+def _arguments(call: dict[str, Any]) -> tuple[Any, str]:
+    name = next((each for each in _ARGUMENTS if each in call), "")
+    return call.get(name), name
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text, parse_constant=_refuse), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(name)
+
+
+def _of_system(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
+    """Yield what the system says at the beginning; that behind others is in the loss."""
+    for foreign in messages:
+        role = (foreign.message or {}).get("role")
+        if role not in ("system", "developer"):
+            return
+        if not foreign.is_apart:
+            yield found("system-among-messages", foreign.pointer, actual=role)
+
+
+def _side(foreign: ForeignMessage) -> str | None:
+    if foreign.message is None:
+        return None
+    role: str = foreign.message["role"]
+    return _SIDES.get(role, role)
+
+
+def _of_results(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
+    """Yield the results that stand behind something else; messages of one side are read as one."""
+    called: set[str] = set()
+    for side, run in groupby(messages, _side):
+        if side != "user":
+            contents = ((foreign.message or {}).get("content") for foreign in run)
+            blocks = (each for content in contents if isinstance(content, list) for each in content)
+            calls = (as_call(block, 0, 0) for block in blocks)
+            called = {call.call_id for call in calls if call is not None}
+            continue
+        is_behind = False
+        for foreign in run:
+            content = (foreign.message or {}).get("content")
+            for index, block in enumerate(content if isinstance(content, list) else [content]):
+                answer = as_answer(block)
+                if answer is None:
+                    is_behind = is_behind or block not in (None, "")
+                elif is_behind and answer.call_id in called:
+                    pointer = foreign.place(f"/content/{index}")
+                    call_id = answer.call_id or None
+                    yield found("results-not-first", pointer, call_id=call_id)
+
+
+def _of_sides(messages: Sequence[ForeignMessage]) -> Iterator[Finding]:
+    before: str | None = "system"
+    for foreign in messages:
+        side = _side(foreign)
+        if side == before != "system":
+            yield found("same-side-twice", foreign.pointer, actual=side)
+        before = side or before

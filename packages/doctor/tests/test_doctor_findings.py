@@ -1,0 +1,214 @@
+"""Findings that need more than a history and its rules: bytes of a body, blocks of providers."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+import httpx
+import pytest
+
+from tests.kit import media
+from tests.kit.media import b64
+
+pytestmark = pytest.mark.engines("embedded")
+
+Json = dict[str, Any]
+
+PICTURE = b64(media.png(70, 64, noise=True))
+PDF = b64(media.pdf())
+
+
+def diagnosis(client: httpx.Client, body: object, **query: str) -> Json:
+    """Return the answer of the doctor; `body` is JSON text, or a value."""
+    content = body if isinstance(body, str) else json.dumps(body)
+    headers = {"content-type": "application/json"}
+    query = {"apply": "true", **query}
+    answer = client.post("/api/doctor", content=content, params=query, headers=headers)
+    assert answer.status_code == 200, answer.text[:500]
+    return cast("Json", answer.json())
+
+
+def places(said: Json) -> list[tuple[str, str, Any]]:
+    """Return the rule, the place and the value of each finding."""
+    return [(each["rule"], each["pointer"], each.get("actual")) for each in said["findings"]]
+
+
+def test_half_a_surrogate_is_named_where_it_stands(client: httpx.Client) -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "a \U0001f98a is whole"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "text with \ud83d half"},
+    ]
+    said = diagnosis(client, {"messages": messages})
+    assert places(said) == [("half-surrogate", "/messages/2/content", "text with \ufffd half")]
+    assert said["messages"][2]["content"] == "text with \ufffd half"
+
+
+def test_half_a_surrogate_in_arguments_is_named(client: httpx.Client) -> None:
+    function = {"name": "f", "arguments": json.dumps({"text": "\ud83d"})}
+    call = {"id": "a", "type": "function", "function": function}
+    answer = {"role": "tool", "tool_call_id": "a", "content": "Done."}
+    history = [{"role": "assistant", "content": None, "tool_calls": [call]}, answer]
+    said = diagnosis(client, history)
+    assert [each["rule"] for each in said["findings"]] == ["half-surrogate"]
+    assert said["findings"][0]["callId"] == "a"
+
+
+def test_repeated_key_is_named(client: httpx.Client) -> None:
+    said = diagnosis(client, '[{"role": "user", "content": "Hi.", "content": "Ho."}]')
+    assert places(said) == [("repeated-key", "/0", "content")]
+    assert said["messages"] == [{"role": "user", "content": "Ho."}]
+
+
+def test_pixels_of_an_image_that_is_too_wide_are_counted(client: httpx.Client) -> None:
+    source = {"type": "base64", "media_type": "image/png", "data": b64(media.png(9_000, 20))}
+    content = [{"type": "image", "source": source}]
+    said = diagnosis(client, [{"role": "user", "content": content}])
+    assert [(each["limit"], each["actual"]) for each in said["findings"]] == [(8_000, 9_000)]
+
+
+def test_open_call_is_named_by_its_message_and_its_id(client: httpx.Client) -> None:
+    calls = [
+        {"id": each, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        for each in ("a", "b")
+    ]
+    history = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "a", "content": "A"},
+    ]
+    said = diagnosis(client, history)
+    [finding] = said["findings"]
+    assert (finding["rule"], finding["pointer"], finding["callId"]) == ("no-answer", "/1", "b")
+    assert [each.get("tool_call_id") for each in said["messages"]] == [None, None, "a", "b"]
+
+
+def test_answer_that_is_given_twice_names_its_tool(client: httpx.Client) -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    answer = {"role": "tool", "tool_call_id": "a", "content": "r"}
+    history = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        *(answer, answer, {"role": "user", "content": "k"}),
+    ]
+    said = diagnosis(client, history)
+    assert [(each["rule"], each["callId"]) for each in said["findings"]] == [("no-call", "a")]
+    calls = [each for message in said["messages"] for each in message.get("tool_calls", ())]
+    assert [each["function"]["name"] for each in calls] == ["f", "f"]
+
+
+_SEARCH: list[Json] = [
+    {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "w"}},
+    {
+        "type": "web_search_tool_result",
+        "tool_use_id": "s1",
+        "content": [{"type": "web_search_result", "url": "https://example.com", "title": "W"}],
+    },
+    {"type": "text", "text": "Sunny."},
+]
+_DOCUMENT = {
+    "type": "document",
+    "source": {"type": "base64", "media_type": "application/pdf", "data": PDF},
+    "title": "T",
+    "context": "From the archive.",
+    "citations": {"enabled": True},
+}
+
+
+def _anthropic(*blocks: Json, role: str = "user") -> Json:
+    return {"system": "Be kind.", "max_tokens": 9, "messages": _messages(*blocks, role=role)}
+
+
+def _messages(*blocks: Json, role: str = "user") -> list[Json]:
+    first = [{"role": "user", "content": "go"}] if role == "assistant" else []
+    last = [{"role": "user", "content": "on"}] if role == "assistant" else []
+    return [*first, {"role": role, "content": [*blocks]}, *last]
+
+
+_GO = {"role": "user", "content": "go"}
+OWN: Mapping[str, Json] = {
+    "Anthropic's tools": _anthropic(*_SEARCH, role="assistant"),
+    "a file of Anthropic's": _anthropic(
+        {"type": "document", "source": {"type": "file", "file_id": "file_011A"}}
+    ),
+    "a document with citations": _anthropic(_DOCUMENT),
+    "a search result": _anthropic(
+        {
+            "type": "search_result",
+            "source": "https://example.com",
+            "title": "T",
+            "content": [{"type": "text", "text": "Words."}],
+        }
+    ),
+    "thinking": _anthropic(
+        {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
+        {"type": "text", "text": "Yes."},
+        role="assistant",
+    ),
+    "a file of OpenAI's": {
+        "messages": [{"role": "user", "content": [{"type": "file", "file": {"file_id": "f-1"}}]}]
+    },
+    "a picture that OpenAI made": {
+        "input": [
+            _GO,
+            {"type": "image_generation_call", "id": "i", "status": "completed", "result": PICTURE},
+        ]
+    },
+    "a compaction of OpenAI's": {
+        "input": [{"type": "compaction", "id": "c", "encrypted_content": "gAAA"}, _GO]
+    },
+    "a file of Google's": {
+        "contents": [
+            {
+                "role": "user",
+                "parts": [{"fileData": {"fileUri": "gs://b/v.mp4", "mimeType": "video/mp4"}}],
+            }
+        ]
+    },
+    "a video in S3": {
+        "messages": [
+            {
+                "role": "user",
+                "content": [
+                    {"text": "look"},
+                    {"video": {"format": "mp4", "source": {"s3Location": {"uri": "s3://b/k"}}}},
+                ],
+            }
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_block_that_only_its_provider_knows_stays(client: httpx.Client, name: str) -> None:
+    said = diagnosis(client, OWN[name])
+    sent = next(OWN[name][each] for each in ("messages", "input", "contents") if each in OWN[name])
+    assert (said["findings"], said["loss"], said["messages"]) == ([], [], sent)
+
+
+@pytest.mark.parametrize("target", ["openai-compat", "langchain", "vercel", "text"])
+@pytest.mark.parametrize("name", OWN)
+def test_block_of_one_provider_is_no_json_for_another(
+    client: httpx.Client, name: str, target: str
+) -> None:
+    said = diagnosis(client, OWN[name], target=target)
+    assert '{\\"' not in json.dumps(said["messages"])
+
+
+def test_denial_of_a_call_is_its_result(client: httpx.Client) -> None:
+    approval = {"id": "a", "approved": False, "reason": "too expensive"}
+    part = {"type": "tool-pay", "toolCallId": "w7", "state": "output-denied", "input": {}}
+    parts = [{**part, "approval": approval}]
+    history = [_ui("user", "pay"), {"id": "2", "role": "assistant", "parts": parts}]
+    said = diagnosis(client, history, target="openai-chat")
+    assert said["findings"] == []
+    assert said["messages"][-1] == {
+        "role": "tool",
+        "tool_call_id": "w7",
+        "content": "[The tool reported an error.]\n\n[The user denied this call: too expensive]",
+    }
+
+
+def _ui(role: str, text: str) -> Json:
+    return {"id": "1", "role": role, "parts": [{"type": "text", "text": text}]}
