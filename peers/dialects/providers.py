@@ -22,6 +22,7 @@ def openai_responses() -> Iterator[dict[str, Any]]:
     )
 
     items = response_input_item
+    unknown = "[block: input_image]"
     words = [{"type": "input_text", "text": WORDS}]
     picture = [{"type": "input_image", "image_url": PNG_URI, "detail": "auto"}]
     document = [{"type": "input_file", "file_data": PNG_URI, "filename": "a.png"}]
@@ -48,6 +49,7 @@ def openai_responses() -> Iterator[dict[str, Any]]:
             (picture, [], 1),
             ([*words, *picture], [WORDS], 1),
             (document, [], 1),
+            ([{"type": "input_image", "file_id": SECRET, "detail": "low"}], [unknown], 0),
         ):
             built = model.model_validate({"type": kind, **call, "output": output})
             yield from (case(each, *texts, images=images, tool=None) for each in dumps(built))
@@ -175,6 +177,7 @@ def ollama() -> Iterator[dict[str, Any]]:
 
 def anthropic() -> Iterator[dict[str, Any]]:
     from anthropic.types import (
+        DocumentBlockParam,
         ImageBlockParam,
         SearchResultBlockParam,
         TextBlockParam,
@@ -191,6 +194,15 @@ def anthropic() -> Iterator[dict[str, Any]]:
     search = SearchResultBlockParam(
         type="search_result", source=URL, title="Weather", content=[text]
     )
+    plain = {"type": "text", "media_type": "text/plain", "data": WORDS}
+    document = DocumentBlockParam(
+        type="document",
+        source=plain,
+        title="Weather",
+        context=SECRET,
+        citations={"enabled": True},
+    )
+    picture = DocumentBlockParam(type="document", source=source, title="a.png")
     reference = ToolReferenceBlockParam(type="tool_reference", tool_name="radar")
     contents: list[tuple[dict[str, Any], list[str], int]] = [
         ({}, [], 0),
@@ -202,6 +214,8 @@ def anthropic() -> Iterator[dict[str, Any]]:
         ({"content": [search]}, [WORDS], 0),
         ({"content": [{**search, "citations": {"enabled": True}}]}, [WORDS], 0),
         ({"content": [reference]}, ["radar"], 0),
+        ({"content": [document]}, [WORDS], 0),
+        ({"content": [picture]}, [], 1),
     ]
     cached = {"cache_control": {"type": "ephemeral"}, "toolset_name": SECRET}
     for content, texts, images in contents:

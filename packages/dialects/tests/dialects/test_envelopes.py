@@ -20,6 +20,7 @@ from packages.dialects.tests.results.samples import (
 )
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.json.values import MediaSlot
+from pagefault_dialects.model.normalized import Provenance
 
 WORD = {"type": "text", "text": "a"}
 
@@ -303,7 +304,9 @@ TWO = [{**LANGCHAIN, "content": f"of {call}", "tool_call_id": call} for call in 
     ],
 )
 def test_of_several_answers_that_of_the_call_is_taken(result: object) -> None:
-    assert seen(result, call_id="c2").parts == (text("of c2"),)
+    answer = seen(result, call_id="c2")
+    assert answer.parts == (text("of c2"),)
+    assert answer.warnings == (("other-answers", ""),)
     with pytest.raises(InvalidPayloadError) as caught:
         seen(result, call_id="c3")
     assert "/messages" in caught.value.detail
@@ -377,3 +380,44 @@ def test_an_object_that_is_nearly_an_envelope_is_none(record: object) -> None:
 def test_an_object_of_a_thousand_members_is_looked_up_by_none_of_them() -> None:
     record = {f"m{number}": number for number in range(1_000)} | {"type": "tool_result"}
     assert seen(record).envelope is None
+
+
+@pytest.mark.parametrize(
+    ("block", "words"),
+    [
+        ({"type": "document", "source": {"type": "file", "file_id": "f"}}, "[block: document]"),
+        (
+            {"type": "document", "source": {"type": "file", "file_id": "f"}, "title": "Weather"},
+            "Weather",
+        ),
+        ({"type": "weather", "degrees": 4}, "[block: weather]"),
+        (
+            {"type": "web_search_result", "title": "W", "url": "https://x.example/w"},
+            "W\nhttps://x.example/w",
+        ),
+    ],
+)
+def test_a_block_that_only_its_provider_understands_is_kept_and_told_in_words(
+    block: dict[str, object], words: str
+) -> None:
+    result = {"type": "tool_result", "tool_use_id": "c", "content": [WORD, block]}
+    kept = Provenance(meta={"block": block})
+    assert seen(result, call_id="c").parts == (text("a"), text(words, beside=kept))
+
+
+def test_data_among_the_blocks_of_a_dialect_are_data() -> None:
+    result = {"type": "tool_result", "tool_use_id": "c", "content": [WORD, {"degrees": 4}, 4]}
+    parts = (text("a"), json_part('{"degrees":4}'), text("4"))
+    assert seen(result, call_id="c").parts == parts
+    # What a function returned may be anything.
+    output = {"name": "f", "response": {"output": {"type": "weather"}}}
+    assert seen({"functionResponse": output}).parts == (json_part('{"type":"weather"}'),)
+
+
+def test_what_a_document_of_anthropic_says_besides_is_kept() -> None:
+    beside = {"context": "of a report", "citations": {"enabled": True}}
+    source = {"type": "text", "media_type": "text/plain", "data": "Four degrees."}
+    document = {"type": "document", "source": source, "title": "Weather", **beside}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": [document]}
+    shown = text("Four degrees.", beside=Provenance(name="Weather", meta=beside))
+    assert seen(result, call_id="c").parts == (shown,)

@@ -46,4 +46,5 @@ DIALECT = Dialect(
         BlockForm((("data",),), "json"),
         BlockForm((("text",),), "text"),
     ),
+    has_closed_content=True,
 )

@@ -75,4 +75,5 @@ DIALECT = Dialect(
         BlockForm((("path",), ("old_text",), ("new_text",)), "text", ("type", "diff")),
         BlockForm((), "nothing", ("type", "terminal")),
     ),
+    has_closed_content=True,
 )

@@ -71,4 +71,5 @@ DIALECT = Dialect(
         BlockForm((("source", "value"),), "media", ("type", "video"), kind="video"),
         BlockForm((("source", "value"),), "media", ("type", "document")),
     ),
+    has_closed_content=True,
 )

@@ -75,4 +75,5 @@ DIALECT = Dialect(
         BlockForm((("uri",),), "media", ("type", "uri")),
         BlockForm((("message",),), "text", ("type", "error")),
     ),
+    has_closed_content=True,
 )

@@ -79,6 +79,14 @@ DIALECT = Dialect(
             name=("title",),
             uri=("source",),
         ),
+        BlockForm(
+            (("source", "data"), ("source", "url")),
+            "media",
+            ("type", "document"),
+            name=("title",),
+        ),
+        BlockForm((("source", "content"),), "content", ("type", "document"), name=("title",)),
         BlockForm((("tool_name",),), "text", ("type", "tool_reference")),
     ),
+    has_closed_content=True,
 )

@@ -59,4 +59,5 @@ DIALECT = Dialect(
         BlockForm((("content",),), "text", ("type", "TextResultContent")),
         BlockForm((("content", "data"),), "media", ("type", "ImageResultContent"), kind="image"),
     ),
+    has_closed_content=True,
 )

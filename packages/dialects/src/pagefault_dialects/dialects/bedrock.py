@@ -42,4 +42,4 @@ BLOCKS = (
     BlockForm((("text",),), "text"),
     BlockForm((("json",),), "json"),
 )
-DIALECT = Dialect("bedrock", (_BLOCK,), BLOCKS)
+DIALECT = Dialect("bedrock", (_BLOCK,), BLOCKS, has_closed_content=True)

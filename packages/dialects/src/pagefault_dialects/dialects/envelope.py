@@ -157,6 +157,8 @@ class Dialect:
     envelopes: tuple[Envelope | Wrapper, ...]
     blocks: tuple[BlockForm, ...] = ()
     """Blocks that only this dialect writes; they are read inside its envelopes only."""
+    has_closed_content: bool = False
+    """Whether the protocol lists which blocks content may have: others are no data of a tool."""
 
 
 def without_paths(value: Object, removed: Iterable[Steps]) -> Object:

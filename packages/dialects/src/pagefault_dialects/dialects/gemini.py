@@ -91,4 +91,5 @@ DIALECT = Dialect(
         BlockForm((("fileData", "fileUri"), ("file_data", "file_uri")), "media"),
         BlockForm((("text",),), "text"),
     ),
+    has_closed_content=True,
 )

@@ -46,4 +46,5 @@ DIALECT = Dialect(
         BlockForm((("file", "base64_data"),), "media", name=("file", "filename")),
         BlockForm((("text",),), "text"),
     ),
+    has_closed_content=True,
 )

@@ -93,4 +93,5 @@ DIALECT = Dialect(
         ),
         BlockForm((), "nothing", (_BLOCK, "cache")),
     ),
+    has_closed_content=True,
 )

@@ -116,4 +116,5 @@ DIALECT = Dialect(
         # Output of a shell; its exit code is beside it, and kept.
         BlockForm((("stdout",), ("stderr",)), "text"),
     ),
+    has_closed_content=True,
 )

@@ -30,7 +30,7 @@ from pagefault_dialects.dialects import (
 )
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper
 from pagefault_dialects.dialects.shapes import Object
-from pagefault_dialects.dialects.tool_output import BlockForm, ToolOutput
+from pagefault_dialects.dialects.tool_output import ToolOutput
 
 DIALECTS: tuple[Dialect, ...] = (
     openai_responses.DIALECT,
@@ -58,7 +58,6 @@ DIALECTS: tuple[Dialect, ...] = (
 
 # A list of messages of parts of results is no deeper.
 _DEEPEST = 6
-_NO_BLOCKS: tuple[BlockForm, ...] = ()
 
 
 class _Index:
@@ -91,12 +90,12 @@ class _Index:
 
 
 _INDEX = _Index(DIALECTS)
-_BLOCKS = {dialect.name: dialect.blocks for dialect in DIALECTS}
+_BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
 
 
-def blocks_of(dialect: str) -> tuple[BlockForm, ...]:
-    """Return the blocks that only a dialect writes."""
-    return _BLOCKS.get(dialect, _NO_BLOCKS)
+def find_dialect(name: str) -> Dialect:
+    """Return the dialect of this name."""
+    return _BY_NAME[name]
 
 
 def open_results(value: object) -> list[ToolOutput]:

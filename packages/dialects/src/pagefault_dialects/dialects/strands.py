@@ -38,4 +38,5 @@ DIALECT = Dialect(
         ),
     ),
     BLOCKS,
+    has_closed_content=True,
 )

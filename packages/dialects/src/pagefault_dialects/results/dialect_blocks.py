@@ -35,6 +35,20 @@ def read_dialect_block(block: JsonBlock, place: ReadContext) -> BlockOutcome | N
     return None
 
 
+def read_unknown_block(block: JsonBlock, place: ReadContext) -> list[NormalizedPart] | None:
+    """Return a block that only its own provider understands, in plain words; `None` for data.
+
+    The words are its title, its name or its address, else its type. All of it is in `_meta`.
+    """
+    kind = next((block[name] for name in _TYPES if isinstance(block.get(name), str)), None)
+    if kind is None:
+        return None
+    words = [value for name in _WORDS if isinstance(value := block.get(name), str) and value]
+    parts = text_parts("\n".join(words) or f"[block: {kind}]", place)
+    whole = rewrite_value(block, place.pointer, Rewriting(place.collector))
+    return with_provenance(parts, Provenance(meta={"block": whole}))
+
+
 def _read(block: JsonBlock, form: BlockForm, place: ReadContext) -> BlockOutcome | None:
     if form.holds == "nothing":
         return []
@@ -65,6 +79,8 @@ def _is_alone(block: JsonBlock, form: BlockForm) -> bool:
     return all(key in known for key, value in block.items() if value is not None)
 
 
+_TYPES = ("type", "block_type", "kind")
+_WORDS = ("title", "name", "filename", "url", "uri")
 _BESIDE = frozenset(
     (
         *("filename", "mediaType", "media_type", "mimeType", "mime_type", "metadata", "meta"),

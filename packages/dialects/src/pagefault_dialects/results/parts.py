@@ -65,13 +65,15 @@ class ReadContext:
     pointer: Pointer
     forms: tuple[BlockForm, ...] = ()
     """The blocks of the dialect whose envelope is around it."""
+    is_closed: bool = False
+    """Whether blocks that are none of the dialect's belong to the dialect all the same."""
 
     def inside(self, *path: str | int) -> "ReadContext":
         """Return the place further in."""
         here = self.pointer
         for token in path:
             here = here.child(token)
-        return ReadContext(self.collector, here, self.forms)
+        return ReadContext(self.collector, here, self.forms, self.is_closed)
 
 
 def text_parts(

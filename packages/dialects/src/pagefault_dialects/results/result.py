@@ -11,7 +11,8 @@ Lists and blocks may nest as deep as JSON may, so they are walked with a stack.
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from pagefault_dialects.dialects.registry import blocks_of, open_results
+from pagefault_dialects.dialects.envelope import Dialect
+from pagefault_dialects.dialects.registry import find_dialect, open_results
 from pagefault_dialects.dialects.tool_output import Content, ToolOutput
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.media.base64_runs import decode_undeclared
@@ -28,7 +29,11 @@ from pagefault_dialects.model.normalized import (
 from pagefault_dialects.results.blocks import NestedContent, read_block
 from pagefault_dialects.results.call_tool_results import CallToolResult, read_call_tool_result
 from pagefault_dialects.results.collector import Collector, Pointer
-from pagefault_dialects.results.dialect_blocks import read_dialect_block, with_provenance
+from pagefault_dialects.results.dialect_blocks import (
+    read_dialect_block,
+    read_unknown_block,
+    with_provenance,
+)
 from pagefault_dialects.results.parts import (
     ReadContext,
     declared_parts,
@@ -139,6 +144,7 @@ def _read_item(value: object, place: ReadContext) -> ValueOutcome | NestedConten
     if isinstance(value, dict):
         block = read_dialect_block(value, place) if place.forms else None
         block = read_block(value, place) if block is None else block
+        block = read_unknown_block(value, place) if block is None and place.is_closed else block
         if block is not None:
             return block
     rewriting = Rewriting(place.collector)
@@ -195,13 +201,12 @@ class _Normalizing:
             contents = (replace(contents[0], value=shown),) if display is not None else contents
         if output and output.is_error is not None:
             self._collector.report_error(output.is_error)
-        forms = blocks_of(output.dialect) if output else ()
-        opened = ReadContext(self._collector, Pointer(), forms)
+        dialect = find_dialect(output.dialect) if output else None
         read: CallToolResult | None = None
         place = self._whole
         parts: list[NormalizedPart] = []
         for content in contents:
-            here = opened.inside(*content.path)
+            here = self._opened_place(dialect, content)
             result_of_mcp = _call_tool_result(content)
             if result_of_mcp is None:
                 parts += _content_parts(content, here)
@@ -226,6 +231,13 @@ class _Normalizing:
             warnings=self._collector.warnings(),
         )
 
+    def _opened_place(self, dialect: Dialect | None, content: Content) -> ReadContext:
+        if dialect is None:
+            return self._whole
+        is_closed = dialect.has_closed_content and content.reading == "content"
+        place = ReadContext(self._collector, Pointer(), dialect.blocks, is_closed)
+        return place.inside(*content.path)
+
     def _opened(self, result: object) -> ToolOutput | None:
         """Return the one answer that a result is, `None` if it is in no envelope."""
         answers = open_results(result)
@@ -235,6 +247,12 @@ class _Normalizing:
             return None
         found = [each for each in answers if each.call_id == self._call_id]
         if len(found) == 1:
+            self._collector.warn(
+                "other-answers",
+                self._whole.pointer,
+                f"The result holds the answers to {len(answers) - 1} other calls as well; they are "
+                "no part of this record.",
+            )
             return found[0]
         raise InvalidPayloadError(
             f"The result holds the answers to {len(answers)} calls, "
