@@ -105,6 +105,24 @@ def test_attached_file_cannot_be_deleted_and_its_interaction_is_named(client: ht
     assert client.get(f"/api/resources/{uri}/content").content == png()
 
 
+def test_members_that_an_attachment_does_not_have_are_an_error_that_names_them(
+    client: httpx.Client,
+) -> None:
+    uri = upload(client, png())["uri"]
+    attached = {"id": uri, "filename": "a.png", "a/b": 1}
+    given: dict[str, Any] = {"parts": [{"text": "x"}, {"attachments": [{"id": uri}, attached]}]}
+    path = "/api/sessions/named/interactions"
+    refused = client.post(path, json={"input": given})
+    assert refused.status_code == 422
+    assert [each["pointer"] for each in refused.json()["errors"]] == [
+        "/input/parts/1/attachments/1/a~1b",
+        "/input/parts/1/attachments/1/filename",
+    ]
+    # Said to be one, or with further members around, it is a legacy object.
+    for body in ({"input": given, "input_kind": "dict"}, {"input": {**given, "n": 1}}):
+        assert client.post(path, json=body).json()["input_kind"] == "dict"
+
+
 def test_resources_a_legacy_object_names_are_kept(client: httpx.Client) -> None:
     uri = upload(client, png())["uri"]
     given = {"image": f"@{uri}", "other": f"@blob:{'0' * 32}", "text": f"see @{uri}"}

@@ -4,8 +4,9 @@ Bodies are JSON, and come out as checked interactions. What is attached are reso
 project, by URI, bare id or alias.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Annotated
 
 from pydantic import ConfigDict, Field
@@ -13,9 +14,11 @@ from pydantic.config import JsonDict
 
 from app.errors import MissingAttachmentError
 from app.models.interaction import (
+    AttachedFile,
     AttachedResource,
     Bindings,
     ChatMessage,
+    ContentPart,
     InputKind,
     Interaction,
     MultiModalInput,
@@ -31,11 +34,13 @@ from app.services.requests.validation import read_object, validated
 from app.stores.records.resources import AliasRecords, ResourceRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
+from pagefault_dialects.json.pointers import json_pointer
 from pagefault_dialects.json.values import JsonValue, json_text, parse_stored_json
 from pagefault_dialects.model.base import thawed
 from pagefault_dialects.model.resource import parse_resource_id
 
 _NOT_ONE = "The body is not an interaction; `errors` says where."
+_MOST_FAULTS = 100
 _EXAMPLE: JsonDict = {
     "input": {
         "parts": [
@@ -58,7 +63,7 @@ class InteractionDraft(Interaction):
     """An interaction as a client writes it.
 
     With `input_kind` an input of another kind is refused; without it, an input that is not exactly
-    a `MultiModalInput` is kept as the object it is.
+    a `MultiModalInput` is kept as the object it is. An attachment with further members is an error.
     """
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
@@ -96,6 +101,8 @@ def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ReadInt
         except InvalidPayloadError as exc:
             faults = [Fault(f"/input{fault.pointer}", fault.detail) for fault in exc.faults]
             raise InvalidPayloadError(exc.detail, faults=faults) from exc
+    elif kind is None and (faults := [*islice(_unknown_members(value.get("input")), _MOST_FAULTS)]):
+        raise InvalidPayloadError(_NOT_ONE, faults=faults)
     draft = validated(InteractionDraft, value, _NOT_ONE)
     if draft.asserted_kind not in (None, draft.input_kind):
         raise InvalidPayloadError(
@@ -112,6 +119,22 @@ def read_interaction(body: bytes, *, session_id: str, limits: Limits) -> ReadInt
     output = None if draft.output is None else json_text(draft.output.dump()).encode()
     given = json_text(plain_input(draft)).encode()
     return ReadInteraction(draft, given, output, references, identity)
+
+
+def _unknown_members(given: JsonValue) -> Iterator[Fault]:
+    """Yield the members of attachments that attachments do not have.
+
+    They would make a legacy object of the whole input, and its files would be attached to nothing.
+    """
+    parts = given["parts"] if isinstance(given, dict) and given.keys() == {"parts"} else None
+    for i, part in enumerate(parts if isinstance(parts, list) else ()):
+        is_part = isinstance(part, dict) and part.keys() <= ContentPart.model_fields.keys()
+        attachments = part.get("attachments") if isinstance(part, dict) and is_part else None
+        for j, attached in enumerate(attachments if isinstance(attachments, list) else ()):
+            if isinstance(attached, dict) and isinstance(attached.get("id"), str):
+                for name in sorted(attached.keys() - AttachedFile.model_fields.keys()):
+                    pointer = json_pointer(("input", "parts", i, "attachments", j, name))
+                    yield Fault(pointer, "is no member of an attachment: it has id and mime_type")
 
 
 def plain_input(interaction: Interaction) -> JsonValue:
