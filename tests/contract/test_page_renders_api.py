@@ -303,3 +303,25 @@ def test_image_at_an_address_steps_down_for_the_reason_there_is(
     placed = ("/content", "original", "placeholder", code)
     assert steps(record) == ([] if code is None else [placed])
     assert address in all_words(record)
+
+
+def images_of(record: Json) -> list[Json]:
+    """The images of messages for OpenAI's models."""
+    blocks = (each for message in record["messages"] for each in message.get("content") or ())
+    return [each["image_url"] for each in blocks if isinstance(each, dict) and "image_url" in each]
+
+
+@pytest.mark.parametrize("target", ["openai-compat", "openai-chat"])
+def test_detail_of_a_page_fault_reaches_its_renderings(client: httpx.Client, target: str) -> None:
+    put(client, modality="image", content="https://files.example/a.png")
+    for session_id, asked in (("low", {}), ("high", {"detail": "high"})):
+        body = {"target_level": 0, "session_id": session_id, "tool_call_id": "c", **asked}
+        assert client.post("/api/pages/p/fault", json=body).status_code == 200
+        path = f"/api/sessions/{session_id}/render"
+        details = [
+            [image["detail"] for image in images_of(rendering(client, path, target, **query))]
+            for query in ({}, {"detail": "auto"})
+        ]
+        assert details == [[session_id], ["auto"]]
+    shown = rendering(client, PATH, target, level=0)
+    assert [image["detail"] for image in images_of(shown)] == ["low"]

@@ -55,7 +55,13 @@ def test_an_image_stands_behind_its_words() -> None:
     )
     assert "[Image: a.png (9.0 kB)]" in instead
     assert shown(page, Level.FULL, picture) == turn(
-        replace(picture, words=None, before=words(page, Level.FULL, ""), instead=instead)
+        replace(
+            picture,
+            detail="low",
+            words=None,
+            before=words(page, Level.FULL, ""),
+            instead=instead,
+        )
     )
 
 

@@ -38,7 +38,7 @@ from pagefault_dialects.model.normalized import (
     NormalizedText,
     Provenance,
 )
-from pagefault_dialects.model.render_options import Audience
+from pagefault_dialects.model.render_options import Audience, ImageDetail
 from pagefault_dialects.model.resource import Resource, parse_resource_id, resource_kind
 from pagefault_dialects.results import normalize
 from pagefault_dialects.results.blocks import is_typed_block
@@ -129,6 +129,11 @@ class ContentReading:
 
     def _block(self, block: dict[str, JsonValue], pointer: str) -> Iterator[Item]:
         said = {name: value for name, value in block.items() if value is not None}
+        detail = _detail_of(said)
+        for item in self._in_block(said, pointer):
+            yield replace(item, detail=detail) if detail and isinstance(item, Medium) else item
+
+    def _in_block(self, said: dict[str, JsonValue], pointer: str) -> Iterator[Item]:
         if _is_text(said):
             shown = is_for(said.get("annotations"), self.audience)
             hidden = left_out_for(pointer, "text", said.get("annotations"))
@@ -264,6 +269,13 @@ def _is_text(block: Mapping[str, JsonValue]) -> bool:
         "type" not in block and {key for key in block if block[key] is not None} <= _BESIDE_TEXT
     )
     return is_part or block.get("type") in TEXT_TYPES
+
+
+def _detail_of(block: Mapping[str, JsonValue]) -> ImageDetail | None:
+    """Return how closely a model is to look at the image of a block, in OpenAI's two spellings."""
+    holder = block["image_url"] if is_block(block.get("image_url")) else block
+    details: tuple[ImageDetail, ...] = ("low", "high", "auto")
+    return next((each for each in details if each == holder.get("detail")), None)
 
 
 def _medium_member(block: Mapping[str, JsonValue]) -> str | None:

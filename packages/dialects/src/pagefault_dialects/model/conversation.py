@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.model.resource import Damage, MediaHints, Resource, ResourceKind
 
 _NO_HINTS = MediaHints()
@@ -59,7 +60,8 @@ class Medium:
     medium where it is shown; `instead` takes the place of all lines about it where it is not.
     One that `is_evicted` is not shown, to make room. `said_type` is what a message
     called it, if that is another type. One that `is_in_text` was found in a text, or in a string of
-    a value, and is no block of its own.
+    a value, and is no block of its own. `detail` is how closely a model is to look at it, where
+    that is recorded.
     """
 
     pointer: str
@@ -76,6 +78,7 @@ class Medium:
     is_evicted: bool = False
     said_type: str | None = None
     is_in_text: bool = False
+    detail: ImageDetail | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,8 @@ class MediaItem:
     """A medium as a message holds it.
 
     Where `address` is set, that stands for the bytes: an `http(s)` URL, or an `@blob:` reference
-    where `is_reference`.
+    where `is_reference`. `detail` is how closely a model is to look at it, if not as the target's
+    default says.
     """
 
     medium: Medium
@@ -94,6 +98,7 @@ class MediaItem:
     hints: MediaHints
     address: str | None = None
     is_reference: bool = False
+    detail: ImageDetail | None = None
 
     @property
     def filename(self) -> str | None:

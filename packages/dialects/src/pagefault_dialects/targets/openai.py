@@ -117,7 +117,7 @@ def _answers(group: Iterable[SettledTurn], profile: Profile, detail: ImageDetail
 
 def _medium(attachment: MediaItem, detail: ImageDetail) -> Node:
     if attachment.kind == "image":
-        image: Node = {"url": data_uri_of(attachment), "detail": detail}
+        image: Node = {"url": data_uri_of(attachment), "detail": attachment.detail or detail}
         return {"type": "image_url", "image_url": image}
     if attachment.kind == "audio":
         is_mp3 = canonical_mime_type(attachment.mime_type) == "audio/mpeg"
@@ -129,7 +129,8 @@ def _medium(attachment: MediaItem, detail: ImageDetail) -> Node:
 
 def _input(attachment: MediaItem, detail: ImageDetail) -> Node:
     if attachment.kind == "image":
-        return {"type": "input_image", "image_url": data_uri_of(attachment), "detail": detail}
+        url, shown = data_uri_of(attachment), attachment.detail or detail
+        return {"type": "input_image", "image_url": url, "detail": shown}
     if attachment.url is not None:
         return {"type": "input_file", "file_url": attachment.url}
     name = file_name_of(attachment)

@@ -40,7 +40,8 @@ def page_turn(
         words = Words("caption", "") if image_text(page, level) else None
         # The image is there: only this target does not see it.
         instead = text.replace(image_missing(page), placeholder(medium), 1)
-        items = (replace(medium, words=words, before=attached, instead=instead),)
+        shown = replace(medium, detail="low", words=words, before=attached, instead=instead)
+        items = (shown,)
     elif medium is not None:
         has_words = bool(shown_text(page, level))
         words = Words("transcript" if medium.kind in ("audio", "video") else "text", "")
