@@ -52,7 +52,8 @@ class StoredHistoryMessage:
     `message` is its JSON text, `{role, content, tool_call_id …}`, never serialised again;
     `request_digest` identifies the request it answered, so that the same one again is answered
     with it. `inline_form` says how the media that were moved out of it were written. The message
-    of a page fault was written by the service itself.
+    of a page fault was written by the service itself; `page_fault` is the JSON text of the
+    `PageFaultCall` that it answers, `None` in a row of an earlier version.
     """
 
     seq: int
@@ -63,6 +64,7 @@ class StoredHistoryMessage:
     message: bytes
     inline_form: str | None = None
     is_page_fault: bool = False
+    page_fault: str | None = None
 
 
 StoredEntry: TypeAlias = StoredMessage | StoredHistoryMessage | StoredInteraction | StoredAnswer

@@ -325,3 +325,66 @@ def test_detail_of_a_page_fault_reaches_its_renderings(client: httpx.Client, tar
         assert details == [[session_id], ["auto"]]
     shown = rendering(client, PATH, target, level=0)
     assert [image["detail"] for image in images_of(shown)] == ["low"]
+
+
+FAULT: Json = {"target_level": 0, "session_id": "s", "tool_call_id": "c1"}
+CALL: Json = {
+    "id": "c1",
+    "type": "function",
+    "function": {"name": "page_fault", "arguments": '{"page_id":"p","target_level":0}'},
+}
+
+
+@pytest.mark.parametrize("call_id", ["c1", None])
+def test_page_fault_of_a_session_is_rendered_with_its_call(
+    client: httpx.Client, call_id: str | None
+) -> None:
+    put(client, content="Hello.")
+    client.post("/api/pages/p/fault", json={**FAULT, "tool_call_id": call_id})
+    record = rendering(client, "/api/sessions/s/render", "openai-chat")
+    calling, answer = record["messages"]
+    assert record["loss"] == []
+    assert calling["tool_calls"] == [{**CALL, "id": call_id or "call"}]
+    assert answer["tool_call_id"] == (call_id or "call")
+
+
+@pytest.mark.parametrize("is_before", [True, False], ids=["call first", "call later"])
+def test_page_fault_takes_the_call_that_a_message_makes(
+    client: httpx.Client, is_before: bool
+) -> None:
+    put(client, content="Hello.")
+    arguments = '{"page_id":"p","target_level":"FULL"}'
+    call = {**CALL, "function": {"name": "page_fault", "arguments": arguments}}
+    said = {"role": "assistant", "content": "Let me see.", "tool_calls": [call]}
+    sent = [("/api/pages/p/fault", FAULT), ("/api/sessions/s/messages", said)]
+    for path, body in reversed(sent) if is_before else sent:
+        assert client.post(path, json=body).is_success
+    record = rendering(client, "/api/sessions/s/render", "openai-chat")
+    assert record["loss"] == []
+    assert [message.get("tool_calls") for message in record["messages"]] == [[call], None]
+
+
+def test_call_that_a_page_fault_was_rendered_with_stays_when_a_message_makes_it(
+    client: httpx.Client,
+) -> None:
+    put(client, content="Hello.")
+    client.post("/api/pages/p/fault", json=FAULT)
+    path, body = "/api/sessions/s/render", {"target": "openai-chat", "frontier": "main"}
+    first = client.post(path, json=body).json()
+    said = {"role": "assistant", "content": "Let me see.", "tool_calls": [CALL]}
+    client.post("/api/sessions/s/messages", json=said)
+    second = client.post(path, json=body).json()
+    assert second["messages"][:2] == first["messages"]
+    assert second["stableThrough"] == 2
+
+
+def test_type_of_a_page_reaches_the_rendering_of_its_fault(client: httpx.Client) -> None:
+    url = "https://files.example/picture"
+    put(client, modality="image", content=url, mime_type="image/webp")
+    client.post("/api/pages/p/fault", json=FAULT)
+    link = {"type": "resource_link", "uri": url, "name": "file.webp", "mimeType": "image/webp"}
+    for path in (PATH, "/api/sessions/s/render"):
+        *_, answer = rendering(client, path, "mcp", **({"level": 0} if path == PATH else {}))[
+            "messages"
+        ]
+        assert answer["content"][1] == link

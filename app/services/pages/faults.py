@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated
 
+import msgspec
 from pydantic import ConfigDict, Field, ValidationError
 
 from app.errors import ConflictError, NotFoundError
@@ -23,6 +24,7 @@ from app.models.message import PAGE_FAULT, StoredHistoryMessage
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.message_images import image_ids, with_images
+from app.services.pages.page_bodies import address_mime_type
 from app.services.pages.views import BlocksOptions, PageViews
 from app.stores.records.history import MessageRecords
 from app.stores.records.pages import PageAccessRecords, PageRecords
@@ -39,6 +41,7 @@ from pagefault_dialects.model.render_options import ImageDetail, Rendering
 from pagefault_dialects.pages.one_line import quoted, quoted_short
 from pagefault_dialects.pages.typed_content import failure_json
 from pagefault_dialects.texts.cuts import cut_short
+from pagefault_dialects.turns.page_turns import PageFaultCall
 
 _LONGEST_CALL_ID = 512
 _LOOKED_AT_CHARS = 1_000
@@ -113,9 +116,8 @@ class PageFaults:
         Source: spec 000, "Multi-block Tool Results".
         """
         if request.session_id is None:
-            answer = await self._with_media(
-                project_id, await self._message(project_id, page_id, request)
-            )
+            message, _ = await self._message(project_id, page_id, request)
+            answer = await self._with_media(project_id, message)
             self.reading.note(project_id, page_id)
             event = _event(page_id, request, utc_now())
             await self.records.write(project_id, lambda unit: unit.note(event))
@@ -139,12 +141,19 @@ class PageFaults:
         return await self._prepared(project_id, _Call(page_id, session_id, request, utc_now()))
 
     async def _prepared(self, project_id: str, call: _Call) -> "PreparedFault":
-        message = await self._message(project_id, call.page_id, call.request)
+        message, mime_type = await self._message(project_id, call.page_id, call.request)
         # Before it is appended: what cannot be answered must not stand in the history.
-        return PreparedFault(call, message, await self._with_media(project_id, message))
+        answer = await self._with_media(project_id, message)
+        fault = PageFaultCall(call.page_id, int(call.request.target_level), mime_type)
+        return PreparedFault(call, message, answer, fault)
 
-    async def _message(self, project_id: str, page_id: str, request: FaultRequest) -> bytes:
-        """Return the message as history keeps it: with references in the place of stored media."""
+    async def _message(
+        self, project_id: str, page_id: str, request: FaultRequest
+    ) -> tuple[bytes, str | None]:
+        """Return the message as history keeps it: with references in the place of stored media.
+
+        The second value is the type of an image that the message has the address of.
+        """
         options = BlocksOptions(
             media="reference",
             detail=request.detail,
@@ -158,12 +167,17 @@ class PageFaults:
         except NotFoundError as exc:
             existing = await self.existing(project_id, page_id)
             raise no_page(page_id, existing, request) from exc
+        mime_type: str | None = None
         if request.form == "json":
             content: JsonValue = await self.reading.json_text_of(view, options)
         else:
-            content = (await self.reading.blocks_of(view, options)).content
+            blocks = await self.reading.blocks_of(view, options)
+            content, shown = blocks.content, view.page.at(blocks.level)
+            if shown is not None and shown.body.kind == "url":
+                mime_type = address_mime_type(view.page, shown.body)
         message = {"role": "tool", "tool_call_id": request.tool_call_id, "content": content}
-        return await run_in_loop_if(view.is_quick, lambda: json_text(message).encode())
+        encoded = await run_in_loop_if(view.is_quick, lambda: json_text(message).encode())
+        return encoded, mime_type
 
     async def existing(self, project_id: str, page_id: str) -> list[str]:
         """Return the pages that are named in what was sent as an id; the one of that id first."""
@@ -194,6 +208,7 @@ class PreparedFault:
     call: _Call
     message: bytes
     answer: RenderedBody
+    fault: PageFaultCall
 
     def append(self, unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
         """Append the message; return it, and whether it is new, since an equal one may be there.
@@ -213,6 +228,7 @@ class PreparedFault:
             tool_call_id=call.request.tool_call_id,
             request_digest=call.digest,
             message=message,
+            page_fault=msgspec.json.encode(self.fault).decode(),
         )
         seq = unit[SessionRecords].append(
             call.session_id,

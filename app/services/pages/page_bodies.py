@@ -7,10 +7,11 @@ import anyio.to_thread
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.requests.embedded_data_uris import SOUND
 from pagefault_dialects.errors import PayloadTooLargeError
-from pagefault_dialects.media.types import OCTET_STREAM, is_textual
+from pagefault_dialects.media.types import OCTET_STREAM, canonical_mime_type, is_textual
 from pagefault_dialects.model.media import MediaSource
-from pagefault_dialects.model.page import Body, Modality, PageMedia
+from pagefault_dialects.model.page import Body, Modality, Page, PageMedia
 from pagefault_dialects.model.resource import Resource, resource_kind
+from pagefault_dialects.pages.descriptors import body_mime_type
 
 
 def refers_to_text(modality: Modality, body: Body) -> bool:
@@ -78,6 +79,22 @@ def too_long_text(limit_bytes: int) -> PayloadTooLargeError:
 def is_url(text: str) -> bool:
     """Return whether a content is an address, and not a sentence that begins with one."""
     return text[:8].lower().startswith(("http://", "https://")) and not any(map(str.isspace, text))
+
+
+def address_mime_type(page: Page, body: Body) -> str:
+    """Return the type of the medium at an address, as page and address say; `image/*` if unknown.
+
+    Args:
+        page: The page.
+        body: A level of it that is an address.
+    """
+    modality = page.fields.modality
+    claims = [canonical_mime_type(page.fields.mime_type or ""), body_mime_type(body)]
+    if body.value != page.full.value:
+        # The type of a page is that of its content, and this is another file.
+        claims.reverse()
+    known = (claim for claim in claims if claim and claim != OCTET_STREAM and fits(modality, claim))
+    return next(known, f"{modality}/*")
 
 
 def fits(modality: Modality, mime_type: str) -> bool:

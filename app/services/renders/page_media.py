@@ -1,9 +1,8 @@
 """Media that pages are, as renderings take them."""
 
-from app.services.pages.page_bodies import fits
+from app.services.pages.page_bodies import address_mime_type
 from app.services.pages.views import PageView
 from pagefault_dialects.media.data_uris import split_data_uri
-from pagefault_dialects.media.types import OCTET_STREAM, canonical_mime_type
 from pagefault_dialects.model.conversation import (
     Address,
     InlineBytes,
@@ -13,7 +12,6 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.page import Body, Level
 from pagefault_dialects.model.resource import MediaHints, resource_kind
-from pagefault_dialects.pages.descriptors import body_mime_type
 
 
 async def page_medium(view: PageView) -> Medium | None:
@@ -54,10 +52,5 @@ def _addressed(body: Body, view: PageView) -> Medium | None:
     modality = view.page.fields.modality
     if modality not in ("image", "audio", "video"):
         return None
-    claims = [canonical_mime_type(view.page.fields.mime_type or ""), body_mime_type(body)]
-    if body.value != view.page.full.value:
-        # The page speaks of its content, and this is another file.
-        claims.reverse()
-    known = (claim for claim in claims if claim and claim != OCTET_STREAM and fits(modality, claim))
-    mime_type = next(known, f"{modality}/*")
+    mime_type = address_mime_type(view.page, body)
     return Medium("/content", Address(str(body.value)), modality, mime_type, None, None)

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import msgspec
+
 from app.models.message import StoredHistoryMessage
 from app.services.requests.embedded_data_uris import load_forms
 from pagefault_dialects.json.values import parse_stored_json
@@ -9,6 +11,7 @@ from pagefault_dialects.messages.message_turns import MessageEntry, message_turn
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
+from pagefault_dialects.turns.page_turns import PageFaultCall
 
 
 def stored_message_turns(
@@ -31,9 +34,15 @@ def stored_message_turns(
         entry.seq,
         origin,
         is_page_fault=entry.is_page_fault,
+        page_fault=_page_fault(entry),
         moved_out=moved_out_of(entry),
     )
     return message_turns(read, resources, audience=audience)
+
+
+def _page_fault(entry: StoredHistoryMessage) -> PageFaultCall | None:
+    fault = entry.page_fault
+    return None if fault is None else msgspec.json.decode(fault, type=PageFaultCall)
 
 
 def moved_out_of(entry: StoredHistoryMessage) -> frozenset[str]:

@@ -306,6 +306,8 @@ messages = _of_project(
     Column("created_at", UtcTime, nullable=False),
     Column("message", LargeBinary, nullable=False),
     Column("inline_form", ClientText),
+    # Of a page fault, the page and level that were asked for.
+    Column("page_fault", String),
     Index(None, "project_id", "session_id", "tool_call_id"),
 )
 

@@ -578,6 +578,22 @@ CONTENTS: dict[str, Callable[[Members], Members]] = {
     ),
     "a fault of no blocks": in_line("history", FAULT, put("message", "content", value=[1])),
     "a fault of nothing": in_line("history", FAULT, put("message", "content", value=None)),
+    "a fault of a page that is none": in_line(
+        "history",
+        FAULT,
+        put("page_fault", value='{"page_id":"a/b","target_level":0,"mime_type":null}'),
+    ),
+    "a fault of a level that is none": in_line(
+        "history",
+        FAULT,
+        put("page_fault", value='{"page_id":"p","target_level":4,"mime_type":null}'),
+    ),
+    "a fault of something else": in_line("history", FAULT, put("page_fault", value="[1]")),
+    "a fault with spaces": in_line(
+        "history",
+        FAULT,
+        put("page_fault", value='{"page_id": "p","target_level":0,"mime_type":null}'),
+    ),
     "a fault with more": in_line("history", FAULT, put("message", "more", value=1)),
     "an input of another kind": in_line("interactions", 0, put("input_kind", value="dict")),
     "an attachment that is none": in_line(

@@ -9,6 +9,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from app.models.interaction import (
     Bindings,
     Interaction,
@@ -42,9 +44,11 @@ from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.media.data_uris import split_data_uri
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.types import canonical_mime_type, is_textual
+from pagefault_dialects.model.client_ids import CLIENT_ID
 from pagefault_dialects.model.moments import moment_text
 from pagefault_dialects.model.page import Body, BodyKind, Modality, Page, PageMedia, PageVersion
 from pagefault_dialects.model.resource import Resource, parse_resource_id, resource_kind
+from pagefault_dialects.turns.page_turns import PageFaultCall
 
 ResourcesById = Mapping[str, Resource]
 """The resources of a bundle, by id."""
@@ -148,6 +152,14 @@ def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> NeededResource
         isinstance(content, str) or (isinstance(content, list) and all(map(_is_block, content))),
         "has content that no page fault has",
     )
+    if line.page_fault is not None:
+        call = msgspec.json.decode(line.page_fault, type=PageFaultCall)
+        spelled = msgspec.json.encode(call).decode()
+        require(spelled == line.page_fault, "has a page fault that is not written as it is here")
+        require(
+            CLIENT_ID.match(call.page_id) is not None and 0 <= call.target_level <= 3,
+            "faults in no page",
+        )
     rows.parse_moment(line.created_at)
     return NeededResources(frozenset(image_ids(bytes(line.message))))
 

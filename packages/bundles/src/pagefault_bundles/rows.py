@@ -71,13 +71,17 @@ class MessageLine(_EntryLine, tag="message", frozen=True):
     message: Raw
 
 
-class PageFaultLine(_EntryLine, tag="page_fault", frozen=True):
-    """A message that the service wrote for a page fault."""
+class PageFaultLine(_EntryLine, tag="page_fault", frozen=True, omit_defaults=True):
+    """A message that the service wrote for a page fault.
+
+    `page_fault` is the JSON text of what was asked for.
+    """
 
     created_at: Moment
     tool_call_id: Name | None
     request_digest: RequestDigest
     message: Raw
+    page_fault: str | None = None
 
 
 class InteractionEntryLine(_EntryLine, tag="interaction", frozen=True):

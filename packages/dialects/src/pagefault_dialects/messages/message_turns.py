@@ -45,7 +45,7 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.turns.mirrored_structures import Said, is_told
-from pagefault_dialects.turns.page_turns import PAGE_FAULT_TOOL, faulted
+from pagefault_dialects.turns.page_turns import PAGE_FAULT_TOOL, PageFaultCall, faulted
 
 _ROLES: dict[str, TurnRole] = {
     "system": "system",
@@ -70,7 +70,8 @@ _NO_ANSWER = AnswerBlock("", "", None)
 class MessageEntry:
     """A message, with its place in a history.
 
-    `origin` is the path it is read from. `moved_out` has the ids of media that were moved out of
+    `origin` is the path it is read from. `page_fault` is what a page fault asked for, where that
+    was stored. `moved_out` has the ids of media that were moved out of
     its texts when it was stored.
     """
 
@@ -78,6 +79,7 @@ class MessageEntry:
     seq: int
     origin: str = ""
     is_page_fault: bool = False
+    page_fault: PageFaultCall | None = None
     moved_out: frozenset[str] = frozenset()
 
 
@@ -237,11 +239,15 @@ class _Reading:
         call_id, name = message.get("tool_call_id") or "", message.get("name")
         if not isinstance(name, str):
             name = PAGE_FAULT_TOOL if self._entry.is_page_fault else ""
+        fault = self._entry.page_fault
         if self._entry.is_page_fault:
-            items = [*faulted(items)]
+            items = [*faulted(items, fault)]
         failed = says_error(message)
         answer = AnswerBlock(call_id, name, None, is_error=failed)
-        return [*answers, self._turn("tool", items, answer=answer)]
+        turn = self._turn("tool", items, answer=answer)
+        if fault is not None:
+            turn = replace(turn, recorded_call=fault.turn_call(call_id or "call"))
+        return [*answers, turn]
 
     def _is_answer(self) -> bool:
         """Return whether the message itself is an answer, and does not only hold some."""

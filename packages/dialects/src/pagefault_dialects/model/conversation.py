@@ -205,6 +205,8 @@ class Turn(Generic[_Item]):
     structured: tuple[JsonValue] | None = None
     """`structuredContent` as the record has it, in a tuple of one, since null is a value it may
     have. It is among the items as well, unless a text there says the same."""
+    recorded_call: TurnCall | None = None
+    """The call that a tool's turn answers, where it was stored with the answer."""
     annotations: Mapping[str, Annotations] = field(default_factory=dict)
     """What MCP says of items, by their pointers: for whom they are, how much they matter."""
 

@@ -1,9 +1,18 @@
 """A page at a level as the answer to the call that faults it in (spec 000)."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from pagefault_dialects.model.conversation import ComposedTurn, Item, Medium, TextItem, Turn, Words
+from pagefault_dialects.model.conversation import (
+    Address,
+    ComposedTurn,
+    Item,
+    Medium,
+    TextItem,
+    Turn,
+    TurnCall,
+    Words,
+)
 from pagefault_dialects.model.page import Level, Page
 from pagefault_dialects.pages.page_blocks import (
     ATTACHED,
@@ -17,6 +26,23 @@ from pagefault_dialects.targets.media_lines import placeholder
 
 PAGE_FAULT_TOOL = "page_fault"
 _POINTER = "/content"
+
+
+@dataclass(frozen=True, slots=True)
+class PageFaultCall:
+    """The page and level that a page fault asked for.
+
+    `mime_type` is the type of the page's image, where the message has only its address.
+    """
+
+    page_id: str
+    target_level: int
+    mime_type: str | None = None
+
+    def turn_call(self, call_id: str) -> TurnCall:
+        """Return the call as an assistant makes it."""
+        arguments = {"page_id": self.page_id, "target_level": self.target_level}
+        return TurnCall(call_id, PAGE_FAULT_TOOL, arguments)
 
 
 def page_turn(
@@ -51,13 +77,16 @@ def page_turn(
     return Turn(role="tool", items=items, origin=origin, call_id=call_id, tool_name=PAGE_FAULT_TOOL)
 
 
-def faulted(items: Sequence[Item]) -> Sequence[Item]:
+def faulted(items: Sequence[Item], call: PageFaultCall | None = None) -> Sequence[Item]:
     """Return the items of the message that a page fault left in a history.
 
-    Where its image is not shown, its text does not say that it is.
+    Where its image is not shown, its text does not say that it is. An image at an address has the
+    type that its page gave it.
     """
     match items:
         case [TextItem() as text, Medium() as medium]:
+            if call is not None and call.mime_type and isinstance(medium.source, Address):
+                medium = replace(medium, mime_type=call.mime_type)
             line = placeholder(medium)
             instead = text.text.replace(ATTACHED_ADDRESS, line).replace(ATTACHED, line)
             return [replace(medium, before=text.text, instead=instead)]

@@ -17,6 +17,7 @@ those that are kept where they were shown: then the call is left out.
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TypeVar
 
 from pagefault_dialects.model.conversation import (
@@ -198,12 +199,13 @@ class _Pairing:
             return
         # What it was called with is known if it only came too late.
         late = self._late(turn)
+        recorded = None if late else turn.recorded_call
         name = turn.tool_name or self._names.get(turn.call_id) or UNKNOWN_TOOL
-        call = late or TurnCall(turn.call_id or "call", name, {})
+        call = late or recorded or TurnCall(turn.call_id or "call", name, {})
         code, reason = _LATE if late else _NO_CALL
         calling: ComposedTurn = Turn(
             role="assistant",
-            items=(Invented("call", code, reason, turn.seq),),
+            items=() if recorded else (Invented("call", code, reason, turn.seq),),
             origin=turn.origin,
             seq=turn.seq,
             calls=(call,),
@@ -301,5 +303,16 @@ def places(turns: Iterable[Turn[_Item]]) -> Iterator[int]:
 
 def orphans_in(turns: Iterable[ComposedTurn]) -> tuple[int, ...]:
     """Return the `seq` of answers, in order, that stand behind a call that was written for them."""
-    notes = (item for turn in turns for item in turn.items if isinstance(item, Invented))
-    return tuple(note.seq for note in notes if note.code == _NO_CALL[0] and note.seq is not None)
+    return tuple(
+        answer.seq
+        for calling, answer in pairwise(turns)
+        if answer.seq is not None and answer.seq == calling.seq and _is_written_for(calling, answer)
+    )
+
+
+def _is_written_for(calling: ComposedTurn, answer: ComposedTurn) -> bool:
+    """Return whether a turn was written for the answer behind it, which had no call."""
+    if answer.recorded_call is not None:
+        return len(calling.calls) == 1 and not calling.items
+    notes = (item for item in calling.items if isinstance(item, Invented))
+    return any(note.code == _NO_CALL[0] for note in notes)
