@@ -11,6 +11,7 @@ from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.session_renders import SessionRenders
 from app.services.requests.whole_bodies import RequestBodies
 from app.services.resources.texts import ResourceTexts
+from app.services.search.search import Search
 from app.services.sessions.messages import SessionMessages
 from app.services.tool_results.tool_results import ToolResults
 from app.stores.blobs.store import BlobStore
@@ -26,6 +27,7 @@ def _memory_tools(services: Services) -> MemoryTools:
         lists=services[PageLists],
         pages=services[Pages],
         texts=services[ResourceTexts],
+        search=services[Search],
     )
 
 

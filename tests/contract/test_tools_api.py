@@ -455,6 +455,31 @@ class TestSearchPages:
         got = words(client, "search_pages", {"query": "the sunset picture by the sea"})
         assert [line.partition(" ")[0] for line in got.splitlines()] == ["No", "sea", "farm"]
 
+    def test_what_is_found_outside_of_pages_is_named_with_its_call(
+        self, client: httpx.Client
+    ) -> None:
+        call_tool(client, "c0", {"report": "A red sunset over the sea."})
+        for name in ("sunset.png", "sunset.txt"):
+            data = PICTURE if name.endswith("png") else b"A text."
+            call_tool(client, name, f"@{upload(client, data, filename=name)['uri']}")
+        found = words(client, "search_pages", {"query": "sunset"}).splitlines()
+        assert found[:2] == [
+            'No page has any of these words: "sunset".',
+            "Not in a page, but in this session:",
+        ]
+        calls = [line.partition(" (")[0] for line in found[2:]]
+        assert len(calls) == 3
+        put_page(client, "sea", content="A red sunset over the sea.")
+        again = words(client, "search_pages", {"query": "sunset"}, call_id="again").splitlines()
+        assert again[0].startswith("sea (text, FULL, ")
+        assert again[1:] == found[1:]
+        narrowed = {"query": "sunset", "modality": "audio"}
+        assert len(words(client, "search_pages", narrowed, call_id="narrow").splitlines()) == 1
+        for number, each in enumerate(calls):
+            name, _, ref = each.removesuffix(")").partition("(")
+            read = words(client, name, {"ref": json.loads(ref)}, call_id=f"read {number}")
+            assert "There is no" not in read
+
 
 class TestReadText:
     def test_text_is_read_in_pieces_that_make_the_whole(self, client: httpx.Client) -> None:

@@ -11,13 +11,16 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import anyio.to_thread
 
 from app.errors import NotFoundError
-from app.services.agents.tool_answers import hit_lines, medium_line, text_answer
+from app.models.search_entry import SearchKind, SearchMatch
+from app.services.agents.tool_answers import elsewhere_line, hit_lines, medium_line, text_answer
 from app.services.agents.toolbox import (
+    TOOLS,
     ListMediaArguments,
     PageFaultArguments,
     ReadTextArguments,
@@ -34,6 +37,7 @@ from app.services.pages.pages import Pages
 from app.services.renders.loading import load_entry
 from app.services.requests.session_keys import key_in_session
 from app.services.resources.texts import ResourceTexts, TextQuery, find_in_text
+from app.services.search.search import Search, SearchRequest
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
@@ -52,6 +56,9 @@ from pagefault_dialects.pages.one_line import quoted, quoted_short
 from pagefault_dialects.text_windows import LineRange, parse_line_range, text_decoder, text_encoding
 from pagefault_dialects.texts.cuts import boundary_at_or_before
 
+_BESIDE_PAGES: frozenset[SearchKind] = frozenset({"tool_result", "message", "interaction", "file"})
+_FOUND_ELSEWHERE = 3
+_READ_ELSEWHERE = 20
 _LISTED = 20
 _OWNERS = 20
 _LONGEST_ID_CHARS = 100
@@ -73,6 +80,8 @@ class MemoryTools:
     """Writes them."""
     texts: ResourceTexts
     """Reads long texts."""
+    search: Search
+    """Searches what is no page."""
 
     async def run(self, place: ToolPlace, called: ToolArguments) -> ToolAnswer | PreparedFault:
         """See `Tools.run`."""
@@ -112,15 +121,25 @@ class MemoryTools:
         hits, _ = await self.lists.search(
             place.project_id, asked.query, filters, cursor=None, limit=asked.limit
         )
+        elsewhere = [] if asked.modality else await self._found_elsewhere(place, asked.query)
         if hits:
             some = [] if hits[0].has_all else ["No page has all of these words. These have some:"]
             # The first of them loads a vocabulary.
             lines = await anyio.to_thread.run_sync(hit_lines, hits)
-            return write_answer("\n".join([*some, *lines]))
-        return write_answer(
-            f"No page has any of these words: {quoted_short(asked.query, _LONGEST_ID_CHARS)}. "
-            "Try other words."
+            return write_answer("\n".join([*some, *lines, *elsewhere]))
+        words = quoted_short(asked.query, _LONGEST_ID_CHARS)
+        none = f"No page has any of these words: {words}."
+        return write_answer("\n".join([none, *elsewhere] if elsewhere else [f"{none} Try others."]))
+
+    async def _found_elsewhere(self, place: ToolPlace, query: str) -> Sequence[str]:
+        """Return lines that say which entries and files of the session have the words."""
+        request = SearchRequest(query, _BESIDE_PAGES, place.session_id)
+        found = await self.search.search(
+            place.project_id, request, cursor=None, limit=_READ_ELSEWHERE
         )
+        others = (hit for hit in found.hits if not _is_memory_call(hit))
+        lines = list(map(elsewhere_line, islice(others, _FOUND_ELSEWHERE)))
+        return ["Not in a page, but in this session:", *lines] if lines else []
 
     async def _read_text(self, place: ToolPlace, asked: ReadTextArguments) -> ToolAnswer:
         if (named := ENTRY_NAMED.search(asked.ref)) is not None:
@@ -269,6 +288,12 @@ class MemoryTools:
                 "that you were shown; list_media names those there are."
             )
         return resource
+
+
+def _is_memory_call(found: SearchMatch) -> bool:
+    """Return whether a hit is a call of these tools, or its answer, which repeat what is found."""
+    said = f"{found.title} {found.snippet}"
+    return found.kind in ("message", "tool_result") and any(name in said for name in TOOLS)
 
 
 def _query(asked: ReadTextArguments) -> TextQuery | None:

@@ -3,17 +3,20 @@
 from collections.abc import Sequence
 from typing import Any
 
+from app.models.search_entry import SearchMatch
 from app.services.pages.page_lists import Hit
 from app.services.pages.versions import read_descriptor, read_fields
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.model.tool_catalogue import MOST_TEXT_CHARS
-from pagefault_dialects.pages.one_line import duration_words, one_line, quoted_short
+from pagefault_dialects.pages.one_line import duration_words, one_line, quoted, quoted_short
 from pagefault_dialects.targets.tokens import count_tokens
 from pagefault_dialects.texts.cuts import boundary_at_or_before
 from pagefault_dialects.texts.excerpts import LineExcerpt, Matches
 from pagefault_dialects.texts.json_excerpts import JsonExcerpt
 
 _HIT_CHARS = 200
+_TITLE_CHARS = 60
+_ELSEWHERE_TOKENS = 24
 # Five hits, and a line above them, take at most 300.
 _HIT_TOKENS = 56
 # Fewer say nothing.
@@ -35,6 +38,15 @@ def hit_lines(hits: Sequence[Hit]) -> Sequence[str]:
         room -= count_tokens(short)
         lines.append(start + short)
     return lines
+
+
+def elsewhere_line(found: SearchMatch) -> str:
+    """Return a line for a hit that is no page, such as `read_text("@entry:12") (tool_result)`."""
+    is_medium = found.kind == "file" and found.modality != "text"
+    call = f"{'view_media' if is_medium else 'read_text'}({quoted(found.handle)})"
+    title = f", {quoted_short(found.title, _TITLE_CHARS)}" if found.title else ""
+    start = f"{call} ({found.kind}{title})"
+    return start + _shortened_words(found.snippet or "", _HIT_CHARS - len(start), _ELSEWHERE_TOKENS)
 
 
 def _parts(hit: Hit) -> tuple[str, str]:
