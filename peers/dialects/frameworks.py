@@ -157,6 +157,10 @@ def pydantic_ai() -> Iterator[dict[str, Any]]:
     details = [{"type": "missing", "loc": ["a"], "msg": BOOM, "input": {}}]
     part = m.RetryPromptPart(content=details, tool_name=TOOL, tool_call_id=CALL, timestamp=when)
     yield from _parts(m, part, json.dumps(details, separators=(",", ":")), failed=True)
+    for more in given({"content": BOOM, "metadata": {"k": SECRET}}):
+        whole = TypeAdapter(m.ToolReturn).dump_python(m.ToolReturn(WORDS, **more), mode="json")
+        shown = [WORDS, BOOM] if "content" in more else [WORDS]
+        yield case(whole, *shown, call=None, tool=None)
     native = m.NativeToolReturnPart(
         TOOL, WORDS, CALL, timestamp=when, provider_name="p", provider_details={"k": SECRET}
     )

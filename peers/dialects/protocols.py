@@ -62,6 +62,10 @@ def acp() -> Iterator[dict[str, Any]]:
     text = s.ContentToolCallContent(
         type="content", content=s.TextContentBlock(type="text", text=WORDS)
     )
+    noted = s.ContentToolCallContent(
+        type="content",
+        content=s.TextContentBlock(type="text", text=WORDS, field_meta={"k": SECRET}),
+    )
     image = s.ContentToolCallContent(
         type="content",
         content=s.ImageContentBlock(type="image", data=PNG64, mime_type="image/png"),
@@ -71,7 +75,8 @@ def acp() -> Iterator[dict[str, Any]]:
         ([text], [WORDS], 0),
         ([image], [], 1),
         ([text, image], [WORDS], 1),
-        ([text, terminal], [WORDS], 0),
+        ([text, terminal], [WORDS, "[block: terminal]"], 0),
+        ([noted, image], [WORDS], 1),
     ]
     options = {
         "kind": "read",

@@ -1,5 +1,6 @@
 """Results that real packages dumped are told once and truly; near misses are records."""
 
+import json
 from typing import Any
 
 import pytest
@@ -28,6 +29,14 @@ def test_every_dialect_has_results_of_real_packages() -> None:
 )
 def test_a_member_that_the_protocol_does_not_know_makes_it_a_record(case: Case) -> None:
     assert normalize({**case.value, "a member of a record": 1}).envelope is None
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_is_told_to_no_model_is_kept(case: Case) -> None:
+    result = normalize(case.value)
+    beside = [part.provenance for part in result.parts]
+    kept = repr((result.envelope, result.meta, result.structured_content, beside))
+    assert kept.count("'kept'") >= json.dumps(case.value).count('"kept"')
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -73,7 +73,9 @@ DIALECT = Dialect(
         BlockForm((("content",),), "content", ("type", "content")),
         BlockForm((("path",), ("oldText",), ("newText",)), "text", ("type", "diff")),
         BlockForm((("path",), ("old_text",), ("new_text",)), "text", ("type", "diff")),
-        BlockForm((), "nothing", ("type", "terminal")),
+        BlockForm((("text",),), "text", ("type", "text")),
+        BlockForm((("data",),), "media", ("type", "image"), kind="image"),
+        BlockForm((("data",),), "media", ("type", "audio"), kind="audio"),
     ),
     has_closed_content=True,
 )

@@ -41,6 +41,17 @@ _RETRY_PROMPT = Envelope(
     failure=lambda _: True,
     frame=frozenset(),
 )
+# What a tool itself may return, with more for the model and for the host.
+_RETURN_VALUE = Envelope(
+    marks=(("kind", "tool-return"),),
+    shape=shape(
+        {"kind": one_of("tool-return"), "return_value": anything},
+        ("content", "metadata", "tools"),
+        nullable=("return_value",),
+    ),
+    contents=(("return_value",), ("content",)),
+    frame=frozenset({"kind"}),
+)
 _REQUEST = Wrapper(
     marks=(("kind", "request"),),
     shape=shape(
@@ -59,6 +70,7 @@ DIALECT = Dialect(
         _tool_return("tool-return"),
         _tool_return("builtin-tool-return", "provider_name", "provider_details"),
         _RETRY_PROMPT,
+        _RETURN_VALUE,
         _REQUEST,
     ),
     (

@@ -10,6 +10,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TypeAlias
 
+from pagefault_dialects.dialects.vercel import DENIED
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.media.base64_text import CERTAIN_BASE64_CHARS, decode_base64
 from pagefault_dialects.media.block_shapes import (
@@ -59,7 +60,6 @@ from pagefault_dialects.text_windows import without_lone_surrogates
 
 _SHORTEST_BASE64 = 16
 _DENIAL_KEYS = frozenset(("type", "reason", "providerOptions", "providerMetadata"))
-_DENIED = "The tool was not allowed to run."
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ def _is_denial(block: JsonBlock) -> bool:
 
 def _read_denial(block: JsonBlock, place: ReadContext) -> BlockOutcome:
     place.collector.report_error(True)
-    parts = text_parts(str(block.get("reason") or _DENIED), place.inside("reason"))
+    parts = text_parts(str(block.get("reason") or DENIED), place.inside("reason"))
     return with_side_information(parts, block, _framed("reason"), place)
 
 
