@@ -29,6 +29,7 @@ from app.stores.records.resources import ResourceRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import json_text
+from pagefault_dialects.media.code_languages import extension_of_language
 from pagefault_dialects.media.data_uris import DataUriText, split_data_uri
 from pagefault_dialects.media.file_names import download_name, safe_file_name
 from pagefault_dialects.media.file_type import HEAD_BYTES, settle_type
@@ -37,6 +38,7 @@ from pagefault_dialects.model.media import CHUNK_BYTES
 from pagefault_dialects.model.page import Body, Level, Page, StoredPage
 from pagefault_dialects.model.render_options import Rendering
 from pagefault_dialects.model.resource import Resource, resource_kind
+from pagefault_dialects.pages.languages import shown_language
 
 # What a connection takes at once.
 _FREE_BYTES = 64 * 1024
@@ -142,7 +144,8 @@ class PageDownloads:
     def _stored(self, project_id: str, view: PageView, resource: Resource) -> PageFile:
         claimed = _claimed_type(view, resource.mime_type) if view.level is Level.FULL else None
         declared = _declared_type(view)
-        name = download_name(view.page.page_id, claimed, declared, resource.mime_type)
+        types = (claimed, declared, resource.mime_type)
+        name = _named_by_language(view) or download_name(view.page.page_id, *types)
         return PageFile(
             resource.digest,
             resource.size_bytes,
@@ -258,7 +261,7 @@ def _written(view: PageView, body: Body, content: bytes | None) -> PageFile:
     types = (claimed, _declared_type(view)) if is_own else ()
     usable = next((known for known in types if known and is_textual(known)), None)
     extension = _JSON_EXTENSION if is_data else _TEXT_EXTENSION
-    name = download_name(view.page.page_id, usable, otherwise=extension)
+    name = _named_by_language(view) or download_name(view.page.page_id, usable, otherwise=extension)
     mime_type = usable or ("application/json" if is_data else "text/plain")
     return _in_memory(text.encode(), mime_type, name, view.stored)
 
@@ -288,6 +291,14 @@ def _in_memory(data: bytes, mime_type: str, filename: str, stored: StoredPage) -
         updated_at(stored),
         chunks,
     )
+
+
+def _named_by_language(view: PageView) -> str | None:
+    """Return the file name of a text page whose programming language is known."""
+    language = shown_language(view.page, view.level)
+    if language is None:
+        return None
+    return download_name(view.page.page_id, otherwise=extension_of_language(language))
 
 
 def _claimed_type(view: PageView, mime_type: str) -> str | None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pagefault_dialects.media.file_names import MAX_NAME_BYTES, safe_file_name
+from pagefault_dialects.media.file_names import MAX_NAME_BYTES, extension_for, safe_file_name
 
 HOSTILE_NAMES = {
     "no name": (None, None),
@@ -98,3 +98,17 @@ def test_long_run_of_combining_marks_costs_no_more_than_its_length() -> None:
     name = safe_file_name("a" + "\u0301\u0323" * 500_000 + ".png")
     assert name is not None
     assert (name[-4:], len(name.encode()) <= 255) == (".png", True)
+
+
+@pytest.mark.parametrize(
+    ("mime_type", "extension"),
+    [
+        ("text/x-go", ".go"),
+        ("text/rust; charset=utf-8", ".rs"),
+        ("application/x-typescript", ".ts"),
+        ("text/x-c++src", ".cpp"),
+        ("text/x-klingon", None),
+    ],
+)
+def test_extension_of_code_is_that_of_its_language(mime_type: str, extension: str | None) -> None:
+    assert extension_for(mime_type) == extension

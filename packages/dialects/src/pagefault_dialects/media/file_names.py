@@ -11,6 +11,7 @@ from contextlib import suppress
 from email.message import Message
 from email.utils import collapse_rfc2231_value
 
+from pagefault_dialects.media.code_languages import extension_of_language, language_of_type
 from pagefault_dialects.media.types import EXTENSIONS, canonical_mime_type, registry
 
 MAX_NAME_BYTES = 255
@@ -91,6 +92,8 @@ def extension_for(mime_type: str | None) -> str | None:
     if canonical is None:
         return None
     known = _EXTENSIONS.get(canonical) or registry().guess_extension(canonical, strict=False)
+    if known is None and (language := language_of_type(canonical)) is not None:
+        return extension_of_language(language)
     return None if known == UNKNOWN else known
 
 
