@@ -17,7 +17,7 @@ import pytest
 from app.config.settings import Settings
 from app.wiring.stores import migrate_database
 from tests.kit.mcp_server import PNG
-from tests.kit.media import b64
+from tests.kit.media import b64, png
 from tests.kit.node import NODE, installed
 from tests.kit.process import COMMAND, ROOT, environment
 from tests.kit.servers import LiveService, serving
@@ -77,6 +77,11 @@ MISHAPS: dict[str, list[tuple[tuple[str, ...], bool, int, str]]] = {
         ((), True, 2, r"usage: openai_chat.py .*arguments are required: question"),
         (("Hi",), False, 1, r"OpenAIError: .*OPENAI_API_KEY"),
         (("Hi",), True, 1, r"ConnectionFailedError: .*no connection to URL .*PAGEFAULT_URL"),
+    ],
+    "image_page.py": [
+        (("a", "b"), False, 2, r"usage: image_page.py .*unrecognized arguments: b"),
+        (("no-such.png",), False, 1, r"FileNotFoundError: .*no-such.png"),
+        ((), False, 1, r"ConnectionFailedError: .*no connection to URL "),
     ],
     "mcp_host.py": [
         ((), True, 2, r"usage: mcp_host.py .*required: question, command"),
@@ -176,6 +181,19 @@ def entries(service: LiveService) -> int:
     """How long the history of the examples is."""
     listed = httpx.get(f"{service.base_url}/api/sessions/demo/messages").json()["items"]
     return len(listed)
+
+
+@pytest.mark.parametrize("is_large", [False, True], ids=["its own picture", "a large one"])
+def test_image_page_is_stored_and_faulted_in_as_two_blocks(
+    demo: LiveService, tmp_path: Path, is_large: bool
+) -> None:
+    path = tmp_path / "shot.png"
+    path.write_bytes(png(noise=True))
+    arguments = [str(path)] if is_large else []
+    printed = run([sys.executable, str(EXAMPLES / "image_page.py"), *arguments], demo)
+    heading, attached, shown = printed.splitlines()
+    assert (heading, attached) == ("Page img_001 (image, FULL):", "  [image attached below]")
+    assert shown.startswith("data:image/png;base64,iVBORw0KGgo")
 
 
 def test_agent_on_chat_completions(demo: LiveService) -> None:
