@@ -36,6 +36,7 @@ DIALECT = Dialect(
         ),
     ),
     (
+        BlockForm((("text",),), "text"),
         BlockForm((("text",),), "text", ("kind", "text")),
         BlockForm(
             (("file", "bytes"), ("file", "uri")), "media", ("kind", "file"), name=("file", "name")
@@ -44,7 +45,6 @@ DIALECT = Dialect(
         BlockForm((("raw",),), "media"),
         BlockForm((("url",),), "media"),
         BlockForm((("data",),), "json"),
-        BlockForm((("text",),), "text"),
     ),
     has_closed_content=True,
 )

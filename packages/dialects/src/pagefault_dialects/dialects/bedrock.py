@@ -24,6 +24,8 @@ _BLOCK = Wrapper(
 )
 
 BLOCKS = (
+    BlockForm((("text",),), "text"),
+    BlockForm((("json",),), "json"),
     # Strands writes bytes like this where JSON has none.
     BlockForm((("image", "source", "bytes", "data"),), "media", kind="image"),
     BlockForm((("image", "source", "bytes"),), "media", kind="image"),
@@ -39,7 +41,5 @@ BLOCKS = (
         name=("searchResult", "title"),
         uri=("searchResult", "source"),
     ),
-    BlockForm((("text",),), "text"),
-    BlockForm((("json",),), "json"),
 )
 DIALECT = Dialect("bedrock", (_BLOCK,), BLOCKS, has_closed_content=True)

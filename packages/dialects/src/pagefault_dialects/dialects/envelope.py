@@ -133,6 +133,12 @@ class Wrapper:
             *((members.key(each),) for each in self.frame if each in members),
         ]
         rest = without_paths(value, removed)
+        for name, member in [*rest.items()]:
+            # SDKs write empty objects of empty members around.
+            if isinstance(member, dict) and not (shown := without_paths(member, ())):
+                del rest[name]
+            elif isinstance(member, dict):
+                rest[name] = shown
         return [self._wrap(dialect, members, each.inside(key), rest) for each in found]
 
     def _wrap(self, dialect: str, members: Members, output: ToolOutput, rest: Object) -> ToolOutput:

@@ -40,11 +40,11 @@ DIALECT = Dialect(
         ),
     ),
     (
+        BlockForm((("text",),), "text"),
         BlockForm(
             (("image", "base64_image"),), "media", kind="image", mime_type=("image", "mime_type")
         ),
         BlockForm((("file", "base64_data"),), "media", name=("file", "filename")),
-        BlockForm((("text",),), "text"),
     ),
     has_closed_content=True,
 )

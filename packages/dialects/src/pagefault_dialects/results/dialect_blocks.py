@@ -90,10 +90,10 @@ _BESIDE = frozenset(
 
 
 def _media(block: JsonBlock, form: BlockForm, place: ReadContext) -> list[NormalizedPart] | None:
-    if form.mark is None and not _is_alone(block, form):
-        return None
     path = next((path for path in form.payloads if value_at(block, path) is not None), None)
-    match = match_at(block, path, form.kind) if path else None
+    if path is None or (form.mark is None and not _is_alone(block, form)):
+        return None
+    match = match_at(block, path, form.kind)
     if match is None:
         return None
     claim, consumed = match.claim, list(match.consumed)
