@@ -41,6 +41,7 @@ MODULES = {
     "memory-out": "memory_out",
     "agents": "agents",
     "context": "context",
+    "dialects": "dialects",
 }
 """By group, in the order in which they are run and written down, the module that measures it."""
 
