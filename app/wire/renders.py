@@ -257,6 +257,9 @@ class RenderedRecord(WireModel):
     """What the system said, for targets that take it beside the messages."""
     loss: tuple[LossEntry, ...]
     """Empty exactly when nothing was lost."""
+    open_calls: tuple[str, ...] | None = None
+    """Ids of calls in the last turn that nothing has answered yet; absent if there are none. A
+    provider takes the messages once these have results."""
     tokens_est: Annotated[int | None, WithJsonSchema({"type": "integer"})] = None
     """About how many tokens the messages cost; absent with `countTokens=false`."""
     frontier: Frontier | None = None

@@ -522,3 +522,14 @@ def test_rendering_by_body_is_that_of_the_address(
         assert by_body.content == by_address.content
         assert by_body.headers["etag"] == by_address.headers["etag"]
         read_rendering(by_body, "openai-responses")
+
+
+@EVERY
+def test_calls_without_a_result_at_the_end_are_listed(client: httpx.Client, target: str) -> None:
+    say(client, "user", "Look.")
+    calling(client, ("c1", "camera"), ("c2", "camera"))
+    call_tool(client, "c1")
+    answer = client.get(SESSION_RENDER, params={"target": target})
+    assert unchecked(answer, target)["openCalls"] == ["c2"]
+    call_tool(client, "c2")
+    assert "openCalls" not in rendering(client, SESSION_RENDER, target)

@@ -50,6 +50,58 @@ def test_reads_lines_and_writes_what_a_provider_takes(pagefault: LoadedCommand) 
     }
 
 
+_USER = {"role": "user", "content": "Look."}
+_USE = {"type": "tool_use", "id": "t1", "name": "look", "input": {}}
+_AROUND = {"model": "claude", "max_tokens": 9, "tools": [{"name": "look", "input_schema": {}}]}
+_CACHED = [{"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}]
+
+
+@pytest.mark.parametrize("system", ["Be kind.", _CACHED])
+def test_healed_file_keeps_what_stood_around_the_history(
+    pagefault: LoadedCommand, system: object
+) -> None:
+    messages = [_USER, {"role": "assistant", "content": [_USE]}, _USER]
+    given = json.dumps({**_AROUND, "system": system, "messages": messages})
+    healed = json.loads(pagefault.run("doctor", "-", "--output", "-", given=given).stdout)
+    assert {name: healed[name] for name in healed if name != "messages"} == {
+        **_AROUND,
+        "system": system,
+    }
+    assert [each["role"] for each in healed["messages"]] == ["user", "assistant", "user", "user"]
+
+
+def test_healed_file_of_words_is_of_the_dialect_that_stands_around_them(
+    pagefault: LoadedCommand,
+) -> None:
+    empty = {"role": "assistant", "content": ""}
+    given = {**_AROUND, "system": "Be kind.", "messages": [_USER, empty, _USER]}
+    done = pagefault.run("doctor", "-", "--output", "-", given=json.dumps(given))
+    said = [{"role": "user", "content": [{"type": "text", "text": "Look."}]}] * 2
+    assert json.loads(done.stdout) == {**given, "messages": said}
+    assert "1 thing is wrong for anthropic." in done.stderr
+
+
+def test_system_among_the_messages_moves_beside_them(pagefault: LoadedCommand) -> None:
+    messages = [{"role": "system", "content": "And brief."}, _USER]
+    given = json.dumps({**_AROUND, "system": "Be kind.", "messages": messages})
+    healed = json.loads(pagefault.run("doctor", "-", "--output", "-", given=given).stdout)
+    assert healed["system"] == "Be kind.\n\nAnd brief."
+
+
+def test_sound_file_stays_as_it_was(pagefault: LoadedCommand) -> None:
+    given = {"model": "gpt", "input": "Look.", "instructions": "Be kind.", "tools": []}
+    done = pagefault.run("doctor", "-", "--output", "-", given=json.dumps(given))
+    assert json.loads(done.stdout) == given
+
+
+def test_file_for_another_provider_has_nothing_of_the_first(pagefault: LoadedCommand) -> None:
+    messages = [_USER, {"role": "assistant", "content": [_USE]}, _USER]
+    given = json.dumps({**_AROUND, "system": "Be kind.", "messages": messages})
+    options = ("--target", "gemini", "--output", "-")
+    healed = json.loads(pagefault.run("doctor", "-", *options, given=given).stdout)
+    assert healed.keys() == {"systemInstruction", "contents"}
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -1140,6 +1140,7 @@ class RenderedRecord(TypedDict):
     messages: list[JsonObject]
     system: NotRequired[str | None]
     loss: list[LossEntry]
+    openCalls: NotRequired[list[str] | None]
     tokensEst: NotRequired[int]
     frontier: NotRequired[Frontier | None]
     stableThrough: NotRequired[int | None]

@@ -21,7 +21,7 @@ _BLOCKS = ("content", "parts")
 
 
 def document_of(settled: Settled, profile: Profile, options: RenderOptions) -> dict[str, Node]:
-    """Return the answer: `{target, profile, messages, system?, loss, tokensEst?}`.
+    """Return the answer: `{target, profile, messages, system?, loss, openCalls?, tokensEst?}`.
 
     Args:
         settled: What is rendered.
@@ -30,7 +30,7 @@ def document_of(settled: Settled, profile: Profile, options: RenderOptions) -> d
     """
     system, turns = opened(settled.turns, profile)
     messages = _written(turns, profile, options)
-    answer = _answer(messages, system, settled.loss, profile)
+    answer = _answer(messages, system, settled.loss, profile) | _open_calls(turns, profile)
     if options.count_tokens:
         answer["tokensEst"] = profile.tokens.turns(turns, system)
     return answer
@@ -73,7 +73,7 @@ def session_document(
     loss = compress(settled.loss, told)
     # What the system says of its memory is made anew each time.
     said = system if options.memory or any(are_new[:leading]) else ""
-    answer = _answer(messages, said, loss, profile)
+    answer = _answer(messages, said, loss, profile) | _open_calls(turns, profile)
     if options.count_tokens:
         answer["tokensEst"] = profile.tokens.turns(new, said)
     answer |= {"prefixHash": [each.hex() for each in hashes], "lastSeq": last_seq}
@@ -151,6 +151,14 @@ def _answer(
         answer["system"] = system
     answer["loss"] = [JsonLeaf(entry.wire()) for entry in loss]
     return answer
+
+
+def _open_calls(turns: Sequence[SettledTurn], profile: Profile) -> dict[str, Node]:
+    """Return the member with the ids of calls that nothing has answered yet, if there are any."""
+    answered = {turn.call_id for turn in turns if turn.role == "tool"}
+    calls = (call.call_id for turn in turns for call in turn.calls)
+    ids: list[Node] = [profile.call_id.fit(each) for each in calls if each not in answered]
+    return {"openCalls": ids} if ids else {}
 
 
 def mark(

@@ -52,6 +52,8 @@ class RenderedMessages:
     """The omissions, changes and additions, in reading order."""
     tokens: int | None
     """About how many tokens it takes; `None` with `count_tokens=False`."""
+    open_calls: tuple[str, ...] = ()
+    """The ids of calls in its last turn that nothing has answered yet."""
 
 
 def render(
@@ -87,6 +89,7 @@ def render(
         written.get("system", ""),
         settled.loss,
         written.get("tokensEst"),
+        tuple(written.get("openCalls", ())),
     )
 
 

@@ -6,7 +6,7 @@ Source: `context`, "Healing".
 import json
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -21,14 +21,26 @@ from app.cli.terminal import ERR, OUT, CommandError, expected_sentence, one_line
 from app.config.settings import Settings
 from app.features import FEATURES, open_services
 from pagefault_dialects.errors import PagefaultError
-from pagefault_dialects.messages.histories import Dialect
+from pagefault_dialects.json.values import JsonValue, repaired
+from pagefault_dialects.messages.histories import (
+    SYSTEM_NAMES,
+    Dialect,
+    list_name,
+    sent_messages,
+)
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_doctor.doctor import Doctor, DoctorQuery
 from pagefault_doctor.feature import FEATURE
 
 _CHUNK_BYTES = 1 << 20
 _SYSTEM_OF = {"gemini": "systemInstruction", "openai-responses": "instructions"}
+_SYSTEM_AS: Mapping[str, Callable[[str], Any]] = {
+    "gemini": lambda text: {"parts": [{"text": text}]},
+    "bedrock": lambda text: [{"text": text}],
+}
 _MESSAGES_OF = {"gemini": "contents", "openai-responses": "input"}
+# These change what the system says.
+_OF_SYSTEM = ("system-among-messages", "half-surrogate", "repeated-key", "base64-in-text")
 
 
 class HistoryFileError(CommandError):
@@ -59,7 +71,8 @@ def examine_file(
         applies=output is not None,
     )
     try:
-        diagnosis = anyio.run(_examine, _read(file), query)
+        content = _read(file)
+        diagnosis = anyio.run(_examine, content, query)
     except (HistoryFileError, PagefaultError) as exc:
         # A status of its own: 1 says that something is wrong with the history.
         sentence = expected_sentence(exc) or str(exc)
@@ -72,7 +85,7 @@ def examine_file(
     else:
         _show(diagnosis)
     if output is not None:
-        _write(output, diagnosis)
+        _write(output, healed_body(repaired(json.loads(content)), diagnosis))
     elif diagnosis["findings"]:
         raise typer.Exit(1)
 
@@ -130,16 +143,37 @@ def _show(diagnosis: dict[str, Any]) -> None:
     ERR.print(f"\n{len(findings)} {things} wrong for {diagnosis['target']}.")
 
 
-def _write(output: Path, diagnosis: dict[str, Any]) -> None:
+def healed_body(sent: JsonValue, diagnosis: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the request with a healed history, to be sent again.
+
+    What stands around the history stays if the target is that of its own dialect. For another one
+    it would be that of the wrong provider.
+
+    Args:
+        sent: The body that was examined.
+        diagnosis: The answer of the doctor, with the healed history.
+    """
     target = diagnosis["target"]
-    healed = {_MESSAGES_OF.get(target, "messages"): diagnosis["messages"]}
+    messages_name = _MESSAGES_OF.get(target, "messages")
+    is_own = isinstance(sent, dict) and diagnosis["dialect"] in (target, None)
+    body = dict(sent) if is_own else {}
+    name = list_name(sent) if is_own else None
+    if name is not None and sent_messages(sent) == diagnosis["messages"]:
+        return body
+    system_name = next((each for each in SYSTEM_NAMES if body.get(each)), None)
+    has_moved = any(each["rule"] in _OF_SYSTEM for each in diagnosis["findings"])
     system = diagnosis.get("system")
-    if system is not None and target == "gemini":
-        system = {"parts": [{"text": system}]}
-    elif system is not None and target == "bedrock":
-        system = [{"text": system}]
-    if system is not None:
-        healed = {_SYSTEM_OF.get(target, "system"): system, **healed}
+    if system is None or has_moved or system_name is None:
+        body = {key: each for key, each in body.items() if key not in SYSTEM_NAMES}
+        if system is not None:
+            key = system_name or _SYSTEM_OF.get(target, "system")
+            body = {key: _SYSTEM_AS.get(target, str)(system), **body}
+    if name != messages_name:
+        body.pop(name or "", None)
+    return {**body, messages_name: diagnosis["messages"]}
+
+
+def _write(output: Path, healed: dict[str, Any]) -> None:
     text = json.dumps(healed, ensure_ascii=False, indent=2)
     if str(output) == "-":
         typer.echo(text)

@@ -28,7 +28,7 @@ def diagnose(
     findings = [
         *of_turns(history.recorded, profile, own),
         *of_pairs(history.turns, history.recorded),
-        *of_loss(loss, history.turns, profile),
+        *of_loss(loss, history.turns, profile, own),
     ]
     if not history.messages:
         # An entry as a whole is known by its number alone.

@@ -55,15 +55,25 @@ def found(
 
 
 def of_loss(
-    loss: Sequence[LossEntry], turns: Sequence[ComposedTurn], profile: Profile
+    loss: Sequence[LossEntry],
+    turns: Sequence[ComposedTurn],
+    profile: Profile,
+    own: Dialect | None,
 ) -> Iterator[Finding]:
-    """Yield what the account of a loss tells that is somebody's fault, each thing once."""
-    media = {
-        (turn.seq, item.pointer): item
-        for turn in turns
-        for item in turn.items
-        if isinstance(item, Medium)
-    }
+    """Yield what the account of a loss tells that is somebody's fault, each thing once.
+
+    Args:
+        loss: The account.
+        turns: The conversation that was rendered.
+        profile: The target.
+        own: The dialect of the history, if that is the target's; else `None`.
+    """
+    media: dict[tuple[int | None, str], list[Medium]] = {}
+    for turn in turns:
+        for item in turn.items:
+            if isinstance(item, Medium):
+                media.setdefault((turn.seq, item.pointer), []).append(item)
+    every = [each for group in media.values() for each in group]
     told: set[tuple[int | None, str, str]] = set()
     for entry in loss:
         place = (entry.seq, entry.pointer, entry.code)
@@ -71,11 +81,16 @@ def of_loss(
         if place in told or not rule.is_fault or entry.code in _FOUND_ELSEWHERE:
             continue
         told.add(place)
-        medium = media.get((entry.seq, entry.pointer))
+        here = media.get((entry.seq, entry.pointer), ())
+        # All media of a result stand at one pointer.
+        named = (each for each in here if each.mime_type in entry.reason)
+        medium = next(named, next(iter(here), None))
+        if own is not None and medium is not None and _is_of_any_type(medium, profile):
+            continue
         if medium is None:
             yield found(entry.code, entry.pointer, seq=entry.seq)
             continue
-        same = sum(media_class(each.kind) == media_class(medium.kind) for each in media.values())
+        same = sum(media_class(each.kind) == media_class(medium.kind) for each in every)
         yield found(
             entry.code,
             entry.pointer,
@@ -83,6 +98,13 @@ def of_loss(
             actual=same if rule.limit == "most" else _actual(rule, medium, entry),
             seq=entry.seq,
         )
+
+
+def _is_of_any_type(medium: Medium, profile: Profile) -> bool:
+    """Return whether a medium is a link that the target loads, and nothing says of what type."""
+    rule = profile.rule(medium.kind)
+    is_loaded = isinstance(medium.source, Address) and rule and rule.loads(medium.source.url)
+    return bool(is_loaded) and medium.mime_type == "application/octet-stream"
 
 
 def _limit(rule: Rule, medium: Medium, profile: Profile) -> int | str | None:

@@ -32,7 +32,8 @@ Dialect = TypeAliasType(
 DIALECTS: Sequence[Dialect] = get_args(Dialect.__value__)
 
 _LISTS = ("messages", "input", "contents", "history")
-_SYSTEMS = ("system", "instructions", "systemInstruction", "system_instruction")
+SYSTEM_NAMES = ("system", "instructions", "systemInstruction", "system_instruction")
+"""The members of a body with what the system says."""
 _ROLES = {
     **{role: role for role in ("system", "developer", "user", "assistant", "model", "tool")},
     "function": "function",
@@ -156,7 +157,7 @@ def _messages(listed: list[Any], pointer: str) -> Iterator[ForeignMessage]:
 
 
 def _system(request: Mapping[str, JsonValue]) -> Iterator[ForeignMessage]:
-    for name in _SYSTEMS:
+    for name in SYSTEM_NAMES:
         said = request.get(name)
         if not said:
             continue

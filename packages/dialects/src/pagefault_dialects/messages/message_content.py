@@ -253,11 +253,13 @@ def _words_of_block(kind: str, block: Mapping[str, JsonValue]) -> str:
     """Return what a block says to people: its title, name, address and text."""
     inner = block.get(kind)
     held = inner if is_block(inner) else block
-    labels = [each for name in _LABELS if isinstance(each := held.get(name), str) and each]
+    named = (held.get(name) for name in _LABELS)
+    texts = (each for each in named if isinstance(each, str))
+    labels = [each for each in texts if each and not each.startswith("data:")]
     content = held.get("content")
     blocks = content if isinstance(content, list) else []
-    texts = [held.get("text"), *(each.get("text") for each in blocks if is_block(each))]
-    said = [each for each in texts if isinstance(each, str) and each]
+    words = [held.get("text"), *(each.get("text") for each in blocks if is_block(each))]
+    said = [each for each in words if isinstance(each, str) and each]
     head = f"[{kind}: {', '.join(labels)}]" if labels else "" if said else f"[block: {kind}]"
     return "\n".join([head, *said] if head else said)
 

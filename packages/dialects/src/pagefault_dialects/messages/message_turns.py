@@ -158,7 +158,8 @@ class _Reading:
         self._called += 1
 
     def _answer(self, answer: AnswerBlock, left: list[LeftOut], pointer: str) -> None:
-        items = [*self._content.items(answer.content, pointer)]
+        said = None if answer.content == "" else answer.content
+        items = [*self._content.items(said, pointer)]
         for part in answer.parts:
             items += self._content.items(part, pointer)
         if answer.structured is not None and not is_told(answer.structured[0], map(Said, items)):

@@ -1,0 +1,135 @@
+"""The doctor and the healer say the same, of generated histories of every target."""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from packages.dialects.tests.targets.histories import histories
+from pagefault_dialects import heal, render
+from pagefault_dialects.messages.diagnosis import diagnose, is_home
+from pagefault_dialects.messages.histories import DIALECTS, Dialect, body_dialect
+from pagefault_dialects.messages.reading import read_messages
+from pagefault_dialects.model.conversation import ComposedTurn, Medium, StoredBytes
+from pagefault_dialects.model.finding import Finding
+from pagefault_dialects.rendering import RenderedMessages
+from pagefault_dialects.targets.table import TARGETS
+from pagefault_dialects.turns.pairing import paired
+from tests.providers import CHECKS
+
+Json = Any
+
+_EVERY = pytest.mark.parametrize("target", DIALECTS)
+_BY_DIALECT = {"gemini": "contents", "openai-responses": "input"}
+_ODD: Sequence[Json] = (None, "", " ", [], {}, "{", "{}", "end ", 7, ["x"], {"a": 1})
+
+
+def wire(turns: Sequence[ComposedTurn], target: str) -> RenderedMessages:
+    """Return the rendering of recorded turns."""
+    kept = [replace(turn, items=tuple(filter(_is_at_hand, turn.items))) for turn in turns]
+    return render(paired(kept), target)
+
+
+def _is_at_hand(item: object) -> bool:
+    return not (isinstance(item, Medium) and isinstance(item.source, StoredBytes))
+
+
+def body(rendered: RenderedMessages) -> dict[str, Json]:
+    """Return a request with a rendering."""
+    system = rendered.system
+    around: dict[str, Json] = {}
+    if system and rendered.target == "bedrock":
+        around = {"system": [{"text": system}]}
+    elif system:
+        around = {"system": system, "max_tokens": 9}
+    name = _BY_DIALECT.get(rendered.target, "messages")
+    return {**around, name: rendered.messages}
+
+
+def examine(sent: dict[str, Json], target: str) -> tuple[list[Finding], bool]:
+    """Return what is wrong with a body, and whether it is in the target's own dialect."""
+    history = read_messages(sent, closes=True)
+    main = body_dialect(sent, history.messages)
+    loss = render(history.turns, target).loss
+    found = diagnose(history, TARGETS[target], loss, main)
+    return found, is_home(history, target, main)
+
+
+@_EVERY
+@given(turns=histories())
+@settings(max_examples=100)
+def test_rendering_is_healthy_but_for_open_calls(
+    target: Dialect, turns: tuple[ComposedTurn, ...]
+) -> None:
+    rendered = wire(turns, target)
+    history = read_messages(body(rendered), closes=True)
+    loss = render(history.turns, target).loss
+    found = diagnose(history, TARGETS[target], loss, target)
+    # A result without a call may stand behind calls that are open.
+    others = {"split-calls"} if rendered.open_calls else set()
+    rules = {each.rule for each in found} - others
+    assert rules <= {"no-answer"}, [(each.rule, each.pointer, each.actual) for each in found]
+    unanswered = [each.call_id for each in found if each.rule == "no-answer"]
+    assert unanswered == [*rendered.open_calls]
+
+
+@st.composite
+def changes(draw: st.DrawFn, sent: dict[str, Json]) -> dict[str, Json]:
+    """Return a body in which something is missing, doubled, moved, or something else."""
+    changed = deepcopy(sent)
+    for _ in range(draw(st.integers(1, 3))):
+        parents = [*_containers(changed)]
+        parent = draw(st.sampled_from(parents))
+        if not parent:
+            continue
+        keys = [*parent] if isinstance(parent, dict) else [*range(len(parent))]
+        key = draw(st.sampled_from(keys))
+        match draw(st.sampled_from(["drop", "odd", "again", "swap"])):
+            case "drop":
+                del parent[key]
+            case "odd":
+                parent[key] = deepcopy(draw(st.sampled_from(_ODD)))
+            case "again" if isinstance(parent, list):
+                parent.insert(draw(st.integers(0, len(parent))), deepcopy(parent[key]))
+            case _:
+                other = draw(st.sampled_from(keys))
+                parent[key], parent[other] = parent[other], parent[key]
+    return changed
+
+
+def _containers(value: Json) -> list[Json]:
+    """Return the messages and all that is in them."""
+    found: list[Json] = []
+    waiting: list[Json] = [each for each in value.values() if isinstance(each, list)]
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        members = node.values() if isinstance(node, dict) else node
+        waiting += (each for each in members if isinstance(each, list | dict))
+    return found or [value]
+
+
+@_EVERY
+@given(data=st.data())
+@settings(max_examples=100)
+def test_history_without_findings_comes_back_and_others_change(
+    target: Dialect, data: st.DataObject
+) -> None:
+    sound = body(heal(body(wire(data.draw(histories()), target)), target))
+    sent = data.draw(changes(sound))
+    if not any(isinstance(sent.get(name), list) for name in ("messages", "input", "contents")):
+        return
+    name = _BY_DIALECT.get(target, "messages")
+    found, is_own = examine(sent, target)
+    healed = heal(sent, target)
+    if is_own:
+        rules = [(each.rule, each.pointer, each.actual) for each in found]
+        assert (not found) == (healed.messages == sent.get(name)), (rules, healed.messages)
+    if found or not is_own:
+        CHECKS[target](cast("list[dict[str, Any]]", healed.messages))
+    again = heal(body(healed), target)
+    assert again.messages == healed.messages
