@@ -102,6 +102,7 @@ FEATURES = (
         routers=("app.routers.search:router",),
         services=("app.wiring.search_services:SERVICES",),
         repositories=("app.stores.records.search_entries:SearchEntryRecords",),
+        commands={"search": "app.cli.search_commands:commands"},
     ),
     Feature(
         name="sessions",
@@ -149,8 +150,9 @@ FEATURES = (
         name="operations",
         routers=("app.routers.operations:router",),
         services=("app.wiring.maintenance_services:SERVICES",),
+        repositories=("app.stores.records.project_totals:ProjectTotalRecords",),
         commands=dict.fromkeys(
-            ("serve", "migrate", "gc", "fsck"), "app.cli.service_commands:commands"
+            ("serve", "migrate", "gc", "fsck", "stats"), "app.cli.service_commands:commands"
         ),
     ),
 )

@@ -24,6 +24,11 @@ Project = Annotated[
     str | None,
     typer.Option(help="The project that it belongs to.", show_default="PAGEFAULT_DEFAULT_PROJECT"),
 ]
+Session = Annotated[
+    str | None, typer.Option(help="Only this session.", show_default="all of the project")
+]
+Limit = Annotated[int, typer.Option(min=1, max=200, help="The most lines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Page = Annotated[str, typer.Argument(metavar="ID", help="The page's id.")]
 Level = Annotated[
     str | None,

@@ -74,3 +74,18 @@ def check(
     from app.cli.stores import check_stores
 
     check_stores(data_dir, env_file, repair=repair)
+
+
+@commands.command()
+def stats(
+    as_json: options.Json = False,
+    project: options.Project = None,
+    data_dir: options.DataDir = None,
+    env_file: options.EnvFile = None,
+) -> None:
+    """Count what a project keeps: sessions, results, pages, resources, bytes."""
+    from app.cli.listings import show_stats
+    from app.cli.terminal import existing_stores, project_of
+
+    settings = existing_stores(data_dir, env_file)
+    show_stats(settings, project_of(settings, project), as_json=as_json)

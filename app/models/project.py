@@ -5,7 +5,7 @@ import hmac
 import re
 import secrets
 import zlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 PROJECT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z")
@@ -24,6 +24,23 @@ class ApiKey:
     secret_sha256: str
     created_at: datetime
     revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectTotals:
+    """How much a project keeps: records by kind, and the bytes of distinct files."""
+
+    sessions: int
+    results: int
+    messages: int
+    interactions: int
+    pages: int
+    resources: int
+    bytes: int
+
+    def members(self) -> dict[str, int]:
+        """Return the numbers by their names."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,16 @@ OPTIONS = {
         *("--prefix", "--files", "--url"),
         *("--project", "--data-dir", "--env-file"),
     ),
-    "page show": ("--download", "--level", "--output", "--project", "--data-dir", "--env-file"),
+    "page show": (
+        *("--download", "--level", "--output", "--url"),
+        *("--project", "--data-dir", "--env-file"),
+    ),
+    "page list": (
+        *("--session", "--modality", "--limit", "--json"),
+        *("--project", "--data-dir", "--env-file"),
+    ),
+    "search": ("--session", "--limit", "--json", "--project", "--data-dir", "--env-file"),
+    "stats": ("--json", "--project", "--data-dir", "--env-file"),
     "page download": ("--level", "--output", "--project", "--data-dir", "--env-file"),
     "tail": ("--session", "--after", "--json", "--project", "--data-dir", "--env-file"),
     "gc": ("--grace", "--dry-run", "--data-dir", "--env-file"),

@@ -1,0 +1,143 @@
+"""`pagefault page list`, `search` and `stats`: what a project keeps, straight from the stores."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+
+import anyio
+from rich.filesize import decimal
+
+from app.cli.complaints import check_session
+from app.cli.terminal import ERR, counted, one_line, say, shortened
+from app.config.settings import Settings
+from app.models.search_entry import SearchMatch
+from app.services.maintenance.project_totals import count_project
+from app.services.pages.accesses import AccessCounts
+from app.services.pages.page_lists import PageLists
+from app.services.pages.versions import read_descriptor
+from app.services.search.indexing import SearchIndexing
+from app.services.search.search import Search, SearchRequest
+from app.stores.records.records import Records
+from app.wire.pages import page_summary
+from app.wire.search import search_results
+from app.wiring.stores import open_records
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.model.page import Level, Modality, PageFilters, StoredPage
+
+_AT_ONCE = 200
+_SHOWN_CHARS = 80
+
+
+def list_pages(
+    settings: Settings,
+    project_id: str,
+    *,
+    session: str | None,
+    modality: Modality | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """Print a line for each page, newest first."""
+    check_session(session, "--session")
+    filters = PageFilters(session_id=session, modality=modality)
+
+    async def show(records: Records) -> None:
+        shown = 0
+        async with aclosing(_pages(records, project_id, filters, limit)) as pages:
+            async for page in pages:
+                shown += 1
+                say(page_summary(page).decode() if as_json else _page_line(page))
+        if not shown:
+            say("There are no such pages.", to=ERR)
+
+    _run(settings, show)
+
+
+def search_records(
+    settings: Settings,
+    project_id: str,
+    words: str,
+    *,
+    session: str | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """Print a line for each hit, the best first.
+
+    Raises:
+        InvalidPayloadError: There is nothing in the words to search for.
+    """
+    check_session(session, "--session")
+    request = SearchRequest(words, session_id=session)
+
+    async def show(records: Records) -> None:
+        search = Search(records, SearchIndexing(records))
+        found = await search.search(project_id, request, cursor=None, limit=limit)
+        if as_json:
+            say(search_results(found.hits, found.next_cursor, pending=found.pending).decode())
+            return
+        for hit in found.hits:
+            say(_hit_line(hit))
+        if not found.hits:
+            say("Nothing has these words.", to=ERR)
+        if found.next_cursor is not None:
+            say(f"There is more than these {limit}: --limit shows more.", to=ERR)
+        if found.pending:
+            say(f"{counted(found.pending, 'record')} not searched yet: try again.", to=ERR)
+
+    _run(settings, show)
+
+
+def show_stats(settings: Settings, project_id: str, *, as_json: bool) -> None:
+    """Print how much a project keeps."""
+
+    async def show(records: Records) -> None:
+        totals = await count_project(records, project_id)
+        if as_json:
+            say(json_text(totals.members()))
+            return
+        for name, number in totals.members().items():
+            size = f"  ({decimal(number)})" if name == "bytes" else ""
+            say(f"{name + ':':<14}{number:,}{size}")
+
+    _run(settings, show)
+
+
+def _run(settings: Settings, show: Callable[[Records], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with open_records(settings) as (records, _):
+            await show(records)
+
+    anyio.run(run)
+
+
+async def _pages(
+    records: Records, project_id: str, filters: PageFilters, limit: int
+) -> AsyncGenerator[StoredPage, None]:
+    lists, cursor = PageLists(records, AccessCounts(records)), None
+    while limit > 0:
+        at_once = min(limit, _AT_ONCE)
+        pages, cursor = await lists.list(project_id, filters, cursor=cursor, limit=at_once)
+        for page in pages:
+            yield page
+        limit -= len(pages)
+        if cursor is None:
+            return
+
+
+def _page_line(page: StoredPage) -> str:
+    said = read_descriptor(page)
+    words = said["hint"] or said["caption"] or ""
+    known = (
+        page.page_id,
+        f"{said['modality']}, {Level(said['compression_level']).name}, "
+        f"~{said['size_tokens']} tokens",
+        shortened(" ".join(words.split()), _SHOWN_CHARS),
+    )
+    return one_line("  ".join(filter(None, known)))
+
+
+def _hit_line(hit: SearchMatch) -> str:
+    place = hit.handle if hit.seq is None else f"{hit.session_id}#{hit.seq}"
+    kind = f"{hit.kind}, {hit.title}" if hit.title else hit.kind
+    snippet = " ".join((hit.snippet or "").split())
+    return one_line("  ".join(filter(None, (place, kind, snippet))))
