@@ -94,6 +94,17 @@ def string_end(text: str, start: int) -> int:
     return len(text)
 
 
+def longest_string(text: str) -> str:
+    """Return the longest string of a JSON text as it is written, with its quotation marks."""
+    longest = slice(0, 0)
+    end = 0
+    while (start := text.find('"', end)) >= 0:
+        end = string_end(text, start + 1)
+        if end - start > longest.stop - longest.start:
+            longest = slice(start, end)
+    return text[longest]
+
+
 def large_containers(text: str, piece_chars: int = PIECE_CHARS) -> list[LargeContainer]:
     """Return the objects and arrays above so many characters, each behind all that are in it.
 

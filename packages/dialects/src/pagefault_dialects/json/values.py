@@ -237,17 +237,6 @@ def _outside_strings(text: str) -> Iterator[str]:
         start = limit if quote < 0 else string_end(text, quote + 1)
 
 
-def longest_string(text: str) -> str:
-    """Return the longest string of a JSON text as it is written, with its quotation marks."""
-    longest = slice(0, 0)
-    end = 0
-    while (start := text.find('"', end)) >= 0:
-        end = string_end(text, start + 1)
-        if end - start > longest.stop - longest.start:
-            longest = slice(start, end)
-    return text[longest]
-
-
 def _too_deep(max_depth: int) -> PayloadTooLargeError:
     return PayloadTooLargeError(
         f"The JSON is nested deeper than {max_depth} levels. Flatten it, or send it as a string.",

@@ -15,7 +15,8 @@ from pagefault_dialects.errors import (
     InvalidPayloadError,
     PayloadTooLargeError,
 )
-from pagefault_dialects.json.values import check_shape, longest_string
+from pagefault_dialects.json.large_json import longest_string
+from pagefault_dialects.json.values import check_shape
 
 MOST_VALUES = 20_000
 """Values in one message."""
