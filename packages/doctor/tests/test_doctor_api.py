@@ -210,6 +210,24 @@ def test_session_is_examined_by_the_numbers_of_its_entries(client: httpx.Client)
     assert said["messages"] == rendering(client, SESSION_RENDER, "anthropic")["messages"]
 
 
+def test_session_has_the_findings_of_the_same_history_pasted(client: httpx.Client) -> None:
+    different = {}
+    stored = 0
+    for number, broken in enumerate(BROKEN):
+        path = f"/api/sessions/s{number}/messages"
+        answers = [client.post(path, json=each) for each in sent_messages(broken.request)]
+        if any(answer.status_code != 201 for answer in answers):
+            continue
+        stored += 1
+        pasted = client.post(DOCTOR, json=broken.request).json()
+        query = {name: pasted[name] for name in ("target", "dialect") if pasted[name]}
+        said = client.post(DOCTOR, json={"sessionId": f"s{number}"}, params=query).json()
+        if rules(said) != broken.rules:
+            different[broken.name] = (rules(said), broken.rules)
+    assert not different, "\n".join(f"{name}: {each}" for name, each in different.items())
+    assert stored > 40
+
+
 def test_history_is_made_to_fit(client: httpx.Client) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "log", "arguments": "{}"}}
     messages = [

@@ -11,22 +11,37 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from app.models.limits import Limits
+from app.models.message import StoredHistoryMessage
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.renders.loading import MOST_TEXT_BYTES, load_session
+from app.services.renders.loading import MOST_TEXT_BYTES, LoadedSession, load_session
 from app.services.renders.settling import Settling
+from app.services.renders.stored_message_turns import moved_out_of
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.repeated_keys import RepeatedKeys
 from pagefault_dialects.json.surrogates import lone_surrogates
-from pagefault_dialects.json.values import JsonValue, parse_json, repaired
-from pagefault_dialects.messages.diagnosis import diagnose, is_home
+from pagefault_dialects.json.values import JsonValue, parse_json, parse_stored_json, repaired
+from pagefault_dialects.messages.diagnosis import diagnose, entry_pointer, is_home
 from pagefault_dialects.messages.findings import found, quoted
-from pagefault_dialects.messages.histories import Dialect, body_dialect, sent_messages
-from pagefault_dialects.messages.reading import ReadHistory, locate_loss, read_messages
+from pagefault_dialects.messages.histories import (
+    Dialect,
+    ForeignMessage,
+    body_dialect,
+    foreign_message,
+    main_dialect,
+    sent_messages,
+)
+from pagefault_dialects.messages.message_turns import MessageEntry, message_turns
+from pagefault_dialects.messages.reading import (
+    ReadHistory,
+    locate_loss,
+    pair_turns,
+    read_messages,
+)
 from pagefault_dialects.model.client_ids import CLIENT_ID
-from pagefault_dialects.model.conversation import TextItem
+from pagefault_dialects.model.conversation import ComposedTurn, TextItem
 from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.model.frontier import NOTHING_EVICTED
 from pagefault_dialects.model.render_options import Rendering, RenderOptions
@@ -34,7 +49,6 @@ from pagefault_dialects.rendered_documents import document_of
 from pagefault_dialects.targets.leaves import JsonLeaf, Node, json_pieces
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.text_windows import without_lone_surrogates
-from pagefault_dialects.turns.pairing import paired
 
 _ESCAPE = b"\\u"
 MOST_MESSAGES = 30_000
@@ -72,6 +86,7 @@ class _Patient:
     dialect: Dialect | None
     sent: Sequence[JsonValue] = ()
     findings: Sequence[Finding] = ()
+    is_session: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,9 +138,7 @@ class Doctor:
                 "This is no id of a session.", faults=[Fault("/sessionId", "is no id")]
             )
         loaded = await load_session(self.records, self.blobs, project_id, session_id)
-        turns = await self.settling.worked(lambda: [*loaded.unpaired("assistant")])
-        conversation = await self.settling.worked(partial(paired, turns, closes=True))
-        return _Patient(ReadHistory((), conversation, turns, turns), None)
+        return await self.settling.worked(partial(_of_entries, loaded))
 
     async def _diagnosis(self, project_id: str, patient: _Patient, query: DoctorQuery) -> Rendering:
         history, main = patient.history, query.dialect or patient.dialect
@@ -136,10 +149,12 @@ class Doctor:
         )
 
         def written() -> Rendering:
-            findings = [*patient.findings, *diagnose(history, profile, settled.loss, main)]
-            is_well = not findings and is_home(history, profile.target, main)
+            is_session = patient.is_session
+            findings = diagnose(history, profile, settled.loss, main, is_session=is_session)
+            findings = [*patient.findings, *findings]
+            is_well = not (findings or is_session) and is_home(history, profile.target, main)
             loss = settled.loss
-            if history.messages:
+            if not is_session:
                 loss = tuple(locate_loss(loss, history.messages))
             healed = document_of(replace(settled, loss=loss), profile, options)
             document: dict[str, Node] = {
@@ -159,6 +174,29 @@ class Doctor:
             return json_pieces(document)
 
         return await self.settling.worked(written)
+
+
+def _of_entries(session: LoadedSession) -> _Patient:
+    """Return the history of a session, with the messages that its entries are."""
+    messages = [ForeignMessage("", None)] * session.last_seq
+    turns: list[ComposedTurn] = []
+    recorded: list[ComposedTurn] = []
+    for entry in session.entries:
+        read = session.turns_of(entry, "assistant")
+        turns += read
+        if isinstance(entry, StoredHistoryMessage):
+            value = parse_stored_json(entry.message)
+            messages[entry.seq - 1] = foreign_message(value, entry_pointer(entry.seq))
+            said = MessageEntry(
+                *(value, entry.seq, read[0].origin if read else ""),
+                is_page_fault=entry.is_page_fault,
+                moved_out=moved_out_of(entry),
+            )
+            # What is short stays in a text, and is found there as in a history that is sent.
+            read = message_turns(said, session.resources, audience="assistant", finds_media=True)
+        recorded += read
+    history = replace(pair_turns(messages, turns, closes=True), recorded=recorded)
+    return _Patient(history, main_dialect(messages), is_session=True)
 
 
 def _parse(body: bytes, *, max_depth: int, max_nodes: int) -> _Sent:

@@ -12,17 +12,25 @@ from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.targets.profile import Profile
 
+_ENTRIES = "/entries/"
+
 
 def diagnose(
-    history: ReadHistory, profile: Profile, loss: Sequence[LossEntry], main: Dialect | None
+    history: ReadHistory,
+    profile: Profile,
+    loss: Sequence[LossEntry],
+    main: Dialect | None,
+    *,
+    is_session: bool = False,
 ) -> list[Finding]:
     """Return what is wrong with a history.
 
     Args:
-        history: The history; without messages, that of a session.
+        history: The history. Of a session, an empty message stands for an entry that is none.
         profile: The target.
         loss: What its rendering for the target loses, by the numbers of its turns.
         main: The dialect it is meant to be in; `None` for words alone.
+        is_session: Whether it is one of a session, so that findings have numbers of entries.
     """
     own = main if profile.target == (main or "openai-chat") else None
     findings = [
@@ -30,7 +38,12 @@ def diagnose(
         *of_pairs(history.turns, history.recorded),
         *of_loss(loss, history.turns, profile, own),
     ]
-    if not history.messages:
+    findings += _split_calls(history)
+    if own == "anthropic":
+        findings += _trailing_space(history.recorded)
+    if is_session:
+        said = [each for each in history.messages if each.message is not None]
+        findings += map(_by_entry, message_faults(said, main))
         # An entry as a whole is known by its number alone.
         findings = [
             each.model_copy(update={"pointer": ""}) if each.pointer.startswith("/api/") else each
@@ -38,13 +51,22 @@ def diagnose(
         ]
         return sorted(findings, key=lambda each: each.seq or 0)
     findings += message_faults(history.messages, main)
-    findings += _split_calls(history)
-    if own == "anthropic":
-        findings += _trailing_space(history.recorded)
     findings = [each for each in findings if not _is_made_by_model(each, own, history.messages)]
     named = [_with_pointer(each, history.messages) for each in findings]
     order = {each.pointer: index for index, each in enumerate(history.messages)}
     return sorted(named, key=lambda each: _order(each, order))
+
+
+def _by_entry(finding: Finding) -> Finding:
+    """Return a finding by the number of its entry, of which its pointer begins with the path."""
+    entry, _, inner = finding.pointer.removeprefix(_ENTRIES).partition("/")
+    pointer = f"/{inner}" if inner else ""
+    return finding.model_copy(update={"seq": int(entry), "pointer": pointer})
+
+
+def entry_pointer(seq: int) -> str:
+    """Return the pointer of the message that an entry of a session is."""
+    return f"{_ENTRIES}{seq}"
 
 
 def is_home(history: ReadHistory, target: str, main: Dialect | None) -> bool:
@@ -61,7 +83,8 @@ def _split_calls(history: ReadHistory) -> Iterator[Finding]:
         if message is None or foreign.joins or index + 1 in kept or not history.joined:
             continue
         if message["role"] in ("assistant", "model"):
-            yield found("split-calls", foreign.pointer, seq=index + 1)
+            pointer = "" if foreign.pointer.startswith(_ENTRIES) else foreign.pointer
+            yield found("split-calls", pointer, seq=index + 1)
 
 
 def _trailing_space(turns: Sequence[ComposedTurn]) -> Iterator[Finding]:

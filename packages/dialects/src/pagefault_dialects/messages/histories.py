@@ -113,6 +113,11 @@ def foreign_messages(value: JsonValue) -> list[ForeignMessage] | None:
     return [*_system(value), *_messages(sent_messages(value), f"/{name}")]
 
 
+def foreign_message(value: JsonValue, pointer: str) -> ForeignMessage:
+    """Return one message of a history, by what it is read from."""
+    return next(_messages_at(value, pointer))
+
+
 def sent_messages(value: JsonValue) -> list[JsonValue]:
     """Return the messages of a history as they were sent, without what stands around them."""
     name = list_name(value)
@@ -146,14 +151,17 @@ def _are_typed(blocks: JsonValue) -> bool:
 
 def _messages(listed: list[Any], pointer: str) -> Iterator[ForeignMessage]:
     for index, value in enumerate(listed):
-        here = f"{pointer}/{index}"
-        if not is_pydantic_ai(value):
-            message = _message(value, here)
-            is_as_sent = message.is_as_sent and message.pointer == here
-            yield replace(message, is_as_sent=is_as_sent)
-            continue
-        for part, inner, places in part_messages(value):
-            yield ForeignMessage(here + part, inner, places=places, is_as_sent=False)
+        yield from _messages_at(value, f"{pointer}/{index}")
+
+
+def _messages_at(value: JsonValue, here: str) -> Iterator[ForeignMessage]:
+    if not is_pydantic_ai(value):
+        message = _message(value, here)
+        is_as_sent = message.is_as_sent and message.pointer == here
+        yield replace(message, is_as_sent=is_as_sent)
+        return
+    for part, inner, places in part_messages(value):
+        yield ForeignMessage(here + part, inner, places=places, is_as_sent=False)
 
 
 def _system(request: Mapping[str, JsonValue]) -> Iterator[ForeignMessage]:

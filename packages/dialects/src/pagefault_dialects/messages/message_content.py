@@ -174,7 +174,7 @@ class ContentReading:
         resource_id = parse_resource_id(text) if text.startswith("@blob:") else None
         resource = self.resources.get(resource_id) if resource_id else None
         if resource is not None:
-            yield stored_medium(resource, pointer)
+            yield replace(stored_medium(resource, pointer), is_in_text=resource_id in self.moved)
             return
         if self.finds_media and len(text) >= _SHORTEST_BASE64:
             for item in self.raw(text, pointer):
@@ -183,7 +183,7 @@ class ContentReading:
         yield TextItem(pointer, text)
         for found in _REFERENCE.findall(text) if self.moved else ():
             if found in self.moved and found in self.resources:
-                yield stored_medium(self.resources[found], pointer)
+                yield replace(stored_medium(self.resources[found], pointer), is_in_text=True)
 
     def _part(
         self, part: NormalizedPart, media: tuple[NormalizedMedia, ...], pointer: str

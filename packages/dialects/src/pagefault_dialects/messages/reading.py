@@ -44,7 +44,19 @@ def read_messages(value: JsonValue, *, closes: bool = False) -> ReadHistory:
             "request of a provider.",
             faults=[Fault("/messages", "must be a list of messages")],
         )
-    recorded = [*_read_turns(messages)]
+    return pair_turns(messages, [*_read_turns(messages)], closes=closes)
+
+
+def pair_turns(
+    messages: Sequence[ForeignMessage], recorded: Sequence[ComposedTurn], *, closes: bool
+) -> ReadHistory:
+    """Return a history of which the turns are known.
+
+    Args:
+        messages: What is at each number, from 1.
+        recorded: The turns, by these numbers.
+        closes: Whether calls that are still open at the end are answered as well.
+    """
     joined = _join_turns(messages, recorded)
     whole = (_without_repeated_calls(turn) for turn in joined)
     return ReadHistory(messages, paired(whole, closes=closes), recorded, joined)
