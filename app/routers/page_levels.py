@@ -20,7 +20,7 @@ from app.http.problem_types import problem_responses
 from app.http.rendered_responses import json_response, rendered_response
 from app.services.pages.faults import FaultRequest, PageFaults, read_fault_request
 from app.services.pages.page_answers import PageReading
-from app.services.pages.views import BlocksOptions
+from app.services.pages.page_views import BlocksOptions
 from app.wire.pages import PageBlocksRecord, PageToolMessage
 from app.wire.problem import PROBLEM_MEDIA_TYPE, PageFaultProblem, PageFaultRefusal, Problem
 from pagefault_dialects.errors import InvalidPayloadError, PagefaultError

@@ -13,9 +13,9 @@ from app.services.pages.faults import PageFaults
 from app.services.pages.manifests import PageManifests
 from app.services.pages.page_answers import PageReading
 from app.services.pages.page_lists import PageLists
+from app.services.pages.page_preparer import PagePreparer
 from app.services.pages.page_writer import PageWriter
 from app.services.pages.pages import Pages
-from app.services.pages.preparing import PagePreparer
 from app.services.requests.streamed_requests import StreamedRequests
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore

@@ -103,7 +103,7 @@ def test_two_hundred_requests_cut_anywhere_leave_nothing(
 @pytest.mark.promise(
     "durability.md#requests-break-off",
     "A file whose digest differs from the announced one leaves nothing",
-    kept_by="app/stores/blobs/writing.py",
+    kept_by="app/stores/blobs/blob_writers.py",
     tried="20 files, both engines",
 )
 def test_files_with_another_digest_than_announced_leave_nothing(

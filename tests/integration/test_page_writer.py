@@ -18,9 +18,9 @@ from app.services.images.image_work import ImageWork
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import BodyBudget
 from app.services.pages.accesses import AccessCounts
+from app.services.pages.page_preparer import PageChange, PagePreparer, PreparedPage, plan_change
 from app.services.pages.page_writer import PageChangedError, PageWriter, WrittenPage
 from app.services.pages.pages import Pages
-from app.services.pages.preparing import PageChange, PagePreparer, PreparedPage, plan_change
 from app.services.pages.versions import find_page
 from app.services.requests.streamed_bodies import StreamedBodies
 from app.services.requests.streamed_requests import StreamedRequests

@@ -51,7 +51,7 @@ from pagefault_dialects.pages.page_blocks import page_blocks
 from pagefault_dialects.pages.sizes import page_tokens
 from pagefault_dialects.pages.typed_content import page_json
 from pagefault_dialects.pages.words import page_texts
-from pagefault_dialects.targets.leaves import json_pieces
+from pagefault_dialects.targets.base64_leaves import json_pieces
 from pagefault_dialects.text_windows import parse_line_range, without_lone_surrogates
 from pagefault_dialects.texts.cuts import excerpt, head_and_tail, needs_preview, preview, sentences
 from pagefault_dialects.texts.excerpts import LineCollector, MatchCollector

@@ -34,7 +34,7 @@ from app.services.agents.tools import ToolAnswer, ToolPlace, body_of, write_answ
 from app.services.pages.faults import FaultRequest, PageFaults, PreparedFault
 from app.services.pages.page_lists import PageLists
 from app.services.pages.pages import Pages
-from app.services.renders.loading import load_entry
+from app.services.renders.loaded_sessions import load_entry
 from app.services.requests.session_keys import key_in_session
 from app.services.resources.texts import ResourceTexts, TextQuery, find_in_text
 from app.services.search.search import Search, SearchRequest

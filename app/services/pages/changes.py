@@ -16,7 +16,7 @@ from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.pages.accesses import AccessCounts
-from app.services.pages.contents import SettledContent, check_words
+from app.services.pages.page_preparer import KeptContent, PagePreparer, plan_change, supplied_levels
 from app.services.pages.page_requests import (
     media_of_representation,
     patched,
@@ -24,7 +24,7 @@ from app.services.pages.page_requests import (
     read_representation_draft,
 )
 from app.services.pages.page_writer import PageWriter, WrittenPage
-from app.services.pages.preparing import KeptContent, PagePreparer, plan_change, supplied_levels
+from app.services.pages.settled_content import SettledContent, check_words
 from app.services.pages.versions import StoredContent, load_page, same_fields
 from app.services.requests.streamed_requests import StreamedRequests
 from app.services.requests.validation import WriteCondition, read_value

@@ -20,8 +20,8 @@ from app.services.inline_media.json_with_media import RenderedBody
 from app.services.media.media_keeper import describe_stored
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 from app.services.pages.page_bodies import fits
+from app.services.pages.page_views import PageView, PageViews
 from app.services.pages.versions import PAGE, find_page, updated_at
-from app.services.pages.views import PageView, PageViews
 from app.stores.blobs.store import BlobStore
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records

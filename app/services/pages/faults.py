@@ -25,7 +25,7 @@ from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.message_images import image_ids, with_images
 from app.services.pages.page_bodies import address_mime_type
-from app.services.pages.views import BlocksOptions, PageViews
+from app.services.pages.page_views import BlocksOptions, PageViews
 from app.stores.records.history import MessageRecords
 from app.stores.records.pages import PageAccessRecords, PageRecords
 from app.stores.records.records import Records

@@ -24,7 +24,7 @@ import anyio.to_thread
 from app.errors import ConflictError
 from app.models.event import NewEvent
 from app.models.identity import utc_now
-from app.services.pages.preparing import PageChange
+from app.services.pages.page_preparer import PageChange
 from app.services.pages.versions import PAGE, read_descriptor, read_fields
 from app.stores.records.pages import PageLevelRecords, PageRecords
 from app.stores.records.records import MOST_TOGETHER_BYTES, Records

@@ -15,6 +15,13 @@ from app.models.identity import new_id, utc_now
 from app.models.limits import Limits
 from app.services.concurrency.large_work import is_quick, run_in_loop_if
 from app.services.pages.accesses import AccessCounts
+from app.services.pages.page_preparer import (
+    PageChange,
+    PagePreparer,
+    PreparedPage,
+    plan_change,
+    plan_same_content,
+)
 from app.services.pages.page_requests import (
     PageDraft,
     media_of_page,
@@ -23,13 +30,6 @@ from app.services.pages.page_requests import (
     read_page_draft,
 )
 from app.services.pages.page_writer import PageChangedError, PageWriter, WrittenPage
-from app.services.pages.preparing import (
-    PageChange,
-    PagePreparer,
-    PreparedPage,
-    plan_change,
-    plan_same_content,
-)
 from app.services.pages.versions import find_page, holds_content
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.session_keys import PAGE_ROUTE

@@ -17,7 +17,7 @@ from pagefault_dialects.model.conversation import ComposedTurn, TextItem, Turn
 from pagefault_dialects.model.frontier import NOTHING_EVICTED
 from pagefault_dialects.model.render_options import Rendering, joined_pieces
 from pagefault_dialects.rendered_documents import document_of, mark
-from pagefault_dialects.targets.leaves import Node, json_pieces
+from pagefault_dialects.targets.base64_leaves import Node, json_pieces
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.turns.record_turns import tool_result_turn
 

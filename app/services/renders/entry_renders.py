@@ -2,7 +2,7 @@
 
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.answer_renders import AnswerRenders
-from app.services.renders.loading import load_entry
+from app.services.renders.loaded_sessions import load_entry
 from app.services.renders.queries import RenderQuery
 
 

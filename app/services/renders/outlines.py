@@ -28,7 +28,7 @@ from app.models.message import (
 )
 from app.rendering.entry_texts import first_line
 from app.services.memory_budget.responses import ResponseBudget
-from app.services.renders.loading import LoadedSession, entry_size_bytes, referred
+from app.services.renders.loaded_sessions import LoadedSession, entry_size_bytes, referred
 from app.services.renders.turn_cache import TurnCache
 from app.services.requests.validation import require_found
 from app.services.sessions.list_positions import read_start

@@ -1,7 +1,7 @@
 """Media that pages are, as renderings take them."""
 
 from app.services.pages.page_bodies import address_mime_type
-from app.services.pages.views import PageView
+from app.services.pages.page_views import PageView
 from pagefault_dialects.media.data_uris import split_data_uri
 from pagefault_dialects.model.conversation import (
     Address,

@@ -10,7 +10,7 @@ from functools import partial
 
 from app.models.named_record import NamedRecord
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.pages.views import PageViews
+from app.services.pages.page_views import PageViews
 from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.page_media import page_medium
 from app.services.renders.queries import RenderQuery

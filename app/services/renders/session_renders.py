@@ -10,7 +10,7 @@ from app.models.identity import utc_now
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.manifests import PageManifests
 from app.services.renders.answer_renders import AnswerRenders
-from app.services.renders.loading import LoadedSession, load_session
+from app.services.renders.loaded_sessions import LoadedSession, load_session
 from app.services.renders.queries import RenderQuery
 from app.services.renders.settling import Settling
 from app.services.renders.turn_cache import TurnCache
@@ -24,8 +24,8 @@ from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier, StoredF
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.pages.instructions import instructions
 from pagefault_dialects.rendered_documents import equal_hashes, mark, session_document
+from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node
 from pagefault_dialects.targets.ladder import Settled
-from pagefault_dialects.targets.leaves import JsonLeaf, Node
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.turns.pairing import orphans_in
 

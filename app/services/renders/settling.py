@@ -26,7 +26,7 @@ from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.render_options import RenderOptions, base64_length
 from pagefault_dialects.targets.fitting import plan_media
 from pagefault_dialects.targets.ladder import Ladder, Settled, Sign
-from pagefault_dialects.targets.opening import with_lines
+from pagefault_dialects.targets.opening_turns import with_lines
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.tokens import request_text_bytes
 from pagefault_dialects.turns.handles import with_handles

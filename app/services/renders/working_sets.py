@@ -22,7 +22,7 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.page import Level
-from pagefault_dialects.targets.opening import opened
+from pagefault_dialects.targets.opening_turns import opened
 from pagefault_dialects.targets.profile import Profile
 
 _Key = tuple[int | None, str, str]

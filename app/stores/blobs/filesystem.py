@@ -36,6 +36,7 @@ import anyio
 import anyio.to_thread
 
 from app.errors import DigestMismatchError
+from app.stores.blobs.blob_writers import FileDraft, GatheringWriter
 from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.file_reader import (
     CachedFiles,
@@ -62,7 +63,6 @@ from app.stores.blobs.temporary_file import (
     move_durably,
     swept_files,
 )
-from app.stores.blobs.writing import FileDraft, GatheringWriter
 from pagefault_dialects.model.media import CHUNK_BYTES, InMemoryMedia, MediaSource
 
 # Each of them has a file open.

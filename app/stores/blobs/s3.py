@@ -42,6 +42,7 @@ from obstore.store import S3Store
 
 from app.crash_points import CrashPoint, reached
 from app.errors import DigestMismatchError, StoreUnavailableError
+from app.stores.blobs.blob_writers import FileDraft, GatheringWriter
 from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.s3_errors import STORE
 from app.stores.blobs.s3_objects import (
@@ -66,7 +67,6 @@ from app.stores.blobs.store import (
     too_large,
 )
 from app.stores.blobs.temporary_file import DurableDirectories, TemporaryFile, swept_files
-from app.stores.blobs.writing import FileDraft, GatheringWriter
 from pagefault_dialects.model.media import CHUNK_BYTES, MediaSource
 
 if TYPE_CHECKING:

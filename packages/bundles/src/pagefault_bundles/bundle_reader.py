@@ -37,9 +37,9 @@ from pagefault_bundles.archive import (
     member_chunks,
     read_members,
 )
+from pagefault_bundles.bundle_lines import named_resources, stored_resource
 from pagefault_bundles.bundle_records import Link
 from pagefault_bundles.format_errors import REPACK, errors_at, require
-from pagefault_bundles.stored import named_resources, stored_resource
 from pagefault_dialects.model.resource import Resource
 
 MOST_MEMBERS = 100_000

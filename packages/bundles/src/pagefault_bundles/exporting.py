@@ -31,14 +31,14 @@ from pagefault_bundles.archive import (
     ChunkBuffer,
     disk_full_as_store_full,
 )
-from pagefault_bundles.bundle_records import BundleRecords
-from pagefault_bundles.stored import (
+from pagefault_bundles.bundle_lines import (
     frontier_line,
     history_line,
     interaction_line,
     page_line,
     resource_line,
 )
+from pagefault_bundles.bundle_records import BundleRecords
 from pagefault_dialects.model.frontier import StoredFrontier
 from pagefault_dialects.model.media import CHUNK_BYTES
 from pagefault_dialects.model.moments import rfc3339

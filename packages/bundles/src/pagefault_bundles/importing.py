@@ -37,16 +37,16 @@ from app.stores.records.word_index import IndexedPage
 from app.stores.records.word_indexes import choose_page_index
 from app.wire.sessions import imported_entries
 from pagefault_bundles import archive, rows
-from pagefault_bundles.bundle_reader import ENTRY_KINDS, BundleCheck, BundleFile, read_bundle
-from pagefault_bundles.bundle_records import BundleRecords, Entry
-from pagefault_bundles.record_checks import read_bundled_page
-from pagefault_bundles.stored import (
+from pagefault_bundles.bundle_lines import (
     recorded_result,
     stored_frontier,
     stored_interaction,
     stored_levels,
     stored_message,
 )
+from pagefault_bundles.bundle_reader import ENTRY_KINDS, BundleCheck, BundleFile, read_bundle
+from pagefault_bundles.bundle_records import BundleRecords, Entry
+from pagefault_bundles.record_checks import read_bundled_page
 from pagefault_dialects.model.page import Page
 
 _BUNDLES_AT_ONCE = 2

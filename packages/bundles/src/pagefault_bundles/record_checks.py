@@ -24,21 +24,21 @@ from app.models.tool_result import FilePart, ImagePart, SanitizedToolResult
 from app.services.inline_media.message_references import references_in
 from app.services.packaging import encode_sanitized
 from app.services.pages import versions
-from app.services.pages.contents import check_words
 from app.services.pages.message_images import image_ids
 from app.services.pages.page_bodies import fits, is_url, page_media
 from app.services.pages.page_requests import RESERVED_IDS
+from app.services.pages.settled_content import check_words
 from app.services.requests.embedded_data_uris import InlineForm, dump_forms, load_forms, put_member
 from app.services.sessions.interaction_requests import plain_input
 from app.services.sessions.messages import OURS, HistoryMessageDraft
 from pagefault_bundles import rows
-from pagefault_bundles.format_errors import require
-from pagefault_bundles.stored import (
+from pagefault_bundles.bundle_lines import (
     parse_stored_object,
     parse_stored_value,
     stored_levels,
     stored_page,
 )
+from pagefault_bundles.format_errors import require
 from pagefault_dialects.json.pointers import unescape
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.media.data_uris import split_data_uri

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from pagefault_dialects.model.conversation import SettledTurn
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.render_options import RenderOptions
+from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, node_digest
 from pagefault_dialects.targets.ladder import Settled
-from pagefault_dialects.targets.leaves import JsonLeaf, Node, node_digest
-from pagefault_dialects.targets.opening import opened
+from pagefault_dialects.targets.opening_turns import opened
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.turns.pairing import places
 

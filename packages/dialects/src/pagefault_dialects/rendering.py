@@ -23,10 +23,10 @@ from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.render_options import RenderOptions, base64_length
 from pagefault_dialects.rendered_documents import document_of, mark
+from pagefault_dialects.targets.base64_leaves import json_pieces
 from pagefault_dialects.targets.fitting import LoadedMedia, places_of, plan_media
 from pagefault_dialects.targets.ladder import Ladder, Settled
-from pagefault_dialects.targets.leaves import json_pieces
-from pagefault_dialects.targets.opening import with_lines
+from pagefault_dialects.targets.opening_turns import with_lines
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.table import find_profile
 from pagefault_dialects.targets.tokens import request_text_bytes

@@ -35,10 +35,10 @@ from pagefault_dialects.model.resource import (
     Resource,
     resource_kind,
 )
+from pagefault_dialects.targets.base64_leaves import Base64Leaf, JsonLeaf, Node
 from pagefault_dialects.targets.fitting import LoadedMedia, places_of, plan_media
 from pagefault_dialects.targets.ladder import Ladder, Settled
-from pagefault_dialects.targets.leaves import Base64Leaf, JsonLeaf, Node
-from pagefault_dialects.targets.opening import opened, with_lines
+from pagefault_dialects.targets.opening_turns import opened, with_lines
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.turns.pairing import paired
 from tests.kit import media

@@ -20,7 +20,7 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.model.resource import MediaHints, resource_kind
-from pagefault_dialects.targets.leaves import Base64Leaf, JsonLeaf, Node
+from pagefault_dialects.targets.base64_leaves import Base64Leaf, JsonLeaf, Node
 from pagefault_dialects.targets.media_lines import size_words
 from pagefault_dialects.targets.table import TARGETS
 from tests.kit import media

@@ -14,7 +14,7 @@ from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import InlineBytes, MediaItem, StoredBytes
 from pagefault_dialects.model.render_options import JsonPiece, MediaPiece, Rendering
 from pagefault_dialects.model.resource import MediaHints
-from pagefault_dialects.targets.leaves import Base64Leaf, JsonLeaf, Node, json_pieces
+from pagefault_dialects.targets.base64_leaves import Base64Leaf, JsonLeaf, Node, json_pieces
 
 HEAD = "data:image/png;base64,"
 

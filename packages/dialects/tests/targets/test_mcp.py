@@ -31,7 +31,7 @@ from pagefault_dialects.model.conversation import (
     TurnCall,
 )
 from pagefault_dialects.model.render_options import McpRevision
-from pagefault_dialects.targets.leaves import Base64Leaf
+from pagefault_dialects.targets.base64_leaves import Base64Leaf
 from pagefault_dialects.targets.mcp import of_revision
 from pagefault_dialects.targets.table import TARGETS
 from tests.kit.media import mp4

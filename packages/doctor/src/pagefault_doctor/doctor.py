@@ -13,7 +13,7 @@ from functools import partial
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.renders.loading import MOST_TEXT_BYTES, LoadedSession, load_session
+from app.services.renders.loaded_sessions import MOST_TEXT_BYTES, LoadedSession, load_session
 from app.services.renders.settling import Settling
 from app.services.renders.stored_message_turns import moved_out_of
 from app.services.requests.whole_bodies import RequestBodies
@@ -46,7 +46,7 @@ from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.model.frontier import NOTHING_EVICTED
 from pagefault_dialects.model.render_options import Rendering, RenderOptions
 from pagefault_dialects.rendered_documents import document_of
-from pagefault_dialects.targets.leaves import JsonLeaf, Node, json_pieces
+from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, json_pieces
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.text_windows import without_lone_surrogates
 

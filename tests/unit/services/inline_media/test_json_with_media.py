@@ -12,7 +12,7 @@ from app.stores.blobs.filesystem import FilesystemBlobStore
 from pagefault_dialects.model.conversation import MediaItem, Medium, StoredBytes
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.resource import MediaHints
-from pagefault_dialects.targets.leaves import Base64Leaf, json_pieces
+from pagefault_dialects.targets.base64_leaves import Base64Leaf, json_pieces
 from tests.kit.media import noise_bytes
 
 pytestmark = pytest.mark.anyio

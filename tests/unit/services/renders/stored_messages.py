@@ -26,7 +26,7 @@ from pagefault_dialects.model.conversation import (
     TurnCall,
     TurnRole,
 )
-from pagefault_dialects.model.render_options import Audience
+from pagefault_dialects.model.render_options import Audience, ImageDetail
 from pagefault_dialects.model.resource import MediaHints, Resource, resource_kind
 from tests.kit.media import b64, noise_bytes, png, wav
 
@@ -76,7 +76,14 @@ def read(
     return stored_message_turns(entry, resources or {}, audience=audience, origin=ORIGIN)
 
 
-def stored(pointer: str, data: bytes, mime_type: str, filename: str | None = None) -> Medium:
+def stored(
+    pointer: str,
+    data: bytes,
+    mime_type: str,
+    filename: str | None = None,
+    *,
+    detail: ImageDetail | None = None,
+) -> Medium:
     """The medium that bytes are which were moved out of a message that calls them so."""
     digest = hashlib.sha256(data).hexdigest()
     return Medium(
@@ -87,6 +94,7 @@ def stored(pointer: str, data: bytes, mime_type: str, filename: str | None = Non
         filename=filename,
         size_bytes=len(data),
         hints=HINTS[mime_type],
+        detail=detail,
     )
 
 

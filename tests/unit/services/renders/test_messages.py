@@ -82,7 +82,7 @@ def openai_cases() -> dict[str, Case]:
                 said(
                     "user",
                     text("/content/0", "Look."),
-                    stored("/content/1", PNG, "image/png"),
+                    stored("/content/1", PNG, "image/png", detail="high"),
                     addressed("/content/2"),
                     stored("/content/3", WAV, "audio/wav"),
                     stored("/content/4", PDF, "application/pdf", "a.pdf"),
@@ -164,7 +164,7 @@ def responses_cases() -> dict[str, Case]:
                 said(
                     "user",
                     text("/content/0", "a"),
-                    stored("/content/1", PNG, "image/png"),
+                    stored("/content/1", PNG, "image/png", detail="auto"),
                     stored("/content/2", PDF, "application/pdf", "a.pdf"),
                 )
             ],
@@ -224,7 +224,11 @@ def responses_cases() -> dict[str, Case]:
             },
             [
                 answered("c1", text("/content/0", "x")),
-                answered("c2", text("/content/1", "a"), stored("/content/1", PNG, "image/png")),
+                answered(
+                    "c2",
+                    text("/content/1", "a"),
+                    stored("/content/1", PNG, "image/png", detail="auto"),
+                ),
                 answered("c3", text("/content/2", "y")),
             ],
         ),

@@ -29,7 +29,7 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.pages.one_line import one_line, quoted, quoted_short
-from pagefault_dialects.targets.leaves import text_of
+from pagefault_dialects.targets.base64_leaves import text_of
 from pagefault_dialects.targets.media_lines import medium_words
 from pagefault_dialects.texts.cuts import cut_short, excerpt_of, whole_length, whole_text_uri
 

@@ -18,9 +18,9 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.frontier import Frontier
 from pagefault_dialects.model.render_options import RenderOptions, base64_length
+from pagefault_dialects.targets.base64_leaves import text_of
 from pagefault_dialects.targets.ladder import Settled
-from pagefault_dialects.targets.leaves import text_of
-from pagefault_dialects.targets.opening import opened
+from pagefault_dialects.targets.opening_turns import opened
 from pagefault_dialects.targets.profile import Profile
 
 # A part of a limit: what is evicted at once, so that the next turns change nothing.

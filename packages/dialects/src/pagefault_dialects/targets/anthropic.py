@@ -15,7 +15,13 @@ from itertools import groupby
 from pagefault_dialects.media.types import canonical_mime_type
 from pagefault_dialects.model.conversation import MediaItem, SettledTurn
 from pagefault_dialects.model.render_options import ImageDetail
-from pagefault_dialects.targets.leaves import Node, b64, blocks_of, seen_text_block, text_block
+from pagefault_dialects.targets.base64_leaves import (
+    Node,
+    b64,
+    blocks_of,
+    seen_text_block,
+    text_block,
+)
 from pagefault_dialects.targets.media_lines import ERROR_LINE, attached_line, frame_line
 from pagefault_dialects.targets.profile import Profile, tool_use
 

@@ -24,7 +24,7 @@ from pagefault_dialects.media.types import canonical_mime_type, mime_type_for_fi
 from pagefault_dialects.model.conversation import DataItem, MediaItem, SettledItem, SettledTurn
 from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.model.resource import resource_kind
-from pagefault_dialects.targets.leaves import JsonLeaf, Node, b64, text_of
+from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, text_of
 from pagefault_dialects.targets.media_lines import ERROR_LINE, attached_line, frame_line
 from pagefault_dialects.targets.profile import MediaClass, Profile, media_class
 

@@ -27,7 +27,7 @@ from pagefault_dialects.model.conversation import (
 )
 from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.pages.one_line import one_line
-from pagefault_dialects.targets.leaves import JsonLeaf, Node, b64, blocks_of, joined, text_of
+from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, blocks_of, joined, text_of
 from pagefault_dialects.targets.media_lines import ERROR_LINE, attached_line, frame_line
 from pagefault_dialects.targets.profile import Profile
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnRole
 from pagefault_dialects.model.render_options import ImageDetail
-from pagefault_dialects.targets.leaves import JsonLeaf, Node, b64, content_of, file_name_of
+from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, content_of, file_name_of
 from pagefault_dialects.targets.profile import Profile
 
 _TYPES: dict[TurnRole, str] = {"user": "human", "assistant": "ai"}

@@ -28,7 +28,7 @@ from pagefault_dialects.model.conversation import (
     StoredBytes,
 )
 from pagefault_dialects.model.render_options import ImageDetail, McpRevision
-from pagefault_dialects.targets.leaves import JsonLeaf, Node, b64, blocks_of, file_name_of
+from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, blocks_of, file_name_of
 from pagefault_dialects.targets.profile import Profile, tool_use
 
 _AUDIO: McpRevision = "2025-03-26"

@@ -10,7 +10,7 @@ from pagefault_dialects.model.conversation import Address, MediaItem, Medium, Se
 from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.model.resource import ResourceKind
 from pagefault_dialects.pages.one_line import bracketed_name, one_line
-from pagefault_dialects.targets.leaves import Node, joined, text_of
+from pagefault_dialects.targets.base64_leaves import Node, joined, text_of
 from pagefault_dialects.targets.profile import Profile
 
 ERROR_LINE = "[The tool reported an error.]"

@@ -24,7 +24,7 @@ from pagefault_dialects.json.values import json_text
 from pagefault_dialects.media.types import canonical_mime_type
 from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall
 from pagefault_dialects.model.render_options import ImageDetail
-from pagefault_dialects.targets.leaves import (
+from pagefault_dialects.targets.base64_leaves import (
     Node,
     b64,
     content_of,

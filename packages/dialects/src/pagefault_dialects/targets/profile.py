@@ -12,7 +12,7 @@ from pagefault_dialects.media.types import canonical_mime_type
 from pagefault_dialects.model.conversation import SettledTurn, TurnCall, TurnRole
 from pagefault_dialects.model.render_options import ImageDetail, McpRevision, RenderOptions
 from pagefault_dialects.model.resource import ResourceKind
-from pagefault_dialects.targets.leaves import JsonLeaf, Node
+from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node
 from pagefault_dialects.targets.tokens import BY_AREA, TokenRule
 
 MediaClass: TypeAlias = Literal["image", "audio", "video", "document"]

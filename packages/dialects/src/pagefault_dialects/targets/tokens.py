@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.model.conversation import ComposedTurn, MediaItem, SettledTurn
 from pagefault_dialects.model.resource import ResourceKind
-from pagefault_dialects.targets.leaves import text_of
+from pagefault_dialects.targets.base64_leaves import text_of
 
 if TYPE_CHECKING:
     import tiktoken

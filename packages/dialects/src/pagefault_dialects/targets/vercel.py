@@ -21,7 +21,7 @@ from itertools import groupby
 from pagefault_dialects.json.values import JsonValue, json_text, values_in
 from pagefault_dialects.model.conversation import DataItem, MediaItem, SettledTurn, TurnCall
 from pagefault_dialects.model.render_options import ImageDetail
-from pagefault_dialects.targets.leaves import (
+from pagefault_dialects.targets.base64_leaves import (
     JsonLeaf,
     Node,
     WriteMedium,

@@ -17,7 +17,7 @@ from pagefault_dialects.model.conversation import (
     TextItem,
     Turn,
 )
-from pagefault_dialects.targets.leaves import joined, text_of
+from pagefault_dialects.targets.base64_leaves import joined, text_of
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.rules import coded
 

@@ -23,9 +23,9 @@ from app.services.images.image_worker import UndecidedError
 from app.services.inline_media.media_mover import MediaMover
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.media.media_keeper import MediaKeeper
-from app.services.pages.contents import PageContents, SettledContent, check_words
 from app.services.pages.page_bodies import blob_body, read_referred_text
 from app.services.pages.search_words import searchable_text
+from app.services.pages.settled_content import PageContents, SettledContent, check_words
 from app.services.pages.versions import (
     Stamp,
     StoredContent,
