@@ -28,7 +28,10 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import FileResponse
 
 from app.config.settings import Settings
+from app.models.limits import Limits
 from app.server.uvicorn_config import server_config
+from app.services.events.streams import EventStreams
+from app.wiring.services import Services
 
 Route = Callable[[], Coroutine[Any, Any, Response]]
 
@@ -111,9 +114,8 @@ def _read(path: str) -> Route:
 
 @asynccontextmanager
 async def _limits_alone(_: FastAPI) -> AsyncIterator[dict[str, object]]:
-    limits = Settings().limits
-    ending = SimpleNamespace(end=lambda: None)
-    yield {"container": SimpleNamespace(limits=limits, event_streams=ending)}
+    no_streams = SimpleNamespace(end=lambda: None)
+    yield {"services": Services((), {Limits: Settings().limits, EventStreams: no_streams})}
 
 
 def main() -> None:
