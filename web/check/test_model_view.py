@@ -258,7 +258,7 @@ def test_entry_that_made_room_is_shown_as_the_model_got_it_beside_the_original(
     open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
 ) -> None:
     shop.written(writer, shop.EVERYTHING)
-    tab = opened(open_service, open_tab, "?maxTokens=1300")
+    tab = opened(open_service, open_tab, "?maxTokens=1600")
     evicted = entry(tab, 3)
     expect(evicted).to_contain_text("reduced")
     evicted.get_by_text("What it became, beside the original").click()

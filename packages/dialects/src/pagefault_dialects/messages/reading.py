@@ -40,7 +40,7 @@ def read_messages(value: JsonValue, *, closes: bool = False) -> ReadHistory:
     messages = foreign_messages(value)
     if messages is None:
         raise InvalidPayloadError(
-            'There is no history in this: take a list of messages, `{"messages": […]}`, or the '
+            'There is no history in this: send a list of messages, `{"messages": […]}`, or the '
             "request of a provider.",
             faults=[Fault("/messages", "must be a list of messages")],
         )
