@@ -114,6 +114,7 @@ FEATURES = (
         services=("app.wiring.session_services:SERVICES",),
         repositories=(
             "app.stores.records.sessions:SessionRecords",
+            "app.stores.records.history:SessionHistory",
             "app.stores.records.history:MessageRecords",
             "app.stores.records.history:InteractionRecords",
             "app.stores.records.session_resources:SessionResourceRecords",

@@ -34,6 +34,7 @@ from app.services.resources.resources import Resources
 from app.services.sessions.sessions import Sessions
 from app.services.tool_results.tool_results import ToolResults
 from app.stores.records.events import EventRecords
+from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
@@ -113,8 +114,8 @@ async def _history(store: Store, session_id: str, after_seq: int) -> int:
     """Read a page of a history; not by the service, which keeps the pages it has shown."""
 
     def read(unit: UnitOfWork) -> int:
-        unit[SessionRecords].history_head(session_id)
-        return len(unit[SessionRecords].entries(session_id, after_seq=after_seq, limit=SHOWN))
+        unit[SessionHistory].history_head(session_id)
+        return len(unit[SessionHistory].entries(session_id, after_seq=after_seq, limit=SHOWN))
 
     return await store.services[Records].read(PROJECT, read)
 

@@ -29,9 +29,9 @@ from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
 from app.services.tool_results.tool_results import ToolResults
 from app.stores.blobs.store import BlobStore
+from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.session_resources import SessionResourceRecords
-from app.stores.records.sessions import SessionRecords
 from app.wiring.services import Services
 from benchmarks.figures import Figure, Scale, WrongAnswerError, ratio_at_most
 from pagefault_dialects.json.values import json_text
@@ -76,7 +76,7 @@ async def copy(services: Services) -> int:
     entries, resources = await services[Records].read(
         PROJECT,
         lambda unit: (
-            unit[SessionRecords].entries(SESSION, after_seq=0, limit=ENTRIES),
+            unit[SessionHistory].entries(SESSION, after_seq=0, limit=ENTRIES),
             unit[SessionResourceRecords].all_of(SESSION),
         ),
     )

@@ -26,6 +26,7 @@ from app.stores.records.database import StatementConnection, Written
 from app.stores.records.engine import Engines, database_url, open_engines
 from app.stores.records.events import EventRecords
 from app.stores.records.group_commits import GroupCommits
+from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords
@@ -369,7 +370,7 @@ async def test_tool_result_is_six_statements_to_the_server(
 
     def append(unit: UnitOfWork) -> int:
         unit[SessionRecords].enter("s", NOW)
-        assert not unit[SessionRecords].has_answer("s", "c")
+        assert not unit[SessionHistory].has_answer("s", "c")
         row = unit[ToolResultRecords].row(result, success=True, request_digest="d")
         seq = unit[SessionRecords].append(
             "s", TOOL_RESULT, result.tool_result_id, size_bytes=2, row=row

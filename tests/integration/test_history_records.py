@@ -7,7 +7,7 @@ import pytest
 
 from app.models.message import PAGE_FAULT, TOOL_RESULT, StoredHistoryMessage, StoredMessage
 from app.models.tool_result import StoredToolResult
-from app.stores.records.history import MessageRecords
+from app.stores.records.history import MessageRecords, SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords
@@ -45,9 +45,9 @@ async def test_history_has_results_and_messages_in_order(records: Records) -> No
             await unit[ToolResultRecords].add(result, success=True, request_digest="d")
             expected.append(StoredMessage(number, f"r{number}", NOW, f"c{number}", "t", b"{}"))
     async with reading(records, PROJECT) as unit:
-        assert await unit[SessionRecords].entries("s", after_seq=0, limit=99) == expected
-        assert await unit[SessionRecords].entries("s", after_seq=2, limit=3) == expected[2:5]
-        assert await unit[SessionRecords].entries("s", after_seq=7, limit=3) == []
+        assert await unit[SessionHistory].entries("s", after_seq=0, limit=99) == expected
+        assert await unit[SessionHistory].entries("s", after_seq=2, limit=3) == expected[2:5]
+        assert await unit[SessionHistory].entries("s", after_seq=7, limit=3) == []
 
 
 async def test_message_is_found_by_its_call(records: Records) -> None:

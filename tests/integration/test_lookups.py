@@ -24,6 +24,7 @@ from app.services.access.callers import Access
 from app.stores import records
 from app.stores.records.connections import LoopConnection, NotAtOnceError
 from app.stores.records.engine import Engines
+from app.stores.records.history import SessionHistory
 from app.stores.records.pages import PageLevelRecords, PageRecords
 from app.stores.records.prepared_statements import Lookup
 from app.stores.records.projects import _FIND_SECRET
@@ -131,8 +132,8 @@ async def test_what_is_asked_all_the_time_is_read_by_no_pool(store: Store, engin
         return (
             unit[PageRecords].find("no-page", with_content=True),
             unit[PageLevelRecords].of("no-page"),
-            unit[SessionRecords].history_head("no-session"),
-            unit[SessionRecords].entries("no-session", after_seq=0, limit=9),
+            unit[SessionHistory].history_head("no-session"),
+            unit[SessionHistory].entries("no-session", after_seq=0, limit=9),
         )
 
     store.taken = 0
@@ -175,7 +176,7 @@ async def test_history_is_the_same_however_long_its_entries_are(
     await store.records.write(PROJECT, add_message)
     store.taken = 0
     entries = await store.records.read(
-        PROJECT, lambda unit: unit[SessionRecords].entries("s", after_seq=1, limit=200)
+        PROJECT, lambda unit: unit[SessionHistory].entries("s", after_seq=1, limit=200)
     )
     assert [entry.seq for entry in entries] == [2, 3, 4]
     assert [getattr(entry, "sanitized", None) for entry in entries] == [

@@ -40,6 +40,7 @@ from app.stores.records.engine import (
     newest_revision,
     open_engines,
 )
+from app.stores.records.history import SessionHistory
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
@@ -170,7 +171,7 @@ async def test_records_of_the_first_schema_are_read_after_migrating(empty: Setti
     assert await with_engines(empty, differences) == []
     records = Records(open_database(empty))
     async with writing(records, "p") as unit:
-        kept = await unit[SessionRecords].entries("s", after_seq=0, limit=9)
+        kept = await unit[SessionHistory].entries("s", after_seq=0, limit=9)
         assert await unit[PageRecords].page_numbers(PageFilters(), before=None, limit=9) == []
         session = await unit[SessionRecords].find("s")
         assert await unit[SearchEntryRecords].count_waiting() == 1

@@ -34,6 +34,7 @@ from app.services.requests.session_keys import (
 from app.stores.records.connections import DriverConnection
 from app.stores.records.database_errors import translated_errors
 from app.stores.records.engine import database_url, open_engines
+from app.stores.records.history import SessionHistory
 from app.stores.records.idempotency import Claim, IdempotencyRecords
 from app.stores.records.records import Records
 from app.stores.records.resources import AliasRecords, NamedResource, ResourceRecords
@@ -380,7 +381,7 @@ async def test_nothing_of_another_project_is_seen_or_changed(records: Records) -
         await unit[ToolResultRecords].add(result, success=True, request_digest="d")
     async with writing(records, "other") as unit:
         assert await unit[SessionRecords].find("s") is None
-        assert await unit[SessionRecords].entries("s", after_seq=0, limit=9) == []
+        assert await unit[SessionHistory].entries("s", after_seq=0, limit=9) == []
         assert await unit[ResourceRecords].find(resource().resource_id) is None
         assert await unit[ResourceRecords].page(before=None, limit=9) == []
         assert await unit[ToolResultRecords].find(result.tool_result_id) is None

@@ -26,7 +26,7 @@ from app.models.message import (
     StoredMessage,
 )
 from app.models.tool_result import StoredToolResult
-from app.stores.records.history import InteractionRecords, MessageRecords
+from app.stores.records.history import InteractionRecords, MessageRecords, SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.resources import AliasRecords, NamedResource, ResourceRecords
 from app.stores.records.session_resources import SessionResourceRecords
@@ -122,11 +122,11 @@ async def test_entries_of_every_kind_come_in_order(records: Records) -> None:
     async with reading(records, PROJECT) as unit:
         for after in range(6):
             for limit in (1, 2, 5):
-                found = await unit[SessionRecords].entries("s", after_seq=after, limit=limit)
+                found = await unit[SessionHistory].entries("s", after_seq=after, limit=limit)
                 assert found == expected[after : after + limit]
-        assert await unit[SessionRecords].entries("t", after_seq=0, limit=9) == []
+        assert await unit[SessionHistory].entries("t", after_seq=0, limit=9) == []
     async with reading(records, "other") as unit:
-        assert await unit[SessionRecords].entries("s", after_seq=0, limit=9) == []
+        assert await unit[SessionHistory].entries("s", after_seq=0, limit=9) == []
 
 
 async def test_interaction_shows_its_first_output_only_where_it_came_along(
@@ -379,15 +379,15 @@ async def test_removed_session_leaves_nothing_and_its_neighbours_whole(records: 
         await unit[BundleRecords].add_interactions([replace(interaction(9, "t"), seq=1)])
         await unit[SessionRecords].remove("s")
         assert await unit[SessionRecords].find("s") is None
-        assert await unit[SessionRecords].entries("s", after_seq=0, limit=9) == []
+        assert await unit[SessionHistory].entries("s", after_seq=0, limit=9) == []
         assert await unit[InteractionRecords].find("s", "i1") is None
         assert await unit[MessageRecords].find("m3") is None
         assert await unit[ToolResultRecords].find_call("s", "c4") is None
-        (kept,) = await unit[SessionRecords].entries("t", after_seq=0, limit=9)
+        (kept,) = await unit[SessionHistory].entries("t", after_seq=0, limit=9)
         assert kept == replace(interaction(9, "t"), seq=1)
         await one_of_each(unit)
     async with reading(records, "other") as unit:
-        assert await unit[SessionRecords].entries("s", after_seq=0, limit=9) == expected
+        assert await unit[SessionHistory].entries("s", after_seq=0, limit=9) == expected
 
 
 async def test_session_entered_while_it_is_deleted_is_a_new_one(records: Records) -> None:

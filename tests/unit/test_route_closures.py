@@ -15,8 +15,8 @@ pytestmark = pytest.mark.engines("embedded")
 MOST_LINES = 15_000
 MORE_LINES = {
     # A write of a page has text, media and levels, words for the search, and an entry of a history.
-    "app.routers.pages": 17_500,
-    "app.routers.page_representations": 16_000,
+    "app.routers.pages": 17_100,
+    "app.routers.page_representations": 15_700,
     # Calls of the memory's tools read and write pages, results and files, and are rendered.
     "app.routers.tools": 16_000,
     # A turn has messages, results and such calls, and is rendered with the whole history.

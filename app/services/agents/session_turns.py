@@ -35,6 +35,7 @@ from app.services.sessions.messages import PreparedMessage, SessionMessages
 from app.services.tool_results.prepared_results import PreparedResult
 from app.services.tool_results.tool_results import ToolResults
 from app.stores.blobs.store import BlobStore
+from app.stores.records.history import SessionHistory
 from app.stores.records.records import MOST_TOGETHER_BYTES, Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
@@ -136,7 +137,7 @@ class SessionTurns:
         """
         seqs, _, incarnation = answer_id.partition(" ")
         head = await self.records.read(
-            project_id, lambda unit: unit[SessionRecords].history_head(session_id)
+            project_id, lambda unit: unit[SessionHistory].history_head(session_id)
         )
         # An older version has not noted which session it was.
         if head is None or incarnation not in ("", head.incarnation):
@@ -162,7 +163,7 @@ class SessionTurns:
                 )
             seqs = [_appended(unit, session_id, each, index) for index, each in enumerate(prepared)]
             if call is not None:
-                head = unit[SessionRecords].history_head(session_id)
+                head = unit[SessionHistory].history_head(session_id)
                 incarnation = (head.incarnation if head else None) or ""
                 noted = f"{','.join(map(str, seqs))} {incarnation}"
                 Idempotency(self.records).note_answer(unit, call, noted)

@@ -38,10 +38,9 @@ from app.services.requests.whole_bodies import RequestBodies
 from app.services.sessions.messages import PreparedMessage, SessionMessages
 from app.services.tool_results.prepared_results import AlreadyAnsweredError, PreparedResult
 from app.services.tool_results.tool_results import ToolResults
-from app.stores.records.history import MessageRecords
+from app.stores.records.history import MessageRecords, SessionHistory
 from app.stores.records.idempotency import IdempotencyRecords
 from app.stores.records.records import Records
-from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.tools import ToolCall, ToolCallRequest
@@ -243,12 +242,12 @@ def _is_called(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
 
     The answers of parallel calls stand between their message and the call that is run last.
     """
-    head = unit[SessionRecords].history_head(session_id)
+    head = unit[SessionHistory].history_head(session_id)
     last_seq = head.last_seq if head else 0
     spelled = json_text(call_id).encode()
     for end in range(last_seq, max(0, last_seq - _MOST_LOOKED_BACK), -_LOOKED_BACK):
         after_seq = max(0, end - _LOOKED_BACK)
-        entries = unit[SessionRecords].entries(
+        entries = unit[SessionHistory].entries(
             session_id, after_seq=after_seq, limit=end - after_seq
         )
         others = [

@@ -26,7 +26,7 @@ from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.message_images import image_ids, with_images
 from app.services.pages.page_bodies import address_mime_type
 from app.services.pages.page_views import BlocksOptions, PageViews
-from app.stores.records.history import MessageRecords
+from app.stores.records.history import MessageRecords, SessionHistory
 from app.stores.records.pages import PageAccessRecords, PageRecords
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
@@ -274,7 +274,7 @@ def _event(
 def _answered(unit: UnitOfWork, call: _Call) -> StoredHistoryMessage | None:
     """Return what this call of the session was answered with before, if it was."""
     tool_call_id = call.request.tool_call_id
-    if tool_call_id is None or not unit[SessionRecords].has_answer(call.session_id, tool_call_id):
+    if tool_call_id is None or not unit[SessionHistory].has_answer(call.session_id, tool_call_id):
         return None
     earlier = unit[MessageRecords].find_call(call.session_id, tool_call_id)
     if earlier is not None and earlier.request_digest == call.digest:

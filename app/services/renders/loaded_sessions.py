@@ -13,6 +13,7 @@ from app.services.renders.structured_contents import read_apart
 from app.services.renders.turn_cache import TurnCache
 from app.services.requests.validation import require_found
 from app.stores.blobs.store import BlobStore
+from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
@@ -135,7 +136,7 @@ async def load_entry(
     known = TurnCache()
 
     def read(unit: UnitOfWork) -> tuple[Sequence[StoredEntry], Mapping[str, Resource]]:
-        found = unit[SessionRecords].entries(session_id, after_seq=seq - 1, limit=1)
+        found = unit[SessionHistory].entries(session_id, after_seq=seq - 1, limit=1)
         if not found or found[0].seq != seq:
             raise NotFoundError("entry")
         return found, unit[ResourceRecords].find_in_session(referred(found, known), session_id)
@@ -155,7 +156,7 @@ def _all_entries(
     session = require_found(unit[SessionRecords].find(session_id), "session")
     while not entries or entries[-1].seq < session.last_seq:
         after_seq = entries[-1].seq if entries else 0
-        page = unit[SessionRecords].entries(session_id, after_seq=after_seq, limit=_ENTRIES_AT_ONCE)
+        page = unit[SessionHistory].entries(session_id, after_seq=after_seq, limit=_ENTRIES_AT_ONCE)
         if not page:
             break
         size_bytes += sum(map(entry_size_bytes, page))

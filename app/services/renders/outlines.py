@@ -32,9 +32,9 @@ from app.services.renders.loaded_sessions import LoadedSession, entry_size_bytes
 from app.services.renders.turn_cache import TurnCache
 from app.services.requests.validation import require_found
 from app.services.sessions.list_positions import read_start
+from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
-from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.lists import list_page
 from app.wire.outlines import OutlinedCall, OutlineEntry
@@ -109,7 +109,7 @@ class Outlines:
         def read(unit: UnitOfWork) -> LoadedSession:
             # A history only grows, so it is the same as when it was looked at.
             known = TurnCache(most_bytes=0)
-            entries = unit[SessionRecords].entries(session_id, after_seq=start, limit=found)
+            entries = unit[SessionHistory].entries(session_id, after_seq=start, limit=found)
             resources = unit[ResourceRecords].find_in_session(referred(entries, known), session_id)
             return LoadedSession(session_id, entries, resources, {}, known)
 
@@ -129,12 +129,12 @@ def _found(
     unit: UnitOfWork, *, session_id: str, after_seq: int, limit: int
 ) -> tuple[int, int, str | None]:
     """Return how many entries are to be read, their bytes, and where the history goes on."""
-    head = require_found(unit[SessionRecords].history_head(session_id), "session")
-    found = unit[SessionRecords].stretch(
+    head = require_found(unit[SessionHistory].history_head(session_id), "session")
+    found = unit[SessionHistory].stretch(
         session_id, after_seq=after_seq, limit=limit, most_bytes=_MOST_READ_BYTES
     )
     last_seq = found.rows[-1].seq if found.rows else head.last_seq
-    more = last_seq < head.last_seq and unit[SessionRecords].has_entries(
+    more = last_seq < head.last_seq and unit[SessionHistory].has_entries(
         session_id, after_seq=last_seq
     )
     next_cursor = encode_cursor(_CURSOR, last_seq) if more else None

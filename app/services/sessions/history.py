@@ -25,9 +25,8 @@ from app.services.requests.embedded_data_uris import load_forms
 from app.services.requests.validation import require_found
 from app.services.sessions.list_positions import read_start
 from app.stores.blobs.store import BlobStore
-from app.stores.records.history import HistoryHead
+from app.stores.records.history import HistoryHead, SessionHistory
 from app.stores.records.records import Records
-from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.history import history_entry, history_message_pieces
 from app.wire.lists import list_page, list_page_pieces
@@ -154,7 +153,7 @@ class History:
         start = read_start("messages", "A page of a history", cursor, after_seq)
         place = ListPosition(project_id, session_id, start, limit)
         found = await self.records.read(
-            project_id, lambda unit: unit[SessionRecords].history_head(session_id)
+            project_id, lambda unit: unit[SessionHistory].history_head(session_id)
         )
         head = require_found(found, "session")
         if known := self._known.find(place, head):
@@ -262,8 +261,8 @@ class History:
 
 def _entries(unit: UnitOfWork, place: ListPosition, *, most_bytes: int) -> _Entries | int:
     """Return the entries of a list and whether others follow, or their bytes if there are more."""
-    head = require_found(unit[SessionRecords].history_head(place.session_id), "session")
-    stretch = unit[SessionRecords].stretch(
+    head = require_found(unit[SessionHistory].history_head(place.session_id), "session")
+    stretch = unit[SessionHistory].stretch(
         place.session_id, after_seq=place.after_seq, limit=place.limit
     )
     if stretch.size_bytes > most_bytes:
@@ -271,7 +270,7 @@ def _entries(unit: UnitOfWork, place: ListPosition, *, most_bytes: int) -> _Entr
     entries = stretch.entries()
     last_seq = entries[-1].seq if entries else head.last_seq
     # What was appended meanwhile is for the next list.
-    more = last_seq < head.last_seq and unit[SessionRecords].has_entries(
+    more = last_seq < head.last_seq and unit[SessionHistory].has_entries(
         place.session_id, after_seq=last_seq
     )
     return _Entries(head, entries, more)

@@ -29,7 +29,7 @@ from app.services.requests.request_identity import RequestIdentity, how_compared
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
 from app.services.requests.validation import as_object, read_value, require_found, validated
 from app.stores.blobs.store import BlobStore
-from app.stores.records.history import MessageRecords
+from app.stores.records.history import MessageRecords, SessionHistory
 from app.stores.records.records import MOST_TOGETHER_BYTES, Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
@@ -292,7 +292,7 @@ def _answered(
     Raises:
         ConflictError: The call was answered with something else.
     """
-    if read.tool_call_id is None or not unit[SessionRecords].has_answer(
+    if read.tool_call_id is None or not unit[SessionHistory].has_answer(
         session_id, read.tool_call_id
     ):
         return None

@@ -28,8 +28,7 @@ from app.services.requests.streamed_requests import (
 )
 from app.services.requests.validation import validated
 from app.stores.blobs.draft_media import DraftMedia
-from app.stores.records.history import MessageRecords
-from app.stores.records.sessions import SessionRecords
+from app.stores.records.history import MessageRecords, SessionHistory
 from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError
@@ -150,7 +149,7 @@ def previous_answer(
         ConflictError: It was answered with something else.
     """
     session_id = request.session_id
-    if session_id is None or not unit[SessionRecords].has_answer(session_id, request.tool_call_id):
+    if session_id is None or not unit[SessionHistory].has_answer(session_id, request.tool_call_id):
         return None
     recorded = unit[ToolResultRecords].find_call(session_id, request.tool_call_id)
     if recorded is not None and identity.is_that_of(recorded.request_digest):

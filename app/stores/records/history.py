@@ -24,20 +24,22 @@ from app.models.message import (
     StoredHistoryMessage,
     StoredMessage,
 )
+from app.stores.records.columns import BY_CALL
 from app.stores.records.prepared_statements import Lookup
 from app.stores.records.scope import (
     AnyTable,
+    NewRow,
     ProjectScope,
     read_row,
     scoped_any,
     scoped_select,
     values_of,
 )
+from app.stores.records.sessions import FIND_SESSION
 from app.stores.records.tables import (
     history_entries,
     interactions,
     messages,
-    sessions,
     tool_results,
 )
 from app.stores.records.unit_of_work import Repository
@@ -45,15 +47,12 @@ from pagefault_dialects.json.values import json_text, parse_stored_json
 
 MOST_BYTES = 16 * 1024 * 1024
 """What is read of a history at once, and of its events."""
-BY_CALL = ("session_id", "tool_call_id")
-"""What is known by the tool call of a session that it answers."""
 _FIND_ANSWER_TO_CALL = Lookup(
     scoped_select(messages, messages.c.message_id, by=BY_CALL).order_by(messages.c.seq).limit(1)
 )
 _HAS_ANSWER = Lookup(
     scoped_any(scoped_select(table, table.c.seq, by=BY_CALL) for table in (tool_results, messages))
 )
-FIND_SESSION = Lookup(scoped_select(sessions, by=["session_id"]))
 _IS_AFTER = history_entries.c.seq > bindparam("after_seq")
 _ENTRIES = Lookup(
     scoped_select(history_entries, by=["session_id"])
@@ -90,14 +89,6 @@ _SHOWN = {
 }
 # More than this is not read in the event loop.
 _SHORT_BYTES = 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class NewRow:
-    """A row to be inserted, but for the project; and for its `seq`, which it gets there."""
-
-    table: AnyTable
-    values: dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeAlias, TypeVar, cast
@@ -70,6 +70,14 @@ _LOCK_SHARED, _LOCK_ALONE = (
 )
 # PostgreSQL's SQLSTATE for a lock that was not to be had within `lock_timeout`.
 _LOCK_NOT_AVAILABLE = "55P03"
+
+
+@dataclass(frozen=True, slots=True)
+class NewRow:
+    """A row to be inserted, but for the project; and for its `seq`, which it gets there."""
+
+    table: AnyTable
+    values: dict[str, object]
 
 
 def read_row(kind: Callable[..., _Item], row: Row[Any], /, **others: object) -> _Item:

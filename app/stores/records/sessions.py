@@ -26,11 +26,12 @@ from app.models.message import (
     Session,
 )
 from app.stores.records.columns import newest_first
-from app.stores.records.history import FIND_SESSION, NewRow, SessionHistory
-from app.stores.records.prepared_statements import Offered, touch
+from app.stores.records.prepared_statements import Lookup, Offered, touch
 from app.stores.records.scope import (
     AnyTable,
+    NewRow,
     read_row,
+    scoped_select,
     scoped_update,
     values_of,
     with_inserts,
@@ -47,6 +48,7 @@ from app.stores.records.tables import (
 from app.stores.records.unit_of_work import Repository
 from pagefault_dialects.model.frontier import Frontier, StoredFrontier
 
+FIND_SESSION = Lookup(scoped_select(sessions, by=["session_id"]))
 _NUMBER = (
     scoped_update(sessions)
     .where(sessions.c.session_id == bindparam("in_session"))
@@ -77,8 +79,8 @@ def _of(table: AnyTable, name: str) -> str:
     return f"{table.name}_{name}"
 
 
-class SessionRecords(SessionHistory):
-    """The sessions of one project, and what happened in them."""
+class SessionRecords(Repository):
+    """The sessions of one project, and the numbers that are taken in them."""
 
     def enter(self, session_id: str, now: datetime) -> Session:
         """Create the session or find it, and hold its row until the transaction ends.

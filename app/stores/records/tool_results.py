@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.models.tool_result import StoredToolResult
-from app.stores.records.history import BY_CALL, NewRow
+from app.stores.records.columns import BY_CALL
 from app.stores.records.prepared_statements import Lookup
-from app.stores.records.scope import read_row, scoped_select, values_of
+from app.stores.records.scope import NewRow, read_row, scoped_select, values_of
 from app.stores.records.tables import tool_results
 from app.stores.records.unit_of_work import Repository
 

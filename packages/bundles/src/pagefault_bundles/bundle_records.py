@@ -22,6 +22,7 @@ from app.models.message import (
 from app.models.tool_result import StoredToolResult
 from app.stores.records.history import (
     InteractionRecords,
+    SessionHistory,
     as_many_as_fit,
     interaction_values,
     message_values,
@@ -30,7 +31,6 @@ from app.stores.records.history import (
 from app.stores.records.pages import stored_level
 from app.stores.records.prepared_statements import touch
 from app.stores.records.scope import AnyTable, read_row, values_of
-from app.stores.records.sessions import SessionRecords
 from app.stores.records.tables import (
     history_entries,
     interactions,
@@ -83,14 +83,14 @@ class BundleRecords(Repository):
 
     def __init__(self, unit: UnitOfWork) -> None:
         super().__init__(unit)
-        self._sessions = unit[SessionRecords]
+        self._history = unit[SessionHistory]
         self._interactions = unit[InteractionRecords]
 
     def history(self, session_id: str) -> Iterator[tuple[Entry, Recorded | None]]:
         """Yield the entries of a history in order, with their tool results and messages."""
         after_seq = 0
         while (
-            stretch := self._sessions.stretch(
+            stretch := self._history.stretch(
                 session_id, after_seq=after_seq, limit=_ROWS_AT_ONCE, most_bytes=_BATCH_BYTES
             )
         ).rows:
