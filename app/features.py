@@ -1,7 +1,8 @@
 """The features of the service: for each, its routes, services, records and commands.
 
-Everything is named as `module:object`, as entry points are, and loaded when it is needed: a command
-needs no routes, and `--help` needs no services. Other distributions add features by entry points.
+Names have the form `module:object`, like entry points, and are loaded when they are needed: a
+command needs no routes, and `--help` needs no services. Other distributions add features by entry
+points.
 """
 
 import os
@@ -30,11 +31,11 @@ _RELEASED = re.compile(r"pagefault(?:_mcp|_bundles|_doctor)?-[^-]+\.dist-info")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
-    """A part of the service that can be read, and left out, by itself."""
+    """A part of the service that can be read by itself, and left out."""
 
     name: str
     routers: Sequence[str] = ()
-    """Routers of FastAPI, in the order in which they are asked."""
+    """Routers of FastAPI, in the order in which routes are matched."""
     services: Sequence[str] = ()
     """Each is a sequence of `Provider`."""
     repositories: Sequence[str] = ()
@@ -157,7 +158,7 @@ FEATURES = (
         ),
     ),
 )
-"""Those of the service itself, in the order in which the document has them."""
+"""The features of the service itself, in the order of the OpenAPI document."""
 
 
 def find_features(distributions: Iterable[str] = ()) -> tuple[Feature, ...]:

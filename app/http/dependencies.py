@@ -24,7 +24,7 @@ def service(kind: type[_Service]) -> Callable[[HTTPConnection], Awaitable[_Servi
     `results: Annotated[ToolResults, Depends(service(ToolResults))]`
     """
 
-    # FastAPI runs what is not async in a thread.
+    # FastAPI runs functions that are not async in a thread.
     async def find(connection: HTTPConnection) -> _Service:
         return services_of(connection)[kind]
 

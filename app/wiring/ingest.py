@@ -1,4 +1,4 @@
-"""Opens what takes tool results in and nothing else, for a command that stores one."""
+"""Opens the stores and the service of tool results, for the command `ingest`."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,7 +14,7 @@ from app.wiring.stores import open_records
 
 @asynccontextmanager
 async def open_tool_results(settings: Settings) -> AsyncIterator[tuple[Access, ToolResults]]:
-    """Open both stores and make what takes tool results in. Nobody listens in this process.
+    """Open both stores and the service of tool results. This process has no event listeners.
 
     Raises: as `open_stores` does.
     """

@@ -1,4 +1,4 @@
-"""Opens what tells of events and nothing else, for a command that shows them."""
+"""Opens the database and the event streams, for the command `tail`."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,9 +19,9 @@ from app.wiring.stores import open_blob_store, open_broker, open_checked_databas
 
 @asynccontextmanager
 async def open_listening(settings: Settings) -> AsyncIterator[Services]:
-    """Open the database and make what tells of events. Media are linked to, and not read.
+    """Open the database and the event streams. Media are linked to, and not read.
 
-    Raises: as `open_stores` does, but for what the blob store says.
+    Raises: as `open_stores` does, except for errors of the blob store.
     """
     async with open_checked_database(settings) as engines, open_broker(settings, engines) as broker:
         blobs = open_blob_store(settings.blobs, settings.data_dir)

@@ -1,4 +1,4 @@
-"""Services of the feature operations: what keeps the stores small and sound."""
+"""Services of the feature operations: sweep, scrub and check of the stores."""
 
 from datetime import timedelta
 

@@ -36,10 +36,10 @@ class Stores:
     blobs: BlobStore
     """Without the quota of what projects keep."""
     stored_bytes: StorageQuota | None
-    """That quota, if there is one."""
+    """The quota of stored bytes, if there is one."""
 
     def values(self, settings: Settings) -> dict[type[Any], object]:
-        """Return what services are made of first, by type."""
+        """Return the objects that services are created from, by type."""
         return {
             Settings: settings,
             Limits: settings.limits,
@@ -50,7 +50,7 @@ class Stores:
 
 @asynccontextmanager
 async def open_stores(settings: Settings) -> AsyncIterator[dict[type[Any], object]]:
-    """Open both stores, bring the embedded database up to date; yield what services are made of.
+    """Open both stores, migrate the embedded database, and yield the first values of `Services`.
 
     Raises:
         DataDirectoryError: The data directory cannot be made.
@@ -59,7 +59,7 @@ async def open_stores(settings: Settings) -> AsyncIterator[dict[type[Any], objec
         SettingError: A setting makes no sense.
         StoreUnavailableError: A store does not answer, or refuses the service.
     """
-    # Before anything is opened: settings that make no sense are told of first.
+    # Settings are checked before anything is opened.
     rules = offload_rules(settings)
     async with AsyncExitStack() as stack:
         engines = await stack.enter_async_context(open_checked_database(settings))

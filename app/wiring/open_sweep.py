@@ -1,4 +1,4 @@
-"""Opens what sweeps the stores and nothing else, for a command that does."""
+"""Opens the stores and the sweep, for the command `gc`."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

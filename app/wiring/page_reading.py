@@ -1,4 +1,4 @@
-"""Opens what reads pages and nothing else, for a command that shows one."""
+"""Opens the stores and the reading of pages, for the command `page show`."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

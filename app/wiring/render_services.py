@@ -26,7 +26,7 @@ def _settling(services: Services) -> Settling:
         services[Records],
         MediaLoader(services[BlobStore], services[DerivedImages], services[MediaChecks]),
         links=services[LinkSigner],
-        # Models do not reach an address that nobody has set.
+        # Without a public address, models cannot fetch links.
         content_base_url=settings.content_url or settings.public_url,
         limits=services[Limits],
     )

@@ -1,4 +1,4 @@
-"""Services of the feature resources: content, its names, and what is made of it."""
+"""Services of the feature resources: content, aliases, texts, posters and smaller images."""
 
 from app.models.limits import Limits
 from app.services.access.callers import LinkSigner

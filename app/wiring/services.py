@@ -10,22 +10,22 @@ _Service = TypeVar("_Service")
 
 @dataclass(frozen=True, slots=True)
 class Provider(Generic[_Service]):
-    """How a service is made."""
+    """A factory of one service."""
 
     kind: type[_Service]
-    """Its type, by which others ask for it."""
+    """The type of the service, which is its key."""
     make: Callable[["Services"], _Service]
-    """Makes it from other services."""
+    """Creates the service from others."""
     running: Callable[["Services"], AbstractAsyncContextManager[object]] | None = None
-    """Runs what has to run beside it as long as the process serves, if anything has."""
+    """Returns the background work of the service, as a context manager."""
 
 
 class Services:
     """The services of a process, by type.
 
     Args:
-        providers: Make the services.
-        values: What is there already, by type: settings and open stores.
+        providers: The factories.
+        values: Objects that exist already, by type: settings and open stores.
     """
 
     def __init__(
@@ -35,10 +35,10 @@ class Services:
         self._made = dict(values)
 
     def __getitem__(self, kind: type[_Service]) -> _Service:
-        """Return the service of a type, and make it if it is not there yet.
+        """Return the service of a type. The first call creates it.
 
         Raises:
-            KeyError: No feature that is open has one.
+            KeyError: There is no factory for this type.
         """
         if kind not in self._made:
             self._made[kind] = self._providers[kind].make(self)
@@ -46,9 +46,9 @@ class Services:
 
     @asynccontextmanager
     async def running(self, *kinds: type[Any]) -> AsyncIterator[None]:
-        """Make the services of some types, by default of all, and run what has to run beside them.
+        """Create the services of some types, by default of all, and run their background work.
 
-        In the order of their providers; in the reverse one it ends, with the block.
+        The work starts in the order of the providers, and ends with the block in reverse order.
         """
         async with AsyncExitStack() as stack:
             for kind, provider in self._providers.items():

@@ -1,4 +1,4 @@
-"""What keeps the service from opening, each in a sentence for whoever starts it."""
+"""Errors that keep the service from starting; each message is a sentence for the operator."""
 
 from pathlib import Path
 

@@ -40,7 +40,7 @@ from app.wiring.startup_errors import DataDirectoryError, OutdatedDatabaseError,
 
 @asynccontextmanager
 async def open_access(settings: Settings) -> AsyncIterator[Access]:
-    """Yield only what the `keys` commands need: the database, up to date."""
+    """Open the database, up to date, for the `keys` commands."""
     async with open_checked_database(settings) as engines:
         yield Access(Records(engines), None)
 
@@ -71,7 +71,7 @@ async def migrate_apart(settings: Settings) -> None:
     """Bring an embedded database up to date in a process of its own, if it is not.
 
     What migrates takes 10 MiB of memory, which a process would keep for as long as it runs. If it
-    fails, whoever opens the database finds out why.
+    fails, opening the database raises the reason.
     """
     if not settings.is_embedded_database:
         return
@@ -139,7 +139,7 @@ async def open_broker(settings: Settings, engines: Engines) -> AsyncIterator[Eve
         async with open_change_counter(engines) as count_changes:
             yield SqliteBroker(count_changes)
         return
-    # Its driver takes a while to load, and where SQLite is nobody needs it.
+    # The driver takes a while to load, and SQLite does not need it.
     from app.wiring.brokers.postgres import PostgresBroker  # noqa: PLC0415
 
     yield PostgresBroker(listen_address(settings.db.url.get_secret_value()), CHANNEL)
@@ -154,7 +154,7 @@ def open_blob_store(settings: BlobSettings, data_dir: Path) -> BlobStore:
     """
     if settings.url is None:
         return FilesystemBlobStore(data_dir)
-    # Its client takes a while to load, and where there is a directory nobody needs it.
+    # The client takes a while to load, and a local directory does not need it.
     from app.stores.blobs.s3 import S3BlobStore  # noqa: PLC0415
 
     place = parse_bucket_url(settings.url)
@@ -201,9 +201,9 @@ def offload_rules(settings: Settings) -> OffloadRules:
 
 
 async def prove_blob_store(blobs: BlobStore) -> None:
-    """Read and write in the blob store once, so that a wrong key or bucket is told at start.
+    """Read and write in the blob store once, so that a wrong key or bucket is an error at start.
 
-    A full store is opened: what it holds is served, and what is deleted makes room.
+    A full store is opened, so that its content is served and can be deleted.
 
     Raises:
         StoreMisconfiguredError: It refuses the service; `cause` says why.
@@ -217,11 +217,11 @@ def make_data_dir(data_dir: Path) -> None:
     """Make the data directory, for its owner only, unless it is there; a new one outlasts a crash.
 
     Raises:
-        DataDirectoryError: It cannot be made, or somebody else's is not to be written in.
+        DataDirectoryError: It cannot be created, or not be written in.
     """
     try:
         DurableDirectories(data_dir).ensure(str(data_dir))
-        # A file of this name is told of.
+        # Raises if there is a file of this name.
         data_dir.mkdir(exist_ok=True)
     except OSError as exc:
         raise DataDirectoryError(data_dir, os.strerror(exc.errno or 0)) from exc
