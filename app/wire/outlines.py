@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from app.models.interaction import Role
-from app.models.message import EntryKind
+from app.models.session import EntryKind
 from app.wire.lists import ListPage
 from app.wire.shape import Moment, Shape
 

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import ConfigDict
 from pydantic.config import JsonDict
 
-from app.models import message
+from app.models.session import DeletedSession, HistoryCounts, ResourceRelease, Session, SessionUse
 from app.wire.lists import ListPage
 from app.wire.shape import Moment, Shape, moment
 from pagefault_dialects.model.base import FrozenModel
@@ -109,7 +109,7 @@ class DeletionReceipt(Shape, kw_only=True):
     resources: tuple[ReleasedResource, ...]
 
 
-def session_record(session: message.Session, use: message.SessionUse) -> bytes:
+def session_record(session: Session, use: SessionUse) -> bytes:
     """Return the JSON of a session, with what it takes of the store."""
     return SessionRecord(
         id=session.session_id,
@@ -129,17 +129,17 @@ def session_record(session: message.Session, use: message.SessionUse) -> bytes:
     ).encode()
 
 
-def imported_entries(counts: message.HistoryCounts) -> ImportedEntries:
+def imported_entries(counts: HistoryCounts) -> ImportedEntries:
     """Return how many entries of each kind have come."""
     return ImportedEntries(**_counted(counts))
 
 
-def deleted_entries(deleted: message.DeletedSession) -> EntryCounts:
+def deleted_entries(deleted: DeletedSession) -> EntryCounts:
     """Return how many entries of each kind, and how many pages, were deleted."""
     return EntryCounts(**_counted(deleted.counts), pages=deleted.pages)
 
 
-def deletion_receipt(deleted: message.DeletedSession) -> bytes:
+def deletion_receipt(deleted: DeletedSession) -> bytes:
     """Return the JSON of what was removed, and what became of each resource."""
     return DeletionReceipt(
         id=deleted.session_id,
@@ -148,11 +148,11 @@ def deletion_receipt(deleted: message.DeletedSession) -> bytes:
     ).encode()
 
 
-def _counted(counts: message.HistoryCounts) -> dict[str, int]:
+def _counted(counts: HistoryCounts) -> dict[str, int]:
     return {name: getattr(counts, name) for name in ImportedEntries.__struct_fields__}
 
 
-def _released(resource: message.ResourceRelease) -> ReleasedResource:
+def _released(resource: ResourceRelease) -> ReleasedResource:
     return ReleasedResource(
         uri=f"blob:{resource.resource_id}",
         size=resource.size_bytes,

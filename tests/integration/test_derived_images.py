@@ -22,7 +22,7 @@ from app.errors import (
 )
 from app.models.identity import utc_now
 from app.models.limits import Limits
-from app.models.message import MESSAGE, ResourceRelease, Session
+from app.models.session import MESSAGE, ResourceRelease, Session
 from app.services.images.derived_images import DerivedImages
 from app.services.images.image_work import ImageWork
 from app.services.images.posters import Posters

@@ -11,8 +11,9 @@ import anyio
 import pytest
 
 from app.config.settings import Settings
-from app.models.event import EventType, LogBounds, LoggedEvent, NewEvent
+from app.models.event import EventType, NewEvent
 from app.models.interaction import StoredInteraction
+from app.models.logged_event import LogBounds, LoggedEvent
 from app.models.message import StoredHistoryMessage
 from app.models.tool_result import StoredToolResult
 from app.stores.records.events import EventRecords

@@ -20,7 +20,7 @@ from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.models.event import NewEvent
 from app.models.identity import new_id
-from app.models.message import TOOL_RESULT
+from app.models.session import TOOL_RESULT
 from app.models.tool_result import StoredToolResult
 from app.stores.records.database import StatementConnection, Written
 from app.stores.records.engine import Engines, database_url, open_engines

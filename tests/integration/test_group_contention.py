@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from app.config.settings import Settings
 from app.models.event import NewEvent
-from app.models.message import TOOL_RESULT
+from app.models.session import TOOL_RESULT
 from app.stores.records.engine import Engines
 from app.stores.records.events import EventRecords
 from app.stores.records.records import Records

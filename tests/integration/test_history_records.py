@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.models.message import PAGE_FAULT, TOOL_RESULT, StoredHistoryMessage, StoredMessage
+from app.models.message import StoredHistoryMessage, StoredMessage
+from app.models.session import PAGE_FAULT, TOOL_RESULT
 from app.models.tool_result import StoredToolResult
 from app.stores.records.history import MessageRecords, SessionHistory
 from app.stores.records.records import Records

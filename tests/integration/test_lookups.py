@@ -17,8 +17,9 @@ from sqlalchemy import event, text
 from app.config.settings import Settings
 from app.errors import UnauthorizedError
 from app.models.identity import new_id
-from app.models.message import MESSAGE, TOOL_RESULT, Session, StoredHistoryMessage
+from app.models.message import StoredHistoryMessage
 from app.models.project import new_api_key
+from app.models.session import MESSAGE, TOOL_RESULT, Session
 from app.models.tool_result import StoredToolResult
 from app.services.access.callers import Access
 from app.stores import records

@@ -27,7 +27,8 @@ from sqlalchemy.engine.interfaces import ReflectedIndex
 from app.config.settings import Settings
 from app.errors import StoreMisconfiguredError, StoreUnavailableError
 from app.features import open_services
-from app.models.message import HistoryCounts, Session, StoredMessage
+from app.models.message import StoredMessage
+from app.models.session import HistoryCounts, Session
 from app.services.search.indexing import SearchIndexing
 from app.stores.records import search_tables  # noqa: F401 - completes the metadata
 from app.stores.records.columns import is_shared_schema, metadata

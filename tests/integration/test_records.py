@@ -21,7 +21,7 @@ from app.config.groups import DatabaseSettings
 from app.config.settings import Settings
 from app.errors import StoreFullError, StoreUnavailableError
 from app.models.identity import new_id
-from app.models.message import TOOL_RESULT
+from app.models.session import TOOL_RESULT
 from app.models.tool_result import StoredToolResult
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.request_identity import RequestIdentity

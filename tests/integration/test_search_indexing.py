@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.models.message import MESSAGE, StoredHistoryMessage
+from app.models.message import StoredHistoryMessage
 from app.models.search_terms import SearchableText, parse_search, search_words
+from app.models.session import MESSAGE
 from app.services.search.indexing import SearchIndexing
 from app.stores.records.finding import IN_ENTRIES, IN_PAGES, RankedMatch, SearchPlace, find
 from app.stores.records.records import Records

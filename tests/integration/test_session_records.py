@@ -9,7 +9,8 @@ import anyio
 import pytest
 
 from app.models.interaction import InputKind, StoredAnswer, StoredInteraction
-from app.models.message import (
+from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
+from app.models.session import (
     ANSWER,
     INTERACTION,
     MESSAGE,
@@ -21,9 +22,6 @@ from app.models.message import (
     ResourceUsage,
     Session,
     SessionUse,
-    StoredEntry,
-    StoredHistoryMessage,
-    StoredMessage,
 )
 from app.models.tool_result import StoredToolResult
 from app.stores.records.history import InteractionRecords, MessageRecords, SessionHistory

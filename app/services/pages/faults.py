@@ -20,7 +20,8 @@ from pydantic import ConfigDict, Field, ValidationError
 from app.errors import ConflictError, NotFoundError
 from app.models.event import NewEvent
 from app.models.identity import new_id, utc_now
-from app.models.message import PAGE_FAULT, StoredHistoryMessage
+from app.models.message import StoredHistoryMessage
+from app.models.session import PAGE_FAULT
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.message_images import image_ids, with_images

@@ -16,7 +16,7 @@ from app.models.interaction import (
     StoredInteraction,
 )
 from app.models.limits import Limits
-from app.models.message import ANSWER, INTERACTION
+from app.models.session import ANSWER, INTERACTION
 from app.services.inline_media.message_references import references_in
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.validation import WriteCondition, require_found

@@ -17,7 +17,8 @@ from app.errors import ConflictError
 from app.models.event import NewEvent
 from app.models.identity import new_id, utc_now
 from app.models.limits import Limits
-from app.models.message import MESSAGE, MessageContent, MessageRole, StoredHistoryMessage
+from app.models.message import MessageContent, MessageRole, StoredHistoryMessage
+from app.models.session import MESSAGE
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.media_mover import MediaMover
 from app.services.inline_media.message_media import media_in_message

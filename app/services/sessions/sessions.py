@@ -7,8 +7,8 @@ from hashlib import sha256
 from app.errors import StoreUnavailableError
 from app.models.event import NewEvent
 from app.models.identity import decode_moment_cursor, encode_moment_cursor, utc_now
-from app.models.message import DeletedSession, Session, SessionUse
 from app.models.search_entry import EntrySource
+from app.models.session import DeletedSession, Session, SessionUse
 from app.rendering.entry_texts import entry_texts, first_line
 from app.services.pages.accesses import AccessCounts
 from app.services.requests.session_keys import forget_session

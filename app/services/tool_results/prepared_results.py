@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.models.event import NewEvent
-from app.models.message import TOOL_RESULT
+from app.models.session import TOOL_RESULT
 from app.models.tool_result import StoredToolResult
 from app.services.sessions.messages import PreparedMessage
 from app.services.tool_results.tool_result_requests import NormalizedRequest, previous_answer

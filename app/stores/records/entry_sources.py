@@ -5,8 +5,8 @@ from typing import Any
 
 from sqlalchemy import Column, LargeBinary, Select, and_, func, null, or_, true
 
-from app.models.message import PAGE_FAULT
 from app.models.search_entry import MOST_READ_BYTES, EntrySource, IndexedKind
+from app.models.session import PAGE_FAULT
 from app.stores.records.prepared_statements import IsAmong
 from app.stores.records.scope import ProjectScope, in_batches, read_row, scoped_select
 from app.stores.records.tables import (

@@ -29,8 +29,9 @@ from sqlalchemy import (
     func,
 )
 
-from app.models.event import CONTENT_OF, EventType, LogBounds, LoggedEvent, NewEvent
+from app.models.event import EventType, NewEvent
 from app.models.interaction import StoredInteraction
+from app.models.logged_event import CONTENT_OF, LogBounds, LoggedEvent
 from app.stores.records.columns import microseconds
 from app.stores.records.history import MOST_BYTES, as_many_as_fit, stored_interaction
 from app.stores.records.scope import (

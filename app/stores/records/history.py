@@ -13,17 +13,8 @@ from typing import Any
 from sqlalchemy import Column, Integer, LargeBinary, Row, Select, bindparam, func, or_
 
 from app.models.interaction import InputKind, StoredAnswer, StoredInteraction
-from app.models.message import (
-    ANSWER,
-    INTERACTION,
-    MESSAGE,
-    PAGE_FAULT,
-    TOOL_RESULT,
-    EntryKind,
-    StoredEntry,
-    StoredHistoryMessage,
-    StoredMessage,
-)
+from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
+from app.models.session import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT, EntryKind
 from app.stores.records.columns import BY_CALL
 from app.stores.records.prepared_statements import Lookup
 from app.stores.records.scope import (

@@ -5,14 +5,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, case, func, or_
 
-from app.models.message import (
-    INTERACTION,
-    MESSAGE,
-    ResourceRelease,
-    ResourceUsage,
-    SessionUse,
-)
 from app.models.search_entry import EntrySource, IndexedKind
+from app.models.session import INTERACTION, MESSAGE, ResourceRelease, ResourceUsage, SessionUse
 from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.entry_sources import read_sources
 from app.stores.records.prepared_statements import IsAmong

@@ -15,7 +15,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from app.models.identity import new_id
-from app.models.message import (
+from app.models.session import (
     ANSWER,
     INTERACTION,
     MESSAGE,

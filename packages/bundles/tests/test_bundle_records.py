@@ -9,7 +9,8 @@ from sqlalchemy import exc as sql
 from app.config.settings import Settings
 from app.errors import StoreUnavailableError
 from app.models.identity import new_id
-from app.models.message import MESSAGE, StoredHistoryMessage
+from app.models.message import StoredHistoryMessage
+from app.models.session import MESSAGE
 from app.stores.records.history import MessageRecords
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords

@@ -13,7 +13,8 @@ from msgspec import Raw, Struct
 
 from app.models.interaction import StoredInteraction
 from app.models.limits import Limits
-from app.models.message import INTERACTION, PAGE_FAULT, StoredHistoryMessage
+from app.models.message import StoredHistoryMessage
+from app.models.session import INTERACTION, PAGE_FAULT
 from app.models.tool_result import StoredToolResult
 from app.stores.records.resources import NamedResource
 from pagefault_bundles import rows

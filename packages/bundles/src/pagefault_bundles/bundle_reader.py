@@ -20,7 +20,7 @@ from typing import IO, TypeVar
 
 import msgspec
 
-from app.models import message
+from app.models import session
 from app.models.limits import Limits
 from app.services.pages.versions import PAGE
 from app.stores.records.resources import NamedResource
@@ -59,12 +59,12 @@ _LINES_AT_ONCE = 500
 _LINES_BYTES = 4 * 1024 * 1024
 
 _Line = TypeVar("_Line")
-ENTRY_KINDS: dict[type[rows.HistoryLine], message.EntryKind] = {
-    rows.ToolResultLine: message.TOOL_RESULT,
-    rows.MessageLine: message.MESSAGE,
-    rows.PageFaultLine: message.PAGE_FAULT,
-    rows.InteractionEntryLine: message.INTERACTION,
-    rows.AnswerEntryLine: message.ANSWER,
+ENTRY_KINDS: dict[type[rows.HistoryLine], session.EntryKind] = {
+    rows.ToolResultLine: session.TOOL_RESULT,
+    rows.MessageLine: session.MESSAGE,
+    rows.PageFaultLine: session.PAGE_FAULT,
+    rows.InteractionEntryLine: session.INTERACTION,
+    rows.AnswerEntryLine: session.ANSWER,
 }
 """The kind of entry that each type of line is."""
 
@@ -215,9 +215,9 @@ class BundleCheck:
     _texts: set[str] = field(default_factory=set)
     _asked: dict[int, str] = field(default_factory=dict)
     _answered: dict[int, str] = field(default_factory=dict)
-    _counts: Counter[message.EntryKind] = field(default_factory=Counter)
+    _counts: Counter[session.EntryKind] = field(default_factory=Counter)
 
-    def run(self) -> message.Session:
+    def run(self) -> session.Session:
         """Return the session in it once everything is found to be right.
 
         Raises:
@@ -236,17 +236,17 @@ class BundleCheck:
             names = [each.name for each in described.frontiers]
             require(names == sorted(set(names)), "has frontiers in another order, or one twice")
             require(described.last_seq >= last_seq, "names a last number below that of an entry")
-            return message.Session(
+            return session.Session(
                 session_id=described.id,
                 created_at=rows.parse_moment(described.created_at),
                 updated_at=rows.parse_moment(described.updated_at),
                 last_seq=described.last_seq,
-                counts=message.HistoryCounts(
-                    tool_results=self._counts[message.TOOL_RESULT],
-                    page_faults=self._counts[message.PAGE_FAULT],
-                    messages=self._counts[message.MESSAGE],
-                    interactions=self._counts[message.INTERACTION],
-                    answers=self._counts[message.ANSWER],
+                counts=session.HistoryCounts(
+                    tool_results=self._counts[session.TOOL_RESULT],
+                    page_faults=self._counts[session.PAGE_FAULT],
+                    messages=self._counts[session.MESSAGE],
+                    interactions=self._counts[session.INTERACTION],
+                    answers=self._counts[session.ANSWER],
                 ),
             )
 
@@ -286,7 +286,7 @@ class BundleCheck:
                 last = line.seq
                 seen.add(line.id)
                 self._link(
-                    message.INTERACTION, line.id, record_checks.check_interaction(line, self.limits)
+                    session.INTERACTION, line.id, record_checks.check_interaction(line, self.limits)
                 )
                 self._asked[line.seq] = line.id
                 if line.answer_seq is not None:
@@ -321,12 +321,12 @@ class BundleCheck:
             require(self._answered.pop(line.seq, None) == line.id, "names no answer there is")
         elif isinstance(line, rows.ToolResultLine):
             referred = record_checks.check_tool_result(line, self.resources, self.limits)
-            self._link(message.TOOL_RESULT, line.id, referred)
+            self._link(session.TOOL_RESULT, line.id, referred)
         elif isinstance(line, rows.MessageLine):
-            self._link(message.MESSAGE, line.id, record_checks.check_message(line, self.limits))
+            self._link(session.MESSAGE, line.id, record_checks.check_message(line, self.limits))
         else:
             referred = record_checks.check_page_fault(line, self.limits)
-            self._link(message.PAGE_FAULT, line.id, referred)
+            self._link(session.PAGE_FAULT, line.id, referred)
 
     def _check_pages(self) -> None:
         seen: set[str] = set()

@@ -10,15 +10,8 @@ from dataclasses import dataclass
 from sqlalchemy import case, func
 
 from app.models.interaction import StoredInteraction
-from app.models.message import (
-    ANSWER,
-    INTERACTION,
-    MESSAGE,
-    PAGE_FAULT,
-    TOOL_RESULT,
-    EntryKind,
-    StoredHistoryMessage,
-)
+from app.models.message import StoredHistoryMessage
+from app.models.session import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT, EntryKind
 from app.models.tool_result import StoredToolResult
 from app.stores.records.history import (
     InteractionRecords,

@@ -12,7 +12,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from app.models.message import Session
+from app.models.session import Session
 from app.services.pages.accesses import AccessCounts
 from app.services.requests.validation import require_found
 from app.stores.blobs.store import BlobMissingError, BlobStore

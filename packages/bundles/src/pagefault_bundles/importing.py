@@ -18,9 +18,9 @@ from app.errors import ConflictError
 from app.models.event import NewEvent
 from app.models.identity import utc_now
 from app.models.limits import Limits
-from app.models.message import Session, SessionUse
 from app.models.resource_descriptor import MOST_ALIASES
 from app.models.search_terms import SearchWords, search_words
+from app.models.session import Session, SessionUse
 from app.services.concurrency.background import run_to_completion
 from app.services.pages.page_bodies import refers_to_text
 from app.services.pages.search_words import searchable_text
