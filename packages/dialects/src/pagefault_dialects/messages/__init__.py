@@ -1,5 +1,7 @@
 """Messages of any dialect: whole histories found in what a host wrote, and read as turns.
 
+conversation_reading  a request, a response, a list, with each message in it
+entry_reading       one message, as it is sent to a session and read again
 reading               a history, read as a conversation
 histories           its messages, out of whatever stands around them
 pydantic_ai       those of Pydantic AI

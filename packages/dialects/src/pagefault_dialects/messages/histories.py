@@ -115,7 +115,7 @@ def foreign_messages(value: JsonValue) -> list[ForeignMessage] | None:
 
 def foreign_message(value: JsonValue, pointer: str) -> ForeignMessage:
     """Return one message of a history, by what it is read from."""
-    return next(_messages_at(value, pointer))
+    return next(read_at(value, pointer))
 
 
 def sent_messages(value: JsonValue) -> list[JsonValue]:
@@ -151,10 +151,11 @@ def _are_typed(blocks: JsonValue) -> bool:
 
 def _messages(listed: list[Any], pointer: str) -> Iterator[ForeignMessage]:
     for index, value in enumerate(listed):
-        yield from _messages_at(value, f"{pointer}/{index}")
+        yield from read_at(value, f"{pointer}/{index}")
 
 
-def _messages_at(value: JsonValue, here: str) -> Iterator[ForeignMessage]:
+def read_at(value: JsonValue, here: str) -> Iterator[ForeignMessage]:
+    """Yield the messages that a value of a history is, which stands at a pointer."""
     if not is_pydantic_ai(value):
         message = _message(value, here)
         is_as_sent = message.is_as_sent and message.pointer == here

@@ -1,13 +1,13 @@
 """Histories of any dialect, read as conversations."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.messages.entry_reading import foreign_turns, join_turns
 from pagefault_dialects.messages.histories import ForeignMessage, foreign_messages
-from pagefault_dialects.messages.message_turns import MessageEntry, message_turns
-from pagefault_dialects.model.conversation import ComposedTurn, Invented
+from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.targets.rules import coded
 from pagefault_dialects.turns.pairing import paired
@@ -57,7 +57,8 @@ def pair_turns(
         recorded: The turns, by these numbers.
         closes: Whether calls that are still open at the end are answered as well.
     """
-    joined = _join_turns(messages, recorded)
+    said = ((turn, messages[(turn.seq or 1) - 1].joins) for turn in recorded)
+    joined = join_turns(said, joins_calls=True)
     whole = (_without_repeated_calls(turn) for turn in joined)
     return ReadHistory(messages, paired(whole, closes=closes), recorded, joined)
 
@@ -72,40 +73,8 @@ def _without_repeated_calls(turn: ComposedTurn) -> ComposedTurn:
 
 def _read_turns(messages: Sequence[ForeignMessage]) -> Iterator[ComposedTurn]:
     for index, foreign in enumerate(messages):
-        if foreign.message is None:
-            continue
-        entry = MessageEntry(foreign.message, index + 1, foreign.pointer)
-        read = message_turns(entry, {}, audience="assistant", finds_media=True)
-        for turn in read:
-            if len(read) > 1 and turn.role == "assistant" and not turn.items and not turn.calls:
-                # Nothing is said behind the answers.
-                continue
-            items = tuple(
-                item
-                if isinstance(item, Invented)
-                else replace(item, pointer=foreign.place(item.pointer))
-                for item in turn.items
-            )
-            yield replace(turn, items=items)
-
-
-def _join_turns(
-    messages: Sequence[ForeignMessage], turns: Iterable[ComposedTurn]
-) -> list[ComposedTurn]:
-    joined: list[ComposedTurn] = []
-    for turn in turns:
-        last = joined[-1] if joined else None
-        said_to_join = messages[(turn.seq or 1) - 1].joins
-        if (
-            last is not None
-            and last.role == "assistant" == turn.role
-            and (said_to_join or (last.calls and turn.calls))
-        ):
-            items, calls = (*last.items, *turn.items), (*last.calls, *turn.calls)
-            joined[-1] = replace(last, items=items, calls=calls)
-        else:
-            joined.append(turn)
-    return joined
+        if foreign.message is not None:
+            yield from foreign_turns(foreign, index + 1, foreign.pointer)
 
 
 def locate_loss(

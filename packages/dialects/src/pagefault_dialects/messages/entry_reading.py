@@ -1,0 +1,225 @@
+"""Single messages of any dialect, as they are sent to a session and read again when it is rendered.
+
+read_entry      what somebody sends now
+read_stored     what was stored, by the dialect and the number of the reading it came in by
+entry_turns     either, as turns
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal
+
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.json.values import JsonObject
+from pagefault_dialects.messages.histories import ForeignMessage, read_at
+from pagefault_dialects.messages.message_calls import as_answer
+from pagefault_dialects.messages.message_turns import MessageEntry, message_turns
+from pagefault_dialects.model.conversation import ComposedTurn, Invented
+from pagefault_dialects.model.render_options import Audience
+from pagefault_dialects.model.resource import Resource
+
+READING = 1
+"""Raised only when the reading of stored messages changes."""
+
+EntryRole = Literal["system", "user", "assistant", "tool"]
+
+_FLAT = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
+_NONE: Mapping[str, Resource] = {}
+_PLAIN = "openai-chat"
+_ROLES: Mapping[str, EntryRole] = {
+    "system": "system",
+    "developer": "system",
+    "assistant": "assistant",
+    "model": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+_SAYING = (
+    *("content", "parts", "images", "tool_calls", "function_call", "refusal", "audio"),
+    *("reasoning", "reasoning_content", "reasoning_details", "thinking"),
+)
+_CONTENTS = ("content", "parts")
+
+
+@dataclass(frozen=True, slots=True)
+class EntryReading:
+    """One message as it was sent: which dialect it is in, who says it, and its common form."""
+
+    dialect: str
+    """A name of `dialects.registry.DIALECTS`."""
+    role: EntryRole
+    """Who says it; `tool` if it holds nothing but answers."""
+    messages: tuple[ForeignMessage, ...]
+    """Several where a dialect puts several sides into one."""
+
+    @property
+    def joins(self) -> bool:
+        """Whether it belongs to the turn before it, if that is the assistant's as well."""
+        return self.messages[0].joins
+
+
+def read_entry(value: JsonObject) -> EntryReading:
+    """Read a message of any dialect.
+
+    Raises:
+        InvalidPayloadError: No dialect knows it; the faults say where.
+    """
+    return entry_of([*read_at(value, "")])
+
+
+def read_stored(value: JsonObject, dialect: str, reading: int) -> EntryReading:
+    """Read a stored message again, as it was read when it came.
+
+    Args:
+        value: The message, in which references may stand for media.
+        dialect: The dialect that it came in.
+        reading: The number of the reading that it came in by.
+    """
+    del reading
+    return replace(read_entry(value), dialect=dialect)
+
+
+def entry_of(messages: Sequence[ForeignMessage], pointer: str = "") -> EntryReading:
+    """Return the entry that the messages of one value are.
+
+    Raises:
+        InvalidPayloadError: One of them is none.
+    """
+    faults = [fault for each in messages for fault in _faults(each)]
+    if faults or not messages:
+        faults = faults or [Fault(pointer, "holds nothing that is said")]
+        raise InvalidPayloadError(
+            "This is no message of any dialect that is read; `errors` says where. Send the message "
+            "as its SDK or its provider writes it.",
+            faults=faults,
+        )
+    dialect = next((each.dialect for each in messages if each.dialect), _PLAIN)
+    return EntryReading(dialect, _role(messages), tuple(messages))
+
+
+def _faults(foreign: ForeignMessage) -> list[Fault]:
+    message = foreign.message
+    if message is None:
+        return [Fault(foreign.pointer, "is no message")]
+    if foreign.said_role is not None:
+        return [Fault(f"{foreign.pointer}/role", "is the role of no dialect")]
+    if not any(name in message for name in _SAYING):
+        return [Fault(foreign.pointer, "has no content, parts or calls")]
+    return []
+
+
+def _role(messages: Sequence[ForeignMessage]) -> EntryRole:
+    found = [each.message for each in messages if each.message is not None]
+    if all(map(_only_answers, found)):
+        return "tool"
+    said = (each for each in found if not _only_answers(each))
+    return _ROLES.get(next(said)["role"], "user")
+
+
+def _only_answers(message: Mapping[str, Any]) -> bool:
+    if _ROLES.get(message["role"]) == "tool":
+        return True
+    blocks = [
+        each
+        for name in _CONTENTS
+        for each in (message[name] if isinstance(message.get(name), list) else ())
+    ]
+    is_said = any(isinstance(message.get(name), str) and message[name] for name in _CONTENTS)
+    return bool(blocks) and not is_said and all(as_answer(each) is not None for each in blocks)
+
+
+def entry_turns(
+    entry: EntryReading,
+    seq: int,
+    origin: str,
+    resources: Mapping[str, Resource],
+    *,
+    audience: Audience,
+    moved_out: frozenset[str],
+    finds_media: bool = False,
+) -> list[ComposedTurn]:
+    """Return a message as turns, with pointers into what was sent.
+
+    Args:
+        entry: The message.
+        seq: Its number in its session.
+        origin: The path that it is read from.
+        resources: What it refers to, by id.
+        audience: For whom the turns are.
+        moved_out: The ids of media that were moved out of its texts when it was stored.
+        finds_media: Whether texts are looked through for base64; in what is stored, that has been
+            moved out of them.
+    """
+    read = partial(
+        foreign_turns,
+        seq=seq,
+        origin=origin,
+        resources=resources,
+        audience=audience,
+        moved_out=moved_out,
+        finds_media=finds_media,
+    )
+    return join_turns((turn, each.joins) for each in entry.messages for turn in read(each))
+
+
+def foreign_turns(
+    foreign: ForeignMessage,
+    seq: int,
+    origin: str = "",
+    resources: Mapping[str, Resource] = _NONE,
+    *,
+    audience: Audience = "assistant",
+    moved_out: frozenset[str] = frozenset(),
+    finds_media: bool = True,
+) -> list[ComposedTurn]:
+    """Return one message in its common form as turns; see `entry_turns`."""
+    entry = MessageEntry(foreign.message or {}, seq, origin, moved_out=moved_out)
+    read = message_turns(entry, resources, audience=audience, finds_media=finds_media)
+    turns: list[ComposedTurn] = []
+    for turn in read:
+        if len(read) > 1 and turn.role == "assistant" and not turn.items and not turn.calls:
+            # Nothing is said behind the answers.
+            continue
+        items = tuple(
+            item
+            if isinstance(item, Invented)
+            else replace(item, pointer=foreign.place(item.pointer))
+            for item in turn.items
+        )
+        turns.append(replace(turn, items=items))
+    return turns
+
+
+def join_turns(
+    turns: Iterable[tuple[ComposedTurn, bool]], *, joins_calls: bool = False
+) -> list[ComposedTurn]:
+    """Return turns with one for each that was sent in several items.
+
+    Args:
+        turns: In their order, each with whether it belongs to the assistant's turn before it.
+        joins_calls: Whether turns of calls, one behind the other, are one as well.
+    """
+    joined: list[ComposedTurn] = []
+    run: list[ComposedTurn] = []
+    calls = False
+    for turn, joins in turns:
+        is_next = bool(run) and run[0].role == "assistant" == turn.role
+        if not (is_next and (joins or (joins_calls and calls and turn.calls))):
+            joined += _as_one(run)
+            run, calls = [], False
+        run.append(turn)
+        calls = calls or bool(turn.calls)
+    return [*joined, *_as_one(run)]
+
+
+def _as_one(run: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
+    if len(run) < 2:
+        return run
+    items = tuple(item for turn in run for item in turn.items)
+    return [replace(run[0], items=items, calls=tuple(call for turn in run for call in turn.calls))]
+
+
+def is_flat(value: JsonObject) -> bool:
+    """Return whether a message has only the members that spec 000 gives one."""
+    return value.keys() <= _FLAT

@@ -1,0 +1,69 @@
+"""Whole conversations: requests, responses and lists."""
+
+from typing import Any
+
+import pytest
+
+from pagefault_dialects.errors import InvalidPayloadError
+from pagefault_dialects.messages.conversation_reading import read_conversation
+from pagefault_dialects.messages.entry_reading import read_entry
+
+Json = Any
+
+SAID = {"role": "user", "content": "hi"}
+ANSWERED = {"role": "assistant", "content": "hello"}
+
+
+@pytest.mark.parametrize(
+    ("body", "said", "continues"),
+    [
+        ([SAID, ANSWERED], [("/0", SAID), ("/1", ANSWERED)], False),
+        ({"messages": [SAID], "model": "m"}, [("/messages/0", SAID)], False),
+        ({"input": "hi", "model": "m"}, [("/input", SAID)], False),
+        ({"input": [SAID], "previous_response_id": "r"}, [("/input/0", SAID)], True),
+        (
+            {"choices": [{"index": 0, "message": ANSWERED}], "model": "m"},
+            [("/choices/0/message", ANSWERED)],
+            True,
+        ),
+        (
+            {"candidates": [{"content": {"role": "model", "parts": [{"text": "hello"}]}}]},
+            [("/candidates/0/content", {"role": "model", "parts": [{"text": "hello"}]})],
+            True,
+        ),
+        ({"output": {"message": ANSWERED}}, [("/output/message", ANSWERED)], True),
+        (
+            {"object": "response", "output": [{"type": "message", **ANSWERED}]},
+            [("/output/0", {"type": "message", **ANSWERED})],
+            True,
+        ),
+        ({"type": "message", **ANSWERED}, [("", {"type": "message", **ANSWERED})], True),
+    ],
+)
+def test_messages_are_found_in_what_stands_around_them(
+    body: Json, said: list[tuple[str, Json]], continues: bool
+) -> None:
+    read = read_conversation(body)
+    assert [(pointer, each) for pointer, each, _ in read.entries] == said
+    assert [entry for _, _, entry in read.entries] == [read_entry(each) for _, each in said]
+    assert read.continues is continues
+
+
+def test_what_stands_around_is_kept_as_it_was_sent() -> None:
+    read = read_conversation({"system": "be brief", "max_tokens": 9, "messages": [SAID]})
+    assert (read.dialect, read.prompt) == ("anthropic", {"system": "be brief"})
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"rows": 3}, ""),
+        ("hi", ""),
+        ([SAID, {"rows": 3}], "/1"),
+        ({"messages": [3]}, "/messages/0"),
+    ],
+)
+def test_a_body_without_a_conversation_is_refused(body: Json, pointer: str) -> None:
+    with pytest.raises(InvalidPayloadError) as caught:
+        read_conversation(body)
+    assert [each.pointer for each in caught.value.faults] == [pointer]

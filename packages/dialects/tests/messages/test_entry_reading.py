@@ -1,0 +1,106 @@
+"""Single messages, read as they are sent to a session, and again as they were stored."""
+
+from typing import Any
+
+import pytest
+
+from pagefault_dialects.errors import InvalidPayloadError
+from pagefault_dialects.messages.entry_reading import (
+    READING,
+    entry_turns,
+    is_flat,
+    join_turns,
+    read_entry,
+    read_stored,
+)
+from pagefault_dialects.model.conversation import ComposedTurn, TextItem, Turn, TurnCall
+
+Json = dict[str, Any]
+
+CALL: Json = {
+    "type": "function_call",
+    "id": "fc_1",
+    "call_id": "call_1",
+    "name": "look",
+    "arguments": "{}",
+}
+ANSWER: Json = {"type": "function_call_output", "call_id": "call_1", "output": "a cat"}
+
+
+def turns(message: Json) -> list[ComposedTurn]:
+    """Return the turns that a message is."""
+    return entry_turns(
+        read_entry(message),
+        1,
+        "",
+        {},
+        audience="assistant",
+        moved_out=frozenset(),
+        finds_media=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "dialect", "role"),
+    [
+        ({"role": "user", "content": "hi"}, "openai-chat", "user"),
+        ({"role": "developer", "content": "hi"}, "openai-chat", "system"),
+        (CALL, "openai-responses", "assistant"),
+        (ANSWER, "openai-responses", "tool"),
+        (
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "t", "content": ""}],
+            },
+            "anthropic",
+            "tool",
+        ),
+        ({"role": "model", "parts": [{"text": "hi"}]}, "gemini", "assistant"),
+    ],
+)
+def test_a_message_has_a_dialect_and_a_side(message: Json, dialect: str, role: str) -> None:
+    read = read_entry(message)
+    assert (read.dialect, read.role) == (dialect, role)
+
+
+def test_what_was_stored_is_read_as_it_was_when_it_came() -> None:
+    read = read_entry(CALL)
+    assert read_stored(CALL, read.dialect, READING) == read
+
+
+@pytest.mark.parametrize(
+    ("message", "pointer"),
+    [
+        ({"rows": 3}, ""),
+        ({"role": "narrator", "content": "hi"}, "/role"),
+        ({"role": "user"}, ""),
+    ],
+)
+def test_what_no_dialect_knows_is_refused(message: Json, pointer: str) -> None:
+    with pytest.raises(InvalidPayloadError) as caught:
+        read_entry(message)
+    assert [each.pointer for each in caught.value.faults] == [pointer]
+
+
+def test_turns_point_into_the_message_as_it_was_sent() -> None:
+    assert turns(CALL) == [
+        Turn(role="assistant", items=(), seq=1, calls=(TurnCall("call_1", "look", {}),))
+    ]
+    assert turns(ANSWER) == [
+        Turn(role="tool", items=(TextItem("", "a cat"),), seq=1, call_id="call_1")
+    ]
+
+
+def test_items_of_one_turn_are_joined_if_their_dialect_says_so() -> None:
+    said = [turns(CALL)[0], turns({**CALL, "call_id": "call_2"})[0]]
+    both: ComposedTurn = Turn(
+        role="assistant", items=(), seq=1, calls=said[0].calls + said[1].calls
+    )
+    assert join_turns((turn, True) for turn in said) == [both]
+    assert join_turns((turn, False) for turn in said) == said
+    assert join_turns(((turn, False) for turn in said), joins_calls=True) == [both]
+
+
+def test_only_the_members_of_the_specification_are_flat() -> None:
+    assert is_flat({"role": "user", "content": "hi", "name": "a"})
+    assert not is_flat({"role": "user", "content": "hi", "id": "m1"})
