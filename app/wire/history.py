@@ -171,4 +171,6 @@ def _head(message: stored.StoredHistoryMessage) -> _Head:
 
 def _has_own_entry(message: stored.StoredHistoryMessage) -> bool:
     """Tell whether a message has a member of that name, from before the name was ours."""
-    return b'"entry":' in message.message and "entry" in parse_stored_json(message.message)
+    if message.is_wrapped or b'"entry":' not in message.message:
+        return False
+    return "entry" in parse_stored_json(message.message)

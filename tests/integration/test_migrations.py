@@ -1,5 +1,6 @@
 """Migrations, on both engines: they make the schema the code has, once, and can go back."""
 
+import json
 import os
 import signal
 import sqlite3
@@ -27,7 +28,7 @@ from sqlalchemy.engine.interfaces import ReflectedIndex
 from app.config.settings import Settings
 from app.errors import StoreMisconfiguredError, StoreUnavailableError
 from app.features import open_services
-from app.models.message import StoredMessage
+from app.models.message import StoredHistoryMessage, StoredMessage, wrap_message
 from app.models.session import HistoryCounts, Session
 from app.services.search.indexing import SearchIndexing
 from app.stores.records import search_tables  # noqa: F401 - completes the metadata
@@ -41,7 +42,7 @@ from app.stores.records.engine import (
     newest_revision,
     open_engines,
 )
-from app.stores.records.history import SessionHistory
+from app.stores.records.history import MessageRecords, SessionHistory
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
@@ -54,6 +55,7 @@ from app.wiring.stores import (
     open_access,
     open_database,
 )
+from pagefault_bundles.bundle_records import BundleRecords
 from pagefault_dialects.model.page import PageFilters
 from tests.faults.lengths import LONG, TIMEOUT_SECONDS, tell, times
 from tests.integration.sweep_stores import environment_of
@@ -215,6 +217,55 @@ async def test_going_back_before_derived_images_leaves_none_behind(empty: Settin
         await records.read("p", lambda unit: unit[DerivedImageRecords].find("source", "r")) is None
     )
     await records.close()
+
+
+OLD_MESSAGE = """
+    INSERT INTO messages (project_id, message_id, session_id, seq, tool_call_id, request_digest,
+        created_at, message, inline_form, page_fault)
+    VALUES ('p', 'old', 's', 1, NULL, 'd', 0, :message, NULL, NULL)
+"""
+"""As the version before messages had dialects writes one."""
+
+
+async def test_version_without_dialects_writes_and_reads_messages_beside_the_new_one(
+    empty: Settings,
+) -> None:
+    await migrate_database(empty)
+    flat, posted = b'{"role":"user","content":"hello"}', b'{"type":"function_call","id":"fc_1"}'
+
+    def write_as_before(connection: Connection) -> None:
+        connection.execute(text("INSERT INTO projects (project_id, created_at) VALUES ('p', 0)"))
+        connection.execute(text(OLD_MESSAGE), {"message": flat})
+
+    await with_engines(empty, write_as_before)
+    wrapped = StoredHistoryMessage(
+        *(2, "new", EPOCH, None, "d"),
+        message=wrap_message(posted, dialect="openai-responses", role="assistant"),
+        dialect="openai-responses",
+        reading=1,
+        role="assistant",
+    )
+    records = Records(open_database(empty))
+    async with writing(records, "p") as unit:
+        await unit[BundleRecords].add_messages("s", [wrapped])
+        old = await unit[MessageRecords].find("old")
+        new = await unit[MessageRecords].find("new")
+    await records.close()
+    assert old == StoredHistoryMessage(1, "old", EPOCH, None, "d", flat)
+    assert (new, wrapped.sent) == (wrapped, posted)
+
+    def read_as_before(connection: Connection) -> list[Any]:
+        config = Config(attributes={"connection": connection})
+        config.set_main_option("script_location", str(SCRIPTS))
+        command.downgrade(config, "0015")
+        rows = connection.execute(text("SELECT message FROM messages ORDER BY seq")).scalars()
+        return [json.loads(bytes(each)) for each in rows]
+
+    # It takes the object around the message for one with a role, which it needs.
+    around = {"dialect": "openai-responses", "role": "assistant", "message": json.loads(posted)}
+    assert await with_engines(empty, read_as_before) == [json.loads(flat), around]
+    assert await migrate_database(empty) == ("0015", newest_revision())
+    assert await with_engines(empty, differences) == []
 
 
 async def test_migrations_at_the_same_time_take_turns(empty: Settings) -> None:

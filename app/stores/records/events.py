@@ -32,6 +32,7 @@ from sqlalchemy import (
 from app.models.event import EventType, NewEvent
 from app.models.interaction import StoredInteraction
 from app.models.logged_event import CONTENT_OF, LogBounds, LoggedEvent
+from app.models.message import sent_message
 from app.stores.records.columns import microseconds
 from app.stores.records.history import MOST_BYTES, as_many_as_fit, stored_interaction
 from app.stores.records.scope import (
@@ -252,4 +253,6 @@ def _given(place: int, event: NewEvent) -> dict[str, object]:
 
 def _content(event_type: EventType, row: Row[Any]) -> bytes | StoredInteraction:
     member = CONTENT_OF[event_type]
+    if member == "message":
+        return sent_message(row.message, dialect=row.dialect, role=row.role)
     return stored_interaction(row) if member == "interaction" else getattr(row, member)

@@ -308,6 +308,11 @@ messages = _of_project(
     Column("inline_form", ClientText),
     # Of a page fault, the page and level that were asked for.
     Column("page_fault", String),
+    # By which the message is read; null in rows from before there were any.
+    Column("dialect", String),
+    Column("reading", Integer),
+    # Who says what is in the member `message`; null if the message stands there by itself.
+    Column("role", String),
     Index(None, "project_id", "session_id", "tool_call_id"),
 )
 

@@ -141,7 +141,7 @@ def test_bundle_holds_what_its_manifest_says(source: httpx.Client) -> None:
     record = source.get(f"/api/sessions/{SESSION}").json()
     assert {key: value for key, value in manifest.items() if key != "files"} == {
         "format": "pagefault-session",
-        "version": 2,
+        "version": 3,
         "session": {
             "id": SESSION,
             "created_at": record["createdAt"],

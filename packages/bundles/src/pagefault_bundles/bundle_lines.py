@@ -148,14 +148,11 @@ def recorded_result(line: rows.ToolResultLine, session_id: str) -> RecordedResul
 
 def stored_message(line: rows.MessageLine | rows.PageFaultLine) -> StoredHistoryMessage:
     """Return the message in a line."""
-    is_page_fault = isinstance(line, rows.PageFaultLine)
+    if isinstance(line, rows.PageFaultLine):
+        absent = dict.fromkeys(("inline_form", "dialect", "reading", "role"))
+        return _record(StoredHistoryMessage, line, message_id=line.id, is_page_fault=True, **absent)
     return _record(
-        StoredHistoryMessage,
-        line,
-        message_id=line.id,
-        inline_form=None if isinstance(line, rows.PageFaultLine) else line.inline_form,
-        is_page_fault=is_page_fault,
-        page_fault=line.page_fault if isinstance(line, rows.PageFaultLine) else None,
+        StoredHistoryMessage, line, message_id=line.id, is_page_fault=False, page_fault=None
     )
 
 

@@ -10,14 +10,16 @@ from typing import Annotated, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec import Meta, Raw, Struct
 
+from app.models.message import SideRole
 from app.services.requests.request_identity import SCHEME
 from pagefault_bundles.format_errors import require
 from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN
 from pagefault_dialects.model.moments import rfc3339
 
 FORMAT: Literal["pagefault-session"] = "pagefault-session"
-VERSION: Literal[2] = 2
-"""The version that is written; in version 1 all requests are known by their bytes."""
+VERSION: Literal[3] = 3
+"""The version that is written. In version 1 all requests are known by their bytes; in version 2
+messages have no dialect."""
 
 # Up to 2**53 a number means the same to every reader of JSON. What an import brings leaves room for
 # 2**32 more below that.
@@ -61,14 +63,20 @@ class ToolResultLine(_EntryLine, tag="tool_result", frozen=True):
     sanitized: Raw
 
 
-class MessageLine(_EntryLine, tag="message", frozen=True):
-    """A message that a client appended."""
+class MessageLine(_EntryLine, tag="message", frozen=True, omit_defaults=True):
+    """A message that a client appended.
+
+    `dialect`, `reading` and `role` are as in `StoredHistoryMessage`.
+    """
 
     created_at: Moment
     tool_call_id: Name | None
     request_digest: RequestDigest
     inline_form: str | None
     message: Raw
+    dialect: str | None = None
+    reading: Number | None = None
+    role: SideRole | None = None
 
 
 class PageFaultLine(_EntryLine, tag="page_fault", frozen=True, omit_defaults=True):
@@ -196,7 +204,7 @@ class BundleManifest(_Line, frozen=True):
     """The manifest of a bundle: the session, and every other file in it, in order."""
 
     format: Literal["pagefault-session"]
-    version: Literal[1, 2]
+    version: Literal[1, 2, 3]
     session: SessionLine
     files: tuple[FileLine, ...]
 
