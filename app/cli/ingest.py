@@ -16,11 +16,11 @@ from rich.table import Table
 
 from app.cli.terminal import ERR, CommandError, counted, printable, shortened, told_faults
 from app.config.settings import Settings
-from app.services.requests.request_identity import SCHEME, json_digest
 from app.services.tool_results.prepared_results import Ingested
 from app.wiring.ingest import open_tool_results
 from pagefault_dialects.errors import InvalidJsonError, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue, json_bytes, parse_json
+from pagefault_dialects.streams.json_digests import SCHEME, json_digest
 
 _CHUNK_BYTES = 1024 * 1024
 _REQUEST_KEYS = {"toolName", "toolCallId", "success", "sessionId", "callMessage", "result"}

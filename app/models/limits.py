@@ -20,9 +20,6 @@ from pydantic import (
 MIB = 1024 * 1024
 GIB = 1024 * MIB
 
-INLINE_LIMIT_BYTES = 1_024
-"""An image below this stays in its record."""
-
 
 class Limits(BaseModel):
     """Beyond these the answer is 413 or 422 and nothing is stored."""

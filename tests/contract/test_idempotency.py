@@ -14,7 +14,7 @@ import pytest
 from app.errors import ConflictError
 from app.models.identity import new_id, utc_now
 from app.services.requests.idempotency import Idempotency, IdempotentCall
-from app.services.requests.request_identity import RequestIdentity, json_digest
+from app.services.requests.request_identity import RequestIdentity
 from app.services.requests.session_keys import CALL_ROUTE, key_in_session
 from app.services.tool_results.tool_results import IDEMPOTENT_ROUTE
 from app.stores.records.idempotency import IdempotencyRecords
@@ -22,6 +22,7 @@ from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wiring.stores import open_database
+from pagefault_dialects.streams.json_digests import json_digest
 from tests.kit.servers import LiveService
 
 ROUTE = "/api/tool-results"

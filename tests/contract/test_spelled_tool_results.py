@@ -67,7 +67,7 @@ def told(client: httpx.Client, answer: httpx.Response) -> dict[str, Any]:
 @pytest.mark.promise(
     "durability.md#bodies-above-1-mib",
     "A string is kept alike below and above 1 MiB, however it is spelled",
-    kept_by="app/services/requests/long_strings.py",
+    kept_by="packages/dialects/src/pagefault_dialects/streams/long_strings.py",
     tried="21 spellings as a medium, a text and a key",
 )
 @pytest.mark.parametrize("name", STRINGS)
@@ -82,7 +82,7 @@ def test_result_above_a_piece_becomes_what_a_smaller_one_becomes(
 @pytest.mark.promise(
     "durability.md#bodies-above-1-mib",
     "An escape may be split between two pieces of a body",
-    kept_by="app/services/requests/long_strings.py",
+    kept_by="packages/dialects/src/pagefault_dialects/streams/long_strings.py",
     tried="8 cuts",
 )
 def test_line_break_may_be_where_a_piece_ends(client: httpx.Client) -> None:
@@ -98,7 +98,7 @@ def test_line_break_may_be_where_a_piece_ends(client: httpx.Client) -> None:
 @pytest.mark.promise(
     "durability.md#bodies-above-1-mib",
     "No string of a body can add members to it",
-    kept_by="app/services/requests/long_strings.py",
+    kept_by="packages/dialects/src/pagefault_dialects/streams/long_strings.py",
     tried="1 string",
 )
 def test_string_with_escaped_quotation_marks_stays_one_string(client: httpx.Client) -> None:
@@ -116,7 +116,7 @@ def test_string_with_escaped_quotation_marks_stays_one_string(client: httpx.Clie
         "A streamed result spelled differently is the same request; another medium makes it "
         "another request"
     ),
-    kept_by="app/services/requests/request_identity.py",
+    kept_by="packages/dialects/src/pagefault_dialects/streams/json_digests.py",
     tried="2 spellings",
 )
 def test_other_spelling_of_a_large_result_is_the_same_request(client: httpx.Client) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from app.services.media.media_keeper import MediaKeeper
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
-from app.services.requests.json_stream import JsonStream
 from app.services.tool_results.tool_result_requests import (
     ReadToolResult,
     normalize_streamed,
@@ -19,6 +18,7 @@ from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.store import BlobDraft
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.model.resource import Resource
+from pagefault_dialects.streams.json_stream import JsonStream
 from tests.unit.services.requests.received import LIMITS, NOW, PROJECT
 
 
@@ -142,7 +142,7 @@ class Reader:
     @asynccontextmanager
     async def _scanned(
         self, body: bytes, piecing: Piecing | None
-    ) -> AsyncIterator[tuple[JsonStream, Scan]]:
+    ) -> AsyncIterator[tuple[JsonStream[BlobDraft], Scan]]:
         drafts: list[BlobDraft] = []
 
         def new_draft() -> BlobDraft:
@@ -162,7 +162,7 @@ class Reader:
                 await draft.discard()
 
 
-def _feed(stream: JsonStream, body: bytes, piecing: Piecing | None) -> None:
+def _feed(stream: JsonStream[BlobDraft], body: bytes, piecing: Piecing | None) -> None:
     if piecing is None or len(body) <= piecing.piece_bytes:
         stream.take(body)
     else:

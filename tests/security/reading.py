@@ -26,7 +26,6 @@ from app.models.search_terms import SearchableText, parse_search, search_words
 from app.rendering.snippets import Passages
 from app.services.inline_media.message_media import media_in_message
 from app.services.normalization import normalize_tool_result
-from app.services.requests.embedded_data_uris import movable_media
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.json.pointer_scanner import ScanLimits, scan_pointer
 from pagefault_dialects.json.pointers import parse_json_pointer
@@ -38,6 +37,7 @@ from pagefault_dialects.json.values import (
 )
 from pagefault_dialects.media.base64_text import decode_base64, decode_percent_encoded_base64
 from pagefault_dialects.media.data_uris import bare_base64, split_data_uri
+from pagefault_dialects.media.embedded_data_uris import movable_media
 from pagefault_dialects.media.file_names import disposition_filename, safe_file_name
 from pagefault_dialects.media.soundness import damage_of
 from pagefault_dialects.media.types import canonical_mime_type, is_textual, mime_type_for_filename

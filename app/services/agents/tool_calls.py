@@ -31,7 +31,7 @@ from app.services.renders.entry_renders import render_entry
 from app.services.renders.queries import RenderQuery
 from app.services.renders.stored_message_turns import stored_message_turns
 from app.services.requests.idempotency import Idempotency, IdempotentCall
-from app.services.requests.request_identity import RequestIdentity, json_digest
+from app.services.requests.request_identity import RequestIdentity
 from app.services.requests.session_keys import CALL_ROUTE, key_in_session
 from app.services.requests.validation import read_object, validated
 from app.services.requests.whole_bodies import RequestBodies
@@ -46,6 +46,7 @@ from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.tools import ToolCall, ToolCallRequest
 from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
 from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.streams.json_digests import json_digest
 
 # A host appends what its model said just before the calls in it are run.
 _LOOKED_BACK = 20

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import anyio.to_thread
 
 from app.services.media.media_keeper import MediaKeeper
-from app.services.requests.embedded_data_uris import InlineForm, Movable, inline_form, put_member
 from app.services.requests.streamed_requests import StreamedMedia
 from app.stores.blobs.draft_media import DraftMedia
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.data_uris import DataUriSpan, DataUriText
+from pagefault_dialects.media.embedded_data_uris import InlineForm, Movable, inline_form, put_member
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.file_type import HEAD_BYTES, settle_type
 from pagefault_dialects.model.media import InMemoryMedia, MediaSource

@@ -5,15 +5,6 @@ Dialects put a medium into a data URI, or its base64 alone into a block that say
 Base64 that nothing declares is known by the signature of a file, also among other words.
 """
 
-from app.models.limits import INLINE_LIMIT_BYTES
-from app.services.requests.embedded_data_uris import (
-    SOUND,
-    Movable,
-    ValuePath,
-    held_strings,
-    movable_media,
-    pointer_to,
-)
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media import block_table
 from pagefault_dialects.media.base64_runs import decode_undeclared, find_runs, has_long_run
@@ -25,6 +16,15 @@ from pagefault_dialects.media.block_table import (
     MEDIUM_NAMES,
 )
 from pagefault_dialects.media.data_uris import DataUriSpan, DataUriText
+from pagefault_dialects.media.embedded_data_uris import (
+    INLINE_LIMIT_BYTES,
+    SOUND,
+    Movable,
+    ValuePath,
+    held_strings,
+    movable_media,
+    pointer_to,
+)
 from pagefault_dialects.media.types import canonical_mime_type, is_textual, sniff
 from pagefault_dialects.model.resource import resource_kind
 

@@ -7,8 +7,8 @@ reference: with one call, a model would open to itself the file of another sessi
 
 from typing import Any, NamedTuple
 
-from app.services.requests.embedded_data_uris import strings_in
 from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.media.embedded_data_uris import strings_in
 from pagefault_dialects.model.resource import parse_resource_id
 
 _LONGEST_REFERENCE_CHARS = 40

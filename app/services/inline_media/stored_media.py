@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import anyio.to_thread
 
-from app.services.requests.embedded_data_uris import InlineForm, put_member
 from app.services.requests.validation import require_found
 from app.stores.blobs.store import BlobStore, read_whole
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, json_text, parse_stored_json
+from pagefault_dialects.media.embedded_data_uris import InlineForm, put_member
 from pagefault_dialects.model.render_options import JsonPiece, MediaPiece, StoredTextPiece
 from pagefault_dialects.model.resource import Resource, parse_resource_id
 from pagefault_dialects.texts.json_strings import MediaPlaces, TextWriter

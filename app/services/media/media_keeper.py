@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import TypeAlias
 
 from app.models.identity import utc_now
-from app.models.limits import INLINE_LIMIT_BYTES
 from app.models.resource_descriptor import derive_resource_id
 from app.services.media.media_checks import MediaChecks, probe_media, probe_stored_media
 from app.stores.blobs.store import BlobStore, StoredBlob
+from pagefault_dialects.media.embedded_data_uris import INLINE_LIMIT_BYTES
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.file_type import HEAD_BYTES, settle_type
 from pagefault_dialects.media.soundness import damage_of

@@ -5,8 +5,8 @@ from dataclasses import asdict
 import anyio.to_thread
 
 from app.services.inline_media.stored_media import StoredMedia
-from app.services.requests.embedded_data_uris import SOUND
 from pagefault_dialects.errors import PayloadTooLargeError
+from pagefault_dialects.media.embedded_data_uris import SOUND
 from pagefault_dialects.media.types import OCTET_STREAM, canonical_mime_type, is_textual
 from pagefault_dialects.model.media import MediaSource
 from pagefault_dialects.model.page import Body, Modality, Page, PageMedia

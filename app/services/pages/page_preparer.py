@@ -37,13 +37,13 @@ from app.services.pages.versions import (
     same_fields,
     stored_levels,
 )
-from app.services.requests.embedded_data_uris import InlineForm, dump_forms
 from app.services.requests.streamed_requests import StreamedRequest
 from app.stores.blobs.store import BlobStore, read_whole
 from app.stores.records.records import Records
 from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.media.data_uris import split_data_uri
+from pagefault_dialects.media.embedded_data_uris import InlineForm, dump_forms
 from pagefault_dialects.model.media import InMemoryMedia, MediaSource
 from pagefault_dialects.model.page import (
     Body,

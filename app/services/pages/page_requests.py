@@ -7,11 +7,11 @@ from pydantic import AfterValidator, ConfigDict, FailFast, Field
 from pydantic.config import JsonDict
 
 from app.models.limits import Limits
-from app.services.requests.embedded_data_uris import is_to_be_moved, movable_media
 from app.services.requests.validation import as_object, read_value, validated
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.data_uris import DataUriText, bare_base64, split_data_uri
+from pagefault_dialects.media.embedded_data_uris import is_to_be_moved, movable_media
 from pagefault_dialects.model.base import ClientId, FrozenModel
 from pagefault_dialects.model.page import MOST_PARENTS, SELDOM_SAID, PageFields
 from pagefault_dialects.model.page_vectors import as_float32

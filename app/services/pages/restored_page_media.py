@@ -12,8 +12,8 @@ from app.models.limits import Limits
 from app.services.inline_media.stored_media import StoredMedia, check_fits
 from app.services.media.media_checks import MediaChecks
 from app.services.pages.message_images import repaired_uri
-from app.services.requests.embedded_data_uris import InlineForm, load_forms
 from pagefault_dialects.media.data_uris import split_data_uri
+from pagefault_dialects.media.embedded_data_uris import InlineForm, load_forms
 from pagefault_dialects.media.types import OCTET_STREAM
 from pagefault_dialects.model.page import Body, Level, Page, StoredPage
 from pagefault_dialects.model.render_options import JsonPiece, MediaPiece

@@ -10,20 +10,12 @@ from dataclasses import asdict, dataclass, field
 
 import anyio.to_thread
 
-from app.models.limits import INLINE_LIMIT_BYTES, Limits
+from app.models.limits import Limits
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.media_mover import MediaMover
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.media.media_checks import probe_media
 from app.services.pages.page_bodies import blob_body, fits, is_url, too_long_text
-from app.services.requests.embedded_data_uris import (
-    InlineForm,
-    is_to_be_moved,
-    media_in_text,
-    movable_media,
-    pointer_to,
-    strings_in,
-)
 from pagefault_dialects.errors import (
     Fault,
     InvalidJsonError,
@@ -36,6 +28,15 @@ from pagefault_dialects.media.data_uris import (
     bare_base64,
     find_data_uris,
     split_data_uri,
+)
+from pagefault_dialects.media.embedded_data_uris import (
+    INLINE_LIMIT_BYTES,
+    InlineForm,
+    is_to_be_moved,
+    media_in_text,
+    movable_media,
+    pointer_to,
+    strings_in,
 )
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.file_type import HEAD_BYTES, settle_type

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from app.services.requests.embedded_data_uris import load_forms
 from app.services.requests.validation import require_found
 from app.stores.records.pages import PageLevelRecords, PageRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.json.values import JsonValue, json_text, parse_json, parse_stored_json
+from pagefault_dialects.media.embedded_data_uris import load_forms
 from pagefault_dialects.model.moments import rfc3339
 from pagefault_dialects.model.page import (
     SELDOM_SAID,

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import msgspec
 
 from app.models.message import StoredHistoryMessage
-from app.services.requests.embedded_data_uris import load_forms
 from pagefault_dialects.json.values import parse_stored_json
+from pagefault_dialects.media.embedded_data_uris import load_forms
 from pagefault_dialects.messages.message_turns import MessageEntry, message_turns
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.render_options import Audience

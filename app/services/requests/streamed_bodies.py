@@ -16,10 +16,10 @@ import anyio
 
 from app.services.concurrency.large_work import LARGE_BYTES, QUICK_BYTES, LargeWork, is_quick
 from app.services.memory_budget.request_bodies import FREE_BYTES, BodyBudget, BodyMemory
-from app.services.requests.json_stream import LONG_CHARS, JsonStream
 from app.services.requests.whole_bodies import size_of, weigh_all
 from app.stores.blobs.store import BlobDraft, BlobStore, StoredBlob
 from pagefault_dialects.model.media import InMemoryMedia
+from pagefault_dialects.streams.json_stream import LONG_CHARS, JsonStream
 
 _COPIES = 2
 
@@ -28,7 +28,7 @@ _COPIES = 2
 class ReceivedBody:
     """A whole body, of which the last piece is still to be worked on."""
 
-    json: JsonStream
+    json: JsonStream[BlobDraft]
     """What was worked on."""
     last_piece: list[bytes]
     """What was not."""
@@ -50,7 +50,7 @@ class ReceivedBody:
         self.last_piece[:] = [b"".join(self.last_piece)]
         return is_quick(self.last_piece[0])
 
-    def finish(self) -> JsonStream:
+    def finish(self) -> JsonStream[BlobDraft]:
         """Return its JSON, in which long strings may be drafts. Blocks unless it is quick; once.
 
         What working on its text takes is held from now on.
@@ -150,7 +150,7 @@ class _Receiving:
     Pieces have one size, so that what comes of a body does not depend on how it was sent.
     """
 
-    json: JsonStream
+    json: JsonStream[BlobDraft]
     work: LargeWork
     memory: BodyMemory
     piece_bytes: int

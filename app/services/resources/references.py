@@ -26,7 +26,6 @@ from app.services.access.callers import LinkGrant, LinkSigner, link_expiry
 from app.services.concurrency.large_work import LargeWork
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.inline_media.stored_media import length_of
-from app.services.requests.embedded_data_uris import held_strings, pointer_to
 from app.services.requests.validation import read_object, require_found, validated
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
@@ -39,6 +38,7 @@ from app.wire.shape import GAP
 from app.wire.tools import ToolScope
 from pagefault_dialects.errors import Fault, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, MediaSlot, TextTemplate, json_template
+from pagefault_dialects.media.embedded_data_uris import held_strings, pointer_to
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.base import ClientId
 from pagefault_dialects.model.render_options import (

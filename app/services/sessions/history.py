@@ -21,7 +21,6 @@ from app.services.inline_media.json_with_media import RenderedBody
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.memory_budget.responses import ResponseBudget, ResponseMemory
 from app.services.pages.message_images import with_images
-from app.services.requests.embedded_data_uris import load_forms
 from app.services.requests.validation import require_found
 from app.services.sessions.list_positions import read_start
 from app.stores.blobs.store import BlobStore
@@ -30,6 +29,7 @@ from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.history import history_entry, history_message_pieces
 from app.wire.lists import list_page, list_page_pieces
+from pagefault_dialects.media.embedded_data_uris import load_forms
 from pagefault_dialects.model.render_options import JsonPiece, Rendering, rendering_of
 
 _INLINE_LIST_BYTES = 64 * 1024 * 1024

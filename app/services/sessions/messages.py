@@ -24,7 +24,6 @@ from app.services.inline_media.media_mover import MediaMover
 from app.services.inline_media.message_media import media_in_message
 from app.services.inline_media.message_references import referred_by_message
 from app.services.media.media_keeper import MediaKeeper
-from app.services.requests.embedded_data_uris import Movable, dump_forms
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.request_identity import RequestIdentity, how_compared
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
@@ -38,6 +37,7 @@ from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.pointers import first_difference
 from pagefault_dialects.json.values import JsonObject, JsonValue, json_text, parse_stored_json
+from pagefault_dialects.media.embedded_data_uris import Movable, dump_forms
 from pagefault_dialects.model.resource import Resource
 
 APPEND_ROUTE = "POST /api/sessions/{session_id}/messages"

@@ -18,16 +18,11 @@ from pydantic.config import JsonDict
 from app.errors import ConflictError
 from app.models.tool_result import StoredToolResult
 from app.services.normalization import normalize_tool_result
-from app.services.requests.json_stream import JsonStream
-from app.services.requests.long_strings import LongString, Placeholder, PlaceholderMarks
 from app.services.requests.request_identity import RequestIdentity, how_compared
-from app.services.requests.streamed_requests import (
-    identity_of_stream,
-    numbers_in,
-    read_with_placeholders,
-)
+from app.services.requests.streamed_requests import identity_of_stream
 from app.services.requests.validation import validated
 from app.stores.blobs.draft_media import DraftMedia
+from app.stores.blobs.store import BlobDraft
 from app.stores.records.history import MessageRecords, SessionHistory
 from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.unit_of_work import UnitOfWork
@@ -36,6 +31,10 @@ from pagefault_dialects.json.values import JsonObject, JsonValue, parse_json, va
 from pagefault_dialects.model.base import ClientId
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.normalized import NormalizedToolResult
+from pagefault_dialects.streams.json_stream import JsonStream
+from pagefault_dialects.streams.long_strings import LongString
+from pagefault_dialects.streams.placeholder_reading import read_with_placeholders
+from pagefault_dialects.streams.placeholders import Placeholder, PlaceholderMarks, numbers_in
 from pagefault_dialects.text_windows import without_lone_surrogates
 
 _EXAMPLE: JsonDict = {
@@ -189,7 +188,7 @@ class NormalizedRequest:
 
 
 def normalize_streamed(
-    json: JsonStream,
+    json: JsonStream[BlobDraft],
     read: Callable[[bytes], ReadToolResult],
     hold_text: Callable[[int], None],
 ) -> NormalizedRequest:
@@ -244,7 +243,7 @@ def _normalized(request: ToolResultRequest) -> NormalizedToolResult:
 
 
 def whole_request(
-    json: JsonStream, request: ToolResultRequest, read: Callable[[bytes], ReadToolResult]
+    json: JsonStream[BlobDraft], request: ToolResultRequest, read: Callable[[bytes], ReadToolResult]
 ) -> ToolResultRequest:
     """Return the request in a body that was normalized, without placeholders; may block.
 
@@ -261,7 +260,7 @@ def whole_request(
 
 def _settled(
     normalized: NormalizedToolResult,
-    strings: list[LongString],
+    strings: list[LongString[BlobDraft]],
     placeholders: dict[int, Placeholder],
 ) -> tuple[NormalizedToolResult, set[bytes]]:
     """Return the result with drafts for the media that were placeholders, and their bytes."""

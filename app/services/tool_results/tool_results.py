@@ -13,13 +13,12 @@ from app.crash_points import CrashPoint, reached
 from app.models.identity import decode_cursor, encode_cursor, is_id, new_id, utc_now
 from app.models.limits import Limits
 from app.models.tool_result import PersistedToolResult, StoredToolResult
-from app.services.concurrency.large_work import LargeWork, run_in_loop_if
+from app.services.concurrency.large_work import LargeWork, is_quick, run_in_loop_if
 from app.services.events.raw_results import RawResults
 from app.services.media.media_keeper import MediaKeepers
 from app.services.packaging import build_sanitized_tool_result, encode_sanitized
 from app.services.persistence import persist_tool_media
 from app.services.requests.idempotency import Idempotency, IdempotentCall
-from app.services.requests.json_stream import JsonStream
 from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
 from app.services.requests.validation import require_found
 from app.services.sessions.messages import PreparedMessage, SessionMessages
@@ -37,6 +36,7 @@ from app.services.tool_results.tool_result_requests import (
     read_tool_result_request,
     whole_request,
 )
+from app.stores.blobs.store import BlobDraft
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.tool_results import ToolResultRecords
@@ -46,6 +46,7 @@ from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import json_bytes
 from pagefault_dialects.model.normalized import NormalizedReference
 from pagefault_dialects.model.resource import Resource
+from pagefault_dialects.streams.json_stream import JsonStream
 
 IDEMPOTENT_ROUTE = "POST /api/tool-results"
 _NOTHING_SHOWN: Mapping[str, Resource] = MappingProxyType({})
@@ -55,14 +56,14 @@ _NOTHING_SHOWN: Mapping[str, Resource] = MappingProxyType({})
 class _Received(NormalizedRequest):
     """A request whose result is normalized, and the body that it came in."""
 
-    json: JsonStream
+    json: JsonStream[BlobDraft]
     body_bytes: int
 
     @property
     def refers(self) -> bool:
         """Whether it takes more than its own record: something to be stored, or to be found."""
         return (
-            not self.json.is_quick
+            not is_quick(*self.json.texts)
             or bool(self.normalized.media)
             or any(isinstance(part, NormalizedReference) for part in self.normalized.parts)
         )
@@ -256,7 +257,7 @@ class ToolResults:
                 limits=self.limits,
             )
         package = await run_in_loop_if(
-            received.json.is_quick, self._package, persisted, received, now
+            is_quick(*received.json.texts), self._package, persisted, received, now
         )
         if call_message is not None:
             package = replace(package, call_message=call_message)

@@ -28,7 +28,6 @@ from app.services.pages.message_images import image_ids
 from app.services.pages.page_bodies import fits, is_url, page_media
 from app.services.pages.page_requests import RESERVED_IDS
 from app.services.pages.settled_content import check_words
-from app.services.requests.embedded_data_uris import InlineForm, dump_forms, load_forms, put_member
 from app.services.sessions.interaction_requests import plain_input
 from app.services.sessions.messages import OURS, HistoryMessageDraft
 from pagefault_bundles import rows
@@ -42,6 +41,12 @@ from pagefault_bundles.format_errors import require
 from pagefault_dialects.json.pointers import unescape
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.media.data_uris import split_data_uri
+from pagefault_dialects.media.embedded_data_uris import (
+    InlineForm,
+    dump_forms,
+    load_forms,
+    put_member,
+)
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.types import canonical_mime_type, is_textual
 from pagefault_dialects.model.client_ids import CLIENT_ID

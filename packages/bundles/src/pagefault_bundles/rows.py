@@ -11,10 +11,10 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from app.models.message import SideRole
-from app.services.requests.request_identity import SCHEME
 from pagefault_bundles.format_errors import require
 from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN
 from pagefault_dialects.model.moments import rfc3339
+from pagefault_dialects.streams.json_digests import SCHEME
 
 FORMAT: Literal["pagefault-session"] = "pagefault-session"
 VERSION: Literal[3] = 3

@@ -223,7 +223,7 @@ async def test_text_beyond_the_limit_is_refused_while_it_arrives(
 @pytest.mark.promise(
     "security.md#memory-and-processor",
     "A string that turns out not to be base64 is counted before it is loaded into memory",
-    kept_by="app/services/requests/json_stream.py",
+    kept_by="packages/dialects/src/pagefault_dialects/streams/json_stream.py",
     tried="a body of 14 MiB: all of it",
 )
 async def test_string_put_back_late_is_counted_before_it_is_there(tmp_path: Path) -> None:

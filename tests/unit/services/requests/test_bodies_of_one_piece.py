@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from app.services.concurrency.large_work import LargeWork
+from app.services.concurrency.large_work import LargeWork, is_quick
 from app.services.memory_budget.budget import MemoryBudget
 from app.services.memory_budget.request_bodies import BodyBudget
-from app.services.requests.long_strings import PlaceholderMarks
 from app.services.requests.streamed_bodies import HeldDraft, ReceivedBody, StreamedBodies
 from app.services.tool_results.tool_result_requests import (
     NormalizedRequest,
@@ -24,6 +23,7 @@ from app.services.tool_results.tool_result_requests import (
 from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from app.stores.blobs.store import StoredBlob
+from pagefault_dialects.streams.placeholders import PlaceholderMarks
 from tests.kit.media import noise_bytes, png
 from tests.unit.services.requests.received import LIMITS, PROJECT, files_in
 
@@ -104,7 +104,7 @@ async def test_medium_of_one_piece_is_never_in_a_file_before_it_is_stored(tmp_pa
         digest = hashlib.sha256(MEDIUM).hexdigest()
         for _ in range(2):
             assert await medium.source.draft.commit() == StoredBlob(digest, len(MEDIUM))
-        assert json_stream.is_quick
+        assert is_quick(*json_stream.texts)
         assert found.request.result != SCREENSHOT
         assert whole_request(json_stream, found.request, read).result == SCREENSHOT
     assert [Path(path).name for path in files_in(tmp_path)] == [digest]

@@ -4,6 +4,7 @@
     base64_text              base64 where it is expected, whole or while it arrives
       base64_runs, line_lists    and where nobody announced it
     data_uris                data: URIs, whole or in a sentence
+      embedded_data_uris     and moved out of values, to be put back as they were
     block_table              how providers write media into blocks: one entry for each shape
       block_shapes           media found by it, and what is said of them
     headers                  what headers tell: pixels, seconds

@@ -14,17 +14,17 @@ come back byte for byte is not read here.
 import codecs
 import json
 import re
-import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Generic, Protocol, TypeVar
 
 import pybase64
 
-from app.services.requests.request_identity import NAMED_CHARS, name_of_base64, name_of_text
-from app.stores.blobs.store import BlobDraft
 from pagefault_dialects.media.base64_text import Base64Lines, NotStrictBase64Error
 from pagefault_dialects.media.data_uris import base64_head_end
+from pagefault_dialects.streams.json_digests import NAMED_CHARS, name_of_base64, name_of_text
+from pagefault_dialects.streams.placeholders import Placeholder
 
 _OPTIONAL_ESCAPES = (
     (b"/", b"\\/"),
@@ -140,68 +140,35 @@ def raw_head_end(raw: bytes) -> int:
 _KEPT_CHARS = 4_096
 # Whole quads.
 _PIECE_BYTES = 3 * 256 * 1024
-_TOKEN_BYTES = 18
-_NUMBER_DIGITS = 6
-_NUMBER_CHARS = _NUMBER_DIGITS // 3 * 4
 # Bytes that no readable text has: a placeholder is as unreadable as what it stands for.
 _UNREADABLE = bytes(3)
-_NUMBER = re.compile(rf"[0-9]{{{_NUMBER_DIGITS}}}")
-_ENCODED_NUMBER = re.compile(rf"[0-9A-Za-z]{{{_NUMBER_CHARS}}}")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 
 
-@dataclass(frozen=True, slots=True)
-class Placeholder:
-    """What stands in a body for a long string: its raw JSON, and the bytes it is base64 of."""
-
-    raw: bytes
-    data: bytes
+class Draft(Protocol):
+    """Bytes that are kept aside while a text is read. Its methods may block and raise."""
 
     @property
-    def text(self) -> str:
-        """Return the string that its raw JSON is."""
-        text: str = json.loads(b'"%b"' % self.raw)
-        return text
+    def size_bytes(self) -> int:
+        """How many bytes it has by now."""
+
+    def digest(self) -> str:
+        """Return the SHA-256 of what it has by now, as 64 hex digits."""
+
+    def append(self, data: bytes) -> None:
+        """Keep the next bytes."""
+
+    def rest(self) -> None:
+        """Let go of what it is kept in until it is needed again."""
+
+    def read(self, start: int, size_bytes: int) -> bytes:
+        """Return bytes from `start` on, fewer than asked only at the end."""
 
 
-class PlaceholderMarks:
-    """Bytes that placeholders have in their middle and that nobody can have guessed."""
-
-    def __init__(self) -> None:
-        token = secrets.token_hex(_TOKEN_BYTES // 2)
-        encoded = pybase64.b64encode(token.encode()).decode()
-        self._token = token
-        self._encoded = encoded
-        self._sharing: dict[int, set[int]] = {}
-
-    def mark(self, number: int, *, first: int | None = None) -> bytes:
-        """Return bytes for the placeholder of this number; in base64 they are letters and digits.
-
-        Args:
-            number: Which it is among the long strings.
-            first: The first one of the same bytes, whose mark it shares: what is equal in a body
-                is equal in what is read instead.
-        """
-        first = number if first is None else first
-        self._sharing.setdefault(first, set()).add(number)
-        return f"{self._token}{first:0{_NUMBER_DIGITS}}".encode()
-
-    def numbers_in(self, text: str) -> set[int]:
-        """Return the placeholders of which something is in the text, as it is or in base64.
-
-        Of those that share a mark it is all or none.
-        """
-        found = {*_following(text, self._token, _NUMBER_DIGITS)}
-        found |= {
-            pybase64.b64decode(each, validate=True).decode("latin-1")
-            for each in _following(text, self._encoded, _NUMBER_CHARS)
-            if _ENCODED_NUMBER.fullmatch(each)
-        }
-        firsts = (int(digits) for digits in found if _NUMBER.fullmatch(digits))
-        return {number for first in firsts for number in self._sharing.get(first, ())}
+DraftT = TypeVar("DraftT", bound=Draft)
 
 
-class LongString:
+class LongString(Generic[DraftT]):
     """One string, read from its first character to its last. Blocks; one thread at a time.
 
     Args:
@@ -209,7 +176,7 @@ class LongString:
         draft: Takes the bytes.
     """
 
-    def __init__(self, head: bytes, draft: BlobDraft) -> None:
+    def __init__(self, head: bytes, draft: DraftT) -> None:
         self._head = head
         self.draft = draft
         self._lines = Base64Lines()
@@ -260,7 +227,7 @@ class LongString:
         done, and it is for those to look at who find out.
 
         Raises:
-            PayloadTooLargeError, StoreUnavailableError: As `take`.
+            Exception: As `take`.
         """
         if self._escapes.escaped:
             return False
@@ -277,7 +244,7 @@ class LongString:
 
         Raises:
             NotStrictBase64Error: The end is not that of base64; nothing of it was kept.
-            PayloadTooLargeError, StoreUnavailableError: As `take`.
+            Exception: As `take`.
         """
         last = self._lines.finish()
         self._keep(last, is_end=True)
@@ -356,15 +323,6 @@ class LongString:
             self._is_readable = False
         else:
             self._is_readable = not _CONTROL.search(text)
-
-
-def _following(text: str, word: str, chars: int) -> Iterator[str]:
-    """Return so many characters behind each place where a word stands in a text."""
-    at = text.find(word)
-    while at >= 0:
-        start = at + len(word)
-        yield text[start : start + chars]
-        at = text.find(word, start)
 
 
 def _up(chars: int, step: int) -> int:

@@ -1,8 +1,7 @@
-"""Data URIs in values: which are moved to the store, and how they are put together again.
+"""Data URIs in values: which are moved out of them, and how they are put together again.
 
-A data URI that is moved to the blob store leaves behind how it was written. Most are written as
-everybody writes them, and a head and two words are enough; of any other the text itself is kept,
-as a resource.
+A data URI that is moved leaves behind how it was written. For most of them a head and two words say
+that; of any other the text itself is kept, as a resource.
 """
 
 import re
@@ -13,7 +12,6 @@ from typing import Literal, NamedTuple
 import pybase64
 from pydantic import TypeAdapter
 
-from app.models.limits import INLINE_LIMIT_BYTES
 from pagefault_dialects.json.pointers import json_pointer, unescape
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.data_uris import (
@@ -26,8 +24,10 @@ from pagefault_dialects.media.data_uris import (
 from pagefault_dialects.model.base import FrozenModel
 from pagefault_dialects.model.resource import ResourceKind, resource_kind
 
+INLINE_LIMIT_BYTES = 1_024
+"""A medium below this stays where it is."""
 SOUND: frozenset[ResourceKind] = frozenset({"audio", "video"})
-"""What is stored whatever its size."""
+"""What is moved whatever its size."""
 
 _MARK = re.compile(r"\s*data:", re.IGNORECASE)
 _LONGEST_INLINE_CHARS = 8_192
@@ -95,7 +95,7 @@ def load_forms(text: str | None) -> dict[str, InlineForm]:
 
 
 def is_to_be_moved(uri: DataUriText) -> bool:
-    """Return whether the medium of a data URI belongs into the store and not into a page."""
+    """Return whether the medium of a data URI is to be moved out of a value."""
     if uri.data is None:
         return False
     is_long = len(uri.data) >= INLINE_LIMIT_BYTES or len(uri.text) > _LONGEST_INLINE_CHARS

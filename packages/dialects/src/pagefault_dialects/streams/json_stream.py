@@ -7,12 +7,16 @@ Nothing is parsed here: what is not JSON is found out by whoever parses what is 
 import hashlib
 import re
 from collections.abc import Callable, Iterable
-from functools import cached_property, lru_cache
+from functools import lru_cache
+from typing import Generic
 
-from app.services.concurrency.large_work import QUICK_BYTES, is_quick
-from app.services.requests.long_strings import LongString, raw_head_end, without_open_escape
-from app.stores.blobs.store import BlobDraft
 from pagefault_dialects.media.base64_text import NotStrictBase64Error
+from pagefault_dialects.streams.long_strings import (
+    DraftT,
+    LongString,
+    raw_head_end,
+    without_open_escape,
+)
 
 LONG_CHARS = 65_536
 """Strings of at least so many characters, escapes counted as they are written, are long."""
@@ -23,7 +27,7 @@ _BACKSLASHES = re.compile(rb"\\*\Z")
 _LONGEST_END = 12
 
 
-class JsonStream:
+class JsonStream(Generic[DraftT]):
     """A body in two forms of pieces: bytes of JSON text, and long strings.
 
     Blocks; one thread at a time.
@@ -37,7 +41,7 @@ class JsonStream:
 
     def __init__(
         self,
-        new_draft: Callable[[], BlobDraft],
+        new_draft: Callable[[], DraftT],
         keep_text: Callable[[int], None],
         *,
         long_chars: int = LONG_CHARS,
@@ -46,10 +50,10 @@ class JsonStream:
         self._keep_text = keep_text
         self._long_chars = long_chars
         self._short_strings = _short_strings(long_chars)
-        self._pieces: list[bytes | LongString] = []
+        self._pieces: list[bytes | LongString[DraftT]] = []
         self._scan: Callable[[bytes, int], int] = self._outside
         self._opening = bytearray()
-        self._long: LongString | None = None
+        self._long: LongString[DraftT] | None = None
         self._raw = b""
         self._is_escaped = False
         self.is_whole = False
@@ -63,13 +67,13 @@ class JsonStream:
     @property
     def kept_bytes(self) -> int:
         """Return how much of what was taken is in memory."""
-        return sum(len(piece) for piece in self._pieces if isinstance(piece, bytes))
+        return sum(map(len, self.texts))
 
     def take(self, data: bytes) -> None:
         """Take all bytes of a body at once.
 
         Raises:
-            PayloadTooLargeError, StoreUnavailableError: As `feed`.
+            Exception: As `feed`.
         """
         self.is_whole = True
         if _may_have_long_strings(data, self._long_chars):
@@ -101,14 +105,13 @@ class JsonStream:
         self._opening.clear()
         self._long, self._raw = None, b""
 
-    @cached_property
-    def is_quick(self) -> bool:
-        """Whether the text around long strings is short, and has few values; after its end only."""
-        texts = [piece for piece in self._pieces if isinstance(piece, bytes)]
-        return sum(map(len, texts)) <= QUICK_BYTES and is_quick(b"".join(texts))
+    @property
+    def texts(self) -> list[bytes]:
+        """Return the text around the long strings, in order."""
+        return [piece for piece in self._pieces if isinstance(piece, bytes)]
 
     @property
-    def long_strings(self) -> list[LongString]:
+    def long_strings(self) -> list[LongString[DraftT]]:
         """Return the long strings, in order."""
         return [piece for piece in self._pieces if isinstance(piece, LongString)]
 

@@ -2,8 +2,8 @@ r"""Escapes are learnt while they are read, and raw JSON that could not come bac
 
 import pytest
 
-from app.services.requests.long_strings import JsonEscapes, raw_head_end, without_open_escape
 from pagefault_dialects.media.base64_text import NotStrictBase64Error
+from pagefault_dialects.streams.long_strings import JsonEscapes, raw_head_end, without_open_escape
 
 
 @pytest.mark.parametrize(

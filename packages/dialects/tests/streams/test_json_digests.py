@@ -1,0 +1,197 @@
+"""A JSON value has one digest however it is written, and two values have two."""
+
+import json
+import tracemalloc
+from decimal import Decimal
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pagefault_dialects.json.pointers import first_difference
+from pagefault_dialects.json.values import JsonValue, parse_json
+from pagefault_dialects.streams.json_digests import json_digest
+
+MIB = 1024 * 1024
+TEXTS = st.text(st.characters(exclude_categories=()), max_size=8)
+LARGE_DOUBLES = st.one_of(st.floats(1e15, 1e18), st.floats(1e15, 1e308)).map(lambda it: it // 1)
+NUMBERS = st.one_of(
+    st.integers(),
+    st.integers(-9, 9).map(float),
+    st.floats(allow_nan=False, allow_infinity=False),
+    LARGE_DOUBLES,
+    LARGE_DOUBLES.map(lambda it: -int(it)),
+    st.builds(lambda it, more: int(it) + more, LARGE_DOUBLES, st.integers(-2, 2)),
+)
+VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def parsed(text: str | bytes, *, spelled: bool = False) -> JsonValue:
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+    return parse_json(data, max_depth=1_000, max_nodes=1_000_000, spelled=spelled)
+
+
+def written(value: JsonValue, chance: Random) -> str:
+    """Write a value as some other program would: its keys, its blanks, its escapes, its numbers."""
+
+    def blank() -> str:
+        return chance.choice(["", "", " ", "\n\t", "  "])
+
+    def text(value: str) -> str:
+        spelled = [
+            f"\\u{ord(char):04x}"
+            if "\ud800" <= char <= "\udfff" or (char < "\uffff" and chance.random() < 0.3)
+            else json.dumps(char, ensure_ascii=chance.random() < 0.5)[1:-1]
+            for char in value
+        ]
+        return f'"{"".join(spelled)}"'
+
+    def number(value: float) -> str:
+        if isinstance(value, float) and value.is_integer() and abs(value) <= 1e308:
+            return chance.choice([repr(value), str(int(value)), f"{int(value)}e0"])
+        return repr(value)
+
+    def write(value: JsonValue) -> str:
+        if isinstance(value, dict):
+            items = chance.sample(list(value.items()), len(value))
+            members = (f"{blank()}{text(key)}{blank()}:{write(each)}" for key, each in items)
+            return f"{blank()}{{{','.join(members)}{blank()}}}{blank()}"
+        if isinstance(value, list):
+            return f"{blank()}[{','.join(map(write, value))}{blank()}]"
+        if isinstance(value, str):
+            return blank() + text(value) + blank()
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return blank() + (number(value) if is_number else json.dumps(value)) + blank()
+
+    return write(value)
+
+
+@given(value=VALUES, chance=st.randoms(use_true_random=False), spelled=st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_value_has_one_digest_however_it_is_written(
+    value: JsonValue, chance: Random, *, spelled: bool
+) -> None:
+    expected = json_digest(parsed(json.dumps(value)))
+    again = parsed(written(value, chance), spelled=spelled)
+    assert json_digest(again) == expected
+    assert json_digest(again, body_bytes=0) == expected
+    assert first_difference(parsed(json.dumps(value)), again) is None
+
+
+@given(one=VALUES, other=VALUES)
+@settings(max_examples=60, deadline=None)
+def test_two_values_have_two_digests(one: JsonValue, other: JsonValue) -> None:
+    is_same = first_difference(one, other) is None
+    digests = [{json_digest(each), json_digest(each, body_bytes=0)} for each in (one, other)]
+    assert [len(each) for each in digests] == [1, 1]
+    assert (digests[0] == digests[1]) == is_same
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("1", "1.0"),
+        ("[1]", "[1e0]"),
+        ("[1e2]", "[100]"),
+        ("[0]", "[-0]"),
+        ("[0]", "[-0.0]"),
+        ("[1.10]", "[1.1]"),
+        ("[1e300]", "[1E+300]"),
+        ("[1e21]", "[1000000000000000000000]"),
+        ('{"a":[10000000000000000]}', '{"a":[1e16]}'),
+        ("[-9007199254740992.0,7]", "[-9007199254740992,7.0]"),
+        ("[-10000000000000000]", "[-1e+16]"),
+        ("[9999999999999998.0]", "[9999999999999998]"),
+        ("[0.1]", "[0.1000000000000000055]"),
+        ('{"a":1,"a":2}', '{"a":2}'),
+        ('{"a/\\u0062":[]}', ' {"a\\/b" : [ ] }\n'),
+        ('["\\ud83d\\ude00"]', '["\N{GRINNING FACE}"]'),
+    ],
+)
+def test_spellings_of_one_value(one: str, other: str) -> None:
+    digests = {
+        json_digest(parsed(text, spelled=spelled), body_bytes=size)
+        for text in (one, other)
+        for spelled in (False, True)
+        for size in (None, len(text))
+    }
+    assert len(digests) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("[1]", "[true]"),
+        ("[0]", "[false]"),
+        ("[0]", "[null]"),
+        ("[1]", '["1"]'),
+        ("[9007199254740992]", "[9007199254740993]"),
+        ("[10000000000000000]", "[10000000000000001]"),
+        ("[1e16]", "[10000000000000001]"),
+        ("[1e308]", "[1" + "0" * 308 + "]"),
+        ('["10000000000000000"]', '["1e+16"]'),
+        ('[",10000000000000000,"]', '[",1e+16,"]'),
+        ('["a\\",-0.0]"]', '["a\\",0]"]'),
+        ("[" + "1" * 5_000 + "]", "[" + "1" * 4_999 + "2]"),
+        ('["\\u0000text:0"]', '["text:0"]'),
+        ('["\\u0000"]', '["\\u0000\\u0000"]'),
+        ('["\\ud800"]', '["\\ufffd"]'),
+        ('["a,1.0,b"]', '["a,1,b"]'),
+        ("[[1],2]", "[[1,2]]"),
+        ('{"a":{}}', '{"a":[]}'),
+        ('{"a":null}', "{}"),
+    ],
+)
+def test_spellings_of_two_values(one: str, other: str) -> None:
+    values = parsed(one), parsed(other)
+    for size in (None, 0):
+        assert len({json_digest(each, body_bytes=size) for each in values}) == 2
+    assert first_difference(*values) is not None
+
+
+@pytest.mark.parametrize("number", ["1e308", "1e15", "-0.0", "1.0", "10000000000000000"])
+def test_digest_takes_a_few_times_the_memory_of_the_text(number: str) -> None:
+    text = f"[{','.join([number] * 20_000)}]"
+    most = 24 * len(text)
+    for spelled, size, most_bytes in (
+        (False, len(text), most),
+        (True, len(text), most),
+        (True, None, MIB // 2),
+    ):
+        value = parsed(text, spelled=spelled)
+        tracemalloc.start()
+        try:
+            json_digest(value, body_bytes=size)
+            _, peak_bytes = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak_bytes < most_bytes, (spelled, size)
+
+
+def test_depth_and_length_of_integers_do_not_matter() -> None:
+    deep = "[" * 900 + "7" * 5_000 + "," + "8" * 4_200 + "]" * 900
+    assert json_digest(parsed(deep), body_bytes=len(deep)) == json_digest(parsed(f" {deep}"))
+    assert isinstance(parsed("7" * 5_000), Decimal)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "pointer"),
+    [
+        ({"a": 1, "b": [1, {"c/d": True}]}, {"b": [1, {"c/d": 1}], "a": 1}, "/b/1/c~1d"),
+        ([1, 2], [1, 2, 3], "/2"),
+        ([1, 2], [1, 3, 3], "/1"),
+        ({"a": 1}, {"a": 1, "b": None}, "/b"),
+        ({"a": 1, "~": 2}, {"a": 1}, "/~0"),
+        ("a", ["a"], ""),
+        ({"a": 1.0}, {"a": 1}, None),
+    ],
+)
+def test_first_difference_is_a_pointer(
+    one: JsonValue, other: JsonValue, pointer: str | None
+) -> None:
+    assert first_difference(one, other) == pointer
