@@ -76,7 +76,8 @@ FEATURES = (
         services=("app.wiring.resource_services:SERVICES",),
         repositories=(
             "app.stores.records.resources:ResourceRecords",
-            "app.stores.records.resources:AliasRecords",
+            "app.stores.records.aliases:AliasRecords",
+            "app.stores.records.blob_guard:BlobGuard",
             "app.stores.records.swept_blobs:SweptBlobRecords",
             "app.stores.records.swept_blobs:BlobReferenceRecords",
             "app.stores.records.stored_blobs:StoredBlobRecords",
@@ -117,7 +118,7 @@ FEATURES = (
             "app.stores.records.sessions:SessionRecords",
             "app.stores.records.history:SessionHistory",
             "app.stores.records.history:MessageRecords",
-            "app.stores.records.history:InteractionRecords",
+            "app.stores.records.interactions:InteractionRecords",
             "app.stores.records.session_resources:SessionResourceRecords",
         ),
     ),
@@ -126,7 +127,7 @@ FEATURES = (
         routers=("app.routers.renders:router",),
         services=("app.wiring.render_services:SERVICES",),
         repositories=(
-            "app.stores.records.sessions:FrontierRecords",
+            "app.stores.records.frontiers:FrontierRecords",
             "app.stores.records.derived_images:DerivedImageRecords",
         ),
     ),

@@ -13,7 +13,7 @@ from app.models.search_entry import SearchMatch
 from app.services.maintenance.project_totals import count_project
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.page_lists import PageLists
-from app.services.pages.versions import read_descriptor
+from app.services.pages.stored_pages import read_descriptor
 from app.services.search.indexing import SearchIndexing
 from app.services.search.search import Search, SearchRequest
 from app.stores.records.records import Records

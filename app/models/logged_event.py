@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from app.models.event import EventType
-from app.models.interaction import StoredInteraction
+from app.models.stored_interaction import StoredInteraction
 
 EndReason: TypeAlias = Literal["left", "slow", "stalled", "access-lost", "stopping", "failed"]
 """Why a stream of events ended: its listener left, or was cut off."""

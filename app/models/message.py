@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from typing_extensions import TypeAliasType
 
-from app.models.interaction import StoredAnswer, StoredInteraction
+from app.models.stored_interaction import StoredAnswer, StoredInteraction
 from pagefault_dialects.json.values import JsonObject
 
 

@@ -16,7 +16,8 @@ from app.http.parameters import (
     SessionIdPath,
 )
 from app.http.record_responses import answer_page, answer_record, answer_written
-from app.models.interaction import ChatMessage, InputKind
+from app.models.interaction import ChatMessage
+from app.models.stored_interaction import InputKind
 from app.services.sessions.interaction_requests import InteractionDraft
 from app.services.sessions.interactions import AttachedInteraction, Interactions
 from app.wire.interactions import InteractionPage, InteractionRecord, interaction_record

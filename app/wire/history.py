@@ -12,7 +12,8 @@ from pydantic import ConfigDict, Field
 from typing_extensions import TypeAliasType
 
 from app.models import message as stored
-from app.models.interaction import ChatMessage, InputKind, StoredAnswer, StoredInteraction
+from app.models.interaction import ChatMessage
+from app.models.stored_interaction import InputKind, StoredAnswer, StoredInteraction
 from app.wire.interactions import ShownInteraction, interaction
 from app.wire.lists import ListPage
 from app.wire.page_blocks import Blocks

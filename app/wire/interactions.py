@@ -11,11 +11,11 @@ from msgspec import Raw, Struct
 from pydantic import ConfigDict
 from pydantic.config import JsonDict
 
-from app.models.interaction import (
+from app.models.interaction import Interaction
+from app.models.stored_interaction import (
     AttachedResource,
     AttachmentStatus,
     InputKind,
-    Interaction,
     StoredInteraction,
 )
 from app.wire.lists import ListPage

@@ -12,12 +12,12 @@ import pytest
 
 from app.config.settings import Settings
 from app.models.event import EventType, NewEvent
-from app.models.interaction import StoredInteraction
 from app.models.logged_event import LogBounds, LoggedEvent
 from app.models.message import StoredHistoryMessage
+from app.models.stored_interaction import StoredInteraction
 from app.models.tool_result import StoredToolResult
 from app.stores.records.events import EventRecords
-from app.stores.records.history import InteractionRecords
+from app.stores.records.interactions import InteractionRecords
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords

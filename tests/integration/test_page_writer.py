@@ -21,7 +21,7 @@ from app.services.pages.accesses import AccessCounts
 from app.services.pages.page_preparer import PageChange, PagePreparer, PreparedPage, plan_change
 from app.services.pages.page_writer import PageChangedError, PageWriter, WrittenPage
 from app.services.pages.pages import Pages
-from app.services.pages.versions import find_page
+from app.services.pages.stored_pages import find_page
 from app.services.requests.streamed_bodies import StreamedBodies
 from app.services.requests.streamed_requests import StreamedRequests
 from app.stores.blobs.filesystem import FilesystemBlobStore

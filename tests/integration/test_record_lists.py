@@ -8,9 +8,10 @@ import pytest
 from sqlalchemy import event
 
 from app.config.settings import Settings
+from app.stores.records.aliases import AliasRecords
 from app.stores.records.engine import Engines
 from app.stores.records.records import Records
-from app.stores.records.resources import AliasRecords, ResourceRecords
+from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wiring.stores import migrate_database, open_database

@@ -31,13 +31,14 @@ from app.services.requests.session_keys import (
     forget_session,
     key_in_session,
 )
+from app.stores.records.aliases import AliasRecords, NamedResource
 from app.stores.records.connections import DriverConnection
 from app.stores.records.database_errors import translated_errors
 from app.stores.records.engine import database_url, open_engines
 from app.stores.records.history import SessionHistory
 from app.stores.records.idempotency import Claim, IdempotencyRecords
 from app.stores.records.records import Records
-from app.stores.records.resources import AliasRecords, NamedResource, ResourceRecords
+from app.stores.records.resources import ResourceRecords
 from app.stores.records.scope import ProjectScope
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tables import resource_links

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 import anyio
 import pytest
 
-from app.models.interaction import InputKind, StoredAnswer, StoredInteraction
 from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
 from app.models.session import (
     ANSWER,
@@ -23,10 +22,13 @@ from app.models.session import (
     Session,
     SessionUse,
 )
+from app.models.stored_interaction import InputKind, StoredAnswer, StoredInteraction
 from app.models.tool_result import StoredToolResult
-from app.stores.records.history import InteractionRecords, MessageRecords, SessionHistory
+from app.stores.records.aliases import AliasRecords, NamedResource
+from app.stores.records.history import MessageRecords, SessionHistory
+from app.stores.records.interactions import InteractionRecords
 from app.stores.records.records import Records
-from app.stores.records.resources import AliasRecords, NamedResource, ResourceRecords
+from app.stores.records.resources import ResourceRecords
 from app.stores.records.session_resources import SessionResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords

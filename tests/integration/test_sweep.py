@@ -22,8 +22,8 @@ from app.models.upload import ResumableUpload, Segment
 from app.services.maintenance import blob_removal, sweep
 from app.services.maintenance.sweep import Sweep, SweepReport
 from app.stores.blobs.store import project_path
+from app.stores.records.blob_guard import BlobGuard
 from app.stores.records.idempotency import IdempotencyRecords
-from app.stores.records.swept_blobs import SweptBlobRecords
 from app.stores.records.uploads import UploadRecords
 from tests.integration.sweep_stores import (
     NOW,
@@ -100,7 +100,7 @@ async def test_store_without_garbage_is_swept_without_a_claim(
 ) -> None:
     await stores.store(A, B)
     async with writing(stores.records, PROJECT) as long_write:
-        await long_write[SweptBlobRecords].guard(["0" * 64])
+        await long_write[BlobGuard].guard(["0" * 64])
         if not stores.settings.is_embedded_database:
             assert await sweeping.run(0) == SweepReport(looked_at=2)
     assert await sweeping.run(0) == SweepReport(looked_at=2)
@@ -294,7 +294,7 @@ async def test_sweep_of_a_busy_project_is_put_off_on_a_server(
         await stores.store(A)
         await stores.put(B)
         async with writing(stores.records, PROJECT) as long_write:
-            await long_write[SweptBlobRecords].guard(list(ids(A)))
+            await long_write[BlobGuard].guard(list(ids(A)))
             with capture_logs() as logs:
                 assert await sweeping.run(0) == SweepReport(looked_at=2)
         assert [line["log_level"] for line in logs] == ["warning"]

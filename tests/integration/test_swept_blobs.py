@@ -17,6 +17,7 @@ from app.errors import BlobSweptError
 from app.models.upload import ResumableUpload, Segment
 from app.services.maintenance.blob_removal import BlobRemoval
 from app.stores.records import swept_blobs
+from app.stores.records.blob_guard import BlobGuard
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.swept_blobs import BlobClaim, SweptBlobRecords
@@ -98,7 +99,7 @@ async def test_removal_that_is_cancelled_while_it_claims_refuses_no_row(stores: 
     removal = BlobRemoval(stores.records, stores.blobs)
     async with writing(stores.records, PROJECT) as unit:
         # Whoever claims waits for those who write rows of blobs.
-        await unit[SweptBlobRecords].guard([digest_of(b"another")])
+        await unit[BlobGuard].guard([digest_of(b"another")])
         removing = asyncio.create_task(removal.remove(PROJECT, [digest_of(A)]))
         await anyio.wait_all_tasks_blocked()
         removing.cancel()

@@ -5,7 +5,7 @@ from typing import Any
 
 from app.models.search_entry import SearchMatch
 from app.services.pages.page_lists import Hit
-from app.services.pages.versions import read_descriptor, read_fields
+from app.services.pages.stored_pages import read_descriptor, read_fields
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.model.tool_catalogue import MOST_TEXT_CHARS
 from pagefault_dialects.pages.one_line import duration_words, one_line, quoted, quoted_short

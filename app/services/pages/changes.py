@@ -25,7 +25,8 @@ from app.services.pages.page_requests import (
 )
 from app.services.pages.page_writer import PageWriter, WrittenPage
 from app.services.pages.settled_content import SettledContent, check_words
-from app.services.pages.versions import StoredContent, load_page, same_fields
+from app.services.pages.stored_pages import load_page
+from app.services.pages.versions import StoredContent, same_fields
 from app.services.requests.streamed_requests import StreamedRequests
 from app.services.requests.validation import WriteCondition, read_value
 from app.services.requests.whole_bodies import RequestBodies

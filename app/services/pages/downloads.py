@@ -21,7 +21,8 @@ from app.services.media.media_keeper import describe_stored
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
 from app.services.pages.page_bodies import fits
 from app.services.pages.page_views import PageView, PageViews
-from app.services.pages.versions import PAGE, find_page, updated_at
+from app.services.pages.stored_pages import find_page, updated_at
+from app.services.pages.versions import PAGE
 from app.stores.blobs.store import BlobStore
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records

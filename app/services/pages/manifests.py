@@ -7,7 +7,7 @@ import anyio.to_thread
 
 from app.errors import InvalidCursorError
 from app.models.identity import decode_cursor, encode_cursor
-from app.services.pages.versions import bounded_pages, read_descriptor, read_fields
+from app.services.pages.stored_pages import bounded_pages, read_descriptor, read_fields
 from app.services.requests.validation import require_found
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records

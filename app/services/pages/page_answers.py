@@ -13,7 +13,7 @@ from app.errors import NotFoundError
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.page_views import BlocksOptions, PageView, PageViews, page_view_json
-from app.services.pages.versions import read_descriptor, updated_at
+from app.services.pages.stored_pages import read_descriptor, updated_at
 from app.wire.pages import blocks_record, content_record, level_record, page_record_pieces
 from pagefault_dialects.model.page import Level, MediaForm
 from pagefault_dialects.model.render_options import Rendering, rendering_of

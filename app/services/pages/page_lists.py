@@ -12,7 +12,7 @@ from app.models.ranking import is_complete
 from app.models.search_terms import SearchQuery, ids_in, parse_search
 from app.rendering.snippets import Passages
 from app.services.pages.accesses import AccessCounts
-from app.services.pages.versions import bounded_pages, stored_texts
+from app.services.pages.stored_pages import bounded_pages, stored_texts
 from app.stores.records.finding import IN_PAGES, Found, RankedMatch, SearchPlace, find
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records

@@ -26,13 +26,11 @@ from app.services.media.media_keeper import MediaKeeper
 from app.services.pages.page_bodies import blob_body, read_referred_text
 from app.services.pages.search_words import searchable_text
 from app.services.pages.settled_content import PageContents, SettledContent, check_words
+from app.services.pages.stored_pages import read_descriptor, read_fields, read_representation
 from app.services.pages.versions import (
     Stamp,
     StoredContent,
     page_version,
-    read_descriptor,
-    read_fields,
-    read_representation,
     resource_ids,
     same_fields,
     stored_levels,

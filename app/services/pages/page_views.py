@@ -14,7 +14,7 @@ from app.services.media.media_checks import MediaChecks
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.page_bodies import read_referred_text
 from app.services.pages.restored_page_media import PageMediaReader
-from app.services.pages.versions import find_page, read_page
+from app.services.pages.stored_pages import find_page, read_page
 from app.stores.blobs.store import BlobStore
 from app.stores.records.pages import PageLevelRecords
 from app.stores.records.records import Records

@@ -25,7 +25,8 @@ from app.errors import ConflictError
 from app.models.event import NewEvent
 from app.models.identity import utc_now
 from app.services.pages.page_preparer import PageChange
-from app.services.pages.versions import PAGE, read_descriptor, read_fields
+from app.services.pages.stored_pages import read_descriptor, read_fields
+from app.services.pages.versions import PAGE
 from app.stores.records.pages import PageLevelRecords, PageRecords
 from app.stores.records.records import MOST_TOGETHER_BYTES, Records
 from app.stores.records.resources import ResourceRecords

@@ -30,7 +30,8 @@ from app.services.pages.page_requests import (
     read_page_draft,
 )
 from app.services.pages.page_writer import PageChangedError, PageWriter, WrittenPage
-from app.services.pages.versions import find_page, holds_content
+from app.services.pages.stored_pages import find_page
+from app.services.pages.versions import holds_content
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.session_keys import PAGE_ROUTE
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests

@@ -20,6 +20,7 @@ from app.errors import StoredBytesQuotaError
 from app.models.identity import new_id, utc_now
 from app.services.concurrency.background import log_failures, run_beside, run_to_completion
 from app.stores.blobs.store import BlobStore, StoredBlob
+from app.stores.records.blob_guard import BlobGuard
 from app.stores.records.records import Records
 from app.stores.records.stored_blobs import StoredBlobRecords, StoredTotal
 from app.stores.records.swept_blobs import DIGESTS_AT_ONCE, SweptBlobRecords
@@ -228,7 +229,7 @@ class ByteReservation:
         """
 
         def count(unit: UnitOfWork) -> None:
-            entered = unit[SweptBlobRecords].enter(
+            entered = unit[BlobGuard].enter(
                 {blob.digest: blob.size_bytes}, reservation_id=self._id if self._is_open else None
             )
             needed_more = entered.size_bytes > entered.released_bytes
@@ -276,7 +277,7 @@ class ByteReservation:
 
 
 def _enter(sizes: Mapping[str, int], unit: UnitOfWork) -> None:
-    unit[SweptBlobRecords].enter(sizes)
+    unit[BlobGuard].enter(sizes)
 
 
 def _release(reservation_id: str, unit: UnitOfWork) -> None:

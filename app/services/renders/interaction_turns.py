@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
-from app.models.interaction import (
+from app.models.stored_interaction import (
     Bindings,
     StoredAnswer,
     StoredInteraction,

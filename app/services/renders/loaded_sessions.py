@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from app.errors import NotFoundError
-from app.models.interaction import StoredAnswer, StoredInteraction
 from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
+from app.models.stored_interaction import StoredAnswer, StoredInteraction
 from app.services.renders.interaction_turns import answer_turn, attached_ids, interaction_turns
 from app.services.renders.stored_message_turns import stored_message_turns
 from app.services.renders.structured_contents import read_apart

@@ -14,9 +14,9 @@ from functools import partial
 import anyio.to_thread
 
 from app.models.identity import ListName, encode_cursor
-from app.models.interaction import StoredAnswer, StoredInteraction
 from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
 from app.models.session import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT, EntryKind
+from app.models.stored_interaction import StoredAnswer, StoredInteraction
 from app.rendering.entry_texts import first_line
 from app.services.memory_budget.responses import ResponseBudget
 from app.services.renders.loaded_sessions import LoadedSession, entry_size_bytes, referred

@@ -15,8 +15,9 @@ from app.services.renders.queries import RenderQuery
 from app.services.renders.settling import Settling
 from app.services.renders.turn_cache import TurnCache
 from app.services.requests.validation import require_found
+from app.stores.records.frontiers import FrontierRecords
 from app.stores.records.records import Records
-from app.stores.records.sessions import FrontierRecords, SessionRecords
+from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.conversation import ComposedTurn, TextItem, Turn

@@ -8,8 +8,9 @@ from app.errors import ConflictError, NotFoundError
 from app.models.identity import decode_moment_cursor, encode_moment_cursor, utc_now
 from app.models.resource_descriptor import MOST_ALIASES, Alias, check_alias, is_alias
 from app.services.requests.validation import WriteCondition, require_found
+from app.stores.records.aliases import AliasRecords
 from app.stores.records.records import Records
-from app.stores.records.resources import AliasRecords, ResourceRecords
+from app.stores.records.resources import ResourceRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.resources import alias_record
 from pagefault_dialects.errors import Fault, InvalidPayloadError

@@ -17,7 +17,7 @@ from app.models.search_terms import SearchQuery, ids_in, parse_search
 from app.rendering.entry_texts import entry_texts
 from app.rendering.snippets import Passages
 from app.services.pages.page_lists import SearchList, named_pages, page_place
-from app.services.pages.versions import read_descriptor, stored_texts
+from app.services.pages.stored_pages import read_descriptor, stored_texts
 from app.services.search.indexing import SearchIndexing
 from app.stores.records.finding import IN_ENTRIES, IN_PAGES, Found, RankedMatch, SearchPlace, find
 from app.stores.records.pages import PageRecords

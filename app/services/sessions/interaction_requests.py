@@ -15,23 +15,26 @@ from pydantic.config import JsonDict
 from app.errors import MissingAttachmentError
 from app.models.interaction import (
     AttachedFile,
-    AttachedResource,
-    Bindings,
     ChatMessage,
     ContentPart,
-    InputKind,
     Interaction,
     MultiModalInput,
+)
+from app.models.limits import Limits
+from app.models.resource_descriptor import is_alias
+from app.models.stored_interaction import (
+    AttachedResource,
+    Bindings,
+    InputKind,
     StoredInteraction,
     attachment_key,
     bound_resource_id,
 )
-from app.models.limits import Limits
-from app.models.resource_descriptor import is_alias
 from app.services.inline_media.message_references import references_in
 from app.services.requests.request_identity import RequestIdentity, identity_of_body
 from app.services.requests.validation import read_object, validated
-from app.stores.records.resources import AliasRecords, ResourceRecords
+from app.stores.records.aliases import AliasRecords
+from app.stores.records.resources import ResourceRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.pointers import json_pointer

@@ -9,14 +9,10 @@ from hashlib import sha256
 from app.errors import ConflictError
 from app.models.event import EventType, NewEvent
 from app.models.identity import decode_cursor, encode_cursor, is_id, new_id, utc_now
-from app.models.interaction import (
-    AttachedResource,
-    ChatMessage,
-    InputKind,
-    StoredInteraction,
-)
+from app.models.interaction import ChatMessage
 from app.models.limits import Limits
 from app.models.session import ANSWER, INTERACTION
+from app.models.stored_interaction import AttachedResource, InputKind, StoredInteraction
 from app.services.inline_media.message_references import references_in
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.validation import WriteCondition, require_found
@@ -29,7 +25,7 @@ from app.services.sessions.interaction_requests import (
     read_output,
     resolve_attachments,
 )
-from app.stores.records.history import InteractionRecords
+from app.stores.records.interactions import InteractionRecords
 from app.stores.records.records import MOST_TOGETHER_BYTES, Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords

@@ -30,9 +30,9 @@ from sqlalchemy import (
 )
 
 from app.models.event import EventType, NewEvent
-from app.models.interaction import StoredInteraction
 from app.models.logged_event import CONTENT_OF, LogBounds, LoggedEvent
 from app.models.message import sent_message
+from app.models.stored_interaction import StoredInteraction
 from app.stores.records.columns import microseconds
 from app.stores.records.history import MOST_BYTES, as_many_as_fit, stored_interaction
 from app.stores.records.scope import (

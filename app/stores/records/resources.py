@@ -1,13 +1,12 @@
-"""Resources, the links that keep them, and the aliases that name them and go with them."""
+"""Resources, and the links that keep them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, Update, case, func
+from sqlalchemy import ColumnElement, Row, case, func
 
-from app.models.resource_descriptor import Alias
+from app.stores.records.blob_guard import BlobGuard
 from app.stores.records.columns import newest_first
 from app.stores.records.prepared_statements import Lookup, Offered, touch
 from app.stores.records.scope import (
@@ -15,8 +14,7 @@ from app.stores.records.scope import (
     scoped_select,
     values_of,
 )
-from app.stores.records.swept_blobs import SweptBlobRecords
-from app.stores.records.tables import aliases, resource_links, resources
+from app.stores.records.tables import resource_links, resources
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 from pagefault_dialects.model.resource import MediaHints, Resource
 
@@ -28,7 +26,7 @@ class ResourceRecords(Repository):
 
     def __init__(self, unit: UnitOfWork) -> None:
         super().__init__(unit)
-        self._swept_blobs = unit[SweptBlobRecords]
+        self._blob_guard = unit[BlobGuard]
 
     def ensure(self, resource: Resource) -> tuple[Resource, bool]:
         """Store a descriptor unless it is there; returns the stored one and whether it is new.
@@ -39,7 +37,7 @@ class ResourceRecords(Repository):
         Raises:
             BlobSweptError: A sweep has removed the blob meanwhile.
         """
-        self._swept_blobs.guard([resource.digest])
+        self._blob_guard.guard([resource.digest])
         row = self._scope.insert_or_merge(resources, _taken_over, **_values(resource))
         stored = stored_resource(row)
         return stored, stored.created_at == resource.created_at
@@ -52,7 +50,7 @@ class ResourceRecords(Repository):
         Raises:
             BlobSweptError: A sweep has removed the blob meanwhile.
         """
-        self._swept_blobs.guard([resource.digest])
+        self._blob_guard.guard([resource.digest])
         values = {**_values(resource), "is_derived": True}
         self._scope.merge_all(resources, [values], touch("mime_type"))
 
@@ -63,7 +61,7 @@ class ResourceRecords(Repository):
             BlobSweptError: A sweep has removed one of their blobs meanwhile.
         """
         ordered = sorted(kept, key=lambda resource: resource.resource_id)
-        self._swept_blobs.guard([resource.digest for resource in ordered])
+        self._blob_guard.guard([resource.digest for resource in ordered])
         self._scope.merge_all(resources, [_values(resource) for resource in ordered], _taken_over)
 
     def ensure_linked(
@@ -172,106 +170,3 @@ def _taken_over(offered: Offered) -> Mapping[str, ColumnElement[Any]]:
 def stored_resource(row: Row[Any]) -> Resource:
     """Return the resource in a row of `resources`."""
     return read_row(Resource, row, hints=read_row(MediaHints, row))
-
-
-@dataclass(frozen=True, slots=True)
-class NamedResource:
-    """Which resource an alias names, and since when."""
-
-    resource_id: str
-    created_at: datetime
-
-
-class AliasRecords(Repository):
-    """The aliases of one project.
-
-    Whoever gives a resource an alias holds the row of the resource first.
-    """
-
-    def find(self, alias: str) -> Alias | None:
-        """Return an alias with its resource."""
-        row = self._scope.first(self._joined().where(aliases.c.alias == alias))
-        return _alias(row) if row else None
-
-    def find_all(self, wanted: Collection[str]) -> dict[str, Resource]:
-        """Return the resources that these aliases name, by alias."""
-        rows = self._scope.rows_with(aliases.c.alias, wanted, self._joined())
-        return {row.alias: stored_resource(row) for row in rows}
-
-    def ensure(self, alias: str, resource_id: str, *, now: datetime) -> tuple[NamedResource, bool]:
-        """Store an alias unless it is there; return what it names then, and whether it is new.
-
-        Its row is held until the transaction ends: of two who store it, one waits for the other.
-        """
-        row = {"alias": alias, "resource_id": resource_id, "created_at": now}
-        while not self._scope.insert_if_absent(aliases, **row):
-            held = self._scope.first(self._holding(alias).returning(*aliases.c))
-            # It may have been removed in between, by who had it then.
-            if held is not None:
-                return NamedResource(held.resource_id, held.created_at), False
-        return NamedResource(resource_id, now), True
-
-    def move(self, alias: str, resource_id: str, *, now: datetime) -> None:
-        """Let an alias, whose row the caller holds, name another resource."""
-        self._scope.set_values(
-            aliases, aliases.c.alias == alias, resource_id=resource_id, created_at=now
-        )
-
-    def remove(self, alias: str) -> None:
-        """Remove an alias; its resource stays."""
-        self._scope.remove(aliases, aliases.c.alias == alias)
-
-    def hold(self, alias: str) -> Alias | None:
-        """Return an alias with its resource, its row held until the transaction ends."""
-        held = self._scope.run(self._holding(alias))
-        return self.find(alias) if held else None
-
-    def list(
-        self, *, before: tuple[datetime, str] | None, resource_id: str | None, limit: int
-    ) -> Sequence[Alias]:
-        """Return up to `limit` aliases, newest first, behind a (created_at, alias) position.
-
-        With `resource_id`, only those of this resource.
-        """
-        statement = self._joined()
-        if resource_id is not None:
-            statement = statement.where(aliases.c.resource_id == resource_id)
-        moment, identity = aliases.c.created_at, aliases.c.alias
-        listed = newest_first(statement, moment, identity, before=before, limit=limit)
-        return [_alias(row) for row in self._scope.all(listed)]
-
-    def of_resources(self, resource_ids: Collection[str]) -> dict[str, dict[str, datetime]]:
-        """Return the aliases of resources by id, each with its moment, in the order of bytes."""
-        found: dict[str, dict[str, datetime]] = {}
-        rows = self._scope.rows_with(aliases.c.resource_id, resource_ids)
-        # Sorted here: the databases sort text in orders of their own.
-        for row in sorted(rows, key=lambda row: str(row.alias)):
-            found.setdefault(row.resource_id, {})[row.alias] = row.created_at
-        return found
-
-    def count_most(self, resource_ids: Collection[str]) -> int:
-        """Return how many aliases that one of the resources has which has most."""
-        identity = aliases.c.resource_id
-        counted = self._scope.select(aliases, columns=[func.count().label("aliases")])
-        rows = self._scope.rows_with(identity, resource_ids, counted.group_by(identity))
-        return max((row.aliases for row in rows), default=0)
-
-    def add_all(self, named: Mapping[str, NamedResource]) -> Sequence[str]:
-        """Store aliases that are not there; return those that name another resource already."""
-        rows = [values_of(each, alias=alias) for alias, each in sorted(named.items())]
-        self._scope.merge_all(aliases, rows, touch("alias"))
-        found = self._scope.rows_with(aliases.c.alias, named)
-        return [row.alias for row in found if row.resource_id != named[row.alias].resource_id]
-
-    def _holding(self, alias: str) -> Update:
-        """Change nothing of an alias, so that its row is held."""
-        return self._scope.update(aliases).where(aliases.c.alias == alias).values(alias=alias)
-
-    def _joined(self) -> Select[Any]:
-        """Select aliases with the resources they name."""
-        columns = [aliases.c.alias, aliases.c.created_at.label("named_at"), *resources.c]
-        return self._scope.select(aliases, columns=columns).join_from(aliases, resources)
-
-
-def _alias(row: Row[Any]) -> Alias:
-    return Alias(row.alias, stored_resource(row), row.named_at)

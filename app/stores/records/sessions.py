@@ -1,4 +1,4 @@
-"""Sessions, the numbers that are taken in them, and their frontiers."""
+"""Sessions, and the numbers that are taken in them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -38,7 +38,6 @@ from app.stores.records.scope import (
 )
 from app.stores.records.tables import (
     ended_sessions,
-    frontiers,
     history_entries,
     interactions,
     messages,
@@ -46,7 +45,6 @@ from app.stores.records.tables import (
     tool_results,
 )
 from app.stores.records.unit_of_work import Repository
-from pagefault_dialects.model.frontier import Frontier, StoredFrontier
 
 FIND_SESSION = Lookup(scoped_select(sessions, by=["session_id"]))
 _NUMBER = (
@@ -217,46 +215,3 @@ def _highest(offered: Offered) -> dict[str, ColumnElement[Any]]:
 
 def _session(row: Row[Any]) -> Session:
     return read_row(Session, row, counts=HistoryCounts(*(getattr(row, name) for name in _COUNTS)))
-
-
-class FrontierRecords(Repository):
-    """How far the renderings of one project's sessions have been evicted, each under a name."""
-
-    def find(self, session_id: str, name: str) -> StoredFrontier | None:
-        """Return what is stored under a name, if anything is."""
-        row = self._scope.find(frontiers, session_id=session_id, name=name)
-        return _frontier(row) if row else None
-
-    def all_of(self, session_id: str) -> Sequence[StoredFrontier]:
-        """Return all of a session, in the order of their names."""
-        listed = self._scope.select(frontiers, frontiers.c.session_id == session_id)
-        rows = self._scope.all(listed)
-        return sorted(map(_frontier, rows), key=lambda each: each.name)
-
-    def put(
-        self, session_id: str, new: StoredFrontier, now: datetime, *, replaces: int | None
-    ) -> bool:
-        """Store a frontier of a session that the caller holds.
-
-        Args:
-            session_id: The session, which exists.
-            new: What is to be stored.
-            now: The moment.
-            replaces: The version that is there; `None` if none is.
-
-        Returns:
-            Whether it was stored; not if there is another version meanwhile.
-        """
-        state = new.frontier.model_dump_json(by_alias=True)
-        values = {"state": state, "sent": new.sent, "version": new.version, "updated_at": now}
-        key = {"session_id": session_id, "name": new.name}
-        if replaces is None:
-            return self._scope.insert_if_absent(frontiers, **key, **values)
-        is_it = (frontiers.c[name] == value for name, value in key.items())
-        is_replaced = frontiers.c.version == replaces
-        return self._scope.set_values(frontiers, *is_it, is_replaced, **values) == 1
-
-
-def _frontier(row: Row[Any]) -> StoredFrontier:
-    frontier = Frontier.model_validate_json(row.state)
-    return StoredFrontier(row.name, frontier, row.sent, row.version)

@@ -14,18 +14,17 @@ A row is refused while a claim runs; once it is over, the blob store is asked. M
 the database's clock, so that the clocks of several machines need not agree.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Row, func, or_
 
-from app.errors import BlobSweptError
-from app.stores.records.blob_sizes import ClaimOver, SizeUnknownError
+from app.stores.records.blob_guard import CLAIM_LOCK, read_claims
 from app.stores.records.prepared_statements import touch
-from app.stores.records.scope import read_row, scoped_from
-from app.stores.records.stored_blobs import Entered, StoredBlobRecords
+from app.stores.records.scope import scoped_from
+from app.stores.records.stored_blobs import StoredBlobRecords
 from app.stores.records.tables import resources, swept_blobs, upload_segments
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 
@@ -34,11 +33,8 @@ CLAIM_SECONDS = 60.0
 
 DIGESTS_AT_ONCE = 500
 
-# Far above CLAIM_SECONDS: nobody removes anything on the strength of a claim so old.
-_ABANDONED_AFTER = timedelta(minutes=10)
 # Every write of the project waits behind a claim that waits, so it does not wait long.
 _WAIT_SECONDS = 2.0
-_LOCK = 7_224_013
 _TABLES = (resources, upload_segments)
 
 
@@ -121,42 +117,6 @@ class SweptBlobRecords(Repository):
         super().__init__(unit)
         self._references = unit[BlobReferenceRecords]
         self._stored_blobs = unit[StoredBlobRecords]
-        self._sizes = unit.blob_sizes
-
-    def guard(self, digests: Collection[str]) -> None:
-        """Make sure that the blobs will be there when this transaction's rows are.
-
-        To be called before rows with these digests are written, in their transaction. Until it
-        ends, no sweep claims anything of the project.
-
-        Raises:
-            BlobSweptError: One is being removed, or was and did not come back.
-        """
-        if not digests:
-            return
-        self._scope.lock(_LOCK, shared=True)
-        running, over = self._claims(set(digests))
-        if running:
-            raise BlobSweptError
-        # Of all at once: what asks for those that are not known begins the transaction anew.
-        for digest, size_bytes in self._sizes_of(over).items():
-            if size_bytes is None:
-                raise BlobSweptError
-            # The claim has taken its entry away, and the blob has come back.
-            self._stored_blobs.enter({digest: size_bytes})
-
-    def enter(self, sizes: Mapping[str, int], *, reservation_id: str | None = None) -> Entered:
-        """Count blobs, at most 500, that are there, in place of what was reserved for them.
-
-        Those that are being removed are not counted, nor those that were and did not come back:
-        their rows will be refused.
-        """
-        self._scope.lock(_LOCK, shared=True)
-        running, over = self._claims(sizes)
-        gone = {digest for digest, size in self._sizes_of(over).items() if size is None}
-        there = sizes.keys() - running - gone
-        counted = {digest: sizes[digest] for digest in there}
-        return self._stored_blobs.enter(counted, reservation_id=reservation_id)
 
     def claim(self, digests: Collection[str]) -> BlobClaim | None:
         """Claim those of at most 500 digests that no row needs; the caller may remove their blobs.
@@ -167,7 +127,7 @@ class SweptBlobRecords(Repository):
         Returns:
             The claim, which may be empty; `None` if a long write is under way.
         """
-        if not self._scope.lock_alone(_LOCK, wait_seconds=_WAIT_SECONDS):
+        if not self._scope.lock_alone(CLAIM_LOCK, wait_seconds=_WAIT_SECONDS):
             return None
         needed = self._references.needed(digests)
         claim = self._claim(set(digests) - needed)
@@ -176,7 +136,7 @@ class SweptBlobRecords(Repository):
 
     def claim_needed(self, digest: str) -> BlobClaim | None:
         """Claim, like `claim`, a damaged blob that rows need: they lose it knowingly."""
-        if not self._scope.lock_alone(_LOCK, wait_seconds=_WAIT_SECONDS):
+        if not self._scope.lock_alone(CLAIM_LOCK, wait_seconds=_WAIT_SECONDS):
             return None
         return self._claim({digest})
 
@@ -208,35 +168,8 @@ class SweptBlobRecords(Repository):
     def _claim(self, wanted: set[str]) -> BlobClaim:
         # Taken behind the lock, which may have been waited for.
         now = self._scope.now()
-        running, _ = self._claims(wanted)
+        running, _ = read_claims(self._scope, wanted)
         claimed = tuple(sorted(wanted - running))
         rows = [{"digest": digest, "claimed_at": now, "swept_at": None} for digest in claimed]
         self._scope.merge_all(swept_blobs, rows, touch("claimed_at", "swept_at"))
         return BlobClaim(claimed, now)
-
-    def _sizes_of(self, claims: Sequence[ClaimOver]) -> dict[str, int | None]:
-        """Return the sizes of the blobs that claims were about, of those that have come back.
-
-        Raises:
-            SizeUnknownError: Some are not known, all of which it names.
-        """
-        if unknown := [claim for claim in claims if claim not in self._sizes]:
-            raise SizeUnknownError(unknown)
-        return {claim.digest: self._sizes[claim] for claim in claims}
-
-    def _claims(self, digests: Collection[str]) -> tuple[set[str], list[ClaimOver]]:
-        """Return the digests with a running claim, and the claims that are over, by digest."""
-        claims = list(self._scope.rows_with(swept_blobs.c.digest, digests))
-        if not claims:
-            return set(), []
-        abandoned = self._scope.now() - _ABANDONED_AFTER
-        running = {
-            claim.digest
-            for claim in claims
-            if claim.swept_at is None and claim.claimed_at > abandoned
-        }
-        return running, [
-            read_row(ClaimOver, claim)
-            for claim in sorted(claims, key=lambda claim: str(claim.digest))
-            if claim.digest not in running
-        ]

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from app.models.upload import ResumableUpload, Segment
+from app.stores.records.blob_guard import BlobGuard
 from app.stores.records.scope import read_row, values_of
-from app.stores.records.swept_blobs import SweptBlobRecords
 from app.stores.records.tables import upload_segments, uploads
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 
@@ -15,7 +15,7 @@ class UploadRecords(Repository):
 
     def __init__(self, unit: UnitOfWork) -> None:
         super().__init__(unit)
-        self._swept_blobs = unit[SweptBlobRecords]
+        self._blob_guard = unit[BlobGuard]
 
     def add(self, upload: ResumableUpload) -> None:
         """Store a new upload."""
@@ -39,7 +39,7 @@ class UploadRecords(Repository):
             BlobSweptError: A sweep has removed one of the blobs meanwhile.
         """
         # The lock of the sweep comes before that of the row, as everywhere.
-        self._swept_blobs.guard([segment.digest for segment in segments])
+        self._blob_guard.guard([segment.digest for segment in segments])
         first, last = segments[0], segments[-1]
         advanced = self._scope.set_values(
             uploads,

@@ -11,12 +11,12 @@ from typing import TypeVar
 
 from msgspec import Raw, Struct
 
-from app.models.interaction import StoredInteraction
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
 from app.models.session import INTERACTION, PAGE_FAULT
+from app.models.stored_interaction import StoredInteraction
 from app.models.tool_result import StoredToolResult
-from app.stores.records.resources import NamedResource
+from app.stores.records.aliases import NamedResource
 from pagefault_bundles import rows
 from pagefault_bundles.bundle_records import Entry, Recorded, RecordedResult
 from pagefault_bundles.format_errors import require

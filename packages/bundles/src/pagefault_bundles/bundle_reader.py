@@ -23,7 +23,7 @@ import msgspec
 from app.models import session
 from app.models.limits import Limits
 from app.services.pages.versions import PAGE
-from app.stores.records.resources import NamedResource
+from app.stores.records.aliases import NamedResource
 from pagefault_bundles import record_checks, rows
 from pagefault_bundles.archive import (
     BLOBS,

@@ -9,18 +9,17 @@ from dataclasses import dataclass
 
 from sqlalchemy import case, func
 
-from app.models.interaction import StoredInteraction
 from app.models.message import StoredHistoryMessage
 from app.models.session import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT, EntryKind
+from app.models.stored_interaction import StoredInteraction
 from app.models.tool_result import StoredToolResult
 from app.stores.records.history import (
-    InteractionRecords,
     SessionHistory,
     as_many_as_fit,
-    interaction_values,
     message_values,
     stored_message,
 )
+from app.stores.records.interactions import InteractionRecords, interaction_values
 from app.stores.records.pages import stored_level
 from app.stores.records.prepared_statements import touch
 from app.stores.records.scope import AnyTable, read_row, values_of

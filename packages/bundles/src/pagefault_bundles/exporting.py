@@ -16,11 +16,12 @@ from app.models.session import Session
 from app.services.pages.accesses import AccessCounts
 from app.services.requests.validation import require_found
 from app.stores.blobs.store import BlobMissingError, BlobStore
+from app.stores.records.aliases import AliasRecords
+from app.stores.records.frontiers import FrontierRecords
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
-from app.stores.records.resources import AliasRecords
 from app.stores.records.session_resources import SessionResourceRecords
-from app.stores.records.sessions import FrontierRecords, SessionRecords
+from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_bundles import rows
 from pagefault_bundles.archive import (

@@ -28,10 +28,12 @@ from app.services.quotas.storage_quota import StorageQuota
 from app.services.resources.aliases import too_many_aliases
 from app.services.sessions.sessions import ShownSession, uses_of
 from app.stores.blobs.store import BlobStore
+from app.stores.records.aliases import AliasRecords
+from app.stores.records.frontiers import FrontierRecords
 from app.stores.records.pages import PageAccessRecords, PageLevelRecords, PageRecords
 from app.stores.records.records import Records
-from app.stores.records.resources import AliasRecords, ResourceRecords
-from app.stores.records.sessions import FrontierRecords, SessionRecords
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import IndexedPage
 from app.stores.records.word_indexes import choose_page_index

@@ -11,19 +11,14 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from app.models.interaction import (
-    Bindings,
-    Interaction,
-    MultiModalInput,
-    attachment_key,
-    bound_resource_id,
-)
+from app.models.interaction import Interaction, MultiModalInput
 from app.models.limits import Limits
 from app.models.resource_descriptor import MOST_ALIASES, derive_resource_id, describe, is_alias
+from app.models.stored_interaction import Bindings, attachment_key, bound_resource_id
 from app.models.tool_result import FilePart, ImagePart, SanitizedToolResult
 from app.services.inline_media.message_references import references_in
 from app.services.packaging import encode_sanitized
-from app.services.pages import versions
+from app.services.pages import stored_pages, versions
 from app.services.pages.message_images import image_ids
 from app.services.pages.page_bodies import fits, is_url, page_media
 from app.services.pages.page_requests import RESERVED_IDS
@@ -265,13 +260,13 @@ def _is_block(block: JsonValue) -> bool:
 def read_bundled_page(line: rows.PageLine) -> tuple[Page, PageVersion]:
     """Return the page in a line, made again from its parts, and the version that is stored."""
     stored = stored_page(line)
-    page = versions.read_page(stored, stored_levels(line))
+    page = stored_pages.read_page(stored, stored_levels(line))
     text = json_text(page.full.value).encode()
     content = versions.StoredContent(text, dump_forms(load_forms(line.inline_form)))
     # An estimate is what it was when it was made: later versions may count otherwise.
-    tokens = versions.read_descriptor(stored)["size_tokens"]
+    tokens = stored_pages.read_descriptor(stored)["size_tokens"]
     require(type(tokens) is int and 0 <= tokens <= _MOST_TOKENS, "costs no number of tokens")
-    stamp = versions.Stamp(line.version, stored.created_at, versions.updated_at(stored), tokens)
+    stamp = versions.Stamp(line.version, stored.created_at, stored_pages.updated_at(stored), tokens)
     return page, versions.page_version(page, content, stamp)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.models.interaction import StoredAnswer, StoredInteraction
+from app.models.stored_interaction import StoredAnswer, StoredInteraction
 from app.services.renders.interaction_turns import answer_turn, attached_ids, interaction_turns
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import Item, Medium, StoredBytes, TextItem, Turn

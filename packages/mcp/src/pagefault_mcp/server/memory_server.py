@@ -27,7 +27,7 @@ from app.services.agents.tool_calls import ToolCalls, read_tool_call
 from app.services.concurrency.large_work import LargeWork
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.page_lists import PageLists
-from app.services.pages.versions import read_descriptor, read_fields
+from app.services.pages.stored_pages import read_descriptor, read_fields
 from app.services.renders.queries import RenderQuery
 from app.services.renders.renders import Renders
 from app.services.resources.resources import Resources

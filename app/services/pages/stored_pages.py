@@ -1,0 +1,145 @@
+"""Stored pages: what is read of their rows, and pages loaded in a unit of work."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from app.services.requests.validation import require_found
+from app.stores.records.pages import PageLevelRecords, PageRecords
+from app.stores.records.unit_of_work import UnitOfWork
+from pagefault_dialects.json.values import JsonValue, parse_json, parse_stored_json
+from pagefault_dialects.model.page import (
+    SELDOM_SAID,
+    Body,
+    BodyKind,
+    Page,
+    PageFields,
+    PageMedia,
+    Representation,
+    StoredPage,
+    StoredRepresentation,
+)
+from pagefault_dialects.pages.words import page_texts
+
+# What we have written ourselves is within the limits it was held to when it came in.
+_OWN_DEPTH = 10_000
+_OWN_NODES = 10_000_000
+# Of a list, or of what a manifest reads at once. What they hold is small as a rule; a page whose
+# fields are a megabyte must not make them large.
+_LARGEST_ANSWER_BYTES = 8 * 1024 * 1024
+_PAGES_AT_ONCE = 32
+# The body of nearly every page.
+_PLAIN_TEXT = b'{"kind":"text","media":null}'
+
+
+def read_page(stored: StoredPage, levels: Iterable[StoredRepresentation]) -> Page:
+    """Return the page that was stored; without its content, `full` has no value."""
+    return Page(
+        page_id=stored.page_id,
+        fields=read_fields(read_descriptor(stored)),
+        full=_body(_parse(stored.body) | {"value": read_content(stored)}),
+        levels={each.level: read_representation(each) for each in levels},
+    )
+
+
+def read_representation(stored: StoredRepresentation) -> Representation:
+    """Return the level that was stored."""
+    return Representation(stored.level, stored.origin, _body(_parse(stored.body)))
+
+
+def read_descriptor(stored: StoredPage) -> dict[str, Any]:
+    """Return the page's JSON without content and counters."""
+    descriptor: dict[str, Any] = _parse(stored.descriptor)
+    if SELDOM_SAID[0] in descriptor:
+        spelled = _parse(stored.descriptor, spelled=True)
+        descriptor |= {name: spelled[name] for name in SELDOM_SAID if name in spelled}
+    return descriptor
+
+
+def read_content(stored: StoredPage) -> JsonValue:
+    """Return the page's content; `None` as well where it was not read."""
+    return None if stored.content is None else _parse(stored.content)
+
+
+def updated_at(stored: StoredPage) -> datetime:
+    """Return when this version of the page was written."""
+    return datetime.fromisoformat(str(read_descriptor(stored)["updated_at"]))
+
+
+def stored_texts(stored: StoredPage) -> list[str]:
+    """Return the texts that a search looks in, those that weigh more first.
+
+    The content is among them if it was read.
+    """
+    is_text = stored.body == _PLAIN_TEXT
+    kind: BodyKind = "text" if is_text else parse_stored_json(stored.body)["kind"]
+    descriptor = parse_stored_json(stored.descriptor)
+    if descriptor["scenes"] or descriptor["metadata"].get("scenes") or kind == "json":
+        heading, words = page_texts(
+            read_fields(read_descriptor(stored)), kind, read_content(stored)
+        )
+        return heading + words
+    # What nearly every page has are strings alone, which need no checks and no spelling.
+    texts = [descriptor[name] for name in ("hint", "caption", "transcript")]
+    if kind == "text" and stored.content is not None:
+        texts.append(parse_stored_json(stored.content))
+    return [text for text in texts if text]
+
+
+def read_fields(descriptor: Mapping[str, Any]) -> PageFields:
+    """Return what a client says of a page, from its descriptor."""
+    absent = set(SELDOM_SAID) - descriptor.keys()
+    names = [name for name in PageFields.model_fields if name not in absent]
+    said = {name: descriptor[name] for name in names}
+    # It was checked when it was written, and has thousands of numbers.
+    vector = said.pop("embedding", None)
+    fields = PageFields.model_validate(said)
+    return fields if vector is None else fields.model_copy(update={"embedding": tuple(vector)})
+
+
+def find_page(unit: UnitOfWork, page_id: str, *, with_content: bool) -> StoredPage:
+    """Return a page as it is stored, with its content or without.
+
+    Raises:
+        NotFoundError: The project has none.
+    """
+    return require_found(unit[PageRecords].find(page_id, with_content=with_content), "page")
+
+
+def load_page(unit: UnitOfWork, page_id: str) -> tuple[StoredPage, Page]:
+    """Return a page as it is stored, and as it is read.
+
+    Raises:
+        NotFoundError: The project has none.
+    """
+    stored = find_page(unit, page_id, with_content=True)
+    return stored, read_page(stored, unit[PageLevelRecords].of(page_id))
+
+
+def bounded_pages(
+    unit: UnitOfWork, numbers: Sequence[int], *, content_up_to: int | None = None
+) -> Iterator[StoredPage]:
+    """Yield pages with these numbers, in this order, as many as an answer may hold, or one.
+
+    One that was deleted meanwhile is missing.
+    """
+    size_bytes = 0
+    for start in range(0, len(numbers), _PAGES_AT_ONCE):
+        batch = numbers[start : start + _PAGES_AT_ONCE]
+        stored = unit[PageRecords].numbered(batch, content_up_to=content_up_to)
+        for page in (stored[number] for number in batch if number in stored):
+            before_bytes, size_bytes = size_bytes, size_bytes + len(page.descriptor)
+            if before_bytes and size_bytes > _LARGEST_ANSWER_BYTES:
+                return
+            yield page
+
+
+def _body(members: Mapping[str, JsonValue]) -> Body:
+    media = members["media"]
+    return Body(
+        members["kind"], members["value"], PageMedia.model_validate(media) if media else None
+    )
+
+
+def _parse(text: bytes, *, spelled: bool = False) -> JsonValue:
+    return parse_json(text, max_depth=_OWN_DEPTH, max_nodes=_OWN_NODES, spelled=spelled)

@@ -1,0 +1,86 @@
+"""Keeps writes of rows apart from sweeps that remove their blobs; see `swept_blobs`."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+
+from app.errors import BlobSweptError
+from app.stores.records.blob_sizes import ClaimOver, SizeUnknownError
+from app.stores.records.scope import ProjectScope, read_row
+from app.stores.records.stored_blobs import Entered, StoredBlobRecords
+from app.stores.records.tables import swept_blobs
+from app.stores.records.unit_of_work import Repository, UnitOfWork
+
+CLAIM_LOCK = 7_224_013
+"""The lock that writers share, and a claim has to itself."""
+# Far above CLAIM_SECONDS: nobody removes anything on the strength of a claim so old.
+_ABANDONED_AFTER = timedelta(minutes=10)
+
+
+class BlobGuard(Repository):
+    """Makes sure that the blobs of one project's rows are there."""
+
+    def __init__(self, unit: UnitOfWork) -> None:
+        super().__init__(unit)
+        self._stored_blobs = unit[StoredBlobRecords]
+        self._sizes = unit.blob_sizes
+
+    def guard(self, digests: Collection[str]) -> None:
+        """Make sure that the blobs will be there when this transaction's rows are.
+
+        To be called before rows with these digests are written, in their transaction. Until it
+        ends, no sweep claims anything of the project.
+
+        Raises:
+            BlobSweptError: One is being removed, or was and did not come back.
+        """
+        if not digests:
+            return
+        self._scope.lock(CLAIM_LOCK, shared=True)
+        running, over = read_claims(self._scope, set(digests))
+        if running:
+            raise BlobSweptError
+        # Of all at once: what asks for those that are not known begins the transaction anew.
+        for digest, size_bytes in self._sizes_of(over).items():
+            if size_bytes is None:
+                raise BlobSweptError
+            # The claim has taken its entry away, and the blob has come back.
+            self._stored_blobs.enter({digest: size_bytes})
+
+    def enter(self, sizes: Mapping[str, int], *, reservation_id: str | None = None) -> Entered:
+        """Count blobs, at most 500, that are there, in place of what was reserved for them.
+
+        Those that are being removed are not counted, nor those that were and did not come back:
+        their rows will be refused.
+        """
+        self._scope.lock(CLAIM_LOCK, shared=True)
+        running, over = read_claims(self._scope, sizes)
+        gone = {digest for digest, size in self._sizes_of(over).items() if size is None}
+        there = sizes.keys() - running - gone
+        counted = {digest: sizes[digest] for digest in there}
+        return self._stored_blobs.enter(counted, reservation_id=reservation_id)
+
+    def _sizes_of(self, claims: Sequence[ClaimOver]) -> dict[str, int | None]:
+        """Return the sizes of the blobs that claims were about, of those that have come back.
+
+        Raises:
+            SizeUnknownError: Some are not known, all of which it names.
+        """
+        if unknown := [claim for claim in claims if claim not in self._sizes]:
+            raise SizeUnknownError(unknown)
+        return {claim.digest: self._sizes[claim] for claim in claims}
+
+
+def read_claims(scope: ProjectScope, digests: Collection[str]) -> tuple[set[str], list[ClaimOver]]:
+    """Return the digests with a running claim, and the claims that are over, by digest."""
+    claims = list(scope.rows_with(swept_blobs.c.digest, digests))
+    if not claims:
+        return set(), []
+    abandoned = scope.now() - _ABANDONED_AFTER
+    running = {
+        claim.digest for claim in claims if claim.swept_at is None and claim.claimed_at > abandoned
+    }
+    return running, [
+        read_row(ClaimOver, claim)
+        for claim in sorted(claims, key=lambda claim: str(claim.digest))
+        if claim.digest not in running
+    ]
