@@ -46,7 +46,7 @@ openapi-check: ## Fail if a document that `make openapi` writes is out of date
 web-check: ## Check the viewer: its types, and what it shows, in a browser
 bench-smoke: ## Check that every benchmark runs, without judging times
 peers-check: ## Call real MCP servers and build results of real packages, and check what is made of them
-dialects-corpus: ## Write the results that the packages of the lock file dump
+dialects-corpus: ## Write the results, messages and histories that the packages of the lock file dump
 site: ## Build the documentation site into build/site; a broken link ends it
 release-check: ## Build all packages, install them, list licenses and an SBOM in build/release
 clients-check: ## Check the client packages, the examples, and what five generators make of the OpenAPI document
@@ -227,10 +227,12 @@ $(VENV)/peers-%.stamp: peers/requirements-%.lock | $(VENV)/runtime.stamp
 	@touch $@
 
 DIALECTS_PYTHON := $(VENV)/peers-dialects/bin/python
-CORPUS := packages/dialects/tests/dialects/tool_results.jsonl
+CORPUS := packages/dialects/tests/dialects
 
 dialects-corpus: $(VENV)/peers-dialects.stamp
-	$(DIALECTS_PYTHON) peers/dialects/build.py >$(CORPUS).new && mv $(CORPUS).new $(CORPUS)
+	for kind in tool_results messages histories; do \
+	  $(DIALECTS_PYTHON) peers/dialects/build.py $$kind >$(CORPUS)/$$kind.new && mv $(CORPUS)/$$kind.new $(CORPUS)/$$kind.jsonl || exit 1; \
+	done
 
 peers-check: $(VENV)/dev.stamp $(VENV)/peers-new.stamp $(VENV)/peers-old.stamp $(VENV)/peers-dialects.stamp
 	$(BIN)/python -m pytest -n 2 --dist loadgroup peers

@@ -1,12 +1,13 @@
-"""Builds results of tools with the classes of real packages, and dumps them as their users do.
+"""Builds what hosts send with the classes of real packages, and dumps it as their users do.
 
 Run in an environment with the packages of `requirements-dialects.lock`:
 
-    python build.py [DIALECT…]
+    python build.py tool_results|messages|histories [DIALECT…]
 
-Each line that it prints is a result as a host posts it, and what a model may be told of it: the
-texts exactly, the media by the beginning of their digests, whether the tool failed, and which call
-of which tool it answers. Each object is built with every optional member alone, with all, and with
+Each line that it prints is a result of a tool, a message or a whole history as a host sends it, and
+what a model may be told of it: the texts exactly, the media by the beginning of their digests, and
+either whether the tool failed and which call of which tool that answers, or who says the message,
+its calls and its answers. Each object is built with every optional member alone, with all, and with
 none, and is dumped in each spelling that the package has.
 """
 
@@ -17,35 +18,100 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from typing import Any
 
+import framework_messages as framework
 import frameworks
+import more_framework_messages as more
+import protocol_messages as protocol
 import protocols
+import provider_messages as provider
 import providers
+import transcripts
 
 Build = Callable[[], Iterator[dict[str, Any]]]
-DIALECTS: dict[str, tuple[str, Build]] = {
-    "openai-responses": ("openai", providers.openai_responses),
-    "openai-chat": ("openai", providers.openai_chat),
-    "mistral": ("mistralai", providers.mistral),
-    "ollama": ("ollama", providers.ollama),
-    "anthropic": ("anthropic", providers.anthropic),
-    "gemini": ("google-genai", providers.gemini),
-    "adk": ("google-adk", frameworks.adk),
-    "bedrock": ("strands-agents", providers.bedrock),
-    "strands": ("strands-agents", frameworks.strands),
-    "langchain": ("langchain-core", frameworks.langchain),
+KINDS = ("tool_results", "messages", "histories")
+DIALECTS: dict[str, tuple[str, Build | None, Build | None, Build]] = {
+    "openai-responses": (
+        "openai",
+        providers.openai_responses,
+        provider.openai_responses,
+        provider.openai_responses_histories,
+    ),
+    "openai-chat": (
+        "openai",
+        providers.openai_chat,
+        provider.openai_chat,
+        provider.openai_chat_histories,
+    ),
+    "mistral": ("mistralai", providers.mistral, provider.mistral, provider.mistral_histories),
+    "ollama": ("ollama", providers.ollama, provider.ollama, provider.ollama_histories),
+    "anthropic": (
+        "anthropic",
+        providers.anthropic,
+        provider.anthropic,
+        provider.anthropic_histories,
+    ),
+    "gemini": ("google-genai", providers.gemini, provider.gemini, provider.gemini_histories),
+    "adk": ("google-adk", frameworks.adk, framework.adk, framework.adk_histories),
+    "bedrock": ("strands-agents", providers.bedrock, provider.bedrock, provider.bedrock_histories),
+    "strands": (
+        "strands-agents",
+        frameworks.strands,
+        framework.strands,
+        framework.strands_histories,
+    ),
+    "langchain": (
+        "langchain-core",
+        frameworks.langchain,
+        framework.langchain,
+        framework.langchain_histories,
+    ),
     # Its shapes are types of TypeScript, and no classes.
-    "vercel": ("", frameworks.vercel),
-    "pydantic-ai": ("pydantic-ai-slim", frameworks.pydantic_ai),
-    "llama-index": ("llama-index-core", frameworks.llama_index),
-    "haystack": ("haystack-ai", frameworks.haystack),
-    "agent-framework": ("agent-framework-core", frameworks.agent_framework),
-    "autogen": ("autogen-agentchat", frameworks.autogen),
-    "a2a": ("a2a-sdk", protocols.a2a),
-    "acp": ("agent-client-protocol", protocols.acp),
-    "ag-ui": ("ag-ui-protocol", protocols.ag_ui),
-    "otel-genai": ("opentelemetry-util-genai", protocols.otel_genai),
-    "mcp": ("mcp", protocols.mcp),
+    "vercel": ("", frameworks.vercel, framework.vercel, framework.vercel_histories),
+    "pydantic-ai": (
+        "pydantic-ai-slim",
+        frameworks.pydantic_ai,
+        framework.pydantic_ai,
+        framework.pydantic_ai_histories,
+    ),
+    "llama-index": (
+        "llama-index-core",
+        frameworks.llama_index,
+        more.llama_index,
+        more.llama_index_histories,
+    ),
+    "haystack": (
+        "haystack-ai",
+        frameworks.haystack,
+        more.haystack,
+        more.haystack_histories,
+    ),
+    "agent-framework": (
+        "agent-framework-core",
+        frameworks.agent_framework,
+        more.agent_framework,
+        more.agent_framework_histories,
+    ),
+    "autogen": (
+        "autogen-agentchat",
+        frameworks.autogen,
+        more.autogen,
+        more.autogen_histories,
+    ),
+    "a2a": ("a2a-sdk", protocols.a2a, protocol.a2a, protocol.a2a_histories),
+    "acp": ("agent-client-protocol", protocols.acp, protocol.acp, protocol.acp_histories),
+    "ag-ui": ("ag-ui-protocol", protocols.ag_ui, protocol.ag_ui, protocol.ag_ui_histories),
+    "otel-genai": (
+        "opentelemetry-util-genai",
+        protocols.otel_genai,
+        protocol.otel_genai,
+        protocol.otel_genai_histories,
+    ),
+    "mcp": ("mcp", protocols.mcp, protocol.mcp, protocol.mcp_histories),
+    # Files that coding agents write, which have no package of their own.
+    "claude-code": ("", None, None, transcripts.claude_code),
+    "codex": ("", None, None, transcripts.codex),
 }
+_NO_PACKAGE = {"vercel": "ai", "claude-code": "Claude Code", "codex": "Codex"}
 
 
 def members(value: Any, path: str = "") -> Iterator[str]:
@@ -59,15 +125,15 @@ def members(value: Any, path: str = "") -> Iterator[str]:
             yield from members(member, f"{path}/-")
 
 
-def lines(dialect: str) -> Iterator[str]:
+def lines(kind: str, dialect: str) -> Iterator[str]:
     """Yield a dialect's objects in which some two members stand together for the first time."""
-    package, build = DIALECTS[dialect]
-    said = f"{package} {version(package)}" if package else "ai"
+    package, *builds = DIALECTS[dialect]
+    build = builds[KINDS.index(kind)]
+    said = f"{package} {version(package)}" if package else _NO_PACKAGE[dialect]
     seen: set[tuple[str, str]] = set()
     number = 0
-    for made in build():
-        failed = str(made["expect"].get("failed"))
-        paths = sorted({*members(made["value"]), failed})
+    for made in build() if build else ():
+        paths = sorted({*members(made["value"]), *_seen_beside(made["expect"])})
         pairs = {(one, other) for one in paths for other in paths if one < other}
         if pairs <= seen:
             continue
@@ -77,9 +143,14 @@ def lines(dialect: str) -> Iterator[str]:
         yield json.dumps(line, separators=(",", ":"))
 
 
+def _seen_beside(expect: dict[str, Any]) -> Iterator[str]:
+    """Yield what a value is as well, beside its members: a result that failed, a side."""
+    yield str(expect.get("failed", expect.get("role")))
+
+
 if __name__ == "__main__":
     # Packages warn of classes that are on their way out; what they dump counts as long as it can.
     warnings.filterwarnings("ignore")
-    for each in sys.argv[1:] or DIALECTS:
-        for line in lines(each):
+    for each in sys.argv[2:] or DIALECTS:
+        for line in lines(sys.argv[1], each):
             print(line)

@@ -1,27 +1,40 @@
-"""Results that real packages dump are told once and truly, and equal those of the corpus."""
+"""What real packages dump is told once and truly, and equals what the corpus has of them."""
 
+import json
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from packages.dialects.tests.dialects.corpus import FILE, observe, read_cases
+from packages.dialects.tests.dialects import conversations, corpus
 
 _FOLDER = Path(__file__).parent
 _PYTHON = _FOLDER.parents[1] / ".venv" / "peers-dialects" / "bin" / "python"
-_KEPT: dict[str, list[str]] = {}
-for _line in FILE.read_text().splitlines():
-    _KEPT.setdefault(read_cases(_line)[0].name.rpartition("-")[0], []).append(_line)
 
 
-@pytest.mark.parametrize("dialect", _KEPT)
-def test_what_a_package_dumps_is_told_once_and_truly(dialect: str) -> None:
+def _dialects(file: Path) -> dict[str, list[str]]:
+    kept: dict[str, list[str]] = {}
+    for line in file.read_text().splitlines():
+        name = json.loads(line)["name"]
+        kept.setdefault(name.rpartition("-")[0], []).append(line)
+    return kept
+
+
+_KEPT = {each.stem: _dialects(each) for each in (corpus.FILE, *conversations.FILES)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "dialect"), [(kind, dialect) for kind in _KEPT for dialect in _KEPT[kind]]
+)
+def test_what_a_package_dumps_is_told_once_and_truly(kind: str, dialect: str) -> None:
     built = subprocess.run(  # noqa: S603 - the package, as it is
-        [_PYTHON, _FOLDER / "build.py", dialect], check=True, capture_output=True, text=True
+        [_PYTHON, _FOLDER / "build.py", kind, dialect], check=True, capture_output=True, text=True
     ).stdout
-    cases = read_cases(built)
-    wrong = [case.name for case in cases if observe(case.value) != case.expect]
-    assert not wrong, f"{dialect} of {cases[0].package}: {', '.join(wrong)}"
-    assert built.splitlines() == _KEPT[dialect], (
-        f"{dialect} of {cases[0].package} is dumped in other ways now: make dialects-corpus"
+    package = json.loads(built.partition("\n")[0])["package"]
+    if kind == corpus.FILE.stem:
+        results = corpus.read_cases(built)
+        wrong = [case.name for case in results if corpus.observe(case.value) != case.expect]
+        assert not wrong, f"{dialect} of {package}: {', '.join(wrong)}"
+    assert built.splitlines() == _KEPT[kind][dialect], (
+        f"{dialect} of {package} is dumped in other ways now: make dialects-corpus"
     )

@@ -1,0 +1,170 @@
+"""Messages and histories that real packages built and dumped, each with what is expected.
+
+`peers/dialects/build.py` makes the files; `make peers-check` makes them anew.
+"""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pagefault_dialects.errors import InvalidPayloadError
+from pagefault_dialects.messages.conversation_reading import read_conversation
+from pagefault_dialects.messages.entry_reading import EntryReading, foreign_turns, read_entry
+from pagefault_dialects.messages.reading import pair_turns
+from pagefault_dialects.model.conversation import ComposedTurn
+from pagefault_dialects.rendering import render
+
+MESSAGES = Path(__file__).with_name("messages.jsonl")
+HISTORIES = Path(__file__).with_name("histories.jsonl")
+FILES = (MESSAGES, HISTORIES)
+TARGETS = ("openai-chat", "anthropic")
+
+_DIGEST_CHARS = 12
+_NOTE = re.compile(r"\[[^\]]*\]")
+
+Json = Any
+Call = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a model is told by a message or a history."""
+
+    texts: tuple[str, ...] = ()
+    calls: tuple[Call, ...] = ()
+    answers: tuple[tuple[str | None, str], ...] = ()
+    media: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One message or one history."""
+
+    name: str
+    package: str
+    value: Json
+    role: str | None
+    expect: Said
+
+    @property
+    def dialect(self) -> str:
+        """The dialect that built it."""
+        return self.name.rpartition("-")[0]
+
+
+def read_cases(text: str) -> list[Case]:
+    """The cases of a file."""
+    return [_case(**json.loads(line)) for line in text.splitlines()]
+
+
+def _case(*, name: str, package: str, value: Json, expect: dict[str, Any]) -> Case:
+    said = Said(
+        tuple(expect.get("texts", ())),
+        tuple((name, json.dumps(arguments)) for name, arguments in expect.get("calls", ())),
+        tuple((call, text) for call, text in expect.get("answers", ())),
+        tuple(sorted(expect.get("media", ()))),
+    )
+    return Case(name, package, value, expect.get("role"), said)
+
+
+def faults_of(case: Case) -> list[str]:
+    """What is wrong in how a case is read, and rendered for targets."""
+    try:
+        entries = _entries(case)
+    except InvalidPayloadError as exc:
+        return [f"refused: {exc.faults}"]
+    faults = [
+        f"{target}: {each}" for target in TARGETS for each in _rendered(case, entries, target)
+    ]
+    if case.role is not None and entries[0].role != case.role:
+        faults.append(f"said by {entries[0].role}")
+    return faults
+
+
+def _entries(case: Case) -> list[EntryReading]:
+    if case.role is not None:
+        return [read_entry(case.value)]
+    return [entry for _, _, entry in read_conversation(case.value).entries]
+
+
+def _turns(entries: list[EntryReading]) -> Sequence[ComposedTurn]:
+    messages = [each for entry in entries for each in entry.messages]
+    recorded = [
+        turn for index, each in enumerate(messages) for turn in foreign_turns(each, index + 1)
+    ]
+    return pair_turns(messages, recorded, closes=False).turns
+
+
+def _rendered(case: Case, entries: list[EntryReading], target: str) -> list[str]:
+    """Return what a rendering has wrong: what is not there once, and what stands beside it."""
+    rendered = render(_turns(entries), target)
+    seen = [each for message in rendered.messages for each in _shown(message)]
+    words = "\n".join([rendered.system, *(text for kind, text in seen if kind == "text")])
+    expected = [*case.expect.texts, *(text for _, text in case.expect.answers)]
+    faults = [
+        f"{text!r} {words.count(text)} times"
+        for text in expected
+        if words.count(text) != expected.count(text)
+    ]
+    for text in expected:
+        words = words.replace(text, "")
+    if _NOTE.sub("", words).strip():
+        faults.append(f"beside it {words.strip()!r}")
+    media = tuple(sorted(digest for kind, digest in seen if kind == "media"))
+    calls = [*_calls(rendered.messages)]
+    if media != case.expect.media:
+        faults.append(f"media {media}")
+    faults += (f"call {each} not among {calls}" for each in case.expect.calls if each not in calls)
+    if target == "openai-chat":
+        faults += _missing_answers(case.expect, rendered.messages)
+    return faults
+
+
+def _missing_answers(expect: Said, messages: list[Json]) -> Iterator[str]:
+    tools = [
+        (each["tool_call_id"], "".join(text for _, text in _shown(each)))
+        for each in messages
+        if each["role"] == "tool"
+    ]
+    for call, text in expect.answers:
+        if not any(call in (None, known) and text in told for known, told in tools):
+            yield f"answer {call} not among {tools}"
+
+
+def _calls(messages: list[Json]) -> Iterator[Call]:
+    for message in messages:
+        for each in message.get("tool_calls") or ():
+            arguments = json.loads(each["function"]["arguments"])
+            yield each["function"]["name"], json.dumps(arguments)
+        content = message.get("content")
+        for block in content if isinstance(content, list) else ():
+            if block.get("type") == "tool_use":
+                yield block["name"], json.dumps(block["input"])
+
+
+def _shown(node: Json) -> Iterator[tuple[str, str]]:
+    """Yield the texts that a model reads in what is rendered, and the digests of its media."""
+    if isinstance(node, str):
+        yield "text", node
+    elif isinstance(node, list):
+        for each in node:
+            yield from _shown(each)
+    elif isinstance(node, dict):
+        kind = node.get("type")
+        if kind == "text":
+            yield "text", node["text"]
+        elif kind == "image_url":
+            yield "media", _digest(node["image_url"]["url"].partition(",")[2])
+        elif kind == "image":
+            yield "media", _digest(node["source"]["data"])
+        elif kind not in ("tool_use", "thinking", "redacted_thinking"):
+            yield from _shown(node.get("content"))
+
+
+def _digest(base64_data: str) -> str:
+    return hashlib.sha256(base64.b64decode(base64_data)).hexdigest()[:_DIGEST_CHARS]
