@@ -32,10 +32,14 @@ const EVERY_TARGET: Record<Target, true> = {
   anthropic: true,
   gemini: true,
   bedrock: true,
+  mistral: true,
+  ollama: true,
   mcp: true,
   langchain: true,
   vercel: true,
   "vercel-6": true,
+  "pydantic-ai": true,
+  "otel-genai": true,
   text: true,
 };
 

@@ -334,10 +334,14 @@ Target: TypeAlias = Literal[
     "anthropic",
     "gemini",
     "bedrock",
+    "mistral",
+    "ollama",
     "mcp",
     "langchain",
     "vercel",
     "vercel-6",
+    "pydantic-ai",
+    "otel-genai",
     "text",
 ]
 

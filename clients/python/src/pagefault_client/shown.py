@@ -15,14 +15,21 @@ WrapTarget: TypeAlias = Literal[
     "bedrock",
     "vercel",
     "vercel-6",
+    "ollama",
+    "pydantic-ai",
+    "otel-genai",
 ]
-"""The targets that have all of a result in one message. `openai-chat` puts images into another."""
+"""The targets that have all of a result in one message.
+
+`openai-chat` and `mistral` put images into another.
+"""
 
 NOTHING = "The tool returned nothing."
 
-_IN_MORE_MESSAGES = (
-    "openai-chat has images in a message of their own: use a turn, or the target `text`"
-)
+_IN_MORE_MESSAGES = {
+    target: f"{target} has images in a message of their own: use a turn, or the target `text`"
+    for target in ("openai-chat", "mistral")
+}
 _WHERE: dict[str, tuple[str | int, ...]] = {
     "mcp": (),
     "anthropic": ("content", 0, "content"),
@@ -31,6 +38,9 @@ _WHERE: dict[str, tuple[str | int, ...]] = {
     "bedrock": ("content", 0, "toolResult", "content"),
     "vercel": ("content", 0, "output"),
     "vercel-6": ("content", 0, "output"),
+    "ollama": (),
+    "pydantic-ai": ("parts", 0, "content"),
+    "otel-genai": ("parts",),
 }
 
 
@@ -42,8 +52,8 @@ def checked_target(target: WrapTarget | None) -> WrapTarget | None:
     """
     if target is None or target in get_args(WrapTarget):
         return target
-    if str(target) == "openai-chat":
-        raise ValueError(_IN_MORE_MESSAGES)
+    if reason := _IN_MORE_MESSAGES.get(str(target)):
+        raise ValueError(reason)
     known = ", ".join(get_args(WrapTarget))
     raise ValueError(f"there is no target {target!r}: a result is shown as one of {known}")
 
@@ -57,8 +67,8 @@ def content_of(rendering: RenderedRecord | None) -> Any:  # noqa: ANN401 - its o
     if rendering is None:
         raise ValueError("the result is stored, and could not be rendered")
     target = rendering["target"]
-    if target == "openai-chat":
-        raise ValueError(_IN_MORE_MESSAGES)
+    if reason := _IN_MORE_MESSAGES.get(target):
+        raise ValueError(reason)
     message: Any = rendering["messages"][0]
     if target == "text":
         # Above the words is a line with the call, of which the caller knows.

@@ -129,4 +129,5 @@ def test_only_what_is_part_of_a_record_takes_room_where_references_are_wanted() 
     fitting = Fitting(profile(), RenderOptions(media="reference"), [])
     inline = replace(medium(), source=InlineBytes(b""), size_bytes=3)
     addressed = replace(medium(), source=Address(URL))
-    assert [fitting.base64_chars(each) for each in (medium(), inline, addressed)] == [0, 4, 0]
+    places = places_of([turn(medium(), inline, addressed)])
+    assert list(map(fitting.base64_chars, places)) == [0, 4, 0]

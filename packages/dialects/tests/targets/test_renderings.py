@@ -28,8 +28,8 @@ from tests.providers import CHECKS
 
 EVERY = pytest.mark.parametrize("target", TARGETS)
 INLINE = RenderOptions()
-# Of each statement for each target, eleven of which share what is tried.
-EXAMPLES = 15
+# Of each statement for each target, fifteen of which share what is tried.
+EXAMPLES = 12
 
 
 def shown_as_they_are(turns: Sequence[ComposedTurn], rendered: Rendered) -> bool:

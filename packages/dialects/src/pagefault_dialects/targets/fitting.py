@@ -90,7 +90,7 @@ class Fitting:
         return (
             (_EVICTED if medium.is_evicted else None)
             or self._by_place(place)
-            or self._by_address(medium)
+            or self._by_address(place)
             or self._by_type(medium)
             or _by_bytes(medium)
             or self._by_size(medium)
@@ -112,10 +112,12 @@ class Fitting:
         )
         return min((limit for limit in limits if limit is not None), default=None)
 
-    def base64_chars(self, medium: Medium) -> int:
+    def base64_chars(self, place: MediumRef) -> int:
         """Return how much of a request a medium takes as it is."""
+        medium = place.medium
         rule = self._profile.rule(medium.kind)
-        is_given_by_url = self._options.media == "signed-url" and rule and rule.addresses
+        is_loaded = rule and rule.addresses and place.turn.role in self._profile.address_roles
+        is_given_by_url = self._options.media == "signed-url" and is_loaded
         is_elsewhere = self._options.media == "reference" or is_given_by_url
         is_stored = isinstance(medium.source, StoredBytes)
         if isinstance(medium.source, Address) or (is_stored and is_elsewhere):
@@ -125,7 +127,7 @@ class Fitting:
     def is_wanted(self, place: MediumRef) -> bool:
         """Return whether a medium could be attached, were its bytes sound, so that they matter."""
         medium = place.medium
-        if medium.is_evicted or self._by_place(place) or self._by_address(medium):
+        if medium.is_evicted or self._by_place(place) or self._by_address(place):
             return False
         can_be_made = medium.mime_type in DECODED_TYPES and bool(self.image_types())
         return self._by_type(medium) is None or can_be_made
@@ -154,14 +156,15 @@ class Fitting:
             )
         return None
 
-    def _by_address(self, medium: Medium) -> Obstacle | None:
+    def _by_address(self, place: MediumRef) -> Obstacle | None:
+        medium = place.medium
         rule = self._profile.rule(medium.kind)
         # Where nothing of the kind is taken, that is the reason, wherever it is.
         if rule is None or not isinstance(medium.source, Address):
             return None
         if medium.damage is not None:
             return Obstacle(medium.damage.code, medium.damage.detail)
-        if rule.loads(medium.source.url):
+        if self._profile.loads(medium.source.url, medium.kind, place.turn.role):
             return None
         return Obstacle(
             "address-not-taken",
@@ -306,7 +309,7 @@ def _images(
     # From the newest to the oldest: those that come before have to make room.
     for place in reversed(places):
         medium, obstacle = place.medium, obstacles[place.index]
-        size = fitting.base64_chars(medium)
+        size = fitting.base64_chars(place)
         has_smaller = bool(types) and has_pixels(medium)
         if obstacle is not None and not (has_smaller and obstacle.fixable_by_resize):
             continue

@@ -188,8 +188,8 @@ class Ladder:
         made = loaded.images.get(place.index)
         choice = Choice(
             place,
-            self._attached(medium, medium.source, medium),
-            smaller=None if made is None else self._smaller(medium, made),
+            self._attached(place, medium.source, medium),
+            smaller=None if made is None else self._smaller(place, made),
             words=Words("text", text) if medium.words is None and text else medium.words,
             is_first_picture=made is not None and made.is_first_picture,
         )
@@ -199,18 +199,19 @@ class Ladder:
             choice.step_down(obstacle, to_words=not obstacle.fixable_by_resize)
         return choice
 
-    def _smaller(self, medium: Medium, made: DerivedImage) -> MediaItem:
+    def _smaller(self, place: MediumRef, made: DerivedImage) -> MediaItem:
         resource = made.resource
         source: MediumSource = StoredBytes(resource.resource_id, resource.digest)
         if made.data is not None:
             # What is made of bytes that are part of a record has no resource to refer to.
             source = InlineBytes(made.data)
-        return self._attached(medium, source, resource)
+        return self._attached(place, source, resource)
 
     def _attached(
-        self, medium: Medium, source: MediumSource, known: Medium | Resource
+        self, place: MediumRef, source: MediumSource, known: Medium | Resource
     ) -> MediaItem:
         """Return a medium as a message holds it, given by bytes of which more is known."""
+        medium = place.medium
         address: str | None = None
         is_reference = False
         if isinstance(source, Address):
@@ -218,9 +219,9 @@ class Ladder:
         elif isinstance(source, StoredBytes) and self.options.media == "reference":
             address, is_reference = f"@blob:{source.resource_id}", True
         elif isinstance(source, StoredBytes) and self.sign is not None:
-            rule = self.profile.rule(medium.kind)
             url = self.sign(source.resource_id)
-            address = url if rule is not None and rule.loads(url) else None
+            is_loaded = self.profile.loads(url, medium.kind, place.turn.role)
+            address = url if is_loaded else None
         size_bytes = known.size_bytes or 0
         return MediaItem(
             *(medium, source, medium.kind, known.mime_type, size_bytes, known.hints),

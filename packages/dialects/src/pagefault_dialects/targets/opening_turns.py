@@ -26,10 +26,12 @@ _Item = TypeVar("_Item")
 FROM_THE_SYSTEM = "[Said by the system, not by the user:]"
 BEGINNING = "[The conversation begins here.]"
 NOTHING_SAID = "[The user said nothing.]"
+NO_REPLY = "[The assistant said nothing to these results.]"
 
 _NO_BEGINNING = coded("no-beginning")
 _LATE_SYSTEM = coded("late-system")
 _EMPTY_CONTENT = coded("empty-content")
+_NO_REPLY = coded("no-reply")
 
 
 def with_lines(
@@ -43,8 +45,10 @@ def with_lines(
         is_whole: Whether it is one from its beginning. Where the user has to speak first and does
             not, a line begins it.
     """
-    leading = _leading(turns) if profile.has_system_apart else 0
+    leading = 0 if profile.takes_late_system else _leading(turns)
     following = [*_filled(_noted(turns[leading:], profile), profile)]
+    if profile.has_assistant_after_results:
+        following = [*_replied(following, profile)]
     if is_whole and profile.starts_with_user and following:
         first = following[0]
         if first.role != "user" or not any(map(_says_something, first.items)):
@@ -63,16 +67,19 @@ def opened(turns: Sequence[SettledTurn], profile: Profile) -> tuple[str, Sequenc
         turns: The conversation.
         profile: The target.
     """
-    if not profile.has_system_apart:
+    if profile.takes_late_system:
         return "", turns
     leading = _leading(turns)
+    following = tuple(map(_by_user, turns[leading:]))
+    if not profile.has_system_apart:
+        return "", (*turns[:leading], *following)
     system = joined(text_of(item) for turn in turns[:leading] for item in turn.items)
-    return system, tuple(map(_by_user, turns[leading:]))
+    return system, following
 
 
 def _noted(turns: Sequence[ComposedTurn], profile: Profile) -> Iterator[ComposedTurn]:
     for turn in turns:
-        is_late = profile.has_system_apart and turn.role == "system"
+        is_late = turn.role == "system" and not profile.takes_late_system
         if is_late and any(map(_says_something, turn.items)):
             note = Invented("line", *_LATE_SYSTEM, turn.seq)
             yield replace(turn, items=(note, *turn.items))
@@ -97,6 +104,20 @@ def _filled(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[Compose
             if turn.role != "tool" and not turn.calls:
                 continue
         is_after_assistant = turn.role == "assistant"
+
+
+def _replied(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[ComposedTurn]:
+    """Yield turns with a line of the assistant before the user's that follow results."""
+    is_after_results = False
+    for turn in turns:
+        is_written = bool(turn.calls) or any(_is_written(item, profile) for item in turn.items)
+        if is_written and turn.role != "tool":
+            if is_after_results and turn.role != "assistant":
+                line = (Invented("line", *_NO_REPLY, turn.seq), TextItem("", NO_REPLY))
+                yield Turn("assistant", line, turn.origin, turn.seq)
+            is_after_results = False
+        yield turn
+        is_after_results = is_after_results or turn.role == "tool"
 
 
 def _is_written(item: Item, profile: Profile) -> bool:

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -18,6 +19,7 @@ from pagefault_dialects.targets.tokens import BY_AREA, TokenRule
 MediaClass: TypeAlias = Literal["image", "audio", "video", "document"]
 
 _DIGEST_CHARS = 8
+_LETTERS_AND_DIGITS = string.ascii_letters + string.digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +50,24 @@ class MediaRule:
 
 @dataclass(frozen=True, slots=True)
 class IdRule:
-    """Which ids a target takes: the characters, and how many."""
+    """Which ids a target takes: the characters, and how many.
+
+    Where ids have a length of their own, `exact_chars` says so.
+    """
 
     characters: str = r"\S\s"
     most_chars: int = 512
     first: str | None = None
+    exact_chars: int | None = None
 
     def fit(self, text: str) -> str:
         """Return the id if the target takes it; else one made of it, the same for the same id.
 
-        It ends with eight hex digits of the id's SHA-256, so that different ids stay different.
+        It ends with eight hex digits of the id's SHA-256, so that different ids stay different; of
+        an exact length, it is nothing but letters and digits that stand for that.
         """
+        if self.exact_chars is not None:
+            return self._of_exact_length(text, self.exact_chars)
         first = self.first or f"[{self.characters}]"
         fitting = rf"{first}[{self.characters}]{{0,{self.most_chars - 1}}}"
         if re.fullmatch(fitting, text):
@@ -69,6 +78,16 @@ class IdRule:
             cleaned = f"x{cleaned}"
         kept = self.most_chars - _DIGEST_CHARS - 1
         return f"{cleaned[:kept]}_{digits[:_DIGEST_CHARS]}"
+
+    def _of_exact_length(self, text: str, length: int) -> str:
+        if re.fullmatch(rf"[{self.characters}]{{{length}}}", text):
+            return text
+        number = int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+        letters: list[str] = []
+        for _ in range(length):
+            number, index = divmod(number, len(_LETTERS_AND_DIGITS))
+            letters.append(_LETTERS_AND_DIGITS[index])
+        return "".join(letters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +106,8 @@ class Profile:
     """The rules, by class; a class that is missing is not taken at all."""
     media_roles: frozenset[TurnRole] = frozenset({"user", "tool"})
     """Whose turns may hold media."""
+    address_roles: frozenset[TurnRole] = frozenset({"user", "tool", "assistant"})
+    """Whose turns may hold media by an address, where those may hold media at all."""
     request_bytes: int | None = None
     """How large one request may be, media as base64."""
     call_id: IdRule = IdRule()
@@ -97,6 +118,10 @@ class Profile:
     """Whether a failed call is told in a field; else it is told in words."""
     has_system_apart: bool = False
     """Whether the system's words are no message; they are then told apart."""
+    has_system_first: bool = False
+    """Whether the system's messages stand before all others."""
+    has_assistant_after_results: bool = False
+    """Whether the assistant has to speak between the results of calls and the user."""
     starts_with_user: bool = False
     """Whether the user has to speak first."""
     takes_blank_texts: bool = True
@@ -114,6 +139,16 @@ class Profile:
     where there are no such marks."""
     takes_structured: Callable[[JsonValue], bool] = lambda _: False
     """Whether a value is taken as `structuredContent`, whatever its length."""
+
+    @property
+    def takes_late_system(self) -> bool:
+        """Whether a message of the system may stand behind those of others."""
+        return not (self.has_system_apart or self.has_system_first)
+
+    def loads(self, url: str, kind: ResourceKind, role: TurnRole) -> bool:
+        """Return whether a URL may stand for the bytes of a medium in somebody's turn."""
+        rule = self.rule(kind)
+        return rule is not None and rule.loads(url) and role in self.address_roles
 
     def rule(self, kind: ResourceKind) -> MediaRule | None:
         """Return the rule for media of a kind, if any are taken."""

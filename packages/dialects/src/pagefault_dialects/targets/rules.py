@@ -147,9 +147,16 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "late-system": Rule(
             "The system speaks before all others.",
             "the user's turn says it, behind a line",
-            _SPEAKING_FIRST,
+            "Anthropic, Gemini, Bedrock and Mistral",
             reason="The target knows no message of the system here; the user's turn says it, "
             "behind a line.",
+        ),
+        "no-reply": Rule(
+            "The assistant speaks between the results of calls and the user.",
+            "a line of the assistant is written before the user's turn",
+            "Mistral",
+            reason="The target wants the assistant to speak behind the results of calls, which it "
+            "does not; a line stands there.",
         ),
         "base64-in-text": Rule("A medium is no part of a text.", "it becomes a medium of its own"),
         "mislabelled-media": Rule(

@@ -7,7 +7,19 @@ from types import MappingProxyType
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.conversation import TurnRole
 from pagefault_dialects.model.render_options import RenderOptions
-from pagefault_dialects.targets import anthropic, bedrock, gemini, langchain, mcp, openai, vercel
+from pagefault_dialects.targets import (
+    anthropic,
+    bedrock,
+    gemini,
+    langchain,
+    mcp,
+    mistral,
+    ollama,
+    openai,
+    otel_genai,
+    pydantic_ai,
+    vercel,
+)
 from pagefault_dialects.targets.media_lines import write_text
 from pagefault_dialects.targets.profile import IdRule, MediaClass, MediaRule, Profile, narrowed
 from pagefault_dialects.targets.tokens import (
@@ -56,6 +68,8 @@ _strict_profile = partial(
     starts_with_user=True,
     takes_blank_texts=False,
 )
+_NEWER = "2026-11-29"
+_newer_profile = partial(Profile, version=_NEWER)
 _framework_profile = partial(Profile, media=_HANDED_ON, media_roles=_EVERYBODY, has_error_flag=True)
 
 _ROWS = (
@@ -148,6 +162,26 @@ _ROWS = (
         call_id=IdRule(r"a-zA-Z0-9_.:-", 64),
         tool_name=IdRule(r"a-zA-Z0-9_-", 64),
     ),
+    _newer_profile(
+        "mistral",
+        "types of mistralai 3.7, rules of mistral-common",
+        mistral.write,
+        media={
+            "image": MediaRule(_IMAGES, most_base64=13 * _MB, most=8, addresses=_HTTPS),
+            "document": MediaRule(_PDF, addresses=_HTTPS),
+            "audio": MediaRule(_types("audio", "wav", "mpeg")),
+        },
+        has_system_first=True,
+        has_assistant_after_results=True,
+        call_id=IdRule(r"a-zA-Z0-9", 9, exact_chars=9),
+        tool_name=_OPENAI_NAMES,
+    ),
+    _newer_profile(
+        "ollama",
+        "types of ollama 0.6, documentation of November 2026",
+        ollama.write,
+        media={"image": MediaRule(_types("image", "png", "jpeg", "webp"))},
+    ),
     _framework_profile(
         "mcp",
         "types of mcp 2.3, revision 2026-07-28",
@@ -171,6 +205,20 @@ _ROWS = (
         "types of ai 6",
         vercel.write_6,
         has_system_apart=True,
+    ),
+    _framework_profile(
+        "pydantic-ai",
+        "types of pydantic-ai 2.68",
+        pydantic_ai.write,
+        version=_NEWER,
+        address_roles=frozenset({"user", "tool"}),
+    ),
+    _newer_profile(
+        "otel-genai",
+        "semantic conventions for generative AI, types of opentelemetry-util-genai 1.3b0",
+        otel_genai.write,
+        media=_HANDED_ON,
+        media_roles=_EVERYBODY,
     ),
     Profile(
         "text",

@@ -58,10 +58,20 @@ _WRITERS: Mapping[str, Callable[[ToolDefinition], _Written]] = MappingProxyType(
         "bedrock": lambda tool: {
             "toolSpec": _named(tool, inputSchema={"json": dict(tool.parameters)})
         },
+        "mistral": _chat,
+        "ollama": lambda tool: {
+            "type": "function",
+            "function": _named(tool, parameters=dict(tool.parameters)),
+        },
         "mcp": _mcp,
         "langchain": _chat,
         "vercel": lambda tool: {"type": "function", **_mcp(tool)},
         "vercel-6": lambda tool: {"type": "function", **_mcp(tool)},
+        "pydantic-ai": lambda tool: _named(tool, parameters_json_schema=dict(tool.parameters)),
+        "otel-genai": lambda tool: {
+            "type": "function",
+            **_named(tool, parameters=dict(tool.parameters)),
+        },
         "text": lambda tool: _named(tool, parameters=dict(tool.parameters)),
     }
 )

@@ -1,0 +1,101 @@
+"""The messages of `mistral`: those of Chat Completions, in an order of their own.
+
+An answer holds nothing but text, and behind an answer only the assistant may speak, or another
+answer. Where answers have media, a line of the assistant follows them, and a message of the user
+holds the media, each behind a line that names the call it belongs to. Where the user goes on behind
+an answer, a line of the assistant is written before the messages are (`opening_turns`). The system
+speaks before all others.
+
+Source: mistralai 3.7; `mistral-common`, `MistralRequestValidatorV3`.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from pagefault_dialects.json.values import json_text
+from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall
+from pagefault_dialects.model.render_options import ImageDetail
+from pagefault_dialects.targets.base64_leaves import (
+    Node,
+    b64,
+    content_of,
+    data_uri_of,
+    file_name_of,
+    joined,
+    text_block,
+    text_of,
+)
+from pagefault_dialects.targets.media_lines import attached_line, frame_line
+from pagefault_dialects.targets.profile import Profile
+
+_WHERE = "attached after the tool messages"
+MEDIA_FOLLOW = "[The media of these results follow.]"
+
+
+def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+    """Return settled turns as messages, a turn in which nothing is said left out.
+
+    `detail` is written only where a medium asks for another than the provider's default.
+    """
+    messages: list[Node] = []
+    for are_answers, group in groupby(turns, key=lambda turn: turn.role == "tool"):
+        if are_answers:
+            messages += _answers(group, profile)
+            continue
+        for turn in group:
+            content = content_of(turn.items, _medium)
+            if turn.calls:
+                calls: list[Node] = [_call(call, profile) for call in turn.calls]
+                messages.append({"role": turn.role, "content": content, "tool_calls": calls})
+            elif content:
+                messages.append({"role": turn.role, "content": content})
+    return messages
+
+
+def _call(call: TurnCall, profile: Profile) -> Node:
+    return {
+        "id": profile.call_id.fit(call.call_id),
+        "type": "function",
+        "function": {
+            "name": profile.tool_name.fit(call.name),
+            "arguments": json_text(call.arguments),
+        },
+    }
+
+
+def _answers(group: Iterable[SettledTurn], profile: Profile) -> list[Node]:
+    messages: list[Node] = []
+    media: list[Node] = []
+    for turn in group:
+        call_id = profile.call_id.fit(turn.call_id)
+        texts: list[str | None] = []
+        for item in turn.items:
+            if isinstance(item, MediaItem):
+                texts.append(attached_line(item, _WHERE))
+                media += [*text_block(frame_line(turn, item, call_id)), _medium(item)]
+            else:
+                texts.append(text_of(item))
+        name = profile.tool_name.fit(turn.tool_name)
+        messages.append(
+            {"role": "tool", "tool_call_id": call_id, "name": name, "content": joined(texts)}
+        )
+    if media:
+        messages.append({"role": "assistant", "content": MEDIA_FOLLOW})
+        messages.append({"role": "user", "content": media})
+    return messages
+
+
+def _medium(attachment: MediaItem) -> Node:
+    if attachment.kind == "image":
+        url = data_uri_of(attachment)
+        image: Node = (
+            url if attachment.detail is None else {"url": url, "detail": attachment.detail}
+        )
+        return {"type": "image_url", "image_url": image}
+    if attachment.kind == "audio":
+        return {"type": "input_audio", "input_audio": b64(attachment)}
+    return {
+        "type": "document_url",
+        "document_url": data_uri_of(attachment),
+        "document_name": file_name_of(attachment),
+    }

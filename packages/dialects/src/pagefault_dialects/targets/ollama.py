@@ -1,0 +1,47 @@
+"""The messages of `ollama`: a text, and the base64 of images beside it.
+
+A message has its images in a list of their own, in the order in which they are said; where they
+stand between the texts cannot be told. Calls have no ids: an answer names its tool, and answers
+follow in the order of their calls. Arguments are an object.
+
+Source: ollama 0.6, `Message`; documentation of Ollama's API, "Generate a chat completion".
+"""
+
+from collections.abc import Sequence
+
+from pagefault_dialects.model.conversation import MediaItem, SettledTurn
+from pagefault_dialects.model.render_options import ImageDetail
+from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, joined, text_of
+from pagefault_dialects.targets.profile import Profile
+
+
+def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+    """Return settled turns as messages, a turn in which nothing is said left out.
+
+    `detail` has no place in them.
+    """
+    messages = [_message(turn, profile) for turn in turns]
+    return [message for message in messages if _says_something(message)]
+
+
+def _says_something(message: dict[str, Node]) -> bool:
+    return bool(message["content"]) or not message.keys() <= {"role", "content"}
+
+
+def _message(turn: SettledTurn, profile: Profile) -> dict[str, Node]:
+    message: dict[str, Node] = {"role": turn.role, "content": joined(map(text_of, turn.items))}
+    if images := [b64(item) for item in turn.items if isinstance(item, MediaItem)]:
+        message["images"] = images
+    if turn.role == "tool":
+        message["tool_name"] = profile.tool_name.fit(turn.tool_name)
+    if turn.calls:
+        message["tool_calls"] = [
+            {
+                "function": {
+                    "name": profile.tool_name.fit(call.name),
+                    "arguments": JsonLeaf(call.arguments),
+                }
+            }
+            for call in turn.calls
+        ]
+    return message

@@ -1,0 +1,65 @@
+"""The messages of `otel-genai`: what the semantic conventions put into `gen_ai.input.messages`.
+
+A message is a role and its parts. An answer is one part with the words of it, or its one JSON
+value; its media are parts behind it in the same message.
+
+Source: semantic conventions for generative AI, `gen-ai-input-messages.json`.
+"""
+
+from collections.abc import Sequence
+
+from pagefault_dialects.model.conversation import DataItem, MediaItem, SettledTurn, TurnCall
+from pagefault_dialects.model.render_options import ImageDetail
+from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, blocks_of, joined, text_of
+from pagefault_dialects.targets.profile import Profile, media_class
+
+
+def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+    """Return settled turns as messages, a turn in which nothing is said left out.
+
+    `detail` has no place in them.
+    """
+    messages: list[Node] = []
+    for turn in turns:
+        if turn.role == "tool":
+            parts = _answer(turn, profile)
+        else:
+            calls = [_call(call, profile) for call in turn.calls]
+            parts = [*blocks_of(turn.items, _medium, _text), *calls]
+        if parts:
+            messages.append({"role": turn.role, "parts": parts})
+    return messages
+
+
+def _answer(turn: SettledTurn, profile: Profile) -> list[Node]:
+    media = [_medium(item) for item in turn.items if isinstance(item, MediaItem)]
+    response: Node = joined(map(text_of, turn.items))
+    if len(turn.items) == 1 and isinstance(turn.items[0], DataItem):
+        response = JsonLeaf(turn.items[0].value)
+    call_id = profile.call_id.fit(turn.call_id)
+    return [{"type": "tool_call_response", "id": call_id, "response": response}, *media]
+
+
+def _call(call: TurnCall, profile: Profile) -> Node:
+    return {
+        "type": "tool_call",
+        "id": profile.call_id.fit(call.call_id),
+        "name": profile.tool_name.fit(call.name),
+        "arguments": JsonLeaf(call.arguments),
+    }
+
+
+def _text(text: str) -> list[Node]:
+    return [{"type": "text", "content": text}]
+
+
+def _medium(attachment: MediaItem) -> Node:
+    # Of an image at an address no more may be known than that it is one, which the modality says.
+    is_known = not attachment.mime_type.endswith("/*")
+    described: dict[str, Node] = {
+        "mime_type": attachment.mime_type if is_known else None,
+        "modality": media_class(attachment.kind),
+    }
+    if attachment.url is not None:
+        return {"type": "uri", **described, "uri": attachment.url}
+    return {"type": "blob", **described, "content": b64(attachment)}

@@ -1,0 +1,88 @@
+"""The messages of `pydantic-ai`: what `ModelMessagesTypeAdapter.validate_python` takes.
+
+All answers of a turn stand in one request; what the system or the user says is a request of its
+own, since those that follow each other are read as one. A response has bytes, and no addresses.
+
+Source: pydantic-ai 2.68, `pydantic_ai.messages`.
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from pagefault_dialects.model.conversation import MediaItem, SettledItem, SettledTurn, TurnCall
+from pagefault_dialects.model.render_options import ImageDetail
+from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, blocks_of, joined, text_of
+from pagefault_dialects.targets.profile import Profile, media_class
+
+
+def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
+    """Return settled turns as messages, a turn in which nothing is said left out.
+
+    `detail` is written only where a medium asks for it, since its name is the provider's.
+    """
+    messages: list[Node] = []
+    for role, group in groupby(turns, lambda turn: turn.role):
+        if role == "tool":
+            answers: list[Node] = [_answer(turn, profile) for turn in group]
+            messages.append({"parts": answers, "kind": "request"})
+            continue
+        for turn in group:
+            if role == "assistant":
+                calls = [_call(call, profile) for call in turn.calls]
+                parts = [*blocks_of(turn.items, _file, _text), *calls]
+                kind = "response"
+            else:
+                content = _content(turn.items)
+                part_kind = "system-prompt" if role == "system" else "user-prompt"
+                parts = [{"content": content, "part_kind": part_kind}] if content else []
+                kind = "request"
+            if parts:
+                messages.append({"parts": parts, "kind": kind})
+    return messages
+
+
+def _answer(turn: SettledTurn, profile: Profile) -> Node:
+    return {
+        "tool_name": profile.tool_name.fit(turn.tool_name),
+        "content": _content(turn.items),
+        "tool_call_id": profile.call_id.fit(turn.call_id),
+        "outcome": "failed" if turn.is_error else "success",
+        "part_kind": "tool-return",
+    }
+
+
+def _call(call: TurnCall, profile: Profile) -> Node:
+    return {
+        "tool_name": profile.tool_name.fit(call.name),
+        "args": JsonLeaf(call.arguments),
+        "tool_call_id": profile.call_id.fit(call.call_id),
+        "part_kind": "tool-call",
+    }
+
+
+def _content(items: Sequence[SettledItem]) -> str | list[Node]:
+    if any(isinstance(item, MediaItem) for item in items):
+        return blocks_of(items, _medium, lambda text: [text])
+    return joined(map(text_of, items))
+
+
+def _text(text: str) -> list[Node]:
+    return [{"content": text, "part_kind": "text"}]
+
+
+def _file(attachment: MediaItem) -> Node:
+    return {"content": _medium(attachment), "part_kind": "file"}
+
+
+def _medium(attachment: MediaItem) -> Node:
+    medium: dict[str, Node]
+    if attachment.url is None:
+        medium = {"data": b64(attachment), "kind": "binary"}
+    else:
+        medium = {"url": attachment.url, "kind": f"{media_class(attachment.kind)}-url"}
+    # Of an image at an address no more may be known than that it is one, which the kind says.
+    if not attachment.mime_type.endswith("/*"):
+        medium["media_type"] = attachment.mime_type
+    if attachment.detail is not None and attachment.kind == "image":
+        medium["vendor_metadata"] = {"detail": attachment.detail}
+    return medium

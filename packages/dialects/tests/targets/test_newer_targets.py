@@ -1,0 +1,412 @@
+"""What is written for Mistral, Ollama, Pydantic AI and OpenTelemetry, and what their types take."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from packages.dialects.tests.targets.settled import (
+    JPEG,
+    PDF,
+    PNG,
+    URL,
+    answer,
+    attached,
+    base64,
+    calling,
+    data,
+    data_uri,
+    said,
+    turn,
+    written,
+)
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.model.conversation import (
+    Address,
+    ComposedTurn,
+    SettledTurn,
+    TextItem,
+    Turn,
+    TurnRole,
+)
+from pagefault_dialects.rendering import render
+from pagefault_dialects.targets.table import TARGETS
+from tests.providers import CHECKS
+
+IMAGE = attached(PNG, "image/png", "a.png")
+FAR = attached(PNG, "image/*", address=URL)
+MISTRAL_ID = TARGETS["mistral"].call_id.fit("call_1")
+
+
+def checked(target: str, *turns: SettledTurn) -> list[Any]:
+    messages = written(target, *turns)
+    CHECKS[target](messages)
+    return messages
+
+
+CONVERSATION = (
+    turn("system", said("Be brief.")),
+    turn("user", said("look"), IMAGE),
+    calling("call_1", text="So be it."),
+    answer(said("one"), IMAGE),
+    turn("assistant", said("Done.")),
+)
+WRITTEN: dict[str, list[JsonValue]] = {
+    "mistral": [
+        {"role": "system", "content": "Be brief."},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "look"},
+                {"type": "image_url", "image_url": data_uri(PNG, "image/png")},
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": "So be it.",
+            "tool_calls": [
+                {
+                    "id": MISTRAL_ID,
+                    "type": "function",
+                    "function": {"name": "shoot", "arguments": '{"at":"call_1"}'},
+                }
+            ],
+        },
+        {
+            "role": "tool",
+            "tool_call_id": MISTRAL_ID,
+            "name": "shoot",
+            "content": f"one\n\n[Image: a.png ({len(PNG)} B), attached after the tool messages]",
+        },
+        {"role": "assistant", "content": "[The media of these results follow.]"},
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "text",
+                    "text": f"Image: a.png ({len(PNG)} B), from the tool shoot, call {MISTRAL_ID}:",
+                },
+                {"type": "image_url", "image_url": data_uri(PNG, "image/png")},
+            ],
+        },
+        {"role": "assistant", "content": "Done."},
+    ],
+    "ollama": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "look", "images": [base64(PNG)]},
+        {
+            "role": "assistant",
+            "content": "So be it.",
+            "tool_calls": [{"function": {"name": "shoot", "arguments": {"at": "call_1"}}}],
+        },
+        {"role": "tool", "content": "one", "images": [base64(PNG)], "tool_name": "shoot"},
+        {"role": "assistant", "content": "Done."},
+    ],
+    "pydantic-ai": [
+        {"parts": [{"content": "Be brief.", "part_kind": "system-prompt"}], "kind": "request"},
+        {
+            "parts": [
+                {
+                    "content": [
+                        "look",
+                        {"data": base64(PNG), "kind": "binary", "media_type": "image/png"},
+                    ],
+                    "part_kind": "user-prompt",
+                }
+            ],
+            "kind": "request",
+        },
+        {
+            "parts": [
+                {"content": "So be it.", "part_kind": "text"},
+                {
+                    "tool_name": "shoot",
+                    "args": {"at": "call_1"},
+                    "tool_call_id": "call_1",
+                    "part_kind": "tool-call",
+                },
+            ],
+            "kind": "response",
+        },
+        {
+            "parts": [
+                {
+                    "tool_name": "shoot",
+                    "content": [
+                        "one",
+                        {"data": base64(PNG), "kind": "binary", "media_type": "image/png"},
+                    ],
+                    "tool_call_id": "call_1",
+                    "outcome": "success",
+                    "part_kind": "tool-return",
+                }
+            ],
+            "kind": "request",
+        },
+        {"parts": [{"content": "Done.", "part_kind": "text"}], "kind": "response"},
+    ],
+    "otel-genai": [
+        {"role": "system", "parts": [{"type": "text", "content": "Be brief."}]},
+        {
+            "role": "user",
+            "parts": [
+                {"type": "text", "content": "look"},
+                {
+                    "type": "blob",
+                    "mime_type": "image/png",
+                    "modality": "image",
+                    "content": base64(PNG),
+                },
+            ],
+        },
+        {
+            "role": "assistant",
+            "parts": [
+                {"type": "text", "content": "So be it."},
+                {
+                    "type": "tool_call",
+                    "id": "call_1",
+                    "name": "shoot",
+                    "arguments": {"at": "call_1"},
+                },
+            ],
+        },
+        {
+            "role": "tool",
+            "parts": [
+                {"type": "tool_call_response", "id": "call_1", "response": "one"},
+                {
+                    "type": "blob",
+                    "mime_type": "image/png",
+                    "modality": "image",
+                    "content": base64(PNG),
+                },
+            ],
+        },
+        {"role": "assistant", "parts": [{"type": "text", "content": "Done."}]},
+    ],
+}
+
+
+@pytest.mark.parametrize("target", WRITTEN)
+def test_a_conversation_keeps_its_order(target: str) -> None:
+    assert checked(target, *CONVERSATION) == WRITTEN[target]
+
+
+@pytest.mark.parametrize("target", WRITTEN)
+def test_a_turn_in_which_nothing_is_said_has_no_message(target: str) -> None:
+    assert checked(target, turn("user"), turn("assistant", said("")), turn("system")) == []
+
+
+def test_an_image_of_mistral_may_have_an_address_and_a_pdf_has_its_name() -> None:
+    pdf = attached(PDF, "application/pdf", "report")
+    (message,) = checked("mistral", turn("user", FAR, pdf))
+    assert message["content"] == [
+        {"type": "image_url", "image_url": URL},
+        {
+            "type": "document_url",
+            "document_url": data_uri(PDF, "application/pdf"),
+            "document_name": "report.pdf",
+        },
+    ]
+
+
+@pytest.mark.parametrize("call_id", ["call_1", "", "abcdefghi1", "ü" * 600, "call_2"])
+def test_ids_of_mistral_have_nine_letters_and_digits(call_id: str) -> None:
+    calls, answered = checked("mistral", calling(call_id), answer(call_id=call_id))
+    fitted = calls["tool_calls"][0]["id"]
+    assert answered["tool_call_id"] == fitted
+    assert fitted.isascii()
+    assert fitted.isalnum()
+    assert len(fitted) == 9
+
+
+def test_an_id_that_mistral_takes_stays_and_others_stay_different() -> None:
+    rule = TARGETS["mistral"].call_id
+    assert rule.fit("D681PevKs") == "D681PevKs"
+    assert len({rule.fit(f"call_{number}") for number in range(10_000)}) == 10_000
+
+
+def told(role: TurnRole, text: str, seq: int) -> ComposedTurn:
+    return Turn(role, (TextItem("", text),), seq=seq)
+
+
+def test_mistral_has_a_line_of_the_assistant_between_results_and_the_user() -> None:
+    calls = calling("D681PevKs").calls
+    answered = replace(told("tool", "one", 2), call_id="D681PevKs", tool_name="shoot")
+    turns = [Turn("assistant", (), seq=1, calls=calls), answered, told("user", "And now?", 3)]
+    rendered = render(turns, "mistral")
+    CHECKS["mistral"](rendered.messages)
+    assert rendered.messages[2:] == [
+        {"role": "assistant", "content": "[The assistant said nothing to these results.]"},
+        {"role": "user", "content": "And now?"},
+    ]
+    (entry,) = rendered.loss
+    assert (entry.seq, entry.from_, entry.to, entry.code) == (3, "nothing", "line", "no-reply")
+    assert not render(turns, "openai-chat").loss
+
+
+def test_what_the_system_says_late_is_said_by_the_user_of_mistral() -> None:
+    turns = [
+        told("system", "Be brief.", 1),
+        told("user", "Hi.", 2),
+        told("assistant", "Hi.", 3),
+        told("system", "Be kind.", 4),
+    ]
+    rendered = render(turns, "mistral")
+    CHECKS["mistral"](rendered.messages)
+    assert (rendered.system, rendered.messages[0]) == (
+        "",
+        {"role": "system", "content": "Be brief."},
+    )
+    assert rendered.messages[3] == {
+        "role": "user",
+        "content": "[Said by the system, not by the user:]\n\nBe kind.",
+    }
+    assert [entry.code for entry in rendered.loss] == ["late-system"]
+
+
+def test_two_answers_of_pydantic_ai_stand_in_one_request() -> None:
+    failed = answer(said("no"), call_id="call_2", is_error=True)
+    calls, answered = checked("pydantic-ai", calling("call_1", "call_2"), answer(), failed)
+    assert len(calls["parts"]) == 2
+    assert [(each["content"], each["outcome"]) for each in answered["parts"]] == [
+        ("", "success"),
+        ("no", "failed"),
+    ]
+
+
+def test_a_picture_that_a_model_made_is_a_file_of_pydantic_ai_and_an_address_is_a_line() -> None:
+    (made,) = checked("pydantic-ai", turn("assistant", IMAGE))
+    picture = {"data": base64(PNG), "kind": "binary", "media_type": "image/png"}
+    assert made["parts"] == [{"content": picture, "part_kind": "file"}]
+    (shown,) = checked("pydantic-ai", turn("user", FAR))
+    assert shown["parts"][0]["content"] == [{"url": URL, "kind": "image-url"}]
+    far = replace(FAR.medium, source=Address("https://files.example/a.png"), size_bytes=None)
+    roles: tuple[TurnRole, ...] = ("user", "assistant")
+    turns: list[ComposedTurn] = [Turn(role, (far,), seq=1) for role in roles]
+    assert [loss.code for loss in render(turns, "pydantic-ai").loss] == ["address-not-taken"]
+    assert not render(turns, "langchain").loss
+
+
+def test_a_value_is_the_response_of_otel_and_an_address_is_a_uri() -> None:
+    _, answered = checked("otel-genai", calling("call_1"), answer(data({"n": 1})))
+    response = {"type": "tool_call_response", "id": "call_1", "response": {"n": 1}}
+    assert answered == {"role": "tool", "parts": [response]}
+    (shown,) = checked("otel-genai", turn("user", FAR))
+    uri = {"type": "uri", "mime_type": None, "modality": "image", "uri": URL}
+    assert shown["parts"] == [uri]
+
+
+MISTRAL_TOOL = {"role": "tool", "tool_call_id": "D681PevKs", "name": "shoot", "content": "a"}
+OLLAMA_CALL = {"function": {"name": "shoot", "arguments": {}}}
+RETURN = {
+    "tool_name": "shoot",
+    "content": "a",
+    "tool_call_id": "c",
+    "outcome": "success",
+    "part_kind": "tool-return",
+}
+WRONG: list[tuple[str, list[Any], str]] = [
+    ("mistral", [{"role": "user", "content": ""}], "nothing is said"),
+    ("mistral", [{"role": "user", "content": "a", "note": 1}], "note"),
+    ("mistral", [MISTRAL_TOOL | {"tool_call_id": "call_1234"}], "the id"),
+    ("mistral", [MISTRAL_TOOL | {"name": "a b"}], "the name"),
+    ("mistral", [MISTRAL_TOOL, {"role": "user", "content": "a"}], "the user behind the tool"),
+    (
+        "mistral",
+        [{"role": "assistant", "content": "a"}, {"role": "system", "content": "a"}],
+        "the system behind the assistant",
+    ),
+    (
+        "mistral",
+        [MISTRAL_TOOL | {"content": [{"type": "text", "text": "a"}]}],
+        "media in an answer",
+    ),
+    (
+        "mistral",
+        [{"role": "user", "content": [{"type": "image_url", "image_url": "http://x.example/a"}]}],
+        "neither a URL",
+    ),
+    (
+        "mistral",
+        [
+            {"role": "user", "content": [{"type": "image_url", "image_url": f"{URL}{i}"}]}
+            for i in range(9)
+        ],
+        "9 images",
+    ),
+    ("ollama", [{"role": "user", "content": ""}], "nothing is said"),
+    ("ollama", [{"role": "user", "content": "a", "name": "b"}], "the types know only"),
+    ("ollama", [{"role": "user", "content": "a", "images": [URL]}], "base64|padding|haracter"),
+    ("ollama", [{"role": "user", "content": "a", "images": [base64(PDF)]}], "application/pdf"),
+    ("ollama", [{"role": "user", "content": "a", "tool_name": "b"}], "elsewhere"),
+    (
+        "ollama",
+        [{"role": "assistant", "content": "", "tool_calls": [OLLAMA_CALL]}],
+        "calls without",
+    ),
+    (
+        "ollama",
+        [
+            {"role": "assistant", "content": "", "tool_calls": [OLLAMA_CALL]},
+            {"role": "tool", "content": "a", "tool_name": "look"},
+        ],
+        r"an answer of look to \['shoot'\]",
+    ),
+    (
+        "ollama",
+        [
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [{"function": {"name": "shoot", "arguments": "{}"}}],
+            }
+        ],
+        "arguments as a text",
+    ),
+    ("pydantic-ai", [{"kind": "request", "parts": []}], "nothing is said"),
+    ("pydantic-ai", [{"kind": "answer", "parts": [RETURN]}], "kind"),
+    ("pydantic-ai", [{"kind": "request", "parts": [RETURN | {"note": 1}]}], "the types know only"),
+    ("pydantic-ai", [{"kind": "request", "parts": [RETURN | {"outcome": "broken"}]}], "outcome"),
+    (
+        "pydantic-ai",
+        [{"kind": "request", "parts": [RETURN | {"content": ["a"]}]}],
+        "a list where a text would do",
+    ),
+    (
+        "pydantic-ai",
+        [{"kind": "request", "parts": [{"part_kind": "user-prompt", "content": ""}]}],
+        "nothing is said",
+    ),
+    ("otel-genai", [{"role": "user", "parts": []}], "nothing is said"),
+    ("otel-genai", [{"role": "model", "parts": [{"type": "text", "content": "a"}]}], "a role"),
+    (
+        "otel-genai",
+        [{"role": "user", "parts": [{"type": "text", "content": "a", "note": 1}]}],
+        "the types know only",
+    ),
+    (
+        "otel-genai",
+        [
+            {
+                "role": "user",
+                "parts": [
+                    {
+                        "type": "blob",
+                        "mime_type": "image/png",
+                        "modality": "image",
+                        "content": base64(JPEG),
+                    }
+                ],
+            }
+        ],
+        "bytes of image/jpeg as image/png",
+    ),
+]
+
+
+@pytest.mark.parametrize(("target", "messages", "why"), WRONG)
+def test_the_types_refuse(target: str, messages: list[Any], why: str) -> None:
+    with pytest.raises((AssertionError, ValueError), match=why):
+        CHECKS[target](messages)
