@@ -1,5 +1,6 @@
 """Whole conversations: requests, responses and lists."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -45,7 +46,8 @@ def test_messages_are_found_in_what_stands_around_them(
 ) -> None:
     read = read_conversation(body)
     assert [(pointer, each) for pointer, each, _ in read.entries] == said
-    assert [entry for _, _, entry in read.entries] == [read_entry(each) for _, each in said]
+    entries = [replace(read_entry(each), dialect=read.dialect or "openai-chat") for _, each in said]
+    assert [entry for _, _, entry in read.entries] == entries
     assert read.continues is continues
 
 

@@ -1,8 +1,15 @@
 """Anthropic's Messages: blocks that answer calls, and the user's message of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_flag
+from pagefault_dialects.dialects.foreign_message import ForeignMessage, call_block
+from pagefault_dialects.dialects.message_forms import (
+    ConversationForm,
+    InnerReader,
+    MessageBlock,
+    MessageForm,
+)
 from pagefault_dialects.dialects.shapes import (
     Members,
     anything,
@@ -15,6 +22,7 @@ from pagefault_dialects.dialects.shapes import (
     string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm, Content
+from pagefault_dialects.json.values import JsonObject, JsonValue
 
 
 def _result(members: Members) -> Iterable[Content]:
@@ -68,6 +76,54 @@ _USER_MESSAGE = Wrapper(
     label="message",
 )
 
+
+def _read_response(
+    message: JsonObject, pointer: str, reader: InnerReader
+) -> Iterator[ForeignMessage]:
+    yield reader.read_role_message(message, pointer, "anthropic")
+
+
+def _is_response(message: JsonObject) -> bool:
+    said = ("model", "stop_reason", "usage")
+    return isinstance(message.get("content"), list) and any(name in message for name in said)
+
+
+def _read_whole(message: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    yield "", message
+
+
+def _read_mcp_call(block: JsonObject) -> list[JsonValue]:
+    return [call_block(block["id"], block.get("name"), block.get("input"))]
+
+
+_BLOCKS = (
+    MessageBlock(
+        marks=tuple(
+            ("type", kind)
+            for kind in (
+                *("tool_use", "thinking", "redacted_thinking", "document", "server_tool_use"),
+                *("search_result", "container_upload", "web_search_tool_result"),
+                *("web_fetch_tool_result", "code_execution_tool_result"),
+                *("bash_code_execution_tool_result", "text_editor_code_execution_tool_result"),
+                *("tool_search_tool_result", "advisor_tool_result", "mcp_tool_listing"),
+                *("compaction", "fallback", "tool_addition", "tool_removal"),
+            )
+        )
+    ),
+    MessageBlock(
+        marks=(("type", "mcp_tool_use"),),
+        read=_read_mcp_call,
+        accepts=lambda block: isinstance(block.get("id"), str),
+    ),
+    MessageBlock(
+        marks=(("type", "image"),), accepts=lambda block: isinstance(block.get("source"), dict)
+    ),
+    MessageBlock(
+        marks=(("type", "text"),),
+        accepts=lambda block: isinstance(block.get("cache_control"), dict),
+    ),
+)
+
 DIALECT = Dialect(
     "anthropic",
     (_TOOL_RESULT, _MCP_TOOL_RESULT, _USER_MESSAGE),
@@ -89,4 +145,26 @@ DIALECT = Dialect(
         BlockForm((("tool_name",),), "text", ("type", "tool_reference")),
     ),
     has_closed_content=True,
+    messages=(
+        MessageForm(
+            marks=(("type", "message"),),
+            accepts=lambda message: message.get("role") == "assistant" and _is_response(message),
+            read=_read_response,
+        ),
+    ),
+    message_blocks=_BLOCKS,
+    conversations=(
+        ConversationForm(
+            marks=(("type", "message"),),
+            accepts=lambda message: message.get("role") == "assistant" and _is_response(message),
+            read=_read_whole,
+            is_response=True,
+        ),
+    ),
+    frame=frozenset(
+        {
+            *("id", "type", "model", "container", "context_management", "diagnostics"),
+            *("stop_reason", "stop_sequence", "stop_details", "usage"),
+        }
+    ),
 )

@@ -1,8 +1,13 @@
 """Bedrock's Converse: blocks that answer calls."""
 
+from collections.abc import Iterator
+
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_word
+from pagefault_dialects.dialects.foreign_message import text_block
+from pagefault_dialects.dialects.message_forms import ConversationForm, MessageBlock
 from pagefault_dialects.dialects.shapes import objects, one_of, record, shape, string
 from pagefault_dialects.dialects.tool_output import BlockForm
+from pagefault_dialects.json.values import JsonObject, JsonValue
 
 FAILURE = by_word("status", "error", success=("success",))
 STATUS = one_of("success", "error")
@@ -42,4 +47,63 @@ BLOCKS = (
         uri=("searchResult", "source"),
     ),
 )
-DIALECT = Dialect("bedrock", (_BLOCK,), BLOCKS, has_closed_content=True)
+
+
+def _read_cited(block: JsonObject) -> list[JsonValue] | None:
+    """Return the texts of a block with citations, which are no part of what is said."""
+    content = block["citationsContent"].get("content")
+    return [*content] if objects(content) else None
+
+
+def _read_guarded(block: JsonObject) -> list[JsonValue] | None:
+    """Return the text that a guardrail looks at."""
+    text = block["guardContent"].get("text")
+    said = text.get("text") if isinstance(text, dict) else None
+    return [text_block(said)] if isinstance(said, str) else None
+
+
+def _read_response(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    yield "/output/message", body["output"]["message"]
+
+
+_NAMES = (
+    *("toolUse", "reasoningContent", "cachePoint", "text", "image", "document", "video"),
+    *("audio", "searchResult", "citationsContent", "guardContent"),
+)
+_SURE = frozenset(("toolUse", "toolResult", "reasoningContent", "cachePoint"))
+
+
+def _is_block(block: JsonObject) -> bool:
+    return "type" not in block and (len(block) == 1 or not _SURE.isdisjoint(block))
+
+
+def _has_member(name: str) -> MessageBlock:
+    read = _read_cited if name == "citationsContent" else _read_guarded
+    return MessageBlock(
+        marks=(name,),
+        read=read,
+        accepts=lambda block: _is_block(block) and isinstance(block[name], dict),
+    )
+
+
+DIALECT = Dialect(
+    "bedrock",
+    (_BLOCK,),
+    BLOCKS,
+    has_closed_content=True,
+    message_blocks=(
+        _has_member("citationsContent"),
+        _has_member("guardContent"),
+        MessageBlock(marks=_NAMES, accepts=_is_block),
+    ),
+    conversations=(
+        ConversationForm(
+            marks=("output",),
+            accepts=lambda body: (
+                isinstance(body["output"], dict) and isinstance(body["output"].get("message"), dict)
+            ),
+            read=_read_response,
+            is_response=True,
+        ),
+    ),
+)

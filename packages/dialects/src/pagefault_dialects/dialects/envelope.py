@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from pagefault_dialects.dialects.mark_index import Mark
+from pagefault_dialects.dialects.message_forms import ConversationForm, MessageBlock, MessageForm
 from pagefault_dialects.dialects.shapes import Members, Object, ResultShape
 from pagefault_dialects.dialects.tool_output import BlockForm, Content, Reading, Steps, ToolOutput
 from pagefault_dialects.media.block_shapes import value_at
 from pagefault_dialects.media.block_table import MemberPath
 
 Failure = Callable[[Members], bool | None]
-Mark = str | tuple[str, str]
-"""A member that an object is looked up by, or a member and its value."""
 
 
 def says_nothing(_: Members) -> None:
@@ -165,6 +165,11 @@ class Dialect:
     """Blocks that only this dialect writes; they are read inside its envelopes only."""
     has_closed_content: bool = False
     """Whether the protocol lists which blocks content may have: others are no data of a tool."""
+    messages: tuple[MessageForm, ...] = ()
+    message_blocks: tuple[MessageBlock, ...] = ()
+    conversations: tuple[ConversationForm, ...] = ()
+    frame: frozenset[str] = frozenset()
+    """Members of its messages that are no part of the conversation: ids, times, counts."""
 
 
 def without_paths(value: Object, removed: Iterable[Steps]) -> Object:

@@ -1,18 +1,27 @@
 """Gemini's Content: parts that answer function calls, in both spellings."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper
+from pagefault_dialects.dialects.foreign_message import ForeignMessage, text_block
+from pagefault_dialects.dialects.message_forms import (
+    ConversationForm,
+    InnerReader,
+    MessageBlock,
+    MessageForm,
+)
 from pagefault_dialects.dialects.shapes import (
     Members,
     flag,
     items,
+    objects,
     one_of,
     record,
     shape,
     string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm, Content
+from pagefault_dialects.json.values import JsonObject, JsonValue
 
 # `output` and `error` are Gemini's own words; the ADK puts values under `result`.
 _OUTPUTS = ("error", "output", "result")
@@ -83,6 +92,50 @@ _CONTENT = Wrapper(
     label="message",
 )
 
+
+def _read_content(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    """Yield the message of a Content; without a role it is the user's."""
+    yield reader.read_role_message({"role": "user", **value}, pointer, "gemini")
+
+
+def _is_content(value: JsonObject) -> bool:
+    parts = value["parts"]
+    is_other = any(name in value for name in _OTHERS) or "content" in value
+    return not is_other and objects(parts) and not any(map(_is_typed, parts))
+
+
+def _is_typed(part: JsonObject) -> bool:
+    """Return whether a part says its type, or the state of a call, as others' do."""
+    return any(part.get(name) is not None for name in ("type", "kind", "state", "part_kind"))
+
+
+def _read_code(part: JsonObject) -> list[JsonValue] | None:
+    """Return the code that a model ran, or what that wrote, as words."""
+    for name, member in (
+        *(("executableCode", "code"), ("executable_code", "code")),
+        *(("codeExecutionResult", "output"), ("code_execution_result", "output")),
+    ):
+        held = part.get(name)
+        if isinstance(held, dict) and isinstance(held.get(member), str):
+            return [text_block(held[member])]
+    return None
+
+
+def _read_response(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the first of the answers."""
+    yield "/candidates/0/content", body["candidates"][0]["content"]
+
+
+def _has_content(body: JsonObject) -> bool:
+    candidates = body["candidates"]
+    first = candidates[0] if objects(candidates) and candidates else {}
+    return isinstance(first, dict) and isinstance(first.get("content"), dict)
+
+
+# Others have parts as well, beside these.
+_OTHERS = ("messageId", "message_id", "artifactId", "artifact_id", "kind")
+_CODE = ("executableCode", "executable_code", "codeExecutionResult", "code_execution_result")
+
 DIALECT = Dialect(
     "gemini",
     (_PART, _LONE_RESPONSE, _CONTENT),
@@ -92,4 +145,11 @@ DIALECT = Dialect(
         BlockForm((("text",),), "text"),
     ),
     has_closed_content=True,
+    messages=(MessageForm(marks=("parts",), accepts=_is_content, read=_read_content),),
+    message_blocks=(MessageBlock(marks=_CODE, read=_read_code),),
+    conversations=(
+        ConversationForm(
+            marks=("candidates",), accepts=_has_content, read=_read_response, is_response=True
+        ),
+    ),
 )

@@ -1,6 +1,10 @@
 """LangChain: the ToolMessage in its three dumps."""
 
+from collections.abc import Iterator
+
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_word
+from pagefault_dialects.dialects.foreign_message import ForeignMessage
+from pagefault_dialects.dialects.message_forms import InnerReader, MessageForm
 from pagefault_dialects.dialects.shapes import (
     anything,
     content,
@@ -11,6 +15,7 @@ from pagefault_dialects.dialects.shapes import (
     shape,
     string,
 )
+from pagefault_dialects.json.values import JsonObject
 
 _STATUS = one_of("success", "error")
 _BESIDE = {
@@ -50,6 +55,48 @@ def _is_tool_message(value: object) -> bool:
     return items(value) and isinstance(value, list) and value[-1:] == ["ToolMessage"]
 
 
+def _read_dumped(value: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
+    """Return the message of `dumpd`, in which the class stands beside what it was made of."""
+    named = value.get("id")
+    kind = str(named[-1]) if isinstance(named, list) and named else ""
+    return reader.read_message({"type": kind, **value["kwargs"]}, f"{pointer}/kwargs")
+
+
+def _read_data(value: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
+    """Return the message of `messages_to_dict`."""
+    inner = {**value["data"], "type": value["type"]}
+    return reader.read_message(inner, f"{pointer}/data")
+
+
+def _read_typed(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    yield reader.read_role_message({**value, "role": _ROLES[value["type"]]}, pointer, "langchain")
+
+
+def _read_role(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    yield reader.read_role_message(value, pointer, "langchain")
+
+
+def _has_own_members(value: JsonObject) -> bool:
+    if not isinstance(value.get("role"), str):
+        return False
+    calls = value.get("tool_calls")
+    first = calls[0] if isinstance(calls, list) and calls else None
+    return any(value.get(name) for name in _OWN) or (isinstance(first, dict) and "args" in first)
+
+
+_OWN = ("additional_kwargs", "response_metadata", "invalid_tool_calls")
+_KINDS = {
+    **{kind: kind for kind in ("system", "tool", "function", "developer")},
+    **{"human": "user", "ai": "assistant", "chat": "user"},
+}
+_CLASSES = {"ai": "AI"}
+_ROLES = {
+    spelled: role
+    for kind, role in _KINDS.items()
+    for name in (_CLASSES.get(kind, kind.title()),)
+    for spelled in (kind, f"{name}Message", f"{name}MessageChunk", f"{kind}MessageChunk")
+}
+
 DIALECT = Dialect(
     "langchain",
     (
@@ -81,5 +128,33 @@ DIALECT = Dialect(
         Wrapper(
             marks=("messages",), shape=shape({"messages": objects}), inner="messages", label="state"
         ),
+    ),
+    messages=(
+        MessageForm(
+            marks=("lc",),
+            accepts=lambda value: isinstance(value.get("kwargs"), dict),
+            read=_read_dumped,
+        ),
+        MessageForm(
+            marks=("data",),
+            accepts=lambda value: (
+                isinstance(value["data"], dict)
+                and "content" in value["data"]
+                and isinstance(value.get("type"), str)
+            ),
+            read=_read_data,
+        ),
+        MessageForm(
+            marks=tuple(("type", kind) for kind in _ROLES),
+            accepts=lambda value: "content" in value and not isinstance(value.get("role"), str),
+            read=_read_typed,
+        ),
+        MessageForm(marks=(*_OWN, "tool_calls"), accepts=_has_own_members, read=_read_role),
+    ),
+    frame=frozenset(
+        (
+            *("id", "type", "example", "response_metadata", "usage_metadata", "invalid_tool_calls"),
+            *("artifact", "additional_kwargs", "tool_call_chunks", "chunk_position"),
+        )
     ),
 )

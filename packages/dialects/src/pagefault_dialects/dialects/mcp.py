@@ -1,8 +1,20 @@
 """MCP: envelopes of a CallToolResult, which `results.call_tool_results` reads."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, by_presence, without_paths
+from pagefault_dialects.dialects.foreign_message import (
+    ForeignMessage,
+    answer_block,
+    call_block,
+    compose_message,
+)
+from pagefault_dialects.dialects.message_forms import (
+    ConversationForm,
+    InnerReader,
+    MessageBlock,
+    MessageForm,
+)
 from pagefault_dialects.dialects.shapes import (
     Members,
     Object,
@@ -13,6 +25,7 @@ from pagefault_dialects.dialects.shapes import (
     string,
 )
 from pagefault_dialects.dialects.tool_output import Content, Steps, ToolOutput
+from pagefault_dialects.json.values import JsonObject
 
 NAME = "mcp"
 _RESPONSE = frozenset(("jsonrpc", "id", "result", "error"))
@@ -98,4 +111,77 @@ _TASK = Envelope(
     choose=_task_contents,
 )
 
-DIALECT = Dialect(NAME, (_TASK,))
+
+def _read_rpc(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    """Yield a call of a tool over MCP, or its result."""
+    del reader
+    params, result, call_id = value.get("params"), value.get("result"), str(value.get("id", ""))
+    if value.get("method") == "tools/call" and isinstance(params, dict):
+        call = call_block(call_id, params.get("name", ""), params.get("arguments") or {})
+        yield compose_message("assistant", [("/params", call)], pointer, joins=True)
+    elif isinstance(result, dict) and "content" in result:
+        yield _of_result(result, f"{pointer}/result", call_id)
+    else:
+        yield ForeignMessage(pointer, None)
+
+
+def _read_result(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    del reader
+    yield _of_result(value, pointer, "")
+
+
+def _of_result(result: JsonObject, pointer: str, call_id: str) -> ForeignMessage:
+    # A rendering for MCP says here which call it was; the protocol has no place for that.
+    meta = result.get("_meta")
+    noted: JsonObject = meta if isinstance(meta, dict) else {}
+    called = call_id or noted.get("pagefault/toolCallId")
+    block = answer_block(called, noted.get("pagefault/toolName"), result)
+    return compose_message("tool", [("", block)], pointer)
+
+
+def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    yield reader.read_role_message(value, pointer, "mcp")
+
+
+def _has_one_block(value: JsonObject) -> bool:
+    content = value.get("content")
+    return isinstance(content, dict) and isinstance(content.get("type"), str)
+
+
+_MEDIA = (("type", "image"), ("type", "audio"))
+
+DIALECT = Dialect(
+    NAME,
+    (_TASK,),
+    messages=(
+        MessageForm(
+            marks=("jsonrpc",), accepts=lambda value: value["jsonrpc"] == "2.0", read=_read_rpc
+        ),
+        MessageForm(
+            marks=("isError", "structuredContent"),
+            accepts=lambda value: "content" in value and "role" not in value,
+            read=_read_result,
+        ),
+        MessageForm(marks=("role",), accepts=_has_one_block, read=_read_message),
+    ),
+    message_blocks=(
+        MessageBlock(marks=(("type", "resource"), ("type", "resource_link"))),
+        MessageBlock(
+            marks=_MEDIA,
+            accepts=lambda block: isinstance(block.get("data"), str) and "mimeType" in block,
+        ),
+    ),
+    conversations=(
+        ConversationForm(
+            marks=("content",),
+            accepts=lambda value: (
+                value.get("role") in ("user", "assistant")
+                and "model" in value
+                and _has_one_block(value)
+            ),
+            read=lambda value: [("", value)],
+            is_response=True,
+        ),
+    ),
+    frame=frozenset(("_meta", "model", "stopReason")),
+)

@@ -1,10 +1,25 @@
 """Chat messages of OpenAI, and of the many that write them alike: Mistral, Ollama, OpenRouter."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope
-from pagefault_dialects.dialects.shapes import Members, content, items, one_of, shape, string
+from pagefault_dialects.dialects.foreign_message import ForeignMessage
+from pagefault_dialects.dialects.message_forms import (
+    ConversationForm,
+    InnerReader,
+    MessageBlock,
+    MessageForm,
+)
+from pagefault_dialects.dialects.shapes import (
+    Members,
+    content,
+    items,
+    one_of,
+    shape,
+    string,
+)
 from pagefault_dialects.dialects.tool_output import BlockForm, Content
+from pagefault_dialects.json.values import JsonObject, JsonValue
 
 
 def _contents(members: Members) -> Iterable[Content]:
@@ -53,8 +68,101 @@ _FUNCTION_MESSAGE = Envelope(
     name=("name",),
 )
 
+
+def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    yield reader.read_role_message(_with_name(value), pointer, "openai-chat")
+
+
+def _read_role(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    """Yield a message with a role, whose blocks say which dialect it is in, if anything does."""
+    yield reader.read_role_message(value, pointer)
+
+
+def _with_name(value: JsonObject) -> JsonObject:
+    """Return a tool's message with its name where OpenAI has it; Ollama has `tool_name`."""
+    if "tool_name" not in value:
+        return value
+    return {"name": value["tool_name"]} | {
+        name: member for name, member in value.items() if name != "tool_name"
+    }
+
+
+def _is_own(value: JsonObject) -> bool:
+    """Return whether a message has calls, an answer or a thought where only this dialect has it."""
+    if not isinstance(value.get("role"), str):
+        return False
+    calls = value.get("tool_calls")
+    if isinstance(calls, list) and calls and isinstance(calls[0], dict):
+        return "args" not in calls[0]
+    return any(name in value for name in _MEMBERS)
+
+
+def _read_around(value: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
+    """Return the message that a host has written something around."""
+    return reader.read_message(value["message"], f"{pointer}/message")
+
+
+def _read_completion(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the first of the answers."""
+    yield "/choices/0/message", body["choices"][0]["message"]
+
+
+def _read_chat(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    yield "/message", body["message"]
+
+
+def _has_answer(body: JsonObject) -> bool:
+    choices = body["choices"]
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return isinstance(first, dict) and isinstance(first.get("message"), dict)
+
+
+_MEMBERS = (
+    *("tool_call_id", "tool_name", "function_call", "refusal", "audio", "prefix"),
+    *("reasoning", "reasoning_content", "reasoning_details", "thinking"),
+)
+_BLOCKS = ("image_url", "input_audio")
+
 DIALECT = Dialect(
     "openai-chat",
     (_TOOL_MESSAGE, _OLLAMA_MESSAGE, _FUNCTION_MESSAGE),
     (BlockForm((("text",),), "text", ("type", "text")),),
+    messages=(
+        MessageForm(
+            marks=("message",),
+            accepts=lambda value: (
+                isinstance(value["message"], dict) and isinstance(value["message"].get("role"), str)
+            ),
+            read=_read_around,
+            shows_dialect=False,
+        ),
+        MessageForm(marks=("role",), accepts=_is_own, read=_read_message),
+        MessageForm(
+            marks=("role",),
+            accepts=lambda value: isinstance(value["role"], str),
+            read=_read_role,
+            shows_dialect=False,
+        ),
+    ),
+    message_blocks=(
+        MessageBlock(marks=tuple(("type", kind) for kind in _BLOCKS)),
+        MessageBlock(
+            marks=(("type", "file"),), accepts=lambda block: isinstance(block.get("file"), dict)
+        ),
+    ),
+    conversations=(
+        ConversationForm(
+            marks=("choices",), accepts=_has_answer, read=_read_completion, is_response=True
+        ),
+        # Ollama's answer.
+        ConversationForm(
+            marks=("message",),
+            accepts=lambda body: (
+                isinstance(body["message"], dict) and "role" in body["message"] and "done" in body
+            ),
+            read=_read_chat,
+            is_response=True,
+        ),
+    ),
+    frame=frozenset(("annotations", "prefix", "id", "index")),
 )

@@ -1,6 +1,6 @@
 """OpenAI's Responses API: items of its input and output that answer calls."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from pagefault_dialects.dialects.envelope import (
     Dialect,
@@ -9,6 +9,17 @@ from pagefault_dialects.dialects.envelope import (
     by_presence,
     by_word,
     says_nothing,
+)
+from pagefault_dialects.dialects.foreign_message import (
+    ForeignMessage,
+    call_block,
+    compose_message,
+)
+from pagefault_dialects.dialects.message_forms import (
+    ConversationForm,
+    InnerReader,
+    MessageBlock,
+    MessageForm,
 )
 from pagefault_dialects.dialects.shapes import (
     Check,
@@ -23,6 +34,7 @@ from pagefault_dialects.dialects.shapes import (
     string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm, Content, Reading
+from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
 
 _BESIDE: dict[str, Check] = {
     **dict.fromkeys(("id", "call_id", "name", "namespace", "status"), string),
@@ -93,6 +105,126 @@ _MCP_CALL = Envelope(
     choose=_mcp_contents,
 )
 
+
+_NATIVE_CALLS = frozenset(("function_call", "custom_tool_call", "reasoning"))
+"""Items that the common form has as they are."""
+_CALLS = (
+    *("computer_call", "shell_call", "local_shell_call", "apply_patch_call", "tool_search_call"),
+    "program",
+)
+"""Calls of tools that the provider defines and the host runs."""
+_PROVIDER_CALLS = (
+    *("web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"),
+    "mcp_call",
+)
+"""Calls that the provider runs itself."""
+_NOTES = frozenset(
+    {
+        *("compaction", "compaction_summary", "compaction_trigger", "item_reference"),
+        *("mcp_list_tools", "mcp_approval_request", "mcp_approval_response"),
+        *("additional_tools", "configuration_update"),
+    }
+)
+_OUTPUTS = (
+    *("function_call_output", "custom_tool_call_output", "computer_call_output"),
+    *("local_shell_call_output", "shell_call_output", "apply_patch_call_output"),
+    *("tool_search_output", "program_output"),
+)
+_NO_ARGUMENTS = frozenset(
+    ("type", "id", "call_id", "status", "caller", "created_by", "environment", "fingerprint")
+)
+
+
+def _read_item(item: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    """Yield the message that an item without a role is."""
+    kind = item["type"]
+    blocks = _item_blocks(item, kind, reader)
+    if kind in _OUTPUTS or (kind.endswith("_output") and "call_id" in item):
+        yield compose_message("tool", blocks, pointer, is_as_sent=True)
+    else:
+        joins = kind not in _NOTES
+        yield compose_message("assistant", blocks, pointer, joins=joins, is_as_sent=True)
+
+
+def _item_blocks(
+    item: JsonObject, kind: str, reader: InnerReader
+) -> Iterable[tuple[str, JsonValue]]:
+    if kind == "mcp_call":
+        answers = reader.read_blocks(item, "") if "output" in item or "error" in item else ()
+        call = call_block(item.get("id"), item.get("name"), item.get("arguments"))
+        return [("", call), *answers]
+    if kind in _CALLS and "call_id" in item:
+        return [("", _as_function_call(item, kind))]
+    if kind.endswith("_output"):
+        read = [*reader.read_blocks(item, "")]
+        if read == [("", item)]:
+            return [("", {**item, "type": "function_call_output"})]
+        return read
+    if kind.endswith("_call") and kind not in _PROVIDER_CALLS and "call_id" in item:
+        is_native = kind in _NATIVE_CALLS
+        return [("", item if is_native else _as_function_call(item, kind))]
+    return [("", item)]
+
+
+def _as_function_call(item: JsonObject, kind: str) -> JsonValue:
+    """Return a call of a tool that the provider brings along as one of a function."""
+    arguments = {name: each for name, each in item.items() if name not in _NO_ARGUMENTS}
+    given = arguments.get("arguments")
+    if len(arguments) == 1 and isinstance(given, str | dict):
+        text = given if isinstance(given, str) else json_text(given)
+    else:
+        text = json_text(arguments)
+    return {
+        "type": "function_call",
+        "call_id": item["call_id"],
+        "name": kind.removesuffix("_call"),
+        "arguments": text,
+    }
+
+
+def _is_item(value: JsonObject) -> bool:
+    kind = value["type"]
+    if "role" in value and kind != "additional_tools":
+        return False
+    is_known = kind in _NATIVE_CALLS or kind in _NOTES
+    return (
+        is_known
+        or kind.endswith("_call")
+        or kind in ("program", *_OUTPUTS)
+        or (kind.endswith("_output") and "call_id" in value)
+    )
+
+
+def _read_message(item: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    yield reader.read_role_message(item, pointer, "openai-responses")
+
+
+def _read_response(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    for index, item in enumerate(body["output"]):
+        yield f"/output/{index}", item
+
+
+_MESSAGES = (
+    MessageForm(
+        marks=(("type", "message"),),
+        # Anthropic's answers have the same type, and a model; files have one around messages.
+        accepts=lambda item: "role" in item and "model" not in item and "content" in item,
+        read=_read_message,
+    ),
+    MessageForm(
+        marks=("type",),
+        accepts=lambda item: isinstance(item["type"], str) and _is_item(item),
+        read=_read_item,
+    ),
+)
+_TYPED = ("input_text", "output_text", "input_image", "input_file")
+_RESPONSE = ConversationForm(
+    marks=("output",),
+    accepts=lambda body: objects(body["output"]) and "choices" not in body,
+    read=_read_response,
+    is_response=True,
+)
+
 DIALECT = Dialect(
     "openai-responses",
     (
@@ -117,4 +249,8 @@ DIALECT = Dialect(
         BlockForm((("stdout",), ("stderr",)), "text"),
     ),
     has_closed_content=True,
+    messages=_MESSAGES,
+    message_blocks=(MessageBlock(marks=tuple(("type", kind) for kind in _TYPED)),),
+    conversations=(_RESPONSE,),
+    frame=frozenset(("id", "status", "phase")),
 )

@@ -1,8 +1,25 @@
 """Pydantic AI: parts of a request that answer calls."""
 
+from collections.abc import Iterator
+
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_word
-from pagefault_dialects.dialects.shapes import anything, items, objects, one_of, shape, string
+from pagefault_dialects.dialects.foreign_message import (
+    ForeignMessage,
+    answer_block,
+    compose_message,
+    thought_block,
+)
+from pagefault_dialects.dialects.message_forms import InnerReader, MessageForm
+from pagefault_dialects.dialects.shapes import (
+    anything,
+    items,
+    objects,
+    one_of,
+    shape,
+    string,
+)
 from pagefault_dialects.dialects.tool_output import BlockForm
+from pagefault_dialects.json.values import JsonObject, JsonValue
 
 _RETURN = {"tool_name": string, "content": anything, "tool_call_id": string}
 _BESIDE = ("tool_kind", "metadata", "timestamp", "outcome", "retry", "content_file_digests")
@@ -63,6 +80,73 @@ _REQUEST = Wrapper(
     frame=frozenset({"kind"}),
 )
 
+_CALLS = ("tool-call", "builtin-tool-call")
+_RETURNS = ("tool-return", "builtin-tool-return", "retry-prompt")
+
+
+def _is_message(value: JsonObject) -> bool:
+    parts = value["parts"]
+    return (
+        value["kind"] in ("request", "response")
+        and isinstance(parts, list)
+        and all(isinstance(part, dict) and isinstance(part.get("part_kind"), str) for part in parts)
+    )
+
+
+def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    """Yield all of a response, or each part of a request, which has a role of its own."""
+    del reader
+    parts = value["parts"]
+    if value["kind"] == "response":
+        said = [(f"/parts/{index}", _said(part)) for index, part in enumerate(parts)]
+        yield compose_message("assistant", said, pointer)
+        return
+    for index, part in enumerate(parts):
+        place, content = f"{pointer}/parts/{index}", part.get("content")
+        if part["part_kind"] in _RETURNS and part.get("tool_name"):
+            yield compose_message("tool", [("", _returned(part))], place)
+            continue
+        role = "system" if part["part_kind"] == "system-prompt" else "user"
+        told = [*map(_shown, content)] if isinstance(content, list) else content
+        yield ForeignMessage(place, {"role": role, "content": told}, is_as_sent=False)
+
+
+def _said(part: JsonObject) -> JsonValue:
+    kind, content = part["part_kind"], part.get("content")
+    if kind in _CALLS:
+        named = {"id": part.get("tool_call_id"), "name": part.get("tool_name")}
+        return {"type": "tool_use", **named, "input": part.get("args") or {}}
+    if kind in _RETURNS:
+        return _returned(part)
+    if kind == "thinking":
+        return thought_block(content)
+    return {"type": "text", "text": content} if kind == "text" else _shown(content)
+
+
+def _returned(part: JsonObject) -> JsonValue:
+    content = part.get("content")
+    failed = part["part_kind"] == "retry-prompt" or part.get("outcome") in ("failed", "retried")
+    told = [*map(_shown, content)] if isinstance(content, list) else _shown(content)
+    return answer_block(part.get("tool_call_id"), part.get("tool_name"), told, is_error=failed)
+
+
+def _shown(content: JsonValue) -> JsonValue:
+    """Return something that is said as a block that other dialects have."""
+    if isinstance(content, str):
+        return {"type": "text", "text": content}
+    kind = content.get("kind") if isinstance(content, dict) else None
+    if not isinstance(content, dict) or not isinstance(kind, str):
+        return content
+    media_type = content.get("media_type")
+    if kind == "binary":
+        return {"data": content.get("data"), "mimeType": media_type}
+    if kind == "image-url":
+        return {"type": "image_url", "image_url": {"url": content.get("url")}}
+    if kind.endswith("-url"):
+        link = {"type": "resource_link", "uri": content.get("url"), "name": kind}
+        return {**link, "mimeType": media_type} if media_type else link
+    return content
+
 
 DIALECT = Dialect(
     "pydantic-ai",
@@ -79,5 +163,12 @@ DIALECT = Dialect(
         BlockForm((("url",),), "media", ("kind", "audio-url"), kind="audio"),
         BlockForm((("url",),), "media", ("kind", "video-url"), kind="video"),
         BlockForm((("url",),), "media", ("kind", "document-url")),
+    ),
+    messages=(
+        MessageForm(
+            marks=(("kind", "request"), ("kind", "response")),
+            accepts=lambda value: "parts" in value and _is_message(value),
+            read=_read_message,
+        ),
     ),
 )

@@ -4,7 +4,6 @@ An object is looked up by its members, or by a member and its value, so that onl
 tried that it can be; most results are none, and cost one look at their names.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from pagefault_dialects.dialects import (
@@ -29,7 +28,7 @@ from pagefault_dialects.dialects import (
     vercel,
 )
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper
-from pagefault_dialects.dialects.shapes import Object
+from pagefault_dialects.dialects.mark_index import MarkIndex
 from pagefault_dialects.dialects.tool_output import ToolOutput
 
 DIALECTS: tuple[Dialect, ...] = (
@@ -60,36 +59,9 @@ DIALECTS: tuple[Dialect, ...] = (
 _DEEPEST = 6
 
 
-class _Index:
-    """The envelopes of all dialects, by what an object is looked up by."""
-
-    def __init__(self, dialects: tuple[Dialect, ...]) -> None:
-        self.entries: list[tuple[str, Envelope | Wrapper]] = []
-        self._by_member: dict[str, list[int]] = {}
-        self._by_value: dict[tuple[str, str], list[int]] = {}
-        for dialect in dialects:
-            for envelope in dialect.envelopes:
-                number = len(self.entries)
-                self.entries.append((dialect.name, envelope))
-                for mark in envelope.marks:
-                    if isinstance(mark, str):
-                        self._by_member.setdefault(mark, []).append(number)
-                    else:
-                        self._by_value.setdefault(mark, []).append(number)
-        self._names = frozenset((*self._by_member, *(name for name, _ in self._by_value)))
-
-    def candidates(self, value: Object) -> Iterator[tuple[str, Envelope | Wrapper]]:
-        """Yield the envelopes that an object can be, in order."""
-        numbers: set[int] = set()
-        for name in self._names & value.keys():
-            numbers.update(self._by_member.get(name, ()))
-            member = value[name]
-            if isinstance(member, str):
-                numbers.update(self._by_value.get((name, member), ()))
-        return (self.entries[number] for number in sorted(numbers))
-
-
-_INDEX = _Index(DIALECTS)
+_INDEX: MarkIndex[Envelope | Wrapper] = MarkIndex(
+    (dialect.name, envelope) for dialect in DIALECTS for envelope in dialect.envelopes
+)
 _BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
 
 

@@ -1,8 +1,10 @@
 """The Vercel AI SDK: parts that answer calls, their outputs, and tool parts of UI messages."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_word
+from pagefault_dialects.dialects.foreign_message import ForeignMessage, compose_message
+from pagefault_dialects.dialects.message_forms import InnerReader, MessageBlock, MessageForm
 from pagefault_dialects.dialects.shapes import (
     Check,
     Members,
@@ -16,6 +18,7 @@ from pagefault_dialects.dialects.shapes import (
     string,
 )
 from pagefault_dialects.dialects.tool_output import Content, Reading
+from pagefault_dialects.json.values import JsonObject, JsonValue
 
 DENIED = "The tool was not allowed to run."
 """The text for a denial without a reason."""
@@ -147,6 +150,64 @@ _UI_PART = Envelope(
     choose=_ui_contents,
 )
 
+
+def _read_ui_message(value: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
+    """Return a message of the user interface, whose tool parts are calls and their answers."""
+    del reader
+    held = "parts" if isinstance(value.get("parts"), list) else "toolInvocations"
+    blocks: list[tuple[str, JsonValue]] = []
+    for index, part in enumerate(value[held]):
+        blocks += ((f"/{held}/{index}", block) for block in _of_ui_part(part))
+    if held == "toolInvocations" and isinstance(said := value.get("content"), str):
+        blocks.append(("/content", {"type": "text", "text": said}))
+    read = ("parts", "content", "toolInvocations", "role", "id", "createdAt", "metadata")
+    rest = {name: each for name, each in value.items() if name not in read}
+    return [compose_message(value["role"], blocks, pointer, beside=rest)]
+
+
+def _is_ui_message(value: JsonObject) -> bool:
+    parts = value.get("parts", value.get("toolInvocations"))
+    return (
+        value.get("role") in ("system", "user", "assistant")
+        and isinstance(parts, list)
+        and any(isinstance(each, dict) and ("type" in each or "state" in each) for each in parts)
+    )
+
+
+def _of_ui_part(part: JsonValue) -> Iterator[JsonValue]:
+    """Yield the blocks that a part of a message of the user interface is."""
+    if isinstance(part, dict) and isinstance(part.get("toolInvocation"), dict):
+        part = part["toolInvocation"]
+    kind = part.get("type", "") if isinstance(part, dict) else None
+    if not isinstance(part, dict) or not isinstance(kind, str):
+        yield part
+        return
+    if kind == "step-start":
+        return
+    if "toolCallId" not in part or kind in ("tool-call", "tool-result"):
+        # Whether a text is still being written is nothing that is said.
+        yield {name: each for name, each in part.items() if name != "state"}
+        return
+    name = part.get("toolName", kind.removeprefix("tool-"))
+    known: dict[str, JsonValue] = {"toolCallId": part["toolCallId"], "toolName": name}
+    yield {"type": "tool-call", **known, "input": part.get("input") or part.get("args") or {}}
+    if part.get("state") in ("output-available", "result"):
+        yield {"type": "tool-result", **known, "result": part.get("output", part.get("result"))}
+    elif part.get("state") == "output-denied" or _is_denied(part.get("approval")):
+        reason = (part.get("approval") or {}).get("reason")
+        said = (
+            f"[The user denied this call: {reason}]" if reason else "[The user denied this call.]"
+        )
+        yield {"type": "tool-result", **known, "result": said, "isError": True}
+    elif part.get("state") == "output-error":
+        failed = {"type": "tool-result", **known, "result": part.get("errorText") or ""}
+        yield {**failed, "isError": True}
+
+
+def _is_denied(approval: JsonValue) -> bool:
+    return isinstance(approval, dict) and approval.get("approved") is False
+
+
 DIALECT = Dialect(
     "vercel",
     (
@@ -162,4 +223,16 @@ DIALECT = Dialect(
             label="message",
         ),
     ),
+    messages=(
+        MessageForm(
+            marks=("parts", "toolInvocations"), accepts=_is_ui_message, read=_read_ui_message
+        ),
+    ),
+    message_blocks=(
+        MessageBlock(marks=(("type", "tool-call"),)),
+        MessageBlock(
+            marks=(("type", "file"),), accepts=lambda block: not isinstance(block.get("file"), dict)
+        ),
+    ),
+    frame=frozenset(("id", "providerOptions", "providerMetadata")),
 )

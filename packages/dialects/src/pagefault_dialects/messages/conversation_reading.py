@@ -1,8 +1,11 @@
 """Whole conversations of any dialect: requests, responses, and lists of messages or items."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
+from pagefault_dialects.dialects.message_forms import ConversationForm
+from pagefault_dialects.dialects.message_registry import find_conversation, read_message
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.messages.entry_reading import EntryReading, entry_of
@@ -10,8 +13,7 @@ from pagefault_dialects.messages.histories import (
     SYSTEM_NAMES,
     body_dialect,
     list_name,
-    read_at,
-    sent_messages,
+    said_in,
 )
 
 _PROMPT = (*SYSTEM_NAMES, "tools", "toolConfig", "tool_config", "model", "modelId")
@@ -29,7 +31,8 @@ class ConversationReading:
     prompt: JsonObject
     """What stands around: system, instructions, tools, model, as they were sent."""
     continues: bool
-    """Whether it goes behind what is stored: a response, or a request that refers to one."""
+    """Whether it goes behind what is stored: a response, one message, or a request that refers to
+    what its provider stored."""
 
 
 def read_conversation(value: JsonValue) -> ConversationReading:
@@ -38,18 +41,21 @@ def read_conversation(value: JsonValue) -> ConversationReading:
     Raises:
         InvalidPayloadError: No dialect knows it; the faults say where.
     """
-    said = [*_said_in_response(value)]
-    is_response = bool(said)
-    if not said and _is_message(value):
+    said = said_in(value)
+    is_message = said is None and read_message(value, "")[0].message is not None
+    if is_message:
         said = [("", value)]
-        is_response = value.get("type") == "message"
-    if not said:
-        said = [*_said_in_request(value)]
-    entries = []
+    if said is None:
+        raise InvalidPayloadError(
+            "There is no conversation in this: send a list of messages, the request of a provider, "
+            "or its response.",
+            faults=[Fault("", "holds no messages that any dialect has")],
+        )
+    entries: list[tuple[str, JsonObject, EntryReading]] = []
     faults: list[Fault] = []
     for pointer, each in said:
         try:
-            entries.append((pointer, each, entry_of([*read_at(each, "")], "")))
+            entries.append((pointer, each, entry_of(read_message(each, ""))))
         except InvalidPayloadError as exc:
             faults += (Fault(pointer + fault.pointer, fault.detail) for fault in exc.faults)
     if faults:
@@ -57,46 +63,27 @@ def read_conversation(value: JsonValue) -> ConversationReading:
             "There is something among the messages that no dialect knows; `errors` says where.",
             faults=faults,
         )
-    foreign = [message for _, _, entry in entries for message in entry.messages]
+    form = None if list_name(value) else find_conversation(value)
+    is_response = is_message or (form is not None and form[1].is_response)
+    dialect = _dialect(value, [entry for _, _, entry in entries], form)
     around = value if isinstance(value, dict) and not is_response else {}
     continues = is_response or any(around.get(name) for name in _CONTINUES)
     prompt = {name: around[name] for name in _PROMPT if around.get(name) is not None}
-    return ConversationReading(tuple(entries), body_dialect(value, foreign), prompt, continues)
+    told = ((pointer, each, _in_dialect(entry, dialect)) for pointer, each, entry in entries)
+    return ConversationReading(tuple(told), dialect, prompt, continues)
 
 
-def _is_message(value: JsonValue) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("role"), str) and "content" in value
+def _dialect(
+    value: JsonValue, entries: Sequence[EntryReading], form: tuple[str, ConversationForm] | None
+) -> str | None:
+    """Return the dialect of a body: that of its form, of what is around, or of most messages."""
+    found = body_dialect(value, [message for entry in entries for message in entry.messages])
+    counts = Counter(entry.dialect for entry in entries if entry.messages[0].reader)
+    shown = counts.most_common(1)[0][0] if counts else None
+    return form[0] if form is not None else found or shown
 
 
-def _said_in_request(value: JsonValue) -> Iterator[tuple[str, JsonObject]]:
-    name = list_name(value)
-    if name is None and not isinstance(value, list):
-        raise InvalidPayloadError(
-            "There is no conversation in this: send a list of messages, the request of a provider, "
-            "or its response.",
-            faults=[Fault("", "holds no messages that any dialect has")],
-        )
-    around = "" if name is None else f"/{name}"
-    if name is not None and isinstance(value[name], str):
-        yield around, sent_messages(value)[0]
-        return
-    for index, each in enumerate(sent_messages(value)):
-        yield f"{around}/{index}", each
-
-
-def _said_in_response(value: JsonValue) -> Iterator[tuple[str, JsonObject]]:
-    """Yield what a model answers in a response; of several answers the first."""
-    if not isinstance(value, dict):
-        return
-    for name, inner in (("choices", "message"), ("candidates", "content")):
-        choices = value.get(name)
-        first = choices[0] if isinstance(choices, list) and choices else None
-        if isinstance(first, dict) and isinstance(first.get(inner), dict):
-            yield f"/{name}/0/{inner}", first[inner]
-            return
-    output = value.get("output")
-    if isinstance(output, dict) and isinstance(output.get("message"), dict):
-        yield "/output/message", output["message"]
-    elif isinstance(output, list):
-        for index, each in enumerate(output):
-            yield f"/output/{index}", each
+def _in_dialect(entry: EntryReading, dialect: str | None) -> EntryReading:
+    """Return an entry of words alone in the dialect of the messages around it."""
+    is_plain = not any(each.reader for each in entry.messages)
+    return replace(entry, dialect=dialect) if is_plain and dialect is not None else entry

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
+from pagefault_dialects.dialects.foreign_message import ForeignMessage
+from pagefault_dialects.dialects.message_registry import read_message
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject
-from pagefault_dialects.messages.histories import ForeignMessage, read_at
 from pagefault_dialects.messages.message_calls import as_answer
 from pagefault_dialects.messages.message_turns import MessageEntry, message_turns
 from pagefault_dialects.model.conversation import ComposedTurn, Invented
@@ -26,7 +27,8 @@ EntryRole = Literal["system", "user", "assistant", "tool"]
 
 _FLAT = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
 _NONE: Mapping[str, Resource] = {}
-_PLAIN = "openai-chat"
+PLAIN = "openai-chat"
+"""The dialect of words alone, which are of any."""
 _ROLES: Mapping[str, EntryRole] = {
     "system": "system",
     "developer": "system",
@@ -65,7 +67,7 @@ def read_entry(value: JsonObject) -> EntryReading:
     Raises:
         InvalidPayloadError: No dialect knows it; the faults say where.
     """
-    return entry_of([*read_at(value, "")])
+    return entry_of(read_message(value, ""))
 
 
 def read_stored(value: JsonObject, dialect: str, reading: int) -> EntryReading:
@@ -77,7 +79,7 @@ def read_stored(value: JsonObject, dialect: str, reading: int) -> EntryReading:
         reading: The number of the reading that it came in by.
     """
     del reading
-    return replace(read_entry(value), dialect=dialect)
+    return replace(entry_of(read_message(value, "", dialect)), dialect=dialect)
 
 
 def entry_of(messages: Sequence[ForeignMessage], pointer: str = "") -> EntryReading:
@@ -94,7 +96,7 @@ def entry_of(messages: Sequence[ForeignMessage], pointer: str = "") -> EntryRead
             "as its SDK or its provider writes it.",
             faults=faults,
         )
-    dialect = next((each.dialect for each in messages if each.dialect), _PLAIN)
+    dialect = next((each.reader for each in messages if each.reader), PLAIN)
     return EntryReading(dialect, _role(messages), tuple(messages))
 
 

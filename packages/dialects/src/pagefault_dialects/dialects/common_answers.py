@@ -1,0 +1,110 @@
+"""Answers to calls in common form, made of results that were taken out of their envelopes."""
+
+from collections.abc import Iterator
+
+from pagefault_dialects.dialects.foreign_message import answer_block, medium_block, text_block
+from pagefault_dialects.dialects.tool_output import BlockForm, Content, ToolOutput
+from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
+from pagefault_dialects.media.block_shapes import match_at, match_typed_block, value_at
+from pagefault_dialects.media.block_table import TEXT_TYPES
+
+_DEEPEST = 8
+
+
+def common_answer(output: ToolOutput, forms: tuple[BlockForm, ...]) -> JsonValue:
+    """Return the block that a result is.
+
+    Args:
+        output: The result.
+        forms: Blocks that only its dialect writes.
+    """
+    contents = [_common_content(each, forms) for each in output.contents]
+    content = contents[0] if len(contents) == 1 else [*_flat(contents)] or ""
+    failed = output.is_error is True
+    return answer_block(output.call_id or "", output.name or "", content, is_error=failed)
+
+
+def _flat(contents: list[JsonValue]) -> Iterator[JsonValue]:
+    for content in contents:
+        if isinstance(content, list):
+            yield from content
+        elif isinstance(content, str):
+            yield text_block(content)
+        elif content is not None:
+            yield content
+
+
+def _common_content(content: Content, forms: tuple[BlockForm, ...]) -> JsonValue:
+    value: JsonValue = content.value
+    if content.reading == "json":
+        return value if isinstance(value, str) else json_text(value)
+    if content.reading == "media" and isinstance(value, list):
+        return [
+            medium_block("image", each, None, None) if isinstance(each, str) else each
+            for each in value
+        ]
+    if isinstance(value, list):
+        return [block for each in value for block in _common(each, forms, 0)]
+    if content.reading == "content" and isinstance(value, dict):
+        return [*_common(value, forms, 0)]
+    return value
+
+
+def _common(block: JsonValue, forms: tuple[BlockForm, ...], depth: int) -> Iterator[JsonValue]:
+    if not isinstance(block, dict) or block.get("type") in TEXT_TYPES or depth > _DEEPEST:
+        yield block
+        return
+    for form in forms:
+        if form.mark is not None and block.get(form.mark[0]) != form.mark[1]:
+            continue
+        found = [path for path in form.payloads if value_at(block, path) is not None]
+        if found or form.holds == "nothing":
+            values = [value_at(block, path) for path in found]
+            yield from _read(block, form, values, forms, depth)
+            return
+    yield block
+
+
+def _read(
+    block: JsonObject,
+    form: BlockForm,
+    values: list[JsonValue],
+    forms: tuple[BlockForm, ...],
+    depth: int,
+) -> Iterator[JsonValue]:
+    match form.holds:
+        case "text":
+            yield from (text_block(str(each)) for each in values if each not in (None, ""))
+        case "json":
+            yield text_block(values[0] if isinstance(values[0], str) else json_text(values[0]))
+        case "content":
+            yield from _labels(block, form)
+            inner = values[0] if isinstance(values[0], list) else [values[0]]
+            for each in inner:
+                said = text_block(each) if isinstance(each, str) else each
+                yield from _common(said, forms, depth + 1)
+        case "media":
+            yield _medium(block, form)
+
+
+def _labels(block: JsonObject, form: BlockForm) -> Iterator[JsonValue]:
+    """Yield the title and the address of a block in a line before it."""
+    named = (value_at(block, path) for path in (form.name, form.uri) if path)
+    labels = [each for each in named if isinstance(each, str) and each]
+    if labels:
+        yield text_block(f"[{', '.join(labels)}]")
+
+
+def _medium(block: JsonObject, form: BlockForm) -> JsonValue:
+    if match_typed_block(block) is not None:
+        return block
+    path = next(path for path in form.payloads if value_at(block, path) is not None)
+    match = match_at(block, path, form.kind)
+    if match is None or not isinstance(match.payload, str):
+        return block
+    name = value_at(block, form.name) if form.name else None
+    mime_type = value_at(block, form.mime_type) if form.mime_type else None
+    claim = match.claim
+    said_type = mime_type if isinstance(mime_type, str) else claim.mime_type
+    kind = claim.kind or form.kind or "file"
+    return medium_block(kind, match.payload, said_type, name or claim.filename)

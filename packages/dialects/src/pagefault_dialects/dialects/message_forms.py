@@ -1,0 +1,79 @@
+"""Tables of the messages of a dialect, of the blocks in them, and of bodies around them."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pagefault_dialects.dialects.foreign_message import Dialect as Target
+from pagefault_dialects.dialects.foreign_message import ForeignMessage
+from pagefault_dialects.dialects.mark_index import Mark
+from pagefault_dialects.json.values import JsonObject, JsonValue
+
+
+class InnerReader(Protocol):
+    """Reads what stands inside a message, in any dialect, since hosts mix them."""
+
+    def read_message(self, value: JsonValue, pointer: str) -> list[ForeignMessage]:
+        """Return the messages that a value is, at least one; without `message` if it is none."""
+        ...
+
+    def read_role_message(
+        self, value: JsonObject, pointer: str, dialect: Target | None = None
+    ) -> ForeignMessage:
+        """Return a message with a `role`, and with blocks under `content` or `parts`."""
+        ...
+
+    def read_blocks(self, content: JsonValue, place: str) -> Iterable[tuple[str, JsonValue]]:
+        """Yield the blocks of a content in common form, each with its pointer.
+
+        Args:
+            content: A text, a block, or a list of both.
+            place: The pointer to it in its message.
+        """
+        ...
+
+
+def accept_all(_: JsonObject) -> bool:
+    """Accept any object."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class MessageForm:
+    """A message of a dialect, or an object around one. `null` members are taken out before."""
+
+    marks: tuple[Mark, ...]
+    read: Callable[[JsonObject, str, InnerReader], Iterable[ForeignMessage]]
+    """Returns the messages that one at a pointer is; none if it is of another dialect."""
+    accepts: Callable[[JsonObject], bool] = accept_all
+    """Checks the members that the dialect requires."""
+    renames: bool = False
+    """Whether messages inside are of this dialect, whatever theirs is."""
+    shows_dialect: bool = True
+    """Whether only this dialect has such a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageBlock:
+    """A block of a message."""
+
+    marks: tuple[Mark, ...]
+    read: Callable[[JsonObject], Sequence[JsonValue] | None] | None = None
+    """Returns the blocks in common form that one is; `None` if it is of another dialect. Without
+    it, the block is in common form."""
+    accepts: Callable[[JsonObject], bool] = accept_all
+    shows_dialect: bool = True
+    """Whether only this dialect has such a block."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationForm:
+    """A body with messages. A list has the marks of its first object."""
+
+    marks: tuple[Mark, ...]
+    read: Callable[[JsonValue], Iterable[tuple[str, JsonValue]]]
+    """Returns the messages, each with its pointer in the body."""
+    accepts: Callable[[JsonObject], bool] = accept_all
+    is_list: bool = False
+    is_response: bool = False
+    """Whether it goes behind what was said, instead of holding all of it."""

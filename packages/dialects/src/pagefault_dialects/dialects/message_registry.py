@@ -1,0 +1,211 @@
+"""Messages and bodies of all dialects, each read by the first form of `DIALECTS` that it has.
+
+Hosts mix dialects in one history and even in one message, so blocks are looked up by themselves.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from pagefault_dialects.dialects.common_answers import common_answer
+from pagefault_dialects.dialects.foreign_message import DIALECTS as TARGETS
+from pagefault_dialects.dialects.foreign_message import Dialect, ForeignMessage
+from pagefault_dialects.dialects.mark_index import MarkIndex
+from pagefault_dialects.dialects.message_forms import ConversationForm, MessageBlock, MessageForm
+from pagefault_dialects.dialects.registry import DIALECTS, find_dialect, open_results
+from pagefault_dialects.json.values import JsonObject, JsonValue
+
+_MESSAGES: MarkIndex[MessageForm] = MarkIndex(
+    (dialect.name, form) for dialect in DIALECTS for form in dialect.messages
+)
+_OF_DIALECT: Mapping[str, MarkIndex[MessageForm]] = {
+    dialect.name: MarkIndex((dialect.name, form) for form in dialect.messages)
+    for dialect in DIALECTS
+}
+_BLOCKS: MarkIndex[MessageBlock] = MarkIndex(
+    (dialect.name, block) for dialect in DIALECTS for block in dialect.message_blocks
+)
+_CONVERSATIONS: MarkIndex[ConversationForm] = MarkIndex(
+    (dialect.name, form)
+    for dialect in DIALECTS
+    for form in dialect.conversations
+    if not form.is_list
+)
+_LISTS: MarkIndex[ConversationForm] = MarkIndex(
+    (dialect.name, form) for dialect in DIALECTS for form in dialect.conversations if form.is_list
+)
+_TARGETS: Mapping[str, Dialect] = {name: name for name in TARGETS}
+_ROLES = {
+    **{role: role for role in ("system", "developer", "user", "assistant", "model", "tool")},
+    "function": "function",
+    "human": "user",
+    "ai": "assistant",
+    "bot": "assistant",
+    "toolResult": "tool",
+    "tool_result": "tool",
+}
+_CONTENTS = ("content", "parts")
+# A message in an event in a line of a file is no deeper.
+_DEEPEST = 4
+
+
+def read_message(
+    value: JsonValue, pointer: str, dialect: str | None = None
+) -> list[ForeignMessage]:
+    """Return the messages that a value of a history is, at least one.
+
+    Args:
+        value: Any JSON value.
+        pointer: Where it stands.
+        dialect: The dialect that it is in, where that is known; its forms are asked first.
+    """
+    found = _Reader(0, dialect).read_message(value, pointer)
+    return [
+        replace(each, is_as_sent=False) if each.pointer != pointer and each.is_as_sent else each
+        for each in found
+    ]
+
+
+def find_conversation(value: JsonValue) -> tuple[str, ConversationForm] | None:
+    """Return the form of a body, with the name of its dialect; `None` for a bare list."""
+    is_list = isinstance(value, list)
+    first = next((each for each in value if isinstance(each, dict)), None) if is_list else value
+    if not isinstance(first, dict):
+        return None
+    shown = _without_nulls(first)
+    for name, form in (_LISTS if is_list else _CONVERSATIONS).candidates(shown):
+        if form.accepts(shown):
+            return name, form
+    return None
+
+
+class _Reader:
+    """Reads messages, and those inside them."""
+
+    __slots__ = ("_depth", "_dialect")
+
+    def __init__(self, depth: int, dialect: str | None = None) -> None:
+        self._depth = depth
+        self._dialect = dialect
+
+    def read_message(self, value: JsonValue, pointer: str) -> list[ForeignMessage]:
+        if isinstance(value, dict) and self._depth < _DEEPEST:
+            shown = _without_nulls(value)
+            inner = _Reader(self._depth + 1)
+            for name, form in self._candidates(shown):
+                found = [*form.read(shown, pointer, inner)] if form.accepts(shown) else []
+                if found:
+                    return (
+                        found
+                        if not form.shows_dialect
+                        else [_named(each, name, renames=form.renames) for each in found]
+                    )
+        return [ForeignMessage(pointer, None)]
+
+    def _candidates(self, value: JsonObject) -> Iterator[tuple[str, MessageForm]]:
+        own = _OF_DIALECT.get(self._dialect or "")
+        if own is not None:
+            yield from own.candidates(value)
+        yield from _MESSAGES.candidates(value)
+
+    def read_role_message(
+        self, value: JsonObject, pointer: str, dialect: Dialect | None = None
+    ) -> ForeignMessage:
+        said = value.get("role")
+        role = _ROLES.get(said) if isinstance(said, str) else None
+        message = {**value, "role": role or "user"}
+        found: str | None = dialect
+        places: dict[str, str] = {}
+        for name in _CONTENTS:
+            content = value.get(name)
+            if not isinstance(content, list | dict):
+                continue
+            kind, blocks, moved = _read_content(content, f"/{name}")
+            found = found or kind
+            if moved is not None:
+                message[name] = blocks
+                places |= moved
+        reader = found or ""
+        known = find_dialect(reader).frame if reader else frozenset[str]()
+        for name in known & message.keys():
+            del message[name]
+        return ForeignMessage(
+            pointer,
+            _with_ids(message),
+            _TARGETS.get(reader),
+            said_role=None if role or not isinstance(said, str) else said,
+            places=places,
+            reader=reader,
+        )
+
+    def read_blocks(self, content: JsonValue, place: str) -> Iterator[tuple[str, JsonValue]]:
+        if not isinstance(content, list | dict):
+            if content not in (None, ""):
+                yield place, content
+            return
+        _, blocks, moved = _read_content(content, place)
+        for index, block in enumerate(blocks):
+            here = f"{place}/{index}" if isinstance(content, list) else place
+            yield (moved or {}).get(f"{place}/{index}", here), block
+
+
+def _read_content(
+    content: list[JsonValue] | JsonObject, place: str
+) -> tuple[str | None, list[JsonValue], dict[str, str] | None]:
+    """Return the dialect, the blocks in common form, and where they stood unless at their index."""
+    listed = content if isinstance(content, list) else [content]
+    found: str | None = None
+    blocks: list[JsonValue] = []
+    places: dict[str, str] = {}
+    is_changed = False
+    for index, block in enumerate(listed):
+        here = f"{place}/{index}" if isinstance(content, list) else place
+        name, common = _common_blocks(block) if isinstance(block, dict) else (None, None)
+        found = found or name
+        is_changed = is_changed or common is not None
+        for each in (block,) if common is None else common:
+            places[f"{place}/{len(blocks)}"] = here
+            blocks.append(each)
+    return found, blocks, places if is_changed else None
+
+
+def _common_blocks(block: JsonObject) -> tuple[str | None, list[JsonValue] | None]:
+    """Return the dialect that a block shows, and the blocks in common form that it is.
+
+    These are `None` where it is in common form itself.
+    """
+    shown = _without_nulls(block)
+    for name, form in _BLOCKS.candidates(shown):
+        if not form.accepts(shown):
+            continue
+        common = form.read(shown) if form.read is not None else None
+        if form.read is None or common is not None:
+            dialect = name if form.shows_dialect else None
+            return dialect, None if common is None else [*common]
+    if "role" in shown:
+        return None, None
+    answers = open_results(shown)
+    if answers and all(each.call_id or each.name for each in answers):
+        common = [common_answer(each, find_dialect(each.dialect).blocks) for each in answers]
+        return answers[0].dialect, common
+    return None, None
+
+
+def _named(foreign: ForeignMessage, name: str, *, renames: bool) -> ForeignMessage:
+    if foreign.reader and not renames:
+        return foreign
+    return replace(foreign, reader=name, dialect=foreign.dialect or _TARGETS.get(name))
+
+
+def _with_ids(message: JsonObject) -> JsonObject:
+    """Return a message whose call is named by a text, as hosts that count them do not."""
+    call_id = message.get("tool_call_id")
+    if call_id is None or isinstance(call_id, str):
+        return message
+    named = str(call_id) if isinstance(call_id, int) else None
+    return {**message, "tool_call_id": named}
+
+
+def _without_nulls(value: JsonObject) -> JsonObject:
+    if None not in value.values():
+        return value
+    return {name: member for name, member in value.items() if member is not None}
