@@ -6,8 +6,9 @@ media of a tool that failed, since behind `error` some models take nothing but t
 stands behind a line that names the call it belongs to.
 
 A document has a text beside it and a name of few characters that no other one in the request has:
-it ends in digits made of where the document stands, so that no other document changes it. If its
-file name has characters that such a name may not have, a line before it says both.
+it ends in digits made of where in its session the document stands, so that no other document
+changes it. If its file name has characters that such a name may not have, a line before it says
+both.
 
 Source: `providers`, `bedrock`; service model of botocore 1.44; `Messages can't contain duplicate
 document names`, as the service says it.
@@ -67,6 +68,7 @@ _WHERE = "attached after the tool results"
 _NO_NAME = "document"
 _MOST_NAME_CHARS = 180
 _MOST_READ_CHARS = 1_000
+_OF_SESSION = re.compile(r"\A/api/sessions/[^/]++")
 _PLACE_DIGITS = 6
 # Categories of Unicode: marks, punctuation, separators and control characters.
 _NOT_MISSED = "MPZC"
@@ -169,7 +171,8 @@ class _Writer:
         return blocks
 
     def _name(self, attachment: MediaItem, origin: str) -> str:
-        place = f"{origin}#{attachment.medium.pointer}"
+        # A fork of a session says the same as the session itself.
+        place = f"{_OF_SESSION.sub('', origin)}#{attachment.medium.pointer}"
         digits = hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()
         base = f"{_plain_name(attachment.filename or '')} {digits[:_PLACE_DIGITS]}"
         name, number = base, 1
