@@ -120,6 +120,7 @@ FEATURES = (
             "app.stores.records.history:MessageRecords",
             "app.stores.records.interactions:InteractionRecords",
             "app.stores.records.session_resources:SessionResourceRecords",
+            "app.stores.records.session_copies:SessionCopyRecords",
         ),
     ),
     Feature(

@@ -120,7 +120,7 @@ _KINDS = {
 
 
 def _counts(data: _Data) -> str:
-    counts: dict[str, int] = data.get("deleted") or data.get("imported") or {}
+    counts: dict[str, int] = data.get("deleted") or data.get("imported") or data.get("copied") or {}
     return ", ".join(counted(count, _KINDS[kind]) for kind, count in counts.items() if count)
 
 
@@ -135,6 +135,7 @@ _SAID: dict[str, Callable[[_Data], str]] = {
     "interaction:answered": lambda data: _shown(data["output"].get("content")),
     "page:faulted": lambda data: f"{data['id']} at {data['level']}",
     "session:imported": _counts,
+    "session:forked": lambda data: f"of {data['forkedFrom']['sessionId']}: {_counts(data)}",
     "session:deleted": _counts,
 }
 

@@ -123,7 +123,7 @@ class ApiRouter(APIRouter):
         model: object,
         *errors: _Error,
         body: type[BaseModel] | None = None,
-        responses: Mapping[int, str] | None = None,
+        responses: Mapping[int, str | dict[str, Any]] | None = None,
         **others: Any,  # noqa: ANN401 - whatever FastAPI takes
     ) -> Callable[[_Endpoint], _Endpoint]:
         """Declare a write that answers with a record.
@@ -135,11 +135,14 @@ class ApiRouter(APIRouter):
             errors: How it may fail beside what may be wrong with its body.
             body: The JSON that it takes, read as a stream.
             responses: What the other status of success means. With 200 described, new records are
-                answered with 201; with 201 described, others are answered with 200.
+                answered with 201; with 201 described, others are answered with 200. One with
+                another body is a dictionary, as FastAPI takes it.
             others: Further arguments of FastAPI's.
         """
         answers: dict[int | str, dict[str, Any]] = {
             status: {"model": model, "description": meaning}
+            if isinstance(meaning, str)
+            else meaning
             for status, meaning in (responses or {}).items()
         }
         if body is not None:

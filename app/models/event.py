@@ -22,6 +22,7 @@ EventType: TypeAlias = Literal[
     "page:deleted",
     "page:faulted",
     "session:imported",
+    "session:forked",
     "session:deleted",
 ]
 """What happened (spec 002, "Event Flow & Consumers", and in the same style)."""

@@ -30,6 +30,18 @@ class HistoryCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class ForkOrigin:
+    """The session that a fork was copied from, and the last `seq` that was copied.
+
+    `incarnation` tells sessions of one name apart.
+    """
+
+    session_id: str
+    up_to: int
+    incarnation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """A client-named conversation; `last_seq` is the number its newest write took."""
 
@@ -38,6 +50,7 @@ class Session:
     updated_at: datetime
     last_seq: int
     counts: HistoryCounts = HistoryCounts()
+    forked_from: ForkOrigin | None = None
 
 
 @dataclass(frozen=True, slots=True)

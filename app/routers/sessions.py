@@ -4,7 +4,13 @@ from typing import Annotated
 
 from fastapi import Depends, Query, Response
 
-from app.errors import InvalidCursorError, NotFoundError, PreconditionFailedError
+from app.errors import (
+    ConflictError,
+    InvalidCursorError,
+    NotFoundError,
+    OverloadedError,
+    PreconditionFailedError,
+)
 from app.http.api_router import ApiRouter
 from app.http.calls import CallDep
 from app.http.dependencies import service
@@ -28,15 +34,19 @@ from app.http.record_responses import (
 )
 from app.services.pages.manifests import PageManifests
 from app.services.renders.outlines import Outlines
+from app.services.sessions.forks import PendingSession, SessionForks
 from app.services.sessions.sessions import Sessions
 from app.wire.outlines import OutlinePage
 from app.wire.pages import PageManifest, manifest_record
 from app.wire.sessions import (
     DeletionReceipt,
+    ForkRequest,
     NoMembers,
+    PendingFork,
     SessionPage,
     SessionRecord,
     deletion_receipt,
+    pending_fork,
     session_record,
 )
 from pagefault_dialects.errors import InvalidPayloadError
@@ -46,6 +56,7 @@ router = ApiRouter("/api/sessions", "sessions")
 
 SessionsDep = Annotated[Sessions, Depends(service(Sessions))]
 PageManifestsDep = Annotated[PageManifests, Depends(service(PageManifests))]
+SessionForksDep = Annotated[SessionForks, Depends(service(SessionForks))]
 OutlinesDep = Annotated[Outlines, Depends(service(Outlines))]
 
 MemoryTokensQuery = Annotated[
@@ -124,6 +135,38 @@ async def delete_session(
     """
     deleted = await sessions.delete(call.project_id, session_id)
     return Response(deletion_receipt(deleted), media_type="application/json")
+
+
+@router.writes(
+    "POST",
+    "/{session_id}/fork",
+    SessionRecord,
+    NotFoundError,
+    ConflictError,
+    OverloadedError,
+    body=ForkRequest,
+    responses={
+        200: "The same fork, made before.",
+        202: {"model": PendingFork, "description": "The fork is being copied."},
+    },
+)
+async def fork_session(
+    call: CallDep, forks: SessionForksDep, session_id: SessionIdPath
+) -> Response:
+    """Create a session `as` with a copy of this one's entries up to `upTo`.
+
+    The entries keep their numbers and get new ids; files are shared. A fork of more than 10,000
+    entries is a 202, and is copied in the background: `Location` is a 404 until all of it is there.
+    """
+    fork = await call.model(ForkRequest)
+    forked = await forks.fork(call.project_id, session_id, up_to=fork.up_to, fork_id=fork.fork_id)
+    path = f"/api/sessions/{fork.fork_id}"
+    if isinstance(forked, PendingSession):
+        record = pending_fork(fork.fork_id, forked.origin, forked.entries)
+        headers = {"Location": path, "Retry-After": "1"}
+        return answer_record(call.request, record, status=202, headers=headers)
+    record = session_record(forked.session, forked.use)
+    return answer_written(call.request, record, path=path, is_new=forked.is_new)
 
 
 @router.reads(

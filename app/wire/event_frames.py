@@ -70,6 +70,13 @@ class SessionImportedFrame(_Frame, kw_only=True):
     data: events.SessionImportedEvent
 
 
+class SessionForkedFrame(_Frame, kw_only=True):
+    """A session began as a copy of another one's beginning."""
+
+    event: Literal["session:forked"]
+    data: events.SessionForkedEvent
+
+
 class SessionDeletedFrame(_Frame, kw_only=True):
     """A session was deleted."""
 
@@ -94,6 +101,7 @@ StreamEvent = TypeAliasType(
         | PageFrame
         | PageFaultFrame
         | SessionImportedFrame
+        | SessionForkedFrame
         | SessionDeletedFrame
         | ResetFrame,
         Field(discriminator="event"),

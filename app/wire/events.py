@@ -16,7 +16,7 @@ from app.models.logged_event import CONTENT_OF, Event, LoggedEvent
 from app.models.stored_interaction import InputKind, StoredInteraction
 from app.models.tool_result import SanitizedToolResult
 from app.wire.interactions import interaction
-from app.wire.sessions import EntryCounts, ImportedEntries
+from app.wire.sessions import CopiedEntries, EntryCounts, ForkSource, ImportedEntries
 from app.wire.shape import Moment, Shape, moment
 from pagefault_dialects.json.values import JsonObject
 from pagefault_dialects.model.base import WireModel
@@ -88,6 +88,13 @@ class SessionImportedEvent(_Event, kw_only=True):
     """A session came in as a bundle; `seq` is the last number it had. Its history has the rest."""
 
     imported: ImportedEntries
+
+
+class SessionForkedEvent(_Event, kw_only=True):
+    """A session began as a copy of another one's beginning; `seq` is the last number copied."""
+
+    forked_from: ForkSource
+    copied: CopiedEntries
 
 
 class SessionDeletedEvent(_Event, kw_only=True):

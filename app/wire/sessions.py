@@ -1,14 +1,21 @@
 """Shapes of sessions, of what they hold, and of the receipts for their deletion."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
-from app.models.session import DeletedSession, HistoryCounts, ResourceRelease, Session, SessionUse
+from app.models.session import (
+    DeletedSession,
+    ForkOrigin,
+    HistoryCounts,
+    ResourceRelease,
+    Session,
+    SessionUse,
+)
 from app.wire.lists import ListPage
 from app.wire.shape import Moment, Shape, moment
-from pagefault_dialects.model.base import FrozenModel
+from pagefault_dialects.model.base import ClientId, FrozenModel
 
 _EXAMPLE: JsonDict = {
     "id": "demo",
@@ -62,6 +69,18 @@ class SessionCounts(EntryCounts, kw_only=True):
     """Those of the tool results that failed."""
 
 
+class CopiedEntries(ImportedEntries, kw_only=True):
+    """How many entries of each kind a fork began with."""
+
+
+class ForkSource(Shape, kw_only=True):
+    """The session that a fork was copied from. It may have been deleted since."""
+
+    session_id: str
+    up_to: int
+    """The `seq` of the last entry that was copied."""
+
+
 class SessionRecord(Shape, kw_only=True):
     """A session. `lastSeq` is the number its newest write took."""
 
@@ -78,6 +97,35 @@ class SessionRecord(Shape, kw_only=True):
     """The bytes its resources are over, each blob once."""
     bytes_saved: int
     """What they would take more as base64 in each record that uses them."""
+    forked_from: ForkSource | None = None
+    """Only of a fork: where it was copied from."""
+
+
+class ForkRequest(FrozenModel):
+    """Which entries to copy, and the id of the new session."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"upTo": 12, "as": "demo-2"}]})
+
+    up_to: Annotated[
+        int,
+        Field(
+            alias="upTo",
+            ge=0,
+            le=2**63 - 1,
+            description="The `seq` of the last entry to copy; 0 copies none.",
+        ),
+    ]
+    fork_id: Annotated[ClientId, Field(alias="as", description="The id of the new session.")]
+
+
+class PendingFork(Shape, kw_only=True):
+    """A fork that is being written. Ask for the session: it is a 404 until all of it is there."""
+
+    id: str
+    status: Literal["copying"]
+    forked_from: ForkSource
+    entries: int
+    """The number of entries that are copied."""
 
 
 class SessionPage(ListPage[SessionRecord]):
@@ -126,7 +174,25 @@ def session_record(session: Session, use: SessionUse) -> bytes:
         ),
         bytes_referenced=use.bytes_referenced,
         bytes_saved=use.bytes_saved,
+        forked_from=fork_origin(session.forked_from) if session.forked_from else None,
     ).encode()
+
+
+def fork_origin(origin: ForkOrigin) -> ForkSource:
+    """Return where a fork was copied from."""
+    return ForkSource(session_id=origin.session_id, up_to=origin.up_to)
+
+
+def pending_fork(fork_id: str, origin: ForkOrigin, entries: int) -> bytes:
+    """Return the JSON of a fork that is being written."""
+    return PendingFork(
+        id=fork_id, status="copying", forked_from=fork_origin(origin), entries=entries
+    ).encode()
+
+
+def copied_entries(counts: HistoryCounts) -> CopiedEntries:
+    """Return how many entries of each kind were copied."""
+    return CopiedEntries(**_counted(counts))
 
 
 def imported_entries(counts: HistoryCounts) -> ImportedEntries:

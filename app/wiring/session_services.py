@@ -5,6 +5,7 @@ from app.services.memory_budget.responses import ResponseBudget
 from app.services.pages.accesses import AccessCounts
 from app.services.requests.streamed_requests import StreamedRequests
 from app.services.requests.whole_bodies import RequestBodies
+from app.services.sessions.forks import SessionForks
 from app.services.sessions.history import History
 from app.services.sessions.interactions import Interactions
 from app.services.sessions.messages import SessionMessages
@@ -38,6 +39,11 @@ def _interactions(services: Services) -> Interactions:
 
 SERVICES = (
     Provider(Sessions, lambda services: Sessions(services[Records], services[AccessCounts])),
+    Provider(
+        SessionForks,
+        lambda services: SessionForks(services[Records]),
+        running=lambda services: services[SessionForks].running(),
+    ),
     Provider(SessionMessages, _messages),
     Provider(History, _history),
     Provider(Interactions, _interactions),

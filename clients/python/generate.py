@@ -31,6 +31,7 @@ REPEATABLE = {
     "create_signed_url",
     "delete_upload",
     "examine_history",
+    "fork_session",
     "patch_page",
     "render_record",
     "render_session_on",
@@ -341,10 +342,10 @@ def answer_of(responses: Mapping[str, Any], method: str) -> tuple[str, str]:
         return "headers_of", "httpx.Headers"
     good = [each for status, each in responses.items() if status.startswith("2")]
     contents = {kind: value for each in good for kind, value in each.get("content", {}).items()}
-    for kind, value in contents.items():
-        if kind == "application/json":
-            returned = re.sub(r"\b[A-Z]\w+\b", _qualified, type_of(value.get("schema", {})))
-            return "json_of", returned
+    of_json = [each["content"].get("application/json") for each in good if each.get("content")]
+    if types := [type_of(each.get("schema", {})) for each in of_json if each is not None]:
+        returned = " | ".join(dict.fromkeys(types))
+        return "json_of", re.sub(r"\b[A-Z]\w+\b", _qualified, returned)
     if any(kind.startswith("text/") for kind in contents):
         return "text_of", "str"
     if contents:

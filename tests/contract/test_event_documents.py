@@ -89,6 +89,8 @@ def written(client: httpx.Client) -> list[Block]:
     fault = {"target_level": "FULL", "session_id": "demo", "tool_call_id": "call_2"}
     assert client.post("/api/pages/notes/fault", json=fault).is_success
     assert client.delete("/api/pages/notes").is_success
+    fork = {"upTo": 6, "as": "demo-2"}
+    assert client.post("/api/sessions/demo/fork", json=fork).is_success
     bundle = export(client, "demo")
     seen = log_of(client)
     assert client.delete("/api/sessions/demo").is_success

@@ -276,3 +276,5 @@ def _tell_the_rest(story: _Story, uri: str) -> None:
     story.send("DELETE /api/resources/{uri}", path={"uri": uri})
     for operation in ("GET /healthz", "GET /readyz", "GET /api/version", "GET /metrics"):
         story.send(operation)
+    fork = {"upTo": 2, "as": "demo-2"}
+    story.send("POST /api/sessions/{session_id}/fork", path=demo, json=fork)

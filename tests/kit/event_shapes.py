@@ -11,6 +11,7 @@ from app.wire.events import (
     PageFaultEvent,
     ResetEvent,
     SessionDeletedEvent,
+    SessionForkedEvent,
     SessionImportedEvent,
     ToolResultEvent,
 )
@@ -26,6 +27,7 @@ DATA_OF: dict[EventType | Literal["reset"], type[Shape]] = {
     "page:deleted": PageEvent,
     "page:faulted": PageFaultEvent,
     "session:imported": SessionImportedEvent,
+    "session:forked": SessionForkedEvent,
     "session:deleted": SessionDeletedEvent,
     "reset": ResetEvent,
 }

@@ -247,6 +247,10 @@ class ProjectScope:
         batches = self._batches(rows)
         return [row for batch in batches for row in self.all(statement.values(batch))]
 
+    def copy(self, table: Table, rows: Select[Any]) -> None:
+        """Insert the rows of a select of this scope, whose columns are named as the table's."""
+        self._connection.execute(table.insert().from_select(rows.selected_columns.keys(), rows))
+
     def merge_all(self, table: Table, rows: Sequence[Mapping[str, object]], merge: Merge) -> None:
         """Insert rows of the project, or merge them into those that are there.
 

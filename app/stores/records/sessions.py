@@ -22,6 +22,7 @@ from app.models.session import (
     PAGE_FAULT,
     TOOL_RESULT,
     EntryKind,
+    ForkOrigin,
     HistoryCounts,
     Session,
 )
@@ -45,6 +46,7 @@ from app.stores.records.tables import (
     tool_results,
 )
 from app.stores.records.unit_of_work import Repository
+from pagefault_dialects.json.values import json_text, parse_stored_json
 
 FIND_SESSION = Lookup(scoped_select(sessions, by=["session_id"]))
 _NUMBER = (
@@ -99,7 +101,9 @@ class SessionRecords(Repository):
 
     def add(self, session: Session) -> bool:
         """Store a session as it is, unless there is one; says whether it was stored."""
-        values = values_of(session, incarnation=new_id())
+        origin = session.forked_from
+        forked_from = json_text(values_of(origin)) if origin else None
+        values = values_of(session, incarnation=new_id(), forked_from=forked_from)
         del values["counts"]
         counts = zip(_COUNTS, values_of(session.counts).values(), strict=True)
         return self._scope.insert_if_absent(sessions, **values, **dict(counts))
@@ -170,6 +174,11 @@ class SessionRecords(Repository):
         )
         return _session(row) if row else None
 
+    def keep(self, session_id: str) -> None:
+        """Keep others from deleting a session until the transaction ends. They may write to it."""
+        found = self._scope.select(sessions, sessions.c.session_id == session_id)
+        self._scope.first(found.with_for_update(read=True, key_share=True))
+
     def page(
         self, *, wanted: str | None, before: tuple[datetime, str] | None, limit: int
     ) -> Sequence[Session]:
@@ -214,4 +223,7 @@ def _highest(offered: Offered) -> dict[str, ColumnElement[Any]]:
 
 
 def _session(row: Row[Any]) -> Session:
-    return read_row(Session, row, counts=HistoryCounts(*(getattr(row, name) for name in _COUNTS)))
+    counts = HistoryCounts(*(getattr(row, name) for name in _COUNTS))
+    origin = parse_stored_json(row.forked_from.encode()) if row.forked_from else None
+    forked_from = ForkOrigin(**origin) if origin else None
+    return read_row(Session, row, counts=counts, forked_from=forked_from)

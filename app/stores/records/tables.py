@@ -95,6 +95,8 @@ sessions = _of_project(
     # Another one for each session of this name: one is deleted, and one is made, or imported, that
     # may have the same ids and moments in it. Null where an older version has made the session.
     Column("incarnation", String),
+    # Of a fork, the `ForkOrigin` as JSON.
+    Column("forked_from", String),
     Index(None, "project_id", "updated_at", "session_id"),
 )
 

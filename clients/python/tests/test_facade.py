@@ -45,6 +45,19 @@ def test_result_of_a_tool_is_stored_read_listed_and_rendered(
     assert (refused.value.status, refused.value.code) == (409, "tool-call-answered")
 
 
+def test_session_is_forked_and_both_go_on_apart(pf: Pagefault, session: Session) -> None:
+    session.append({"role": "user", "content": "One."})
+    session.append({"role": "user", "content": "Two."})
+    forked = session.fork(1, f"{session.id}-2")
+    assert forked.get("forkedFrom") == {"sessionId": session.id, "upTo": 1}
+    assert session.fork(1, f"{session.id}-2") == forked
+    copy = pf.session(f"{session.id}-2")
+    assert [each.get("content") for each in copy.messages()] == ["One."]
+    with pytest.raises(ConflictError) as refused:
+        session.fork(2, f"{session.id}-2")
+    assert refused.value.code == "session-exists"
+
+
 def test_results_without_a_session_are_made_repeatable_by_a_key(pf: Pagefault) -> None:
     made = pf.tool_results.create("clock", "call_1", "ten", idempotency_key="k-1-facade")
     again = pf.tool_results.create("clock", "call_1", "ten", idempotency_key="k-1-facade")

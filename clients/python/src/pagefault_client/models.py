@@ -193,6 +193,16 @@ class ContentPartDraft(TypedDict):
     attachments: NotRequired[list[AttachedFileDraft]]
 
 
+class CopiedEntries(TypedDict):
+    """How many entries of each kind a fork began with."""
+
+    toolResults: int
+    pageFaults: int
+    messages: int
+    interactions: int
+    answers: int
+
+
 JsonObject: TypeAlias = dict[str, Any]
 
 Level: TypeAlias = Literal[0, 1, 2, 3]
@@ -418,6 +428,23 @@ class FilePart(TypedDict):
     mimeType: str
     mediaKind: MediaKind
     filename: NotRequired[str | None]
+
+
+# Which entries to copy, and the id of the new session.
+ForkRequest = TypedDict(
+    "ForkRequest",
+    {
+        "upTo": int,
+        "as": str,
+    },
+)
+
+
+class ForkSource(TypedDict):
+    """The session that a fork was copied from. It may have been deleted since."""
+
+    sessionId: str
+    upTo: int
 
 
 class Frontier(TypedDict):
@@ -1075,6 +1102,18 @@ class PageToolMessage(TypedDict):
     content: Blocks
 
 
+class PendingFork(TypedDict):
+    """A fork that is being written.
+
+    Ask for the session: it is a 404 until all of it is there.
+    """
+
+    id: str
+    status: Literal["copying"]
+    forkedFrom: ForkSource
+    entries: int
+
+
 Priority: TypeAlias = Literal["normal", "raised", "stays"]
 
 # What went wrong, for programs (`code`, `errors`) and for people (`title`, `detail`).
@@ -1344,6 +1383,25 @@ class SessionDeletedFrame(TypedDict):
     data: SessionDeletedEvent
 
 
+class SessionForkedEvent(TypedDict):
+    """A session began as a copy of another one's beginning; `seq` is the last number copied."""
+
+    sessionId: str | None
+    seq: int | None
+    id: str
+    createdAt: str
+    forkedFrom: ForkSource
+    copied: CopiedEntries
+
+
+class SessionForkedFrame(TypedDict):
+    """A session began as a copy of another one's beginning."""
+
+    id: int
+    event: Literal["session:forked"]
+    data: SessionForkedEvent
+
+
 class SessionImportedEvent(TypedDict):
     """A session came in as a bundle; `seq` is the last number it had.
 
@@ -1376,6 +1434,7 @@ class SessionRecord(TypedDict):
     counts: SessionCounts
     bytesReferenced: int
     bytesSaved: int
+    forkedFrom: NotRequired[ForkSource | None]
 
 
 class SessionPage(TypedDict):
@@ -1455,6 +1514,7 @@ StreamEvent: TypeAlias = (
     | PageFrame
     | PageFaultFrame
     | SessionImportedFrame
+    | SessionForkedFrame
     | SessionDeletedFrame
     | ResetFrame
 )
@@ -1708,6 +1768,7 @@ __all__ = [
     "ChatMessageDraft",
     "ContentPart",
     "ContentPartDraft",
+    "CopiedEntries",
     "CreatedPages",
     "DeclaredTypes",
     "DeletionReceipt",
@@ -1721,6 +1782,8 @@ __all__ = [
     "FilePart",
     "Finding",
     "FindingValue",
+    "ForkRequest",
+    "ForkSource",
     "Frontier",
     "FrontierChoice",
     "FrontierDraft",
@@ -1797,6 +1860,7 @@ __all__ = [
     "PageToolMessage",
     "PageType",
     "Part",
+    "PendingFork",
     "Priority",
     "Problem",
     "ProblemFault",
@@ -1827,6 +1891,8 @@ __all__ = [
     "SessionCounts",
     "SessionDeletedEvent",
     "SessionDeletedFrame",
+    "SessionForkedEvent",
+    "SessionForkedFrame",
     "SessionImportedEvent",
     "SessionImportedFrame",
     "SessionPage",

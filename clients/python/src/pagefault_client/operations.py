@@ -701,6 +701,19 @@ def delete_session(session_id: str | int) -> Call[models.DeletionReceipt]:
     )
 
 
+def fork_session(
+    session_id: str | int, body: models.ForkRequest
+) -> Call[models.SessionRecord | models.PendingFork]:
+    """Create a session `as` with a copy of this one's entries up to `upTo`."""
+    return Call(
+        "POST",
+        f"/api/sessions/{segment(session_id)}/fork",
+        decode=json_of,
+        json=body,
+        is_repeatable=True,
+    )
+
+
 def get_manifest(
     session_id: str | int,
     *,

@@ -5,6 +5,7 @@ import type {
   AppendMessageResponse,
   ChatMessage,
   DeletionReceipt,
+  ForkRequest,
   GetOutlineData,
   HistoryEntry,
   HistoryMessageDraft,
@@ -18,6 +19,7 @@ import type {
   OutlineEntry,
   OutlinePage,
   PageManifest,
+  PendingFork,
   RenderedRecord,
   RenderedToolResult,
   RenderRequest,
@@ -34,12 +36,16 @@ import { ToolResults, type CreateToolResultOptions, type ToolResultDraft } from 
 import {
   at,
   newIdempotencyKey,
+  pause,
   type Conditions,
   type Idempotent,
   type QueryOf,
   type RequestOptions,
   type Transport,
 } from "./transport.ts";
+
+/** How long a session of more than 10,000 entries is copied, about. */
+const COPYING_MS = 500;
 
 export class Sessions {
   private readonly transport: Transport;
@@ -102,6 +108,24 @@ export class Session {
    */
   delete(options: RequestOptions = {}): Promise<DeletionReceipt | undefined> {
     return this.transport.json({ ...options, method: "DELETE", path: this.path });
+  }
+
+  /**
+   * Create another session with the entries of this one up to a `seq`. Resolves when all of it is
+   * copied; the same fork again gives the same session.
+   */
+  async fork(upTo: number, as: string, options: RequestOptions = {}): Promise<SessionRecord> {
+    for (;;) {
+      const forked = await this.transport.json<SessionRecord | PendingFork>({
+        ...options,
+        method: "POST",
+        path: `${this.path}/fork`,
+        json: { upTo, as } satisfies ForkRequest,
+        isRepeatable: true,
+      });
+      if (!("status" in forked)) return forked;
+      await pause(COPYING_MS, options.signal);
+    }
   }
 
   /** The history, from the beginning or behind a `seq`. */

@@ -3,11 +3,11 @@
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, Unpack, cast
 
 import httpx
 
-from pagefault_client import models, operations
+from pagefault_client import aio, models, operations
 from pagefault_client._async.conversation import AsyncConversation
 from pagefault_client._async.listening import AsyncEvents
 from pagefault_client._async.lists import AsyncItems
@@ -17,6 +17,9 @@ from pagefault_client._async.transport import AsyncTransport, lost
 from pagefault_client.calls import Body
 from pagefault_client.options import SessionRenderOptions, Target, on_the_wire
 from pagefault_client.values import jsonable
+
+# How long a session of more than 10,000 entries is copied, about.
+_COPYING_SECONDS = 0.5
 
 
 class AsyncSessions:
@@ -71,6 +74,21 @@ class AsyncSession:
         """
         call = operations.delete_session(self.id).changed(may_be_gone=True)
         return await self._transport.send(call)
+
+    async def fork(self, up_to: int, session_id: str) -> models.SessionRecord:
+        """Create another session with the entries of this one up to a `seq`, and return it.
+
+        Returns when all of it is copied. The same fork again returns the same session.
+
+        Raises:
+            ConflictError: There is another session with that id (`session-exists`).
+        """
+        call = operations.fork_session(self.id, {"upTo": up_to, "as": session_id})
+        while True:
+            forked: Any = await self._transport.send(call)
+            if forked.get("status") != "copying":
+                return cast("models.SessionRecord", forked)
+            await aio.sleep(_COPYING_SECONDS)
 
     async def append(
         self,

@@ -5,11 +5,11 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, Unpack, cast
 
 import httpx
 
-from pagefault_client import models, operations
+from pagefault_client import blocking, models, operations
 from pagefault_client._sync.conversation import Conversation
 from pagefault_client._sync.listening import Events
 from pagefault_client._sync.lists import Items
@@ -19,6 +19,9 @@ from pagefault_client._sync.transport import Transport, lost
 from pagefault_client.calls import Body
 from pagefault_client.options import SessionRenderOptions, Target, on_the_wire
 from pagefault_client.values import jsonable
+
+# How long a session of more than 10,000 entries is copied, about.
+_COPYING_SECONDS = 0.5
 
 
 class Sessions:
@@ -73,6 +76,21 @@ class Session:
         """
         call = operations.delete_session(self.id).changed(may_be_gone=True)
         return self._transport.send(call)
+
+    def fork(self, up_to: int, session_id: str) -> models.SessionRecord:
+        """Create another session with the entries of this one up to a `seq`, and return it.
+
+        Returns when all of it is copied. The same fork again returns the same session.
+
+        Raises:
+            ConflictError: There is another session with that id (`session-exists`).
+        """
+        call = operations.fork_session(self.id, {"upTo": up_to, "as": session_id})
+        while True:
+            forked: Any = self._transport.send(call)
+            if forked.get("status") != "copying":
+                return cast("models.SessionRecord", forked)
+            blocking.sleep(_COPYING_SECONDS)
 
     def append(
         self,

@@ -1,0 +1,231 @@
+"""Forks: sessions that begin as a copy of the beginning of another one.
+
+A fork is copied in one transaction, so it is there as a whole or not at all. Up to 10,000 entries
+are copied while the client waits. More are copied in the background, one fork after the other; the
+session is not found until all of it is there. A fork that a restart has interrupted is not there,
+and the same request begins it again.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import anyio
+import structlog
+
+from app.errors import ConflictError, NotFoundError, OverloadedError
+from app.models.event import NewEvent
+from app.models.identity import utc_now
+from app.models.session import ForkOrigin, Session
+from app.services.concurrency.background import log_failures
+from app.services.sessions.sessions import ShownSession, uses_of
+from app.stores.records.frontiers import FrontierRecords
+from app.stores.records.history import SessionHistory
+from app.stores.records.records import Records
+from app.stores.records.session_copies import LARGEST_SEQ, Beginning, SessionCopyRecords
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
+from app.wire.sessions import copied_entries, fork_origin
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.model.frontier import Frontier, StoredFrontier
+
+_log = structlog.get_logger(__name__)
+_MOST_AT_ONCE = 10_000
+_MOST_BYTES_AT_ONCE = 128 * 1024 * 1024
+MOST_PENDING = 4
+"""Long forks that are copied or wait: each costs seconds of the writer, and a request one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingSession:
+    """A fork that is being copied in the background."""
+
+    fork_id: str
+    origin: ForkOrigin
+    entries: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SessionForks:
+    """Copies sessions of a project."""
+
+    records: Records
+    _pending: dict[tuple[str, str], PendingSession] = field(init=False, default_factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
+    _slot: anyio.CapacityLimiter = field(
+        init=False, default_factory=lambda: anyio.CapacityLimiter(1)
+    )
+
+    async def fork(
+        self, project_id: str, session_id: str, *, up_to: int, fork_id: str
+    ) -> ShownSession | PendingSession:
+        """Create a session with the entries of another one up to a `seq`.
+
+        Returns:
+            The session, with what it takes; or what is being copied, if that takes long.
+
+        Raises:
+            NotFoundError: Nothing was ever written to the session that is to be copied.
+            InvalidPayloadError: It has not come as far as `up_to`.
+            ConflictError: There is a session with the new id, and it is not this fork.
+            OverloadedError: As many forks as may be are being copied.
+            StoreUnavailableError: The database did not answer; nothing was stored.
+        """
+        if (pending := self._pending.get((project_id, fork_id))) is not None:
+            if (pending.origin.session_id, pending.origin.up_to) == (session_id, up_to):
+                return pending
+            raise _name_taken(fork_id)
+
+        def look(unit: UnitOfWork) -> Beginning:
+            find_origin(unit, session_id, up_to)
+            return unit[SessionCopyRecords].measure(session_id, up_to)
+
+        beginning = await self.records.read(project_id, look)
+        is_long = beginning.entries > _MOST_AT_ONCE or beginning.size_bytes > _MOST_BYTES_AT_ONCE
+        if is_long:
+            found = await self.records.read(
+                project_id, lambda unit: _existing(unit, session_id, up_to, fork_id)
+            )
+            return found or self._begin(project_id, session_id, up_to, fork_id, beginning.entries)
+        return await self._write(project_id, session_id, up_to, fork_id)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Finish what is being copied at the end of the block."""
+        try:
+            yield
+        finally:
+            with anyio.CancelScope(shield=True):
+                while self._tasks:
+                    await asyncio.wait(self._tasks)
+
+    async def _write(
+        self, project_id: str, session_id: str, up_to: int, fork_id: str
+    ) -> ShownSession:
+        def write(unit: UnitOfWork) -> ShownSession:
+            if (existing := _existing(unit, session_id, up_to, fork_id)) is not None:
+                return existing
+            session = write_fork(unit, session_id, up_to, fork_id)
+            return ShownSession(session, uses_of(unit, [fork_id])[fork_id], is_new=True)
+
+        return await self.records.write(project_id, write, is_alone=True)
+
+    def _begin(
+        self, project_id: str, session_id: str, up_to: int, fork_id: str, entries: int
+    ) -> PendingSession:
+        if len(self._pending) >= MOST_PENDING:
+            raise OverloadedError
+        key = (project_id, fork_id)
+        pending = PendingSession(fork_id, ForkOrigin(session_id, up_to), entries)
+
+        async def copy() -> None:
+            try:
+                with log_failures(_log, "session not forked"):
+                    async with self._slot:
+                        await self._write(project_id, session_id, up_to, fork_id)
+            finally:
+                del self._pending[key]
+
+        self._pending[key] = pending
+        task = asyncio.create_task(copy())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return pending
+
+
+def find_origin(unit: UnitOfWork, session_id: str, up_to: int) -> ForkOrigin:
+    """Return what a fork is copied from.
+
+    Raises:
+        NotFoundError: Nothing was ever written to the session.
+        InvalidPayloadError: It has not come as far as `up_to`.
+    """
+    head = unit[SessionHistory].history_head(session_id)
+    if head is None:
+        raise NotFoundError("session")
+    if up_to > head.last_seq:
+        raise InvalidPayloadError(
+            f"The newest entry of the session has the number {head.last_seq}.",
+            faults=[Fault("/upTo", f"is above {head.last_seq}")],
+        )
+    if up_to > LARGEST_SEQ:
+        raise InvalidPayloadError(
+            f"Entries above number {LARGEST_SEQ} cannot be copied. Export the session, and import "
+            "the bundle into another project.",
+            faults=[Fault("/upTo", f"is above {LARGEST_SEQ}")],
+        )
+    return ForkOrigin(session_id, up_to, head.incarnation)
+
+
+def write_fork(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> Session:
+    """Copy the beginning of a session, in a transaction of its own.
+
+    Pages stay with the session that they are of: a page has one id in its project. Frontiers come
+    along as far as they have come in what is copied, with the hashes of what was sent, so that a
+    rendering of the fork is what a rendering of the session up to there is.
+
+    Raises:
+        ConflictError: There is a session with the new id.
+        NotFoundError, InvalidPayloadError: See `find_origin`.
+    """
+    unit[SessionRecords].keep(session_id)
+    origin = find_origin(unit, session_id, up_to)
+    now = utc_now()
+    counts = unit[SessionCopyRecords].measure(session_id, up_to).counts
+    session = Session(fork_id, now, now, up_to, counts, origin)
+    if not unit[SessionRecords].add(session):
+        raise _name_taken(fork_id)
+    unit[SessionCopyRecords].copy(session_id, up_to, fork_id)
+    for each in unit[FrontierRecords].all_of(session_id):
+        frontier = _cut(each.frontier, up_to)
+        copied = StoredFrontier(each.name, frontier, each.sent, version=1)
+        unit[FrontierRecords].put(fork_id, copied, now, replaces=None)
+    event = NewEvent(
+        "session:forked",
+        fork_id,
+        now,
+        session_id=fork_id,
+        seq=up_to,
+        members={
+            "forkedFrom": fork_origin(origin).as_value(),
+            "copied": copied_entries(counts).as_value(),
+        },
+    )
+    unit.note(event)
+    return session
+
+
+def _existing(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> ShownSession | None:
+    """Return the session with the new id, if there is one, and it is this fork.
+
+    Raises:
+        ConflictError: It is something else.
+        NotFoundError, InvalidPayloadError: See `find_origin`.
+    """
+    origin = find_origin(unit, session_id, up_to)
+    session = unit[SessionRecords].find(fork_id)
+    if session is None:
+        return None
+    if session.forked_from != origin:
+        raise _name_taken(fork_id)
+    return ShownSession(session, uses_of(unit, [fork_id])[fork_id])
+
+
+def _cut(frontier: Frontier, up_to: int) -> Frontier:
+    """Return a frontier as far as it has come up to a `seq`."""
+    cut = {
+        name: min(value, up_to)
+        if isinstance(value, int)
+        else tuple(each for each in value if each <= up_to)
+        for name, value in frontier
+    }
+    return Frontier(**cut)
+
+
+def _name_taken(fork_id: str) -> ConflictError:
+    return ConflictError(
+        f"There is a session with the id {fork_id} in this project already. Take another id, or "
+        "delete that session first. Nothing was stored.",
+        code="session-exists",
+    )

@@ -1,0 +1,17 @@
+"""The session that a fork was copied from; null in all others."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0018"
+down_revision = "0016"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("sessions", sa.Column("forked_from", sa.String()))
+
+
+def downgrade() -> None:
+    op.drop_column("sessions", "forked_from")

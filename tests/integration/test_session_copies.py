@@ -1,0 +1,78 @@
+"""Long forks, on both engines: they are copied in the background, and are there as a whole."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from app.errors import ConflictError, OverloadedError
+from app.models.identity import new_id
+from app.models.session import MESSAGE, ForkOrigin, HistoryCounts, Session
+from app.services.sessions import forks
+from app.services.sessions.forks import PendingSession, SessionForks
+from app.services.sessions.sessions import ShownSession
+from app.stores.records.history import SessionHistory
+from app.stores.records.records import Records
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.tables import history_entries, messages
+from app.stores.records.unit_of_work import UnitOfWork
+
+pytestmark = pytest.mark.anyio
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+LONG = 10_001
+SAID = b'{"role": "user", "content": "Words."}'
+
+
+async def fill(records: Records, count: int) -> None:
+    """Write a session of many messages."""
+    ids = [new_id() for _ in range(count)]
+    entry: dict[str, object] = {"session_id": "s", "kind": MESSAGE, "size_bytes": len(SAID)}
+    message: dict[str, object] = {
+        "session_id": "s",
+        "request_digest": "",
+        "created_at": NOW,
+        "message": SAID,
+    }
+
+    def write(unit: UnitOfWork) -> None:
+        unit[SessionRecords].add(Session("s", NOW, NOW, count, HistoryCounts(messages=count)))
+        rows = [{**entry, "seq": seq, "entry_id": each} for seq, each in enumerate(ids, 1)]
+        unit.scope.insert_new(history_entries, rows)
+        rows = [{**message, "seq": seq, "message_id": each} for seq, each in enumerate(ids, 1)]
+        unit.scope.insert_new(messages, rows)
+
+    await records.write("p", write, is_alone=True)
+
+
+async def find(records: Records, session_id: str) -> Session | None:
+    return await records.read("p", lambda unit: unit[SessionRecords].find(session_id))
+
+
+async def test_long_fork_is_copied_in_the_background(records: Records) -> None:
+    await fill(records, LONG)
+    service = SessionForks(records)
+    pending = PendingSession("copy", ForkOrigin("s", LONG), LONG)
+    async with service.running():
+        assert await service.fork("p", "s", up_to=LONG, fork_id="copy") == pending
+        assert await service.fork("p", "s", up_to=LONG, fork_id="copy") == pending
+        with pytest.raises(ConflictError):
+            await service.fork("p", "s", up_to=LONG - 1, fork_id="copy")
+    copied = await find(records, "copy")
+    assert copied is not None
+    assert (copied.last_seq, copied.counts.messages) == (LONG, LONG)
+    last = await records.read(
+        "p", lambda unit: unit[SessionHistory].entries("copy", after_seq=LONG - 1, limit=2)
+    )
+    assert [(each.seq, each.message) for each in last] == [(LONG, SAID)]  # type: ignore[union-attr]
+    again = await service.fork("p", "s", up_to=LONG, fork_id="copy")
+    assert isinstance(again, ShownSession)
+    assert (again.session, again.is_new) == (copied, False)
+
+
+async def test_more_long_forks_than_may_wait_are_refused(records: Records) -> None:
+    await fill(records, LONG)
+    service = SessionForks(records)
+    async with service.running():
+        for number in range(forks.MOST_PENDING):
+            await service.fork("p", "s", up_to=LONG, fork_id=f"copy-{number}")
+        with pytest.raises(OverloadedError):
+            await service.fork("p", "s", up_to=LONG, fork_id="one-more")
