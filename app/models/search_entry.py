@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
+from app.models.message import SideRole
 from pagefault_dialects.model.page import Modality
 
 IndexedKind: TypeAlias = Literal["tool_result", "message", "interaction", "file"]
@@ -54,6 +55,12 @@ class EntrySource:
     """The JSON of its record, as much as is read of it."""
     is_cut: bool = False
     """Whether some of that is missing."""
+    dialect: str | None = None
+    """Of a message that was posted since there are dialects."""
+    reading: int | None = None
+    """The number of the reading that the message came in by."""
+    role: SideRole | None = None
+    """Who says the message, if it is not flat; see `StoredHistoryMessage`."""
     is_found: bool = True
     """Whether it is found at all: a page that was faulted into a history is found as itself, and a
     file that was made of another one as that."""

@@ -1,8 +1,8 @@
 """The texts that a tool result, a message, an interaction or a file is found by. Pure.
 
-A message is in any dialect, so nothing is asked of its shape: all strings are texts but those whose
-member says that they are ids, types, addresses or data. Of each entry the first 8,000 characters
-are taken.
+A message that is not flat is found by the words that a model is told of it. Of any other record
+nothing is asked of its shape: all strings are texts but those whose member says that they are ids,
+types, addresses or data. Of each entry the first 8,000 characters are taken.
 """
 
 import json
@@ -12,10 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from app.models.message import sent_message
 from app.models.search_entry import MOST_INDEXED_CHARS, EntrySource
 from app.models.search_terms import SearchableText
 from pagefault_dialects.errors import InvalidJsonError
 from pagefault_dialects.json.values import JsonValue, parse_stored_json
+from pagefault_dialects.messages.entry_reading import entry_turns, read_stored
+from pagefault_dialects.model.conversation import DataItem, Item, Medium, TextItem
 from pagefault_dialects.pages.words import readable_texts
 
 # Members that say what something is, and never what it says.
@@ -55,6 +58,9 @@ def entry_texts(source: EntrySource) -> EntryTexts:
     """Return the texts of an entry."""
     if source.kind == "file":
         return EntryTexts(SearchableText((source.name or "",), ()), source.name)
+    if source.role is not None:
+        call_id = (source.call_id,) if source.call_id else ()
+        return EntryTexts(SearchableText(call_id, (_joined(_message_texts(source)),)), source.role)
     values = [_parsed(content, is_cut=source.is_cut) for content in source.contents]
     names = [each for each in (source.name, source.call_id) if each]
     title = source.name
@@ -69,6 +75,35 @@ def entry_texts(source: EntrySource) -> EntryTexts:
         role = values[0].get("role") if values and isinstance(values[0], dict) else None
         title = role if isinstance(role, str) else title
     return EntryTexts(SearchableText(tuple(names), (_joined(texts),)), title)
+
+
+def _message_texts(source: EntrySource) -> Iterator[str]:
+    """Yield what a wrapped message says; of one that is cut, the strings in its beginning."""
+    [stored] = source.contents
+    if source.is_cut or source.dialect is None or source.reading is None:
+        yield from _strings([_parsed(stored, is_cut=True)])
+        return
+    sent = parse_stored_json(sent_message(stored, dialect=source.dialect, role=source.role))
+    reading = read_stored(sent, source.dialect, source.reading)
+    for turn in entry_turns(
+        reading, source.seq or 0, "", {}, audience="everyone", moved_out=frozenset()
+    ):
+        yield turn.tool_name
+        for item in turn.items:
+            yield from _item_texts(item)
+        for call in turn.calls:
+            yield call.name
+            yield from _strings([call.arguments])
+
+
+def _item_texts(item: Item) -> Iterator[str]:
+    match item:
+        case TextItem():
+            yield from _strings([item.text])
+        case DataItem():
+            yield from _strings([item.value])
+        case Medium():
+            yield from filter(None, (item.filename, item.words and item.words.text))
 
 
 def first_line(text: str) -> str | None:

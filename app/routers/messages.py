@@ -23,7 +23,8 @@ from app.http.record_responses import answer_listed, answer_record, answer_writt
 from app.http.rendered_responses import rendered_response
 from app.http.response_memory import answer_with_memory
 from app.services.sessions.history import History
-from app.services.sessions.messages import HistoryMessageDraft, SessionMessages
+from app.services.sessions.message_requests import HistoryMessageDraft
+from app.services.sessions.messages import SessionMessages
 from app.wire.history import HistoryEntry, HistoryMessage, MessagePage, history_entry
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.model.page import MediaForm
@@ -93,11 +94,13 @@ async def append_message(
     session_id: SessionIdPath,
     idempotency_key: IdempotencyKeyHeader = None,
 ) -> Response:
-    """Append a message in a model's dialect: `content` is text, a list of blocks, or null.
+    """Append a message as an SDK, a framework or a provider writes it, in any of the dialects.
 
-    It is kept as it is, block for block. Media from 1,024 bytes on are moved to the resources, and
-    `@blob:` references take their places. A tool call has one answer: the same one again gives the
-    stored one, with 200.
+    It is kept as it is, member for member. With only `role`, `content`, `name`, `tool_calls` and
+    `tool_call_id` its entry has these members; any other one stands in `message` of its entry,
+    which says the `dialect` and the `role`. Media from 1,024 bytes on are moved to the resources,
+    and `@blob:` references take their places. A tool call has one answer: the same one again gives
+    the stored one, with 200.
     """
     appended, is_new = await messages.append(
         call.project_id, session_id, call.json_body(), idempotency_key=idempotency_key

@@ -50,6 +50,8 @@ class MessageEvent(_Event, kw_only=True):
     """A message was appended to a session; `message` is the stored one, media as references."""
 
     role: str
+    dialect: str | None = None
+    """That of a message which stands in `message` of its entry."""
     message: JsonObject
 
 

@@ -62,13 +62,24 @@ class PageFaultMessage(_Entry, kw_only=True):
 class HistoryMessage(_Entry, kw_only=True):
     """A message that a client appended, as it was written, with the number it took.
 
+    With only the members that specification 000 gives one, it has them here. Any other one stands
+    in `message`, and `dialect` and `role` say what it is; it has none of the other members.
+
     Source: spec 000, "Extend `HistoryMessage.content` type".
     """
 
     described = ConfigDict(extra="allow")
 
     entry: Literal["message"]
+    dialect: str | None = None
+    """Which dialect a message in `message` was read as, for instance `openai-responses`. It is
+    there exactly if that is."""
     role: stored.MessageRole
+    """Of a message in `message` one of `system`, `user`, `assistant` and `tool`, which holds
+    nothing but results of calls."""
+    message: JsonObject | None = None
+    """What was sent, if it is not flat; references to resources stand in the places of media from
+    1,024 bytes on."""
     content: stored.MessageContent | None = None
     name: str | None = None
     tool_calls: tuple[JsonObject, ...] | None = None

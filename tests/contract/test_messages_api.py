@@ -63,26 +63,79 @@ def item_texts(page: httpx.Response) -> bytes:
         '{"role":"tool","tool_call_id":"call_1","content":[{"type":"text","text":"Page img_001 '
         '(image, FULL):"},{"type":"image_url","image_url":{"url":"https://e.com/a.png",'
         '"detail":"low"}}]}',
-        '{"content":"keys in another order","x":{"y":[1,2.5,-0.0,1180591620717411303424,null,true,'
-        '{}]},"role":"user"}',
-        '{"role":"user","content":[{"type":"b"},{"type":"a"},{"type":"b"}],"~":{"a/b":"","":[]}}',
-        '{"role":"user","content":"\\u0000 \u202e e\u0301 \U0001f469\u200d\U0001f4bb","\\u0000":0}',
-        '{"role":"assistant","content":null,"refusal":null,"audio":{"id":"audio_1"}}',
-        '{"role":"user","content":[{"toolUse":{"toolUseId":"x","input":{}}}],"created":1}',
+        '{"content":"keys in another order","role":"user"}',
+        '{"role":"user","content":[{"type":"b"},{"x":[1,2.5,-0.0,1180591620717411303424,null]}]}',
+        '{"role":"user","content":"\\u0000 \u202e e\u0301 \U0001f469\u200d\U0001f4bb"}',
     ],
 )
 def test_message_is_kept_as_it_is(client: httpx.Client, text: str) -> None:
+    assert_kept(client, text, text[1:])
+
+
+def assert_kept(client: httpx.Client, text: str, members: str) -> None:
+    """Append a message; its entry has these members behind its own, whoever reads it."""
     created = client.post(ROUTE, content=text.encode(), headers=JSON)
     assert created.status_code == 201, created.text[:500]
     record = created.json()
     assert created.headers["location"] == f"{ROUTE}/1"
     assert created.text == (
         f'{{"seq":1,"id":"{record["id"]}","created_at":"{record["created_at"]}",'
-        f'"entry":"message",{text[1:]}'
+        f'"entry":"message",{members}'
     )
     assert item_texts(client.get(ROUTE)) == created.content
     assert client.get(f"{ROUTE}/1").content == created.content
     assert client.get(f"{ROUTE}/1", params={"media": "inline"}).content == created.content
+
+
+@pytest.mark.parametrize(
+    ("dialect", "role", "text"),
+    [
+        (
+            "openai-chat",
+            "user",
+            '{"content":"keys in another order","x":{"y":[1,2.5,-0.0,1180591620717411303424,null]},'
+            '"role":"user"}',
+        ),
+        ("openai-chat", "user", '{"role":"user","content":[{"type":"b"}],"~":{"a/b":"","":[]}}'),
+        ("openai-chat", "user", '{"role":"user","content":"\\u0000 \u202e","\\u0000":0}'),
+        (
+            "openai-chat",
+            "assistant",
+            '{"role":"assistant","content":null,"refusal":null,"audio":{"id":"audio_1"}}',
+        ),
+        (
+            "bedrock",
+            "user",
+            '{"role":"user","content":[{"toolUse":{"toolUseId":"x","input":{}}}],"created":1}',
+        ),
+        (
+            "anthropic",
+            "assistant",
+            '{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-4-5",'
+            '"content":[{"type":"tool_use","id":"toolu_1","name":"clock","input":{}}],'
+            '"stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":1}}',
+        ),
+        (
+            "openai-responses",
+            "tool",
+            '{"type":"function_call_output","id":"fc_1","call_id":"call_1","output":"It is ten."}',
+        ),
+        ("gemini", "assistant", '{"parts":[{"text":"Hello."}],"role":"model"}'),
+        ("langchain", "system", '{"content":"Be brief.","type":"system","id":null}'),
+        ("mcp", "user", '{"role":"user","content":{"type":"text","text":"Hello."}}'),
+        (
+            "openai-chat",
+            "user",
+            '{"role":"user","content":"x","seq":7,"id":"x","created_at":null,"sanitized":{},'
+            '"interaction":1,"interaction_id":"x","entry":"message","dialect":"x","message":{}}',
+        ),
+    ],
+    ids=lambda value: value[:40],
+)
+def test_message_with_other_members_stands_in_its_entry_as_it_was_sent(
+    client: httpx.Client, dialect: str, role: str, text: str
+) -> None:
+    assert_kept(client, text, f'"dialect":"{dialect}","role":"{role}","message":{text}}}')
 
 
 def test_blanks_between_members_are_the_only_thing_that_is_not_kept(client: httpx.Client) -> None:
@@ -106,11 +159,9 @@ def test_blanks_between_members_are_the_only_thing_that_is_not_kept(client: http
         ({"role": "tool", "tool_call_id": ""}, ["/tool_call_id"]),
         ({"role": "tool", "tool_call_id": 5}, ["/tool_call_id"]),
         ({"role": "tool", "tool_call_id": "x" * 513}, ["/tool_call_id"]),
-        ({"role": "user", "seq": 1}, ["/seq"]),
-        ({"role": "user", "id": "x", "created_at": None, "seq": 7}, ["/id", "/created_at", "/seq"]),
-        ({"role": "user", "sanitized": {}, "interaction": 1}, ["/sanitized", "/interaction"]),
-        ({"role": "user", "interaction_id": "x"}, ["/interaction_id"]),
-        ({"role": "user", "entry": "message"}, ["/entry"]),
+        ({"role": "user", "seq": 1}, [""]),
+        ({"role": "owner", "id": "x", "content": "Hello."}, ["/role"]),
+        ({"type": "invoice", "id": "x", "total": 5}, [""]),
     ],
     ids=lambda value: str(value)[:50],
 )
@@ -173,8 +224,8 @@ def test_hostile_message_is_refused_and_makes_no_session(
 @pytest.mark.parametrize(
     "body",
     [
-        b'{"role":"user","x":%s1%s}' % (b'{"a":[' * 500, b"]}" * 500),
-        b'{"role":"user","x":1%s}' % (b"0" * 5_000),
+        b'{"role":"user","content":[{"x":%s1%s}]}' % (b'{"a":[' * 490, b"]}" * 490),
+        b'{"role":"user","content":[{"x":1%s}]}' % (b"0" * 5_000),
         b'{"role":"tool","tool_call_id":"\\u0000\\u0001%s","content":null}' % (b"'" * 300),
         b'{"role":"user","content":"\'; DROP TABLE messages; -- %s {x} \\\\u0000"}',
     ],
@@ -191,7 +242,7 @@ def test_odd_message_comes_back_as_it_is(client: httpx.Client, body: bytes) -> N
 
 def test_lone_surrogates_are_replaced_and_pairs_are_kept(client: httpx.Client) -> None:
     body = rb'{"role":"user","content":"a\ud800b \ud83d\ude00","\udc00":1}'
-    created = client.post(ROUTE, content=body, headers=JSON).json()
+    created = client.post(ROUTE, content=body, headers=JSON).json()["message"]
     assert (created["content"], created["\ufffd"]) == ("a\ufffdb \U0001f600", 1)
 
 
@@ -337,7 +388,7 @@ def test_one_cursor_replays_everything_whatever_the_size_of_a_page(client: httpx
         ["message", "content", "role"],
         ["interaction", "input_kind", "interaction"],
         ["page_fault", "content", "role", "tool_call_id"],
-        ["message", "content", "more", "role"],
+        ["message", "dialect", "message", "role"],
         ["answer", "interaction_id", "output"],
         ["interaction", "input_kind", "interaction"],
         ["message", "content", "role", "tool_call_id"],

@@ -256,12 +256,16 @@ def _is_called(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
             for entry in entries
             if entry.seq <= end
             and not isinstance(entry, StoredMessage)
-            and not (isinstance(entry, StoredHistoryMessage) and entry.tool_call_id is not None)
+            and not (isinstance(entry, StoredHistoryMessage) and _is_answer(entry))
         ]
         if others:
             messages = (each for each in others if isinstance(each, StoredHistoryMessage))
             return any(spelled in each.message and _makes(each, call_id) for each in messages)
     return False
+
+
+def _is_answer(entry: StoredHistoryMessage) -> bool:
+    return entry.tool_call_id is not None or entry.role == "tool"
 
 
 def _makes(entry: StoredHistoryMessage, call_id: str) -> bool:

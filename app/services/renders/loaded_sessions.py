@@ -1,6 +1,6 @@
 """Load what is rendered: a session with its resources and structures."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -20,6 +20,7 @@ from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.messages.entry_reading import join_turns
 from pagefault_dialects.messages.message_content import ContentReading
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.render_options import Audience
@@ -61,9 +62,10 @@ class LoadedSession:
         """
         return paired(self.unpaired(audience), kept=kept)
 
-    def unpaired(self, audience: Audience) -> Iterator[ComposedTurn]:
-        """Yield the turns of the history as they were recorded."""
-        return (turn for entry in self.entries for turn in self.turns_of(entry, audience))
+    def unpaired(self, audience: Audience) -> Sequence[ComposedTurn]:
+        """Return the turns of the history as they were recorded, items of one turn as one."""
+        turns = (turn for entry in self.entries for turn in self.turns_of(entry, audience))
+        return join_turns((turn, turn.joins) for turn in turns)
 
     def answer(self, audience: Audience) -> Sequence[ComposedTurn]:
         """Return the only entry, the answer to a call, without the call."""

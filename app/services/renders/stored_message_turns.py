@@ -1,14 +1,16 @@
 """Messages as they are stored, as turns of a conversation."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import msgspec
 
 from app.models.message import StoredHistoryMessage
 from pagefault_dialects.json.values import parse_stored_json
 from pagefault_dialects.media.embedded_data_uris import load_forms
+from pagefault_dialects.messages.entry_reading import EntryReading, entry_turns, read_stored
 from pagefault_dialects.messages.message_turns import MessageEntry, message_turns
-from pagefault_dialects.model.conversation import ComposedTurn
+from pagefault_dialects.model.conversation import ComposedTurn, Invented
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.turns.page_turns import PageFaultCall
@@ -20,15 +22,29 @@ def stored_message_turns(
     *,
     audience: Audience,
     origin: str,
+    finds_media: bool = False,
 ) -> list[ComposedTurn]:
-    """Return a stored message as turns; see `message_turns`.
+    """Return a stored message as turns, by the reading it came in by.
 
     Args:
         entry: The message.
         resources: What it refers to, by id.
         audience: For whom the turns are.
         origin: The path the message is read from.
+        finds_media: See `message_turns`.
     """
+    reading = stored_reading(entry)
+    if reading is not None:
+        turns = entry_turns(
+            reading,
+            entry.seq,
+            origin,
+            resources,
+            audience=audience,
+            moved_out=moved_out_of(entry),
+            finds_media=finds_media,
+        )
+        return _in_entry(turns, reading, is_wrapped=entry.is_wrapped)
     read = MessageEntry(
         parse_stored_json(entry.message),
         entry.seq,
@@ -37,7 +53,39 @@ def stored_message_turns(
         page_fault=_page_fault(entry),
         moved_out=moved_out_of(entry),
     )
-    return message_turns(read, resources, audience=audience)
+    return message_turns(read, resources, audience=audience, finds_media=finds_media)
+
+
+def stored_reading(entry: StoredHistoryMessage) -> EntryReading | None:
+    """Return a message as it was read when it came.
+
+    `None` if that is not known: it is a page fault, or from before messages had a dialect.
+    """
+    if entry.dialect is None or entry.reading is None:
+        return None
+    return read_stored(parse_stored_json(entry.sent), entry.dialect, entry.reading)
+
+
+def _in_entry(
+    turns: list[ComposedTurn], reading: EntryReading, *, is_wrapped: bool
+) -> list[ComposedTurn]:
+    """Return turns with pointers into the entry, and whether the first one joins that before."""
+    if is_wrapped:
+        turns = [
+            replace(
+                turn,
+                items=tuple(
+                    item
+                    if isinstance(item, Invented)
+                    else replace(item, pointer=f"/message{item.pointer}")
+                    for item in turn.items
+                ),
+            )
+            for turn in turns
+        ]
+    if reading.joins and turns:
+        turns[0] = replace(turns[0], joins=True)
+    return turns
 
 
 def _page_fault(entry: StoredHistoryMessage) -> PageFaultCall | None:

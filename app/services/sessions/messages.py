@@ -1,106 +1,42 @@
 """Messages of a conversation, as its client sends them to its model (spec 000, HistoryMessage).
 
-A message is kept as it is, block for block. Media too long to be read are moved to the store, and
-can be read back in their place, byte for byte.
+A message is kept as it is, in whatever dialect. Media too long to be read are moved to the store,
+and can be read back in their place, byte for byte.
 """
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any
-
-from pydantic import BaseModel, ConfigDict, FailFast, Field, TypeAdapter, WrapValidator
-from pydantic.config import JsonDict
 
 from app.errors import ConflictError
 from app.models.event import NewEvent
 from app.models.identity import new_id, utc_now
 from app.models.limits import Limits
-from app.models.message import MessageContent, MessageRole, StoredHistoryMessage
+from app.models.message import StoredHistoryMessage
 from app.models.session import MESSAGE
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.media_mover import MediaMover
-from app.services.inline_media.message_media import media_in_message
-from app.services.inline_media.message_references import referred_by_message
 from app.services.media.media_keeper import MediaKeeper
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.request_identity import RequestIdentity, how_compared
 from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
-from app.services.requests.validation import as_object, read_value, require_found, validated
+from app.services.requests.validation import read_value, require_found
+from app.services.sessions.message_requests import ReadMessage, read_message
 from app.stores.blobs.store import BlobStore
 from app.stores.records.history import MessageRecords, SessionHistory
 from app.stores.records.records import MOST_TOGETHER_BYTES, Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
+from pagefault_dialects.errors import Fault, PayloadTooLargeError
 from pagefault_dialects.json.pointers import first_difference
-from pagefault_dialects.json.values import JsonObject, JsonValue, json_text, parse_stored_json
-from pagefault_dialects.media.embedded_data_uris import Movable, dump_forms
+from pagefault_dialects.json.values import JsonValue, json_text, parse_stored_json
+from pagefault_dialects.media.embedded_data_uris import dump_forms
+from pagefault_dialects.messages.entry_reading import READING
 from pagefault_dialects.model.resource import Resource
 
 APPEND_ROUTE = "POST /api/sessions/{session_id}/messages"
-
-OURS = frozenset({"seq", "id", "created_at", "sanitized", "interaction", "interaction_id"})
-"""What a message may not hold: the service's words, and those other entries are known by."""
-_REFUSED = OURS | {"entry"}
-"""Of messages that are new: stored ones may have a member that is named like the newest word."""
-
-_EXAMPLE: JsonDict = {
-    "role": "user",
-    "content": [
-        {"type": "text", "text": "What is wrong with this page?"},
-        {
-            "type": "image_url",
-            "image_url": {"url": "data:image/png;base64,iVBORw0KGgo…"},
-        },
-    ],
-}
-
-
-_BLOCKS = TypeAdapter(Annotated[list[dict[str, Any]], FailFast()])
-
-
-def _read_content(value: object, _: object) -> object:
-    """Read text, blocks or null. A union would put the names of its members into the pointers."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        return _BLOCKS.validate_python(value, strict=True)
-    msg = "Input should be a text, a list of blocks, or null"
-    raise ValueError(msg)
-
-
-class HistoryMessageDraft(BaseModel):
-    """A message as a client's own model dialect has it; further members are kept as they are.
-
-    Source: spec 000, "Extend `HistoryMessage.content` type".
-    """
-
-    model_config = ConfigDict(
-        frozen=True, extra="allow", strict=True, json_schema_extra={"examples": [_EXAMPLE]}
-    )
-
-    role: MessageRole
-    content: Annotated[MessageContent | None, WrapValidator(_read_content)] = None
-    name: str | None = None
-    tool_calls: Annotated[list[JsonObject] | None, FailFast()] = None
-    tool_call_id: Annotated[str | None, Field(min_length=1, max_length=512)] = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A message that was sent: its value, the media in it, what it refers to."""
-
-    value: dict[str, JsonValue]
-    movable: Sequence[Movable]
-    references: set[str]
-
-    @property
-    def tool_call_id(self) -> str | None:
-        """Return the call it answers; a call has one answer."""
-        return self.value.get("tool_call_id") if self.value["role"] == "tool" else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,12 +97,12 @@ class SessionMessages:
 
     def _read(
         self, project_id: str, session_id: str, body: AsyncIterator[bytes]
-    ) -> AbstractAsyncContextManager[StreamedRequest[_Read]]:
+    ) -> AbstractAsyncContextManager[StreamedRequest[ReadMessage]]:
         return self.bodies.read(
             project_id,
             body,
             partial(read_value, limits=self.limits, spelled=True),
-            _read_message,
+            read_message,
             media_of=lambda read: [each.uri for each in read.movable if each.uri is not None],
             identity_prefix=session_id.encode() + b"\0",
         )
@@ -175,7 +111,7 @@ class SessionMessages:
         self,
         project_id: str,
         session_id: str,
-        request: StreamedRequest[_Read],
+        request: StreamedRequest[ReadMessage],
         call: IdempotentCall | None,
     ) -> tuple[StoredHistoryMessage, bool]:
         read = request.value
@@ -195,7 +131,7 @@ class SessionMessages:
         return await self.records.write(project_id, append, is_alone=prepared.is_long)
 
     async def _prepared(
-        self, project_id: str, session_id: str, request: StreamedRequest[_Read]
+        self, project_id: str, session_id: str, request: StreamedRequest[ReadMessage]
     ) -> "PreparedMessage":
         read, now = request.value, utc_now()
         keeper = MediaKeeper(self.blobs, project_id, limit_bytes=self.limits.medium_bytes, now=now)
@@ -213,8 +149,11 @@ class SessionMessages:
             created_at=now,
             tool_call_id=read.tool_call_id,
             request_digest=request.identity.digest,
-            message=text,
-            inline_form=dump_forms(moved.forms),
+            message=read.stored(text),
+            inline_form=dump_forms(read.stored_forms(moved.forms)),
+            dialect=read.dialect,
+            reading=READING,
+            role=read.role,
         )
         return PreparedMessage(session_id, message, moved.resources, read, request.identity)
 
@@ -226,7 +165,7 @@ class PreparedMessage:
     session_id: str
     message: StoredHistoryMessage
     resources: Sequence[Resource]
-    read: _Read
+    read: ReadMessage
     identity: RequestIdentity
 
     @property
@@ -268,25 +207,14 @@ class PreparedMessage:
             session_id=session_id,
             seq=seq,
             size_bytes=len(appended.message),
-            members={"role": str(read.value["role"])},
+            members=read.event_members(),
         )
         unit.note(event)
         return appended, True
 
 
-def _read_message(body: JsonValue) -> _Read:
-    value = as_object(body)
-    ours = [Fault(f"/{name}", "is the service's own word") for name in value if name in _REFUSED]
-    if ours:
-        raise InvalidPayloadError(
-            f"A message has no members named {', '.join(sorted(_REFUSED))}.", faults=ours
-        )
-    validated(HistoryMessageDraft, value, "The body is not a message; `errors` says where.")
-    return _Read(value, media_in_message(value), referred_by_message(value))
-
-
 def _answered(
-    unit: UnitOfWork, session_id: str, read: _Read, identity: RequestIdentity
+    unit: UnitOfWork, session_id: str, read: ReadMessage, identity: RequestIdentity
 ) -> StoredHistoryMessage | None:
     """Return the message that answers the same tool call, if it is this one.
 
@@ -311,9 +239,9 @@ def _answered(
     )
 
 
-def _differences(earlier: StoredHistoryMessage, read: _Read) -> Sequence[Fault]:
+def _differences(earlier: StoredHistoryMessage, read: ReadMessage) -> Sequence[Fault]:
     """Return the first place where a message is not the stored one."""
-    stored = parse_stored_json(earlier.message)
+    stored = parse_stored_json(earlier.sent)
     found = first_difference(stored, read.value, passed_over=_is_moved)
     if found is not None:
         return [Fault(found, "is not what it is in the stored message")]

@@ -7,7 +7,7 @@ read again with the string itself.
 A call of a session has one result: what it was answered with before is looked up here, too.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -28,6 +28,7 @@ from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue, parse_json, values_in
+from pagefault_dialects.messages.entry_reading import is_flat, read_entry
 from pagefault_dialects.model.base import ClientId
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.normalized import NormalizedToolResult
@@ -49,8 +50,6 @@ _EXAMPLE: JsonDict = {
     },
 }
 _NAME = Field(min_length=1, max_length=512)
-# A model's own word for itself is `model` in Gemini's messages.
-_CALLING_ROLES = ("assistant", "model")
 _NOT_ONE = (
     "The body is not a tool result: it takes toolName, toolCallId, result, and optionally success, "
     "sessionId and callMessage."
@@ -132,11 +131,26 @@ def _checked(value: JsonValue) -> ToolResultRequest:
     faults = []
     if request.session_id is None:
         faults.append(Fault("/sessionId", "is missing: callMessage is appended to a session"))
-    if request.call_message.get("role") not in _CALLING_ROLES:
-        faults.append(Fault("/callMessage/role", f"has to be {' or '.join(_CALLING_ROLES)}"))
+    faults += _call_message_faults(request.call_message)
     if faults:
         raise InvalidPayloadError(_NOT_ONE, faults=faults)
     return request
+
+
+def _call_message_faults(message: JsonObject) -> Iterator[Fault]:
+    """Yield what is wrong with the message of a call: a model says it, in any dialect."""
+    if is_flat(message):
+        # Gemini's word for a model is `model`.
+        if message.get("role") not in ("assistant", "model"):
+            yield Fault("/callMessage/role", "has to be assistant or model")
+        return
+    try:
+        role = read_entry(message).role
+    except InvalidPayloadError as exc:
+        yield from (Fault(f"/callMessage{each.pointer}", each.detail) for each in exc.faults)
+        return
+    if role != "assistant":
+        yield Fault("/callMessage", f"has to be a message of the assistant, and is of the {role}")
 
 
 def previous_answer(

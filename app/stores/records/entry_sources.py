@@ -48,6 +48,7 @@ def _selecting(kind: IndexedKind) -> Select[Any]:
         *(columns[name] for name in ("session_id", "seq", "created_at")),
         columns.get("tool_name", null()).label("name"),
         columns.get("tool_call_id", null()).label("call_id"),
+        *(columns.get(name, null()).label(name) for name in ("dialect", "reading", "role")),
         is_cut.label("is_cut"),
         (is_found if kind == "message" else true()).label("is_found"),
         *(start.label(f"text_{place}") for place, start in enumerate(starts)),

@@ -496,7 +496,9 @@ class HistoryMessage(TypedDict):
     id: str
     created_at: str
     entry: Literal["message"]
+    dialect: NotRequired[str | None]
     role: MessageRole
+    message: NotRequired[JsonObject | None]
     content: NotRequired[MessageContent | None]
     name: NotRequired[str | None]
     tool_calls: NotRequired[list[JsonObject] | None]
@@ -621,10 +623,10 @@ HistoryEntry: TypeAlias = (
 
 
 class HistoryMessageDraft(TypedDict):
-    """A message as a client's own model dialect has it; further members are kept as they are."""
+    """A message as an SDK, a framework or a provider writes it, in any of the dialects."""
 
-    role: MessageRole
-    content: NotRequired[MessageContent | None]
+    role: NotRequired[str | None]
+    content: NotRequired[Any]
     name: NotRequired[str | None]
     tool_calls: NotRequired[list[JsonObject] | None]
     tool_call_id: NotRequired[str | None]
@@ -777,6 +779,7 @@ class MessageEvent(TypedDict):
     id: str
     createdAt: str
     role: str
+    dialect: NotRequired[str | None]
     message: JsonObject
 
 

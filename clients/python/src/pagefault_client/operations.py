@@ -782,7 +782,7 @@ def list_messages(
 def append_message(
     session_id: str | int, body: models.HistoryMessageDraft, *, idempotency_key: str | None = None
 ) -> Call[models.HistoryMessage]:
-    """Append a message in a model's dialect: `content` is text, a list of blocks, or null."""
+    """Append a message as an SDK, a framework or a provider writes it, in any of the dialects."""
     return Call(
         "POST",
         f"/api/sessions/{segment(session_id)}/messages",

@@ -40,6 +40,7 @@ from pagefault_bundles.archive import (
 from pagefault_bundles.bundle_lines import named_resources, stored_resource
 from pagefault_bundles.bundle_records import Link
 from pagefault_bundles.format_errors import REPACK, errors_at, require
+from pagefault_bundles.message_checks import check_message
 from pagefault_dialects.model.resource import Resource
 
 MOST_MEMBERS = 100_000
@@ -323,7 +324,7 @@ class BundleCheck:
             referred = record_checks.check_tool_result(line, self.resources, self.limits)
             self._link(session.TOOL_RESULT, line.id, referred)
         elif isinstance(line, rows.MessageLine):
-            self._link(session.MESSAGE, line.id, record_checks.check_message(line, self.limits))
+            self._link(session.MESSAGE, line.id, check_message(line, self.limits))
         else:
             referred = record_checks.check_page_fault(line, self.limits)
             self._link(session.PAGE_FAULT, line.id, referred)

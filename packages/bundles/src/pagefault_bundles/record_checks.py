@@ -1,4 +1,4 @@
-"""Check tool results, messages, interactions, resources and pages of a bundle.
+"""Check tool results, page faults, interactions, resources and pages of a bundle.
 
 Each check takes a line, raises unless reading its record can never fail, and returns which
 resources it refers to, by the same functions that found them when it was written. A page is made
@@ -24,7 +24,6 @@ from app.services.pages.page_bodies import fits, is_url, page_media
 from app.services.pages.page_requests import RESERVED_IDS
 from app.services.pages.settled_content import check_words
 from app.services.sessions.interaction_requests import plain_input
-from app.services.sessions.messages import OURS, HistoryMessageDraft
 from pagefault_bundles import rows
 from pagefault_bundles.bundle_lines import (
     parse_stored_object,
@@ -124,21 +123,6 @@ def check_tool_result(
     )
     rows.parse_moment(line.created_at)
     return NeededResources(frozenset(needed))
-
-
-def check_message(line: rows.MessageLine, limits: Limits) -> NeededResources:
-    """Raise unless a message can be given out, and written as it was sent."""
-    require(len(bytes(line.message)) <= limits.message_bytes, "has a message that is too long")
-    value = parse_stored_object(bytes(line.message), limits)
-    draft = HistoryMessageDraft.model_validate(value)
-    require(not OURS & value.keys(), "has a message with members that are the service's")
-    answered = draft.tool_call_id if draft.role == "tool" else None
-    require(answered == line.tool_call_id, "answers another call than it says")
-    forms = check_forms(line.inline_form)
-    require("" not in forms, "has a form that is not in it")
-    check_form_pointers(dict(value), forms)
-    rows.parse_moment(line.created_at)
-    return form_references(forms, named=references_in(value))
 
 
 def check_page_fault(line: rows.PageFaultLine, limits: Limits) -> NeededResources:

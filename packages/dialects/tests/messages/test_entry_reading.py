@@ -73,7 +73,7 @@ def test_what_was_stored_is_read_as_it_was_when_it_came() -> None:
     [
         ({"rows": 3}, ""),
         ({"role": "narrator", "content": "hi"}, "/role"),
-        ({"role": "user"}, ""),
+        ({"role": "user", "rows": 3}, ""),
     ],
 )
 def test_what_no_dialect_knows_is_refused(message: Json, pointer: str) -> None:

@@ -15,7 +15,7 @@ from app.models.message import StoredHistoryMessage
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.loaded_sessions import MOST_TEXT_BYTES, LoadedSession, load_session
 from app.services.renders.settling import Settling
-from app.services.renders.stored_message_turns import moved_out_of
+from app.services.renders.stored_message_turns import stored_message_turns, stored_reading
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records
@@ -33,7 +33,6 @@ from pagefault_dialects.messages.histories import (
     main_dialect,
     sent_messages,
 )
-from pagefault_dialects.messages.message_turns import MessageEntry, message_turns
 from pagefault_dialects.messages.reading import (
     ReadHistory,
     locate_loss,
@@ -185,18 +184,29 @@ def _of_entries(session: LoadedSession) -> _Patient:
         read = session.turns_of(entry, "assistant")
         turns += read
         if isinstance(entry, StoredHistoryMessage):
-            value = parse_stored_json(entry.message)
-            messages[entry.seq - 1] = foreign_message(value, entry_pointer(entry.seq))
-            said = MessageEntry(
-                *(value, entry.seq, read[0].origin if read else ""),
-                is_page_fault=entry.is_page_fault,
-                moved_out=moved_out_of(entry),
-            )
+            messages[entry.seq - 1] = _foreign(entry)
             # What is short stays in a text, and is found there as in a history that is sent.
-            read = message_turns(said, session.resources, audience="assistant", finds_media=True)
+            read = stored_message_turns(
+                entry,
+                session.resources,
+                audience="assistant",
+                origin=read[0].origin if read else "",
+                finds_media=True,
+            )
         recorded += read
     history = replace(pair_turns(messages, turns, closes=True), recorded=recorded)
     return _Patient(history, main_dialect(messages), is_session=True)
+
+
+def _foreign(entry: StoredHistoryMessage) -> ForeignMessage:
+    """Return the message of an entry, with its dialect; of several in one, the first."""
+    pointer = entry_pointer(entry.seq)
+    reading = stored_reading(entry)
+    if reading is None:
+        return foreign_message(parse_stored_json(entry.message), pointer)
+    first = reading.messages[0]
+    inside = "/message" if entry.is_wrapped else ""
+    return replace(first, pointer=f"{pointer}{inside}{first.pointer}")
 
 
 def _parse(body: bytes, *, max_depth: int, max_nodes: int) -> _Sent:

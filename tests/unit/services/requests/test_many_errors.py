@@ -6,7 +6,7 @@ from pydantic import BaseModel, ValidationError
 from app.models.interaction import ContentPart, Interaction, MultiModalInput
 from app.services.pages.page_requests import PageBatch
 from app.services.requests.validation import validated
-from app.services.sessions.messages import HistoryMessageDraft
+from app.services.sessions.message_requests import FlatMessage
 from app.wire.turns import TurnRequest
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.base import MOST_ERRORS, FrozenModel, faults_of
@@ -32,8 +32,8 @@ class Closed(FrozenModel):
         (PageBatch, {"pages": WRONG}, "/pages/0"),
         (MultiModalInput, {"parts": WRONG}, "/parts/0"),
         (ContentPart, {"attachments": WRONG}, "/attachments/0"),
-        (HistoryMessageDraft, {"role": "user", "content": WRONG}, "/content/0"),
-        (HistoryMessageDraft, {"role": "user", "tool_calls": WRONG}, "/tool_calls/0"),
+        (FlatMessage, {"role": "user", "content": WRONG}, "/content/0"),
+        (FlatMessage, {"role": "user", "tool_calls": WRONG}, "/tool_calls/0"),
     ],
 )
 def test_first_wrong_item_of_a_list_is_named_and_the_rest_is_not_looked_at(

@@ -61,7 +61,7 @@ class Weighing:
     def __init__(self, profile: Profile, settled: Sequence[SettledTurn]) -> None:
         self._rule = profile.tokens
         self._attached = {
-            (turn.seq, turn.call_id, item.medium.pointer): item
+            (item.medium.seq or turn.seq, turn.call_id, item.medium.pointer): item
             for turn in settled
             for item in turn.items
             if isinstance(item, MediaItem)
@@ -80,7 +80,7 @@ class Weighing:
             return Load(self._rule.text(text_of(item) or ""))
         if item.is_evicted:
             return Load(self._rule.text(item.instead or ""))
-        attached = self._attached.get((turn.seq, turn.call_id, item.pointer))
+        attached = self._attached.get((item.seq or turn.seq, turn.call_id, item.pointer))
         if attached is None:
             return Load()
         return Load(self._rule.medium(attached), 1, _base64_chars(attached))

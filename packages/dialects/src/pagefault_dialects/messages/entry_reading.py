@@ -16,7 +16,7 @@ from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject
 from pagefault_dialects.messages.message_calls import as_answer
 from pagefault_dialects.messages.message_turns import MessageEntry, message_turns
-from pagefault_dialects.model.conversation import ComposedTurn, Invented
+from pagefault_dialects.model.conversation import ComposedTurn, Invented, LeftOut, Medium
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
 
@@ -106,7 +106,7 @@ def _faults(foreign: ForeignMessage) -> list[Fault]:
         return [Fault(foreign.pointer, "is no message")]
     if foreign.said_role is not None:
         return [Fault(f"{foreign.pointer}/role", "is the role of no dialect")]
-    if not any(name in message for name in _SAYING):
+    if not (any(name in message for name in _SAYING) or message.keys() <= _FLAT):
         return [Fault(foreign.pointer, "has no content, parts or calls")]
     return []
 
@@ -218,10 +218,18 @@ def join_turns(
 def _as_one(run: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
     if len(run) < 2:
         return run
-    items = tuple(item for turn in run for item in turn.items)
-    return [replace(run[0], items=items, calls=tuple(call for turn in run for call in turn.calls))]
+    first = run[0]
+    items = tuple(
+        replace(item, seq=turn.seq)
+        if turn.seq != first.seq and isinstance(item, Medium | LeftOut)
+        else item
+        for turn in run
+        for item in turn.items
+    )
+    return [replace(first, items=items, calls=tuple(call for turn in run for call in turn.calls))]
 
 
 def is_flat(value: JsonObject) -> bool:
-    """Return whether a message has only the members that spec 000 gives one."""
-    return value.keys() <= _FLAT
+    """Return whether a message has only what spec 000 gives one: its content is no block."""
+    content = value.get("content")
+    return value.keys() <= _FLAT and not (isinstance(content, dict) and "type" in content)

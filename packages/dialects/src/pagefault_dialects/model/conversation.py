@@ -79,6 +79,8 @@ class Medium:
     said_type: str | None = None
     is_in_text: bool = False
     detail: ImageDetail | None = None
+    seq: int | None = None
+    """The entry it stands in, if that is another one than its turn begins in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,8 @@ class LeftOut:
     restore: str | None = None
     to: str = "nothing"
     handle_line: str | None = None
+    seq: int | None = None
+    """The entry it stands in, if that is another one than its turn begins in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +211,8 @@ class Turn(Generic[_Item]):
     have. It is among the items as well, unless a text there says the same."""
     recorded_call: TurnCall | None = None
     """The call that a tool's turn answers, where it was stored with the answer."""
+    joins: bool = False
+    """Whether it belongs to the turn before it, if that is the assistant's as well."""
     annotations: Mapping[str, Annotations] = field(default_factory=dict)
     """What MCP says of items, by their pointers: for whom they are, how much they matter."""
 

@@ -113,9 +113,8 @@ class Choice:
 
     def _note(self, to: Rung, obstacle: Obstacle) -> None:
         place = self.place
-        entry = _entry(
-            obstacle, place.medium.pointer, self.rung, to, _restore(place), place.turn.seq
-        )
+        seq = place.medium.seq or place.turn.seq
+        entry = _entry(obstacle, place.medium.pointer, self.rung, to, _restore(place), seq)
         self.steps.append(entry)
         self.rung = to
 
@@ -127,7 +126,15 @@ def _restore(place: MediumRef) -> str:
         case Address(url=url):
             return f"GET {url}"
         case InlineBytes():
-            return f"GET {place.turn.origin}"
+            return _get(place.turn, place.medium)
+
+
+def _get(turn: ComposedTurn, item: Medium | LeftOut) -> str:
+    """Return the request that reads the record an item stands in."""
+    if item.seq is None:
+        return f"GET {turn.origin}"
+    entries, _, _ = turn.origin.rpartition("/")
+    return f"GET {entries}/{item.seq}"
 
 
 Sign = Callable[[str], str]
@@ -246,8 +253,9 @@ class Ladder:
                 loss += choice.steps
             elif isinstance(item, LeftOut):
                 if not self._is_taken(turn, item):
-                    restore = item.restore or f"GET {turn.origin}"
-                    loss.append(_entry(item, item.pointer, item.what, item.to, restore, turn.seq))
+                    restore = item.restore or _get(turn, item)
+                    seq = item.seq or turn.seq
+                    loss.append(_entry(item, item.pointer, item.what, item.to, restore, seq))
             elif isinstance(item, Invented):
                 restore = f"GET {turn.origin}"
                 loss.append(_entry(item, "", "nothing", item.what, restore, item.seq))

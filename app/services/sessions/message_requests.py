@@ -1,0 +1,159 @@
+"""Requests for messages: a message of any dialect, read and checked.
+
+A message with only the members that spec 000 has is *flat*: its entry has them beside its own. Any
+other one stands in the member `message` of its entry, so that it may have members of any name.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, FailFast, Field, TypeAdapter, WrapValidator
+from pydantic.config import JsonDict
+
+from app.models.message import MessageContent, MessageRole, SideRole, wrap_message
+from app.services.inline_media.message_media import media_in_message
+from app.services.inline_media.message_references import referred_by_message
+from app.services.requests.validation import as_object, validated
+from pagefault_dialects.json.values import JsonObject, JsonValue
+from pagefault_dialects.media.embedded_data_uris import InlineForm, Movable
+from pagefault_dialects.messages.entry_reading import EntryReading, is_flat, read_entry
+from pagefault_dialects.messages.message_calls import as_answer
+
+_EXAMPLE: JsonDict = {
+    "role": "user",
+    "content": [
+        {"type": "text", "text": "What is wrong with this page?"},
+        {
+            "type": "image_url",
+            "image_url": {"url": "data:image/png;base64,iVBORw0KGgo…"},
+        },
+    ],
+}
+
+
+_NOT_ONE = "The body is not a message; `errors` says where."
+_LONGEST_ID_CHARS = 512
+_BLOCKS = TypeAdapter(Annotated[list[dict[str, Any]], FailFast()])
+
+
+def _read_content(value: object, _: object) -> object:
+    """Read text, blocks or null. A union would put the names of its members into the pointers."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return _BLOCKS.validate_python(value, strict=True)
+    msg = "Input should be a text, a list of blocks, or null"
+    raise ValueError(msg)
+
+
+class HistoryMessageDraft(BaseModel):
+    """A message as an SDK, a framework or a provider writes it, in any of the dialects.
+
+    Without the members that specification 000 gives a message, or with others, it stands in
+    `message` of its entry.
+
+    Source: spec 000, "Extend `HistoryMessage.content` type".
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="allow", json_schema_extra={"examples": [_EXAMPLE]}
+    )
+
+    role: str | None = None
+    content: Any = None
+    name: str | None = None
+    tool_calls: list[JsonObject] | None = None
+    tool_call_id: str | None = None
+
+
+class FlatMessage(BaseModel):
+    """A message with the members that specification 000 gives one, and no others."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+
+    role: MessageRole
+    content: Annotated[MessageContent | None, WrapValidator(_read_content)] = None
+    name: str | None = None
+    tool_calls: Annotated[list[JsonObject] | None, FailFast()] = None
+    tool_call_id: Annotated[str | None, Field(min_length=1, max_length=_LONGEST_ID_CHARS)] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMessage:
+    """A message that was sent: its value, the media in it, what it refers to.
+
+    `role` is who says it, if it is not flat. `tool_call_id` is the call that it answers, if that is
+    all that it does: a call has one answer.
+    """
+
+    value: dict[str, JsonValue]
+    movable: Sequence[Movable]
+    references: set[str]
+    dialect: str
+    role: SideRole | None = None
+    tool_call_id: str | None = None
+
+    def stored(self, message: bytes) -> bytes:
+        """Return what is stored of it.
+
+        Args:
+            message: Its JSON, with references in the place of its media.
+        """
+        if self.role is None:
+            return message
+        return wrap_message(message, dialect=self.dialect, role=self.role)
+
+    def stored_forms(self, forms: dict[str, InlineForm]) -> dict[str, InlineForm]:
+        """Return the forms of its media by pointers into what is stored of it."""
+        if self.role is None:
+            return forms
+        return {f"/message{pointer}": form for pointer, form in forms.items()}
+
+    def event_members(self) -> dict[str, JsonValue]:
+        """Return what its event says beside the message."""
+        if self.role is None:
+            return {"role": str(self.value["role"])}
+        return {"role": self.role, "dialect": self.dialect}
+
+
+def read_message(body: JsonValue) -> ReadMessage:
+    """Read a message of any dialect.
+
+    Raises:
+        InvalidPayloadError: No dialect knows it; the faults say where.
+    """
+    value = as_object(body)
+    movable = media_in_message(value)
+    if is_flat(value):
+        message = validated(FlatMessage, value, _NOT_ONE)
+        answered = message.tool_call_id if message.role == "tool" else None
+        dialect = read_entry(value).dialect
+        references = referred_by_message(value)
+        return ReadMessage(value, movable, references, dialect, tool_call_id=answered)
+    reading = read_entry(value)
+    said = [each.message for each in reading.messages if each.message is not None]
+    references = set[str]().union(*map(referred_by_message, said))
+    answered = only_answer(reading)
+    return ReadMessage(value, movable, references, reading.dialect, reading.role, answered)
+
+
+def only_answer(reading: EntryReading) -> str | None:
+    """Return the call that a message answers, if it does nothing else."""
+    if reading.role != "tool":
+        return None
+    found = [call_id for each in reading.messages for call_id in _answered(each.message or {})]
+    return found[0] if len(found) == 1 and 0 < len(found[0]) <= _LONGEST_ID_CHARS else None
+
+
+def _answered(message: JsonObject) -> Iterator[str]:
+    """Yield the calls that a message in its common form answers."""
+    call_id = message.get("tool_call_id")
+    if isinstance(call_id, str):
+        yield call_id
+        return
+    for name in ("content", "parts"):
+        blocks = message.get(name)
+        for block in blocks if isinstance(blocks, list) else []:
+            if (answer := as_answer(block)) is not None:
+                yield answer.call_id

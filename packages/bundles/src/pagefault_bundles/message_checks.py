@@ -1,0 +1,75 @@
+"""Check messages of a bundle: that each can be read as it was, and given out as it was sent."""
+
+from collections.abc import Mapping
+
+from app.models.limits import Limits
+from app.models.message import sent_message
+from app.services.inline_media.message_references import references_in
+from app.services.sessions.message_requests import FlatMessage, only_answer
+from pagefault_bundles import rows
+from pagefault_bundles.bundle_lines import parse_stored_object
+from pagefault_bundles.format_errors import require
+from pagefault_bundles.record_checks import (
+    NeededResources,
+    check_form_pointers,
+    check_forms,
+    form_references,
+)
+from pagefault_dialects.dialects.registry import DIALECTS
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.messages.entry_reading import READING, is_flat, read_stored
+
+_OURS = frozenset({"seq", "id", "created_at", "sanitized", "interaction", "interaction_id"})
+"""What messages without a dialect do not hold: they were refused while there were such."""
+_NAMES = frozenset(dialect.name for dialect in DIALECTS)
+
+
+def check_message(line: rows.MessageLine, limits: Limits) -> NeededResources:
+    """Raise unless a message can be given out, and written as it was sent."""
+    stored = bytes(line.message)
+    sent = sent_message(stored, dialect=line.dialect, role=line.role)
+    require(len(sent) <= limits.message_bytes, "has a message that is too long")
+    value = parse_stored_object(stored, limits)
+    answered = _flat_answer(value) if line.role is None else _wrapped_answer(line, value)
+    require(answered == line.tool_call_id, "answers another call than it says")
+    forms = check_forms(line.inline_form)
+    require("" not in forms, "has a form that is not in it")
+    check_form_pointers(dict(value), forms)
+    rows.parse_moment(line.created_at)
+    if line.role is None:
+        _check_flat_reading(line, value)
+    return form_references(forms, named=references_in(value))
+
+
+def _flat_answer(value: Mapping[str, JsonValue]) -> str | None:
+    """Return the call that a flat message answers; raise if it is none."""
+    draft = FlatMessage.model_validate(value)
+    return draft.tool_call_id if draft.role == "tool" else None
+
+
+def _check_flat_reading(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> None:
+    """Raise unless a flat message can be read, by its reading or as those from before."""
+    if line.dialect is None and line.reading is None:
+        require(not _OURS & value.keys(), "has a message with members that are the service's")
+        return
+    require(is_flat(dict(value)), "has a message that is not flat and stands by itself")
+    read_stored(dict(value), *_reading(line))
+
+
+def _wrapped_answer(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> str | None:
+    """Return the call that a wrapped message answers; raise if it is not wrapped as it is here."""
+    dialect, number = _reading(line)
+    around = {"dialect": dialect, "role": line.role, "message": value.get("message")}
+    require([*around.items()] == [*value.items()], "has a message that stands in something else")
+    message = value["message"]
+    require(isinstance(message, dict), "has no message")
+    reading = read_stored(message, dialect, number)
+    require(reading.role == line.role, "has a message of another role")
+    return only_answer(reading)
+
+
+def _reading(line: rows.MessageLine) -> tuple[str, int]:
+    """Return by which reading a message came in; raise if there is none such."""
+    is_known = line.dialect in _NAMES and line.reading is not None and line.reading <= READING
+    require(is_known, "has a message that was read in a way that is not known here")
+    return line.dialect or "", line.reading or 0
