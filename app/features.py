@@ -86,6 +86,8 @@ FEATURES = (
     Feature(
         name="pages",
         routers=(
+            # Before the pages: `search` would be taken for the id of one.
+            "app.routers.page_lists:router",
             "app.routers.pages:router",
             "app.routers.page_levels:router",
             "app.routers.page_downloads:router",

@@ -1,4 +1,4 @@
-"""`/api/pages`: memory pages, written, read, listed and searched."""
+"""`/api/pages`: memory pages, written and read."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -11,18 +11,14 @@ from app.http.calls import CallDep, call_of
 from app.http.conditions import strong_etag
 from app.http.dependencies import service, services_of
 from app.http.openapi_operations import json_body
-from app.http.page_parameters import LevelQuery, PageIdPath
+from app.http.page_parameters import PageIdPath
 from app.http.parameters import (
-    CursorQuery,
     IdempotencyKeyHeader,
     IfMatchHeader,
     IfNoneMatchHeader,
-    LimitQuery,
     Parameters,
-    SearchTextQuery,
 )
 from app.http.record_responses import (
-    answer_page,
     answer_record,
     answer_text,
     answer_written,
@@ -31,54 +27,24 @@ from app.http.record_responses import (
 from app.http.rendered_responses import rendered_response
 from app.services.pages.changes import PageChanges
 from app.services.pages.page_answers import PageReading
-from app.services.pages.page_lists import PageLists
 from app.services.pages.page_requests import PageBatch, PageDraft, PagePatch
 from app.services.pages.page_writer import WrittenPage
 from app.services.pages.pages import Pages
 from app.wire.pages import (
     CreatedPages,
-    PageList,
     PageRecord,
-    SearchHits,
     created_pages,
     page_record,
-    page_summary,
-    search_hit,
 )
 from pagefault_dialects.errors import InvalidPayloadError
-from pagefault_dialects.model.base import ClientId
-from pagefault_dialects.model.page import MediaForm, Modality, PageFilters, PageType
+from pagefault_dialects.model.page import MediaForm
 
 _BY_ACCEPT = {"Vary": "Accept"}
 
 router = ApiRouter("/api/pages", "pages")
 
 PagesDep = Annotated[Pages, Depends(service(Pages))]
-PageListsDep = Annotated[PageLists, Depends(service(PageLists))]
 PageChangesDep = Annotated[PageChanges, Depends(service(PageChanges))]
-
-
-async def get_page_filters(
-    level: LevelQuery,
-    session_id: ClientId | None = None,
-    modality: Modality | None = None,
-    page_type: PageType | None = None,
-    pinned: bool | None = None,
-) -> PageFilters:
-    """Read what a list of pages is narrowed to."""
-    return PageFilters(session_id, modality, page_type, pinned, level)
-
-
-async def get_search_filters(
-    session_id: ClientId | None = None,
-    modality: Modality | None = None,
-) -> PageFilters:
-    """Read what a search of pages is narrowed to."""
-    return PageFilters(session_id, modality)
-
-
-PageFiltersDep = Annotated[PageFilters, Depends(get_page_filters)]
-SearchFiltersDep = Annotated[PageFilters, Depends(get_search_filters)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,39 +87,6 @@ async def create_pages(call: CallDep, pages: PagesDep) -> Response:
     written = await pages.create_batch(call.project_id, call.json_body())
     body = created_pages([each.page for each in written])
     return Response(body, status_code=201, media_type="application/json")
-
-
-@router.lists("", PageList)
-async def list_pages(
-    call: CallDep,
-    lists: PageListsDep,
-    filters: PageFiltersDep,
-    limit: LimitQuery = 50,
-    cursor: CursorQuery = None,
-) -> Response:
-    """List pages, newest first, without their contents. `level` is the level they are shown at."""
-    found, next_cursor = await lists.list(call.project_id, filters, cursor=cursor, limit=limit)
-    return answer_page(call.request, map(page_summary, found), next_cursor)
-
-
-@router.lists("/search", SearchHits)
-async def search_pages(
-    call: CallDep,
-    lists: PageListsDep,
-    filters: SearchFiltersDep,
-    q: SearchTextQuery,
-    limit: LimitQuery = 20,
-    cursor: CursorQuery = None,
-) -> Response:
-    """Search hint, caption, transcript, scenes and text of pages; best match first.
-
-    A page whose id is searched for stands before all others, then come those that have all words,
-    then those that have most of them. Words are found in all their forms. Of a search that matches
-    very many pages, the newest 1,000 are ranked.
-    """
-    hits, next_cursor = await lists.search(call.project_id, q, filters, cursor=cursor, limit=limit)
-    items = (search_hit(hit.page, hit.snippet) for hit in hits)
-    return answer_page(call.request, items, next_cursor)
 
 
 @router.reads(

@@ -14,14 +14,14 @@ from app.http.record_responses import answer_record, answer_text, read_responses
 from app.http.render_parameters import TargetQuery
 from app.http.rendered_responses import rendered_response
 from app.services.agents.tool_calls import ToolCalls
-from app.services.agents.toolbox import TOOLS
 from app.wire.renders import RenderedRecord
 from app.wire.tools import ToolCallRequest, ToolDefinitions
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import json_text
-from pagefault_dialects.model.tool_catalogue import definitions
 from pagefault_dialects.pages.instructions import InstructionStyle, instructions
 from pagefault_dialects.targets.tool_definitions import write_tools
+from pagefault_dialects.tools.tool_arguments import TOOLS
+from pagefault_dialects.tools.tool_catalogue import definitions
 
 router = ApiRouter("/api", "tools")
 

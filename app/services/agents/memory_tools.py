@@ -19,17 +19,6 @@ import anyio.to_thread
 from app.errors import NotFoundError
 from app.models.search_entry import SearchKind, SearchMatch
 from app.services.agents.tool_answers import elsewhere_line, hit_lines, medium_line, text_answer
-from app.services.agents.toolbox import (
-    TOOLS,
-    ListMediaArguments,
-    PageFaultArguments,
-    ReadTextArguments,
-    SavePageArguments,
-    SearchPagesArguments,
-    ToolArguments,
-    ViewMediaArguments,
-    WrongArgumentsError,
-)
 from app.services.agents.tools import ToolAnswer, ToolPlace, body_of, write_answer
 from app.services.pages.faults import FaultRequest, PageFaults, PreparedFault
 from app.services.pages.page_lists import PageLists
@@ -51,10 +40,21 @@ from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.page import Level, PageFilters
 from pagefault_dialects.model.resource import Resource, resource_kind
-from pagefault_dialects.model.tool_catalogue import MOST_TEXT_CHARS
 from pagefault_dialects.pages.one_line import quoted, quoted_short
 from pagefault_dialects.text_windows import LineRange, parse_line_range, text_decoder, text_encoding
 from pagefault_dialects.texts.cuts import boundary_at_or_before
+from pagefault_dialects.tools.tool_arguments import (
+    TOOLS,
+    ListMediaArguments,
+    PageFaultArguments,
+    ReadTextArguments,
+    SavePageArguments,
+    SearchPagesArguments,
+    ToolArguments,
+    ViewMediaArguments,
+    WrongArgumentsError,
+)
+from pagefault_dialects.tools.tool_catalogue import MOST_TEXT_CHARS
 
 _BESIDE_PAGES: frozenset[SearchKind] = frozenset({"tool_result", "message", "interaction", "file"})
 _FOUND_ELSEWHERE = 3

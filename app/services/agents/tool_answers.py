@@ -7,12 +7,12 @@ from app.models.search_entry import SearchMatch
 from app.services.pages.page_lists import Hit
 from app.services.pages.stored_pages import read_descriptor, read_fields
 from pagefault_dialects.model.resource import Resource
-from pagefault_dialects.model.tool_catalogue import MOST_TEXT_CHARS
 from pagefault_dialects.pages.one_line import duration_words, one_line, quoted, quoted_short
 from pagefault_dialects.targets.tokens import count_tokens
 from pagefault_dialects.texts.cuts import boundary_at_or_before
 from pagefault_dialects.texts.excerpts import LineExcerpt, Matches
 from pagefault_dialects.texts.json_excerpts import JsonExcerpt
+from pagefault_dialects.tools.tool_catalogue import MOST_TEXT_CHARS
 
 _HIT_CHARS = 200
 _TITLE_CHARS = 60

@@ -15,7 +15,6 @@ from app.errors import ConflictError, OverloadedError, StoreFullError, StoreUnav
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage, StoredMessage
-from app.services.agents.toolbox import WrongArgumentsError, read_arguments, read_call
 from app.services.agents.tools import (
     PreparedEntry,
     ToolAnswer,
@@ -47,6 +46,7 @@ from app.wire.tools import ToolCall, ToolCallRequest
 from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
 from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.streams.json_digests import json_digest
+from pagefault_dialects.tools.tool_arguments import WrongArgumentsError, read_arguments, read_call
 
 # A host appends what its model said just before the calls in it are run.
 _LOOKED_BACK = 20

@@ -6,11 +6,11 @@ from types import MappingProxyType
 from typing import Literal, Protocol
 
 from app.models.message import StoredHistoryMessage
-from app.services.agents.toolbox import ToolArguments
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.json.values import JsonValue, json_bytes
 from pagefault_dialects.model.resource import Resource
+from pagefault_dialects.tools.tool_arguments import ToolArguments
 
 Scope = Literal["session", "project"]
 

@@ -356,11 +356,6 @@ def create_page(
     )
 
 
-def create_pages(body: models.PageBatch) -> Call[models.CreatedPages]:
-    """Create up to 1,000 pages in one transaction: all of them, or none."""
-    return Call("POST", "/api/pages/bulk", decode=json_of, json=body)
-
-
 def search_pages(
     *,
     q: str,
@@ -383,6 +378,11 @@ def search_pages(
         },
         is_repeatable=True,
     )
+
+
+def create_pages(body: models.PageBatch) -> Call[models.CreatedPages]:
+    """Create up to 1,000 pages in one transaction: all of them, or none."""
+    return Call("POST", "/api/pages/bulk", decode=json_of, json=body)
 
 
 def get_page(

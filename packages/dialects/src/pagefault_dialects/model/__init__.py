@@ -5,5 +5,5 @@ conversation          turns, and the items that they are made of
 rendering, loss       how a conversation is rendered, and what that left out
 page, page_vectors    memory pages
 resource, media       stored bytes, and bytes on their way
-tool, memory_tools    tools that models call, and those of the memory
+tool                  tools that models call
 """

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.model.tool import ToolDefinition
-from pagefault_dialects.model.tool_catalogue import definitions
+from pagefault_dialects.tools.tool_catalogue import definitions
 from pagefault_mcp.service_client.tool_files import ToolFiles
 
 

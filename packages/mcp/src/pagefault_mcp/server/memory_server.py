@@ -48,10 +48,10 @@ from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.page import PageFilters, StoredPage, parse_level
 from pagefault_dialects.model.render_options import McpRevision, RenderOptions, base64_length
 from pagefault_dialects.model.resource import Resource
-from pagefault_dialects.model.tool_catalogue import definitions
 from pagefault_dialects.pages.instructions import instructions
 from pagefault_dialects.targets.tool_definitions import write_tools
 from pagefault_dialects.text_windows import LineRange, decode_text, parse_line_range
+from pagefault_dialects.tools.tool_catalogue import definitions
 from pagefault_mcp.messages.message_limits import LONGEST_CURSOR_CHARS, check_uri
 from pagefault_mcp.messages.passing_requests import nearest_revision
 from pagefault_mcp.server.memory_caller import ForeignSessionError, McpCaller

@@ -2,9 +2,13 @@
 
 import pytest
 
-from app.services.agents.toolbox import PageFaultArguments, WrongArgumentsError, read_call
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.model.page import Level
+from pagefault_dialects.tools.tool_arguments import (
+    PageFaultArguments,
+    WrongArgumentsError,
+    read_call,
+)
 
 TAKEN = {
     "page_fault": "page_fault takes page_id, target_level.",

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.services.agents.toolbox import TOOLS
-from pagefault_dialects.model.tool_catalogue import definitions
+from pagefault_dialects.tools.tool_arguments import TOOLS
+from pagefault_dialects.tools.tool_catalogue import definitions
 
 Json = dict[str, Any]
 

@@ -1,8 +1,8 @@
 """The definitions of the tools that a model is given: their names, what they do, what they take.
 
 They are written out: a proxy lists them to its host and reads no arguments, so it loads none of
-the classes in `toolbox`, nor the schema library. A test holds that
-both name the same arguments, of the same types.
+the classes in `tool_arguments`, nor the schema library. A test holds that both name the same
+arguments, of the same types.
 
 Source: `agents`, "Tools for models".
 """

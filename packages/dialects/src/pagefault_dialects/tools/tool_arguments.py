@@ -3,7 +3,7 @@
 A model's arguments are read with patience. They come as an object or as JSON text, levels by number
 or by name, and null stands for the default: strict schemas make every property required.
 
-What a model is told of the tools is in `definitions`. Source: `agents`, "Tools for models".
+What a model is told of the tools is in `tool_catalogue`. Source: `agents`, "Tools for models".
 """
 
 import re
@@ -21,13 +21,13 @@ from pydantic import (
     model_validator,
 )
 
-from app.services.agents.argument_words import wrong_arguments
 from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue, parse_repaired_json
 from pagefault_dialects.model.base import ClientId, Count
 from pagefault_dialects.model.page import Level, LevelInput, Modality, PageType
 from pagefault_dialects.model.resource import ResourceKind
-from pagefault_dialects.model.tool_catalogue import MOST_TEXT_CHARS
+from pagefault_dialects.tools.argument_words import wrong_arguments
+from pagefault_dialects.tools.tool_catalogue import MOST_TEXT_CHARS
 
 _MOST_HITS = 20
 _DEEPEST, _MOST_VALUES = 64, 10_000

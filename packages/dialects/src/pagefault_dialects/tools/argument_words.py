@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN, CLIENT_ID_RULE
-from pagefault_dialects.model.tool_catalogue import definitions
 from pagefault_dialects.pages.one_line import quoted_short
+from pagefault_dialects.tools.tool_catalogue import definitions
 
 _SHOWN_FAULTS = 3
 _LONGEST_NAME_CHARS = 64

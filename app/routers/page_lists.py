@@ -1,0 +1,76 @@
+"""`/api/pages` and `/api/pages/search`: memory pages, listed and searched."""
+
+from typing import Annotated
+
+from fastapi import Depends, Response
+
+from app.http.api_router import ApiRouter
+from app.http.calls import CallDep
+from app.http.dependencies import service
+from app.http.page_parameters import LevelQuery
+from app.http.parameters import CursorQuery, LimitQuery, SearchTextQuery
+from app.http.record_responses import answer_page
+from app.services.pages.page_lists import PageLists
+from app.wire.pages import PageList, SearchHits, page_summary, search_hit
+from pagefault_dialects.model.base import ClientId
+from pagefault_dialects.model.page import Modality, PageFilters, PageType
+
+router = ApiRouter("/api/pages", "pages")
+
+PageListsDep = Annotated[PageLists, Depends(service(PageLists))]
+
+
+async def get_page_filters(
+    level: LevelQuery,
+    session_id: ClientId | None = None,
+    modality: Modality | None = None,
+    page_type: PageType | None = None,
+    pinned: bool | None = None,
+) -> PageFilters:
+    """Read what a list of pages is narrowed to."""
+    return PageFilters(session_id, modality, page_type, pinned, level)
+
+
+async def get_search_filters(
+    session_id: ClientId | None = None,
+    modality: Modality | None = None,
+) -> PageFilters:
+    """Read what a search of pages is narrowed to."""
+    return PageFilters(session_id, modality)
+
+
+PageFiltersDep = Annotated[PageFilters, Depends(get_page_filters)]
+SearchFiltersDep = Annotated[PageFilters, Depends(get_search_filters)]
+
+
+@router.lists("", PageList)
+async def list_pages(
+    call: CallDep,
+    lists: PageListsDep,
+    filters: PageFiltersDep,
+    limit: LimitQuery = 50,
+    cursor: CursorQuery = None,
+) -> Response:
+    """List pages, newest first, without their contents. `level` is the level they are shown at."""
+    found, next_cursor = await lists.list(call.project_id, filters, cursor=cursor, limit=limit)
+    return answer_page(call.request, map(page_summary, found), next_cursor)
+
+
+@router.lists("/search", SearchHits)
+async def search_pages(
+    call: CallDep,
+    lists: PageListsDep,
+    filters: SearchFiltersDep,
+    q: SearchTextQuery,
+    limit: LimitQuery = 20,
+    cursor: CursorQuery = None,
+) -> Response:
+    """Search hint, caption, transcript, scenes and text of pages; best match first.
+
+    A page whose id is searched for stands before all others, then come those that have all words,
+    then those that have most of them. Words are found in all their forms. Of a search that matches
+    very many pages, the newest 1,000 are ranked.
+    """
+    hits, next_cursor = await lists.search(call.project_id, q, filters, cursor=cursor, limit=limit)
+    items = (search_hit(hit.page, hit.snippet) for hit in hits)
+    return answer_page(call.request, items, next_cursor)
