@@ -92,7 +92,7 @@ _CHAT = (
     _broken(
         "chat: two results of one call",
         _messages(_user(), _calling("c1"), _tool("c1"), _tool("c1", "A dog.")),
-        "no-call",
+        "duplicate-answer",
     ),
     _broken(
         "chat: one id for two calls",
@@ -426,7 +426,7 @@ _ANTHROPIC = (
     _broken(
         "anthropic: results in another order, one of them twice",
         _messages(_user(), _use("t1", "t2"), _result("t2", "t1", "t2"), _user()),
-        "no-call",
+        "duplicate-answer",
     ),
     _broken(
         "anthropic: blocks of one answer in messages of their own",
@@ -786,7 +786,7 @@ _PYDANTIC_AI = (
                 ],
             ]
         },
-        "no-call",
+        "duplicate-answer",
     ),
 )
 

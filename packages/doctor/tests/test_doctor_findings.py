@@ -84,7 +84,7 @@ def test_open_call_is_named_by_its_message_and_its_id(client: httpx.Client) -> N
     assert [each.get("tool_call_id") for each in said["messages"]] == [None, None, "a", "b"]
 
 
-def test_answer_that_is_given_twice_names_its_tool(client: httpx.Client) -> None:
+def test_answer_that_is_given_twice_is_left_out_by_its_id(client: httpx.Client) -> None:
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     answer = {"role": "tool", "tool_call_id": "a", "content": "r"}
     history = [
@@ -93,9 +93,9 @@ def test_answer_that_is_given_twice_names_its_tool(client: httpx.Client) -> None
         *(answer, answer, {"role": "user", "content": "k"}),
     ]
     said = diagnosis(client, history)
-    assert [(each["rule"], each["callId"]) for each in said["findings"]] == [("no-call", "a")]
-    calls = [each for message in said["messages"] for each in message.get("tool_calls", ())]
-    assert [each["function"]["name"] for each in calls] == ["f", "f"]
+    named = [(each["rule"], each["callId"]) for each in said["findings"]]
+    assert named == [("duplicate-answer", "a")]
+    assert said["messages"] == [*history[:3], history[4]]
 
 
 _SEARCH: list[Json] = [

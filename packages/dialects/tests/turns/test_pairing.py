@@ -3,12 +3,21 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagefault_dialects.model.conversation import ComposedTurn, Invented, TextItem, Turn, TurnCall
-from pagefault_dialects.turns.pairing import NO_RESULT, paired, places
+from pagefault_dialects.model.conversation import (
+    ComposedTurn,
+    Invented,
+    Item,
+    LeftOut,
+    TextItem,
+    Turn,
+    TurnCall,
+)
+from pagefault_dialects.turns.pairing import NO_RESULT, UNKNOWN_TOOL, paired, places
 
 NO_CALL = "The history has no call that this answers; one without arguments stands before it."
 LATE = "The answer came when the conversation had gone on; its call stands before it once more."
@@ -48,6 +57,20 @@ def written(seq: int, call: TurnCall, code: str = "no-call", reason: str = NO_CA
     """The turn that is written for an answer."""
     note = Invented("call", code, reason, seq)
     return Turn("assistant", (note,), f"/{seq}", seq, calls=(call,))
+
+
+def told_before(seq: int) -> LeftOut:
+    """The note of an answer that was told already."""
+    return LeftOut(
+        *("/content", "answer", "duplicate-answer"),
+        "The call has its result already, which is told once.",
+        restore=f"GET /{seq}",
+        seq=seq,
+    )
+
+
+def noted(turn: ComposedTurn, *notes: Item) -> ComposedTurn:
+    return replace(turn, items=(*notes, *turn.items))
 
 
 def missing(call_id: str, seq: int, origin: str) -> ComposedTurn:
@@ -155,7 +178,7 @@ def test_early_answer_of_another_tool_is_left_to_itself() -> None:
 def test_early_answer_finds_its_call_if_one_of_them_names_no_tool() -> None:
     unnamed: ComposedTurn = replace(calling(2, "a"), calls=(TurnCall("a", "", {}),))
     for early, call in ((answer(1, "a", name=""), calling(2, "a")), (answer(1, "a"), unnamed)):
-        assert paired([early, call]) == (call, replace(early, tool_name="f"))
+        assert paired([early, call]) == (calling(2, "a"), replace(early, tool_name="f"))
 
 
 def test_late_answer_of_another_tool_is_left_to_itself() -> None:
@@ -178,22 +201,101 @@ def test_early_answer_without_an_id_finds_the_call_of_its_name_in_the_same_turn_
     assert missing("a", 4, "/3") in paired(turns)
 
 
-def test_call_takes_what_comes_behind_it_before_what_was_stored_earlier() -> None:
+def test_call_takes_what_was_stored_before_it_and_what_comes_behind_is_left_out() -> None:
     first, second = answer(1, "a"), replace(answer(3, "a"), items=(TextItem("/content", "new"),))
-    assert paired([first, calling(2, "a"), second]) == (
-        written(1, TurnCall("a", "f", {})),
+    assert paired([first, calling(2, "a"), second, said("user", 3)]) == (
+        calling(2, "a"),
         first,
-        replace(calling(2, "a"), calls=(TurnCall("a-2", "f", {}),)),
-        replace(second, call_id="a-2"),
+        noted(said("user", 3), told_before(3)),
     )
 
 
-def test_second_answer_to_a_call_has_a_call_of_its_own() -> None:
-    assert paired([calling(1, "a"), answer(2, "a"), answer(3, "a")]) == (
+def test_second_answer_to_a_call_is_left_out() -> None:
+    turns = [calling(1, "a"), answer(2, "a"), answer(3, "a")]
+    assert paired([*turns, said("user", 4)]) == (
+        *turns[:2],
+        noted(said("user", 4), told_before(3)),
+    )
+    last = replace(turns[1], items=(*turns[1].items, told_before(3)))
+    assert paired(turns) == (turns[0], last)
+
+
+def test_second_answer_of_one_id_is_that_of_a_later_call_if_it_is_counted_so() -> None:
+    second = replace(answer(2, "a"), answer_number=2)
+    assert paired([answer(1, "a"), second]) == (
+        written(1, TurnCall("a", "f", {})),
+        answer(1, "a"),
+        written(2, TurnCall("a-2", "f", {})),
+        replace(second, call_id="a-2"),
+    )
+    assert paired([calling(1, "a"), answer(2, "a"), replace(second, seq=3), calling(4, "a")]) == (
         calling(1, "a"),
         answer(2, "a"),
-        written(3, TurnCall("a-2", "f", {})),
-        replace(answer(3, "a"), call_id="a-2"),
+        replace(calling(4, "a"), calls=(TurnCall("a-2", "f", {}),)),
+        replace(second, seq=3, call_id="a-2"),
+    )
+
+
+def test_call_that_is_repeated_before_its_answer_is_one_call() -> None:
+    assert paired([calling(1, "a", "b", "a")]) == (calling(1, "a", "b"),)
+    assert paired([calling(1, "a"), calling(2, "a"), answer(3, "a")]) == (
+        calling(1, "a"),
+        answer(3, "a"),
+    )
+
+
+def test_calls_that_are_repeated_with_others_are_one_turn_at_its_later_place() -> None:
+    first = replace(calling(1, "a"), items=(TextItem("/content", "I look."),))
+    again = replace(calling(2, "a", "b"), items=(*first.items, TextItem("/content/1", "More.")))
+    assert paired([first, again, answer(3, "b"), answer(4, "a")]) == (
+        replace(again, origin="/1"),
+        answer(3, "b"),
+        answer(4, "a"),
+    )
+
+
+def test_call_of_the_same_id_with_other_arguments_is_another_call() -> None:
+    other = replace(calling(1, "a"), calls=(TurnCall("a", "f", {}), TurnCall("a", "f", {"n": 2})))
+    turns = paired([other, answer(2, "a"), answer(3, "a")])
+    assert [call.call_id for call in turns[0].calls] == ["a", "a-2"]
+    assert [turn.call_id for turn in turns[1:]] == ["a", "a-2"]
+
+
+def test_call_behind_its_answer_is_a_new_one_though_all_of_it_is_equal() -> None:
+    turns = paired([calling(1, "a"), answer(2, "a"), calling(3, "a"), answer(4, "a")])
+    assert [turn.call_id or turn.calls[0].call_id for turn in turns] == ["a", "a", "a-2", "a-2"]
+
+
+def test_results_stored_by_themselves_stand_in_the_order_of_their_calls() -> None:
+    results = [replace(answer(seq, each), is_apart=True) for seq, each in enumerate("abc", 2)]
+    calls = calling(1, "a", "b", "c")
+    for order in permutations(results):
+        assert paired([calls, *order]) == (calls, *results)
+    # In messages they stay as their host has them.
+    answers = (answer(2, "c"), answer(3, "a"))
+    for sent in ([*answers, results[1]], [results[1], *answers], [answers[0], *results[1:2]]):
+        in_order = [each for each in sent if not each.is_apart]
+        assert paired([calls, *sent]) == (calls, results[1], *in_order)
+
+
+def test_a_call_that_names_no_tool_has_the_name_that_its_answer_has() -> None:
+    unnamed: ComposedTurn = replace(calling(1, "a"), calls=(TurnCall("a", "", {}),))
+    assert paired([unnamed, answer(2, "a")]) == (calling(1, "a"), answer(2, "a"))
+    assert paired([unnamed, answer(2, "a", name="")])[0].calls[0].name == UNKNOWN_TOOL
+
+
+def test_a_denial_answers_the_call_whose_approval_was_asked_for() -> None:
+    calls = (TurnCall("a", "f", {}, approval_id="ask-1"), TurnCall("b", "f", {}, "ask-2"))
+    asked: ComposedTurn = replace(calling(1), calls=calls)
+    denial = replace(answer(2, "", name=""), approval_id="ask-2", is_error=True)
+    assert paired([asked, denial, answer(3, "a")]) == (
+        asked,
+        replace(denial, call_id="b", tool_name="f"),
+        answer(3, "a"),
+    )
+    assert paired([said("user", 1), denial, said("user", 3)]) == (
+        said("user", 1),
+        noted(said("user", 3), told_before(2)),
     )
 
 
@@ -234,6 +336,10 @@ def _histories(draw: st.DrawFn) -> list[ComposedTurn]:
         kind = draw(st.sampled_from(["user", "assistant", "calls", "answer", "answer"]))
         if kind == "calls":
             turns.append(calling(seq, *draw(st.lists(_IDS.filter(bool), min_size=1, max_size=3))))
+            if draw(st.booleans()):
+                # Hosts that number their calls anew.
+                calls = (replace(call, arguments={"n": seq}) for call in turns[-1].calls)
+                turns[-1] = replace(turns[-1], calls=tuple(calls))
         elif kind == "answer":
             turns.append(answer(seq, draw(_IDS)))
         else:
@@ -252,13 +358,17 @@ def test_any_history_is_told_once_and_what_is_invented_is_noted(turns: list[Comp
     conversation = paired(turns)
     notes = Counter(note.what for note in _notes(conversation))
     recorded = [turn for turn in conversation if not _notes([turn])]
-    assert Counter(turn.seq for turn in recorded) == Counter(turn.seq for turn in turns)
+    items = [item for turn in conversation for item in turn.items]
+    left_out = [item.seq for item in items if isinstance(item, LeftOut)]
+    spoken = [turn.seq for turn in recorded if not turn.calls]
+    sent = [turn.seq for turn in turns if not turn.calls]
+    assert Counter(spoken) + Counter(left_out) == Counter(sent)
     called = [call.call_id for turn in conversation for call in turn.calls]
     answered = [turn.call_id for turn in conversation if turn.role == "tool"]
     assert len(set(called)) == len(called)
-    assert len(set(answered)) == len(answered)
-    assert notes["call"] == len(called) - sum(len(turn.calls) for turn in turns)
-    assert notes["answer"] == len(answered) - sum(turn.role == "tool" for turn in turns)
+    assert sorted(answered) == sorted(called)
+    answers = sum(turn.role == "tool" for turn in turns) - len(left_out)
+    assert notes["answer"] == len(answered) - answers
     waiting: set[str] = set()
     for turn in conversation:
         if turn.role == "tool":
@@ -268,12 +378,26 @@ def test_any_history_is_told_once_and_what_is_invented_is_noted(turns: list[Comp
         waiting = {call.call_id for call in turn.calls}
 
 
+def _is_left_out(item: Item) -> bool:
+    return isinstance(item, LeftOut)
+
+
+def _without_notes(turns: Sequence[ComposedTurn]) -> list[ComposedTurn]:
+    """The turns as they are written: what was left out is told in no message."""
+    return [
+        replace(turn, items=tuple(item for item in turn.items if not _is_left_out(item)))
+        for turn in turns
+    ]
+
+
 @given(_histories(), st.integers(0, 14))
 def test_any_tail_is_the_end_of_the_conversation(turns: list[ComposedTurn], since: int) -> None:
     conversation, end = paired(turns), tail(turns, since)
     following = iter(conversation)
     assert all(turn in following for turn in end)
-    assert {turn.seq for turn in turns if (turn.seq or 0) > since} <= {turn.seq for turn in end}
+    told = {turn.seq for turn in conversation}
+    new = {turn.seq for turn in turns if (turn.seq or 0) > since}
+    assert new & told <= {turn.seq for turn in end}
     called = {call.call_id for turn in end for call in turn.calls}
     answered = {turn.call_id for turn in conversation if turn.role == "tool"}
     assert called & answered <= {turn.call_id for turn in end}
@@ -289,9 +413,9 @@ def test_goes_on_from_what_was_rendered(turns: list[ComposedTurn]) -> None:
             kept.append(turn)
         answered |= {turn.call_id} if turn.role == "tool" else set()
     ends = [number for number, turn in enumerate(kept) if turn.role == "user"]
-    whole = paired(kept)
+    whole = _without_notes(paired(kept))
     for end in ends:
-        before = paired(kept[: end + 1])
+        before = _without_notes(paired(kept[: end + 1]))
         assert whole[: len(before)] == before
 
 
@@ -302,12 +426,6 @@ def test_what_the_system_says_stands_behind_the_answers_of_open_calls() -> None:
         answer(3, "a"),
         system,
     )
-
-
-def test_calls_of_one_id_in_one_turn_are_answered_in_order() -> None:
-    turns = paired([calling(1, "d", "d"), answer(2, "d"), answer(3, "d")])
-    assert [call.call_id for call in turns[0].calls] == ["d", "d-2"]
-    assert [turn.call_id for turn in turns[1:]] == ["d", "d-2"]
 
 
 def test_many_calls_take_no_longer_than_their_number() -> None:
@@ -324,11 +442,6 @@ def test_an_answer_finds_its_call_although_another_result_came_in_between() -> N
         written(2, TurnCall("other", "f", {})),
         answer(2, "other"),
     )
-
-
-def test_a_call_id_that_was_used_before_is_told_apart() -> None:
-    turns = paired([calling(1, "a"), answer(2, "a"), calling(3, "a"), answer(4, "a")])
-    assert [turn.call_id or turn.calls[0].call_id for turn in turns] == ["a", "a", "a-2", "a-2"]
 
 
 def test_an_answer_without_an_id_takes_the_open_call_of_its_name() -> None:

@@ -71,6 +71,7 @@ def test_the_turn_answers_its_call() -> None:
         call_id="call_1",
         tool_name="camera",
         is_error=True,
+        is_apart=True,
     )
 
 

@@ -14,6 +14,7 @@ from pagefault_dialects.model.conversation import (
     ComposedTurn,
     InlineBytes,
     Invented,
+    LeftOut,
     Medium,
     TextItem,
 )
@@ -25,8 +26,9 @@ from pagefault_dialects.targets.rules import RULES, Rule
 
 _LONGEST_QUOTE = 80
 _OF_PAIRS = ("no-call", "late-answer", "no-answer")
+_DUPLICATE = "duplicate-answer"
 # Of these, the message itself says more.
-_FOUND_ELSEWHERE = frozenset({*_OF_PAIRS, "empty-content", "not-a-message"})
+_FOUND_ELSEWHERE = frozenset({*_OF_PAIRS, _DUPLICATE, "empty-content", "not-a-message"})
 _ERRORS_ARE_TEXT = ("anthropic", "bedrock")
 
 
@@ -156,7 +158,7 @@ def of_turns(
 def of_pairs(
     conversation: Sequence[ComposedTurn], turns: Sequence[ComposedTurn]
 ) -> Iterator[Finding]:
-    """Yield calls without an answer, and answers without a call.
+    """Yield calls without an answer, answers without a call, and second answers.
 
     Args:
         conversation: The history with what was written for them.
@@ -166,6 +168,7 @@ def of_pairs(
     for turn in turns:
         for call in turn.calls:
             origins.setdefault(call.call_id, []).append(turn)
+    yield from _second_answers(conversation, turns)
     for turn in conversation:
         for note in turn.items:
             if not isinstance(note, Invented) or note.code not in _OF_PAIRS:
@@ -180,6 +183,23 @@ def of_pairs(
                 after = (each for each in origins.get(call_id, ()) if _seq(each) >= (note.seq or 0))
                 place = next(after, turn)
             yield found(note.code, place.origin, seq=place.seq, call_id=call_id)
+
+
+def _second_answers(
+    conversation: Sequence[ComposedTurn], turns: Sequence[ComposedTurn]
+) -> Iterator[Finding]:
+    answered = {
+        (turn.seq, item.pointer): turn.call_id
+        for turn in turns
+        if turn.role == "tool"
+        for item in turn.items
+        if not isinstance(item, Invented)
+    }
+    for turn in conversation:
+        for note in turn.items:
+            if isinstance(note, LeftOut) and note.code == _DUPLICATE:
+                call_id = answered.get((note.seq, note.pointer))
+                yield found(_DUPLICATE, note.pointer, seq=note.seq, call_id=call_id)
 
 
 def _is_made_of(written: str, call_id: str) -> bool:

@@ -179,11 +179,15 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True)
 class TurnCall:
-    """A tool call of an assistant's turn."""
+    """A tool call of an assistant's turn.
+
+    `approval_id` is that of the request to approve it, where the host has asked its user.
+    """
 
     call_id: str
     name: str
     arguments: dict[str, JsonValue]
+    approval_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +213,12 @@ class Turn(Generic[_Item]):
     structured: tuple[JsonValue] | None = None
     """`structuredContent` as the record has it, in a tuple of one, since null is a value it may
     have. It is among the items as well, unless a text there says the same."""
+    approval_id: str = ""
+    """Of a denial: the request that was denied, where the call is named by that alone."""
+    is_apart: bool = False
+    """Whether the answer was stored by itself, and not as a message or in one."""
+    answer_number: int = 1
+    """Which answer of its id it is, where that is known: above 1, it is that of a later call."""
     recorded_call: TurnCall | None = None
     """The call that a tool's turn answers, where it was stored with the answer."""
     joins: bool = False

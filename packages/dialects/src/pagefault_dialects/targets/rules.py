@@ -72,6 +72,11 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             reason="Its answer was shown before it, behind a call that was written for it, and "
             "stays there.",
         ),
+        "duplicate-answer": Rule(
+            "A call has one result.",
+            "the first one stays, and the other is left out",
+            reason="The call has its result already, which is told once.",
+        ),
         "no-answer": Rule(
             "A call has a result before the conversation goes on.",
             "a line is written as its result",

@@ -3,10 +3,16 @@
 An answer stands directly behind the turn that made its call, every call has an answer before the
 user or the assistant goes on, and no id is used twice. A history need not be like that: hosts that
 store results only, results that are stored before the message that calls for them, calls that never
-came back, answers that came too late. A call takes the answer that comes behind it; where none has
-come when somebody goes on, it takes the one that was stored before it under its id, unless another
-tool gave it. What is missing then is written here, each time with a note for the account of the
-loss.
+came back, answers that came too late. A call takes the answer that was stored before it under its
+id and has no call yet, unless another tool gave it; else the one that comes behind it. What is
+missing then is written here, each time with a note for the account of the loss.
+
+A call that is repeated whole, in one message or before its answer, is one call: streams that
+accumulate and proxies send some twice. Behind its answer it is a new call, whatever its id: some
+hosts number their calls anew in each turn. An answer that was told already is left out.
+
+Answers that were stored each by itself stand in the order of their calls, so that the order in
+which parallel tools came back changes no byte. Answers in messages stay in the order of these.
 
 What is written comes from what came before and never from what comes after, so that appending
 changes nothing that was rendered before. Only the answers of calls that are still open may come in
@@ -14,10 +20,10 @@ between, and an answer without a call moves behind its call when that is stored,
 those that are kept where they were shown: then the call is left out.
 """
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import replace
+from itertools import chain, pairwise
 from typing import TypeVar
 
 from pagefault_dialects.model.conversation import (
@@ -29,6 +35,7 @@ from pagefault_dialects.model.conversation import (
     TurnCall,
 )
 from pagefault_dialects.targets.rules import coded
+from pagefault_dialects.turns.answered_turns import AnsweredTurn, EarlyAnswers
 
 _Item = TypeVar("_Item")
 
@@ -37,100 +44,10 @@ NO_RESULT = "[No result of this call was recorded before the conversation went o
 UNKNOWN_TOOL = "unknown_tool"
 
 _NO_CALL = coded("no-call")
+_DUPLICATE = coded("duplicate-answer")
 _LATE = coded("late-answer")
 _ANSWERED_BEFORE = coded("answered-before")
 _NO_ANSWER = coded("no-answer")
-
-
-@dataclass(slots=True)
-class _Group:
-    """A turn, and the answers to its calls, each with the index of the call.
-
-    `waiting` has the calls without an answer, by index; `by_id` and `by_name` lead there. An index
-    that is no longer waiting is passed over. A turn that `is_written` is there for its answer only.
-    Calls that are `left_out` are answered elsewhere.
-    """
-
-    turn: ComposedTurn
-    answers: list[tuple[int, ComposedTurn]] = field(default_factory=list)
-    waiting: dict[int, TurnCall] = field(default_factory=dict)
-    by_id: defaultdict[str, deque[int]] = field(default_factory=lambda: defaultdict(deque))
-    by_name: defaultdict[str, deque[int]] = field(default_factory=lambda: defaultdict(deque))
-    is_written: bool = False
-    left_out: set[int] = field(default_factory=set)
-
-    def expect_answers(self) -> None:
-        """Wait for the answers to the calls of the turn."""
-        for index, call in enumerate(self.turn.calls):
-            self.waiting[index] = call
-            self.by_id[call.call_id].append(index)
-            self.by_name[call.name].append(index)
-
-    def take(self, answer: ComposedTurn) -> bool:
-        """Take an answer by its id; else as that of the first call of its name, or of any call."""
-        if not answer.call_id and not answer.tool_name and self.waiting:
-            index = next(iter(self.waiting))
-            del self.waiting[index]
-            self.answers.append((index, answer))
-            return True
-        known, name = (self.by_id, answer.call_id), (self.by_name, answer.tool_name)
-        calls, wanted = known if answer.call_id else name
-        candidates = calls.get(wanted) or deque()
-        while candidates:
-            index = candidates.popleft()
-            if self.waiting.pop(index, None) is not None:
-                self.answers.append((index, answer))
-                return True
-        return False
-
-
-class _Orphans:
-    """Answers whose call has not come yet; a call takes each of them once, the oldest first.
-
-    Each stands in a group of its own, behind a call that was written for it. Some hosts count their
-    calls from `call_0` in every turn, so that under the same id may stand what another tool said.
-    """
-
-    def __init__(self, kept: Collection[int]) -> None:
-        self._kept = kept
-        self._by_id: defaultdict[str, dict[str, deque[_Group]]] = defaultdict(dict)
-        self._by_name: defaultdict[str, deque[_Group]] = defaultdict(deque)
-
-    def add(self, group: _Group, answer: ComposedTurn) -> None:
-        """Keep an answer until its call comes."""
-        if answer.call_id:
-            by_tool = self._by_id[answer.call_id]
-            by_tool.setdefault(answer.tool_name, deque()).append(group)
-        else:
-            self._by_name[answer.tool_name].append(group)
-
-    def take(self, call: TurnCall) -> ComposedTurn | None:
-        """Return the answer to a call, if there is one; unless kept, it leaves its group."""
-        group = self._under_id(call)
-        if group is None and (named := self._by_name.get(call.name)):
-            group = named.popleft()
-        if group is None:
-            return None
-        [(_, answer)] = group.answers
-        if answer.seq not in self._kept:
-            group.answers.clear()
-        return answer
-
-    def _under_id(self, call: TurnCall) -> _Group | None:
-        """Return the answer of the call's id, of its tool or of one that is not named."""
-        by_tool = self._by_id.get(call.call_id, {})
-        tools = [call.name, ""] if call.name else [*by_tool][:1]
-        name = next((each for each in tools if each in by_tool), None)
-        if name is None:
-            return None
-        group = by_tool[name].popleft()
-        if not by_tool[name]:
-            del by_tool[name]
-        return group
-
-    def forget_names(self) -> None:
-        """Leave answers that have no id to themselves: a call of later turns is another one."""
-        self._by_name.clear()
 
 
 class _Pairing:
@@ -138,51 +55,68 @@ class _Pairing:
 
     def __init__(self, kept: Collection[int]) -> None:
         self._kept = kept
-        self._groups: list[_Group] = []
-        self._open: _Group | None = None
-        self._orphans = _Orphans(kept)
+        self._groups: list[AnsweredTurn] = []
+        self._open: AnsweredTurn | None = None
+        self._orphans = EarlyAnswers(kept)
         self._closed: dict[str, TurnCall] = {}
         self._ids: set[str] = set()
         self._names: dict[str, str] = {}
         self._numbers: defaultdict[str, int] = defaultdict(lambda: 1)
+        self._answered: Counter[str] = Counter()
+        self._answering: defaultdict[str, set[str]] = defaultdict(set)
+        self._notes: list[LeftOut] = []
 
     def add(self, turn: ComposedTurn) -> None:
         """Take the next turn of the history."""
         if turn.role == "tool":
             self._answer(turn)
             return
+        turn = _without_repeated_calls(turn)
+        if turn.role != "system":
+            turn = self._with_notes(turn)
+        if self._open is not None and self._open.repeats(turn):
+            self._open.join(turn)
+            self._take_orphans(self._open)
+            return
         if turn.role != "system":
             # What the system says stands behind the answers to calls that are open.
             self._close(turn)
         if turn.role == "user":
             self._orphans.forget_names()
-        group = _Group(turn)
+        group = AnsweredTurn(turn)
         self._groups.append(group)
         if turn.calls:
             group.expect_answers()
             self._names |= {call.call_id: call.name for call in turn.calls}
             self._open = group
+            self._take_orphans(group)
 
     def close(self) -> None:
         """Answer the calls that are open at the end, as if somebody went on."""
         if self._open is not None:
             self._close(self._open.turn)
 
-    def turns(self) -> Iterator[ComposedTurn]:
+    def turns(self) -> Sequence[ComposedTurn]:
         """Return all of them, in order."""
-        if self._open is not None:
-            self._take_orphans(self._open)
+        turns = [*self._turns()]
+        if turns:
+            # Nothing stands behind the last answers that were told already.
+            turns[-1] = replace(turns[-1], items=(*turns[-1].items, *self._notes))
+        return tuple(turns)
+
+    def _turns(self) -> Iterator[ComposedTurn]:
         for group in self._groups:
             if group.is_written and not group.answers:
                 # The answer that the turn was written for has found its call.
                 continue
+            names = {index: answer.tool_name for index, answer in group.answers}
             calls = {
-                index: self._under_own_id(call)
+                index: self._under_own_id(_named(call, names.get(index, "")))
                 for index, call in enumerate(group.turn.calls)
                 if index not in group.left_out
             }
             yield _calling(group.turn, tuple(calls.values()))
-            for index, answer in group.answers:
+            for index, answer in group.ordered_answers():
                 yield _answering(answer, calls[index])
 
     def _under_own_id(self, call: TurnCall) -> TurnCall:
@@ -195,10 +129,15 @@ class _Pairing:
         return call if unique == call.call_id else replace(call, call_id=unique)
 
     def _answer(self, turn: ComposedTurn) -> None:
-        if self._open is not None and self._open.take(turn):
+        if self._open is not None and (taken := self._open.take(turn)) is not None:
+            self._note_answer(taken.call_id, taken.name)
             return
         # What it was called with is known if it only came too late.
         late = self._late(turn)
+        if late is None and self._is_told(turn):
+            self._notes.append(_left_out(turn))
+            return
+        self._note_answer(turn.call_id, turn.tool_name)
         recorded = None if late else turn.recorded_call
         name = turn.tool_name or self._names.get(turn.call_id) or UNKNOWN_TOOL
         call = late or recorded or TurnCall(turn.call_id or "call", name, {})
@@ -210,10 +149,30 @@ class _Pairing:
             seq=turn.seq,
             calls=(call,),
         )
-        group = _Group(calling, [(0, turn)], is_written=True)
+        group = AnsweredTurn(calling, [(0, turn)], is_written=True)
         self._groups.append(group)
         if late is None:
             self._orphans.add(group, turn)
+
+    def _note_answer(self, call_id: str, tool_name: str) -> None:
+        self._answered[call_id] += 1
+        self._answering[call_id].add(tool_name)
+
+    def _is_told(self, answer: ComposedTurn) -> bool:
+        """Return whether a call has its answer already, and this is none of a later call."""
+        if answer.approval_id:
+            return True
+        if not answer.call_id or self._answered[answer.call_id] < answer.answer_number:
+            return False
+        names = self._answering[answer.call_id]
+        return not answer.tool_name or not names.isdisjoint(("", answer.tool_name))
+
+    def _with_notes(self, turn: ComposedTurn) -> ComposedTurn:
+        """Return a turn with the notes of the answers before it that were told already."""
+        if not self._notes:
+            return turn
+        notes, self._notes = self._notes, []
+        return replace(turn, items=(*notes, *turn.items))
 
     def _late(self, answer: ComposedTurn) -> TurnCall | None:
         """Take the closed call that is answered, unless another tool's is of the same id."""
@@ -227,7 +186,6 @@ class _Pairing:
         if self._open is None:
             return
         group, self._open = self._open, None
-        self._take_orphans(group)
         for index, call in group.waiting.items():
             self._closed[call.call_id] = call
             answer: ComposedTurn = Turn(
@@ -242,7 +200,7 @@ class _Pairing:
             group.answers.append((index, answer))
         group.waiting.clear()
 
-    def _take_orphans(self, group: _Group) -> None:
+    def _take_orphans(self, group: AnsweredTurn) -> None:
         """Answer the calls of a turn with what was stored before it."""
         early = [
             (index, answer)
@@ -251,8 +209,31 @@ class _Pairing:
         ]
         for index, _ in early:
             del group.waiting[index]
-        group.left_out = {index for index, answer in early if answer.seq in self._kept}
+        group.left_out |= {index for index, answer in early if answer.seq in self._kept}
         group.answers[:0] = [each for each in early if each[0] not in group.left_out]
+
+
+def _without_repeated_calls(turn: ComposedTurn) -> ComposedTurn:
+    """Return a turn with each call once."""
+    if len({call.call_id for call in turn.calls}) == len(turn.calls):
+        return turn
+    kept: defaultdict[str, list[TurnCall]] = defaultdict(list)
+    for call in turn.calls:
+        if call not in kept[call.call_id]:
+            kept[call.call_id].append(call)
+    return replace(turn, calls=tuple(chain.from_iterable(kept.values())))
+
+
+def _left_out(answer: ComposedTurn) -> LeftOut:
+    """Return the note of an answer that was told already."""
+    pointers = (item.pointer for item in answer.items if not isinstance(item, Invented))
+    note = LeftOut(next(pointers, ""), "answer", *_DUPLICATE, restore=f"GET {answer.origin}")
+    return replace(note, seq=answer.seq)
+
+
+def _named(call: TurnCall, tool_name: str) -> TurnCall:
+    """Return a call that names its tool, as its answer does if it does not itself."""
+    return call if call.name else replace(call, name=tool_name or UNKNOWN_TOOL)
 
 
 def _calling(turn: ComposedTurn, calls: tuple[TurnCall, ...]) -> ComposedTurn:
@@ -288,7 +269,7 @@ def paired(
         pairing.add(turn)
     if closes:
         pairing.close()
-    return tuple(pairing.turns())
+    return pairing.turns()
 
 
 def places(turns: Iterable[Turn[_Item]]) -> Iterator[int]:

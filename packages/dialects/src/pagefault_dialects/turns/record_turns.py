@@ -100,6 +100,7 @@ def tool_result_turn(
         tool_name=meta["toolName"],
         is_error=not meta["success"],
         structured=structured,
+        is_apart=True,
         annotations={
             f"/sanitized/parts/{index}": known
             for index, part in enumerate(record["parts"])

@@ -1,0 +1,151 @@
+"""Turns that call tools, with the answers that they have so far, and answers without a call yet."""
+
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+
+from pagefault_dialects.model.conversation import ComposedTurn, Invented, Item, TurnCall
+
+
+@dataclass(slots=True)
+class AnsweredTurn:
+    """A turn, and the answers to its calls, each with the index of the call.
+
+    `waiting` has the calls without an answer, by index; `by_id` and `by_name` lead there. An index
+    that is no longer waiting is passed over. A turn that `is_written` is there for its answer only.
+    Calls that are `left_out` are answered elsewhere.
+    """
+
+    turn: ComposedTurn
+    answers: list[tuple[int, ComposedTurn]] = field(default_factory=list)
+    waiting: dict[int, TurnCall] = field(default_factory=dict)
+    by_id: defaultdict[str, deque[int]] = field(default_factory=lambda: defaultdict(deque))
+    by_name: defaultdict[str, deque[int]] = field(default_factory=lambda: defaultdict(deque))
+    is_written: bool = False
+    left_out: set[int] = field(default_factory=set)
+
+    def expect_answers(self, start: int = 0) -> None:
+        """Wait for the answers to the calls of the turn, from one of them on."""
+        for index, call in enumerate(self.turn.calls[start:], start):
+            self.waiting[index] = call
+            self.by_id[call.call_id].append(index)
+            self.by_name[call.name].append(index)
+
+    def take(self, answer: ComposedTurn) -> TurnCall | None:
+        """Take an answer, and return its call: that of its id, else the first of its name.
+
+        One that names neither id nor tool answers the first call that waits.
+        """
+        if answer.approval_id:
+            waiting = self.waiting.items()
+            candidates = deque(
+                index for index, call in waiting if call.approval_id == answer.approval_id
+            )
+        elif answer.call_id:
+            candidates = self.by_id.get(answer.call_id) or deque()
+        elif answer.tool_name:
+            candidates = self.by_name.get(answer.tool_name) or deque()
+        else:
+            candidates = deque([*self.waiting][:1])
+        while candidates:
+            index = candidates.popleft()
+            if (call := self.waiting.pop(index, None)) is not None:
+                self.answers.append((index, answer))
+                return call
+        return None
+
+    def repeats(self, turn: ComposedTurn) -> bool:
+        """Return whether a turn repeats a call that waits for its answer."""
+        return any(map(self._is_waiting, turn.calls))
+
+    def join(self, turn: ComposedTurn) -> None:
+        """Add what a turn says beside the calls that it repeats."""
+        calls = tuple(call for call in turn.calls if not self._is_waiting(call))
+        items = turn.items[_equal_items(self.turn.items, turn.items) :]
+        if not calls and not items:
+            return
+        start, own = len(self.turn.calls), self.turn
+        # It is new to those who have what stood here before.
+        self.turn = replace(
+            own, items=(*own.items, *items), calls=(*own.calls, *calls), seq=turn.seq
+        )
+        self.expect_answers(start)
+
+    def _is_waiting(self, call: TurnCall) -> bool:
+        indexes = self.by_id.get(call.call_id, ())
+        return any(self.waiting.get(index) == call for index in indexes)
+
+    def ordered_answers(self) -> Iterator[tuple[int, ComposedTurn]]:
+        """Yield the answers: those stored by themselves by their calls, the others as they came."""
+        apart = deque(sorted((each for each in self.answers if each[1].is_apart), key=_index_of))
+        for index, answer in self.answers:
+            if answer.is_apart:
+                continue
+            while apart and apart[0][0] < index:
+                yield apart.popleft()
+            yield index, answer
+        yield from apart
+
+
+class EarlyAnswers:
+    """Answers whose call has not come yet; a call takes each of them once, the oldest first.
+
+    Each stands in a group of its own, behind a call that was written for it. Some hosts count their
+    calls from `call_0` in every turn, so that under the same id may stand what another tool said.
+    """
+
+    def __init__(self, kept: Collection[int]) -> None:
+        self._kept = kept
+        self._by_id: defaultdict[str, dict[str, deque[AnsweredTurn]]] = defaultdict(dict)
+        self._by_name: defaultdict[str, deque[AnsweredTurn]] = defaultdict(deque)
+
+    def add(self, group: AnsweredTurn, answer: ComposedTurn) -> None:
+        """Keep an answer until its call comes."""
+        if answer.call_id:
+            by_tool = self._by_id[answer.call_id]
+            by_tool.setdefault(answer.tool_name, deque()).append(group)
+        else:
+            self._by_name[answer.tool_name].append(group)
+
+    def take(self, call: TurnCall) -> ComposedTurn | None:
+        """Return the answer to a call, if there is one; unless kept, it leaves its group."""
+        group = self._under_id(call)
+        if group is None and (named := self._by_name.get(call.name)):
+            group = named.popleft()
+        if group is None:
+            return None
+        [(_, answer)] = group.answers
+        if answer.seq not in self._kept:
+            group.answers.clear()
+        return answer
+
+    def _under_id(self, call: TurnCall) -> AnsweredTurn | None:
+        """Return the answer of the call's id, of its tool or of one that is not named."""
+        by_tool = self._by_id.get(call.call_id, {})
+        tools = [call.name, ""] if call.name else [*by_tool][:1]
+        name = next((each for each in tools if each in by_tool), None)
+        if name is None:
+            return None
+        group = by_tool[name].popleft()
+        if not by_tool[name]:
+            del by_tool[name]
+        return group
+
+    def forget_names(self) -> None:
+        """Leave answers that have no id to themselves: a call of later turns is another one."""
+        self._by_name.clear()
+
+
+def _equal_items(told: Sequence[Item], again: Sequence[Item]) -> int:
+    """Return how many items at the beginning of a turn repeat those of another one."""
+    pairs = zip(map(_without_pointer, told), map(_without_pointer, again), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _without_pointer(item: Item) -> Item:
+    return item if isinstance(item, Invented) else replace(item, pointer="")
+
+
+def _index_of(answer: tuple[int, ComposedTurn]) -> int:
+    return answer[0]
