@@ -24,7 +24,6 @@ from app.http.ranges import parse_range
 from app.http.tus import parse_checksum, parse_metadata
 from app.models.search_terms import SearchableText, parse_search, search_words
 from app.rendering.snippets import Passages
-from app.services.inline_media.message_media import media_in_message
 from app.services.normalization import normalize_tool_result
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.json.pointer_scanner import ScanLimits, scan_pointer
@@ -43,6 +42,7 @@ from pagefault_dialects.media.soundness import damage_of
 from pagefault_dialects.media.types import canonical_mime_type, is_textual, mime_type_for_filename
 from pagefault_dialects.messages.message_calls import as_call
 from pagefault_dialects.messages.message_content import ContentReading
+from pagefault_dialects.messages.message_media import media_in_message
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.page import Body, Modality, Page, PageFields
 from pagefault_dialects.pages.levels import derive_levels

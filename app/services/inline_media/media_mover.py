@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 import anyio.to_thread
 
 from app.services.media.media_keeper import MediaKeeper
-from app.services.requests.streamed_requests import StreamedMedia
-from app.stores.blobs.draft_media import DraftMedia
+from app.stores.blobs.draft_media import DraftMedia, StreamedMedia
 from pagefault_dialects.errors import PayloadTooLargeError
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.data_uris import DataUriSpan, DataUriText

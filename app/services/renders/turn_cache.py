@@ -13,9 +13,9 @@ from threading import Lock
 from typing import TypeAlias
 
 from app.models.message import StoredHistoryMessage, StoredMessage
-from app.services.inline_media.message_references import references_in
 from app.services.renders.stored_message_turns import moved_out_of
 from pagefault_dialects.json.values import parse_stored_json
+from pagefault_dialects.messages.message_references import references_in
 from pagefault_dialects.model.conversation import ComposedTurn
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource

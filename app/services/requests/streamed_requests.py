@@ -9,23 +9,20 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, TypeVar
 
 from app.services.concurrency.large_work import is_quick
 from app.services.requests.request_identity import RequestIdentity
 from app.services.requests.streamed_bodies import ReceivedBody, StreamedBodies
+from app.stores.blobs.draft_media import StreamedMedia
 from app.stores.blobs.store import BlobDraft
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.data_uris import DataUriText
 from pagefault_dialects.streams.json_stream import JsonStream
-from pagefault_dialects.streams.long_strings import LongString
 from pagefault_dialects.streams.placeholder_reading import read_with_placeholders, stream_digest
 from pagefault_dialects.streams.placeholders import Placeholder, PlaceholderMarks
 
 _T = TypeVar("_T")
-
-StreamedMedia: TypeAlias = Mapping[bytes, LongString[BlobDraft]]
-"""Media in drafts, by the bytes of what stands in for them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from app.errors import NotFoundError, UnsupportedMediaError
 from app.models.limits import Limits
 from app.services.concurrency.large_work import LARGE_BYTES, LargeWork, ProjectTurns
 from app.services.memory_budget.budget import HeldMemory, MemoryBudget
-from app.services.memory_budget.request_bodies import FREE_BYTES, TextWeight, grow_within
+from app.services.memory_budget.request_bodies import FREE_BYTES, grow_within
 from app.services.resources.resources import Resources
 from app.stores.blobs.store import BlobStore, read_whole
 from pagefault_dialects.errors import InvalidJsonError, InvalidPayloadError, PayloadTooLargeError
@@ -25,6 +25,7 @@ from pagefault_dialects.json.pointer_scanner import ScanLimits, scan_pointer
 from pagefault_dialects.json.pointers import parse_json_pointer
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.resource import Resource
+from pagefault_dialects.streams.text_weight import TextWeight
 from pagefault_dialects.text_windows import UTF_8, LineRange, decode_text, text_decoder
 from pagefault_dialects.texts.excerpts import LineCollector, LineExcerpt, MatchCollector, Matches
 from pagefault_dialects.texts.json_excerpts import (

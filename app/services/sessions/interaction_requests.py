@@ -30,7 +30,6 @@ from app.models.stored_interaction import (
     attachment_key,
     bound_resource_id,
 )
-from app.services.inline_media.message_references import references_in
 from app.services.requests.request_identity import RequestIdentity, identity_of_body
 from app.services.requests.validation import read_object, validated
 from app.stores.records.aliases import AliasRecords
@@ -39,6 +38,7 @@ from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.pointers import json_pointer
 from pagefault_dialects.json.values import JsonValue, json_text, parse_stored_json
+from pagefault_dialects.messages.message_references import references_in
 from pagefault_dialects.model.base import thawed
 from pagefault_dialects.model.resource import parse_resource_id
 

@@ -13,7 +13,6 @@ from app.models.interaction import ChatMessage
 from app.models.limits import Limits
 from app.models.session import ANSWER, INTERACTION
 from app.models.stored_interaction import AttachedResource, InputKind, StoredInteraction
-from app.services.inline_media.message_references import references_in
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.validation import WriteCondition, require_found
 from app.services.requests.whole_bodies import RequestBodies
@@ -34,6 +33,7 @@ from app.wire.interactions import interaction_record
 from pagefault_dialects.errors import Fault
 from pagefault_dialects.json.pointers import first_difference
 from pagefault_dialects.json.values import json_text, parse_stored_json
+from pagefault_dialects.messages.message_references import references_in
 from pagefault_dialects.model.moments import moment_text
 
 CREATE_ROUTE = "POST /api/sessions/{session_id}/interactions"

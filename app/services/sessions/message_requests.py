@@ -12,13 +12,13 @@ from pydantic import BaseModel, ConfigDict, FailFast, Field, TypeAdapter, WrapVa
 from pydantic.config import JsonDict
 
 from app.models.message import MessageContent, MessageRole, SideRole, wrap_message
-from app.services.inline_media.message_media import media_in_message
-from app.services.inline_media.message_references import referred_by_message
 from app.services.requests.validation import as_object, validated
 from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.media.embedded_data_uris import InlineForm, Movable
 from pagefault_dialects.messages.entry_reading import EntryReading, is_flat, read_entry
 from pagefault_dialects.messages.message_calls import as_answer
+from pagefault_dialects.messages.message_media import media_in_message
+from pagefault_dialects.messages.message_references import referred_by_message
 
 _EXAMPLE: JsonDict = {
     "role": "user",

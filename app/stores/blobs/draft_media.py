@@ -1,11 +1,16 @@
 """Media whose bytes came before it was known what they are, and are in a draft."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from app.stores.blobs.store import BlobDraft
 from pagefault_dialects.model.media import CHUNK_BYTES, MediaSource
+from pagefault_dialects.streams.long_strings import LongString
+
+StreamedMedia: TypeAlias = Mapping[bytes, LongString[BlobDraft]]
+"""Media in drafts, by the bytes of what stands in for them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from app.models.limits import Limits
 from app.models.message import sent_message
-from app.services.inline_media.message_references import references_in
 from app.services.sessions.message_requests import FlatMessage, only_answer
 from pagefault_bundles import rows
 from pagefault_bundles.bundle_lines import parse_stored_object
@@ -18,6 +17,7 @@ from pagefault_bundles.record_checks import (
 from pagefault_dialects.dialects.registry import DIALECTS
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.entry_reading import READING, is_flat, read_stored
+from pagefault_dialects.messages.message_references import references_in
 
 _OURS = frozenset({"seq", "id", "created_at", "sanitized", "interaction", "interaction_id"})
 """What messages without a dialect do not hold: they were refused while there were such."""

@@ -16,7 +16,6 @@ from app.models.limits import Limits
 from app.models.resource_descriptor import MOST_ALIASES, derive_resource_id, describe, is_alias
 from app.models.stored_interaction import Bindings, attachment_key, bound_resource_id
 from app.models.tool_result import FilePart, ImagePart, SanitizedToolResult
-from app.services.inline_media.message_references import references_in
 from app.services.packaging import encode_sanitized
 from app.services.pages import stored_pages, versions
 from app.services.pages.message_images import image_ids
@@ -43,6 +42,7 @@ from pagefault_dialects.media.embedded_data_uris import (
 )
 from pagefault_dialects.media.file_names import safe_file_name
 from pagefault_dialects.media.types import canonical_mime_type, is_textual
+from pagefault_dialects.messages.message_references import references_in
 from pagefault_dialects.model.client_ids import CLIENT_ID
 from pagefault_dialects.model.moments import moment_text
 from pagefault_dialects.model.page import Body, BodyKind, Modality, Page, PageMedia, PageVersion

@@ -16,11 +16,12 @@ from app.errors import OverloadedError
 from app.models.limits import Limits
 from app.services.concurrency.large_work import LargeWork
 from app.services.memory_budget.budget import MemoryBudget
-from app.services.memory_budget.request_bodies import FREE_BYTES, BodyBudget, BodyMemory, TextWeight
+from app.services.memory_budget.request_bodies import FREE_BYTES, BodyBudget, BodyMemory
 from app.services.requests.streamed_bodies import StreamedBodies
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from pagefault_dialects.errors import PagefaultError, PayloadTooLargeError
+from pagefault_dialects.streams.text_weight import TextWeight
 
 LIMITS = Limits()
 MIB = 1024 * 1024

@@ -8,4 +8,6 @@ pydantic_ai       those of Pydantic AI
 message_turns       a message as turns
 message_calls     what calls a tool, and what answers a call
 message_content   what else it says
+message_media     which of its strings hold media
+message_references    which stored files it refers to
 """

@@ -5,6 +5,7 @@
     placeholders             short texts in the places of long strings
     placeholder_reading      a text read with placeholders, until each of them is a medium
     json_digests             the digest of a value, however it is written
+    text_weight              how much memory work on a text takes
 
 Where drafts are kept is for the caller to say.
 """

@@ -2,12 +2,12 @@
 
 import pytest
 
-from app.services.inline_media.message_media import media_in_message
 from packages.dialects.tests.results import samples
 from packages.dialects.tests.results.samples import NOISE, Seen, medium, seen
 from pagefault_dialects.media import block_table
 from pagefault_dialects.media.block_table import SHAPES, BlockShape, BlockTable, paths
 from pagefault_dialects.messages.message_content import ContentReading
+from pagefault_dialects.messages.message_media import media_in_message
 from pagefault_dialects.model.conversation import InlineBytes, Medium
 from tests.kit.media import b64
 

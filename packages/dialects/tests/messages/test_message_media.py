@@ -8,8 +8,8 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from app.services.inline_media.message_media import media_in_message
-from app.services.inline_media.message_references import references_in
+from pagefault_dialects.messages.message_media import media_in_message
+from pagefault_dialects.messages.message_references import references_in
 from tests.kit.media import b64, flac, jpeg, mp3, pdf, png, wav
 
 LARGE = png(noise=True)
