@@ -44,7 +44,11 @@ def tool_result(
 
 def message(role: str, content: object, *, session_id: str = SESSION, **more: object) -> Write:
     """A message of a conversation, to be written."""
-    body = {"role": role, "content": content, **more}
+    return any_message({"role": role, "content": content, **more}, session_id=session_id)
+
+
+def any_message(body: object, *, session_id: str = SESSION) -> Write:
+    """A message of any dialect, to be written."""
     return lambda client: client.post(f"/api/sessions/{session_id}/messages", json=body)
 
 

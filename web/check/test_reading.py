@@ -133,3 +133,23 @@ def test_deeply_nested_markdown_is_shown(
 
 def branch(entry: Locator, name: str) -> Locator:
     return entry.locator("summary", has_text=name).last
+
+
+def test_message_of_any_dialect_is_shown_as_its_role_says_it(
+    open_service: LiveService, open_tab: OpenTab, writer: httpx.Client
+) -> None:
+    item = {"id": "fc_1", "call_id": "call_1"}
+    asked = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hm?"}]}
+    called = {"type": "function_call", "name": "clock", "arguments": '{"zone":"UTC"}', **item}
+    output = {"type": "function_call_output", **item, "output": "It is ten."}
+    answer = {"role": "model", "parts": [{"text": "Ten."}], "usage": None}
+    thanks = {"type": "human", "data": {"content": "Thanks.", "type": "human", "id": "lc_1"}}
+    shop.written(
+        writer, [shop.any_message(each) for each in (asked, called, output, answer, thanks)]
+    )
+    tab = watched(open_tab(open_service))
+    tab.open(f"/sessions/{shop.SESSION}")
+    for words in ("Hm?", "clock", "It is ten.", "Ten.", "Thanks."):
+        expect(tab.page.locator("main").get_by_text(words, exact=True).first).to_be_visible()
+    expect(tab.page.locator("main").get_by_text('"call_id"')).to_have_count(0)
+    assert_accessible(tab)

@@ -71,9 +71,9 @@ func main() {
 	wish.SetToolCallId("call_2")
 	fault := must(client.PagesAPI.FaultPage(ctx, session).FaultRequest(*wish).Execute())
 
-	message := pagefault.NewHistoryMessageDraft(pagefault.MESSAGEROLE_USER)
-	said := "Thanks."
-	message.SetContent(pagefault.MessageContent{String: &said})
+	message := pagefault.NewHistoryMessageDraft()
+	message.SetRole("user")
+	message.SetContent("Thanks.")
 	must(client.SessionsAPI.AppendMessage(ctx, session).HistoryMessageDraft(*message).Execute())
 	history := [][]string{}
 	for _, entry := range must(client.SessionsAPI.ListMessages(ctx, session).Execute()).Items {

@@ -46,12 +46,7 @@ def main(client: pagefault.ApiClient) -> dict[str, object]:
             target_level=level, session_id=SESSION, tool_call_id="call_2"
         ),
     )
-    sessions.append_message(
-        SESSION,
-        models.HistoryMessageDraft(
-            role=models.MessageRole.USER, content=models.MessageContent("Thanks.")
-        ),
-    )
+    sessions.append_message(SESSION, models.HistoryMessageDraft(role="user", content="Thanks."))
     history = sessions.list_messages(SESSION)
     resources = pagefault.ResourcesApi(client)
     stored = resources.create_resource(picture, filename="picture.png")

@@ -21,7 +21,6 @@ from generated_client.models import (
     InteractionEntry,
     Level,
     LevelName,
-    MessageRole,
     PageDraft,
     PageFaultMessage,
     PageFaultProblem,
@@ -74,7 +73,7 @@ def main() -> dict[str, object]:
     assert isinstance(fault, PageToolMessage)
     refused = fault_page.sync("absent", client=client, body=FaultRequest(Level.FULL))
     assert isinstance(refused, PageFaultProblem)
-    said = HistoryMessageDraft(MessageRole.USER, content="Thanks.")
+    said = HistoryMessageDraft(role="user", content="Thanks.")
     append_message.sync(SESSION, client=client, body=said)
     history = list_messages.sync(SESSION, client=client)
     assert history is not None

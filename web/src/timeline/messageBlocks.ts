@@ -3,7 +3,7 @@
  *
  * Text, media and calls are recognised in the blocks of OpenAI, Anthropic, Gemini and Bedrock; a
  * block of any other kind is shown as JSON, whole. JSON is taken from the text the message was read
- * from, so that its numbers keep their digits.
+ * from, so that its numbers keep their digits. An entry with a `dialect` has its message in a member.
  */
 import { itemsOf, memberAt } from "@pagefault/client/json";
 import type { Medium } from "@pagefault/react";
@@ -27,18 +27,40 @@ export interface ShownCall {
 
 type Members = Readonly<Record<string, unknown>>;
 
+const CALLS = ["tool_use", "tool-call", "function_call", "custom_tool_call"];
+const OUTPUTS = ["function_call_output", "custom_tool_call_output"];
+
 /** The blocks of a message, in whichever member its dialect has them. */
 export function blocksOfMessage(entry: Members, source: string): readonly ShownBlock[] {
+  const [message, json] = messageIn(entry, source);
   // Gemini calls the blocks of a message its parts.
-  const member = "parts" in entry && entry["content"] == null ? "parts" : "content";
-  return blocksOf(entry[member], memberAt(source, member));
+  const member = "parts" in message && message["content"] == null ? "parts" : "content";
+  const content = message[member];
+  if (membersOf(content) !== undefined) return [shown(content, memberAt(json, member) ?? "null")];
+  const isBlock = message !== entry && !(member in message) && !("tool_calls" in message);
+  return isBlock ? [shown(message, json)] : blocksOf(content, memberAt(json, member));
+}
+
+/** The message of an entry, out of what its dialect has around it, and its JSON. */
+function messageIn(entry: Members, source: string): readonly [Members, string] {
+  if (typeof entry["dialect"] !== "string") return [entry, source];
+  const message = membersOf(entry["message"]) ?? {};
+  const json = memberAt(source, "message") ?? "{}";
+  for (const name of ["data", "kwargs", "content"]) {
+    const inner = membersOf(message[name]);
+    if (inner !== undefined && ("content" in inner || "parts" in inner)) {
+      return [inner, memberAt(json, name) ?? "{}"];
+    }
+  }
+  return [message, json];
 }
 
 /** The calls of a message: those among its blocks, then those that are listed beside them. */
 export function callsOf(entry: Members, source: string): readonly ShownCall[] {
   const among = blocksOfMessage(entry, source).filter((block) => block.kind === "call");
-  const listed = itemsOf(memberAt(source, "tool_calls") ?? "[]").map(listedCall);
-  const legacy = memberAt(source, "function_call");
+  const [, json] = messageIn(entry, source);
+  const listed = itemsOf(memberAt(json, "tool_calls") ?? "[]").map(listedCall);
+  const legacy = memberAt(json, "function_call");
   const isListed = legacy?.startsWith("{") === true;
   return [...among, ...listed, ...(isListed ? [listedCall(legacy)] : [])];
 }
@@ -86,21 +108,23 @@ function textOf(block: Members): ShownBlock | undefined {
 function callOf(block: Members, source: string): ShownBlock | undefined {
   const holder = ["functionCall", "function_call", "toolUse"].find((name) => name in block);
   const call = (holder === undefined ? block : membersOf(block[holder])) ?? {};
-  const isCall = holder !== undefined || ["tool_use", "tool-call"].includes(String(block["type"]));
+  const isCall = holder !== undefined || CALLS.includes(String(block["type"]));
   const name = call["name"] ?? call["toolName"];
   if (!isCall || typeof name !== "string") return undefined;
   const callSource = holder === undefined ? source : (memberAt(source, holder) ?? "{}");
-  const input = memberAt(callSource, "input") ?? memberAt(callSource, "args");
-  const id = words(call["id"] ?? call["toolUseId"] ?? call["toolCallId"]);
+  const input = ["input", "args", "arguments"].flatMap((each) => memberAt(callSource, each) ?? [])[0];
+  const id = words(call["call_id"] ?? call["id"] ?? call["toolUseId"] ?? call["toolCallId"]);
   return { kind: "call", id, name, source: input };
 }
 
 function resultOf(block: Members, source: string): ShownBlock | undefined {
   const result = membersOf(block["toolResult"]) ?? block;
-  if (result === block && block["type"] !== "tool_result") return undefined;
+  const isOutput = OUTPUTS.includes(String(block["type"]));
+  if (result === block && block["type"] !== "tool_result" && !isOutput) return undefined;
   const isError = result["is_error"] === true || result["status"] === "error";
-  const path = result === block ? ["content"] : ["toolResult", "content"];
-  return { kind: "result", blocks: blocksOf(result["content"], memberAt(source, ...path)), isError };
+  const member = isOutput ? "output" : "content";
+  const path = result === block ? [member] : ["toolResult", member];
+  return { kind: "result", blocks: blocksOf(result[member], memberAt(source, ...path)), isError };
 }
 
 function mediumOf(block: Members): Medium | undefined {
