@@ -26,7 +26,6 @@ import anyio
 import anyio.to_thread
 
 from app.config.settings import Settings
-from app.models.search_terms import SearchableText, parse_search
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.page_lists import PageLists, page_place
 from app.stores.records.finding import find
@@ -36,6 +35,7 @@ from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import IndexedPage
 from app.stores.records.word_indexes import choose_page_index
 from app.wiring.stores import migrate_database, open_database
+from app.words.search_terms import SearchableText, parse_search
 from benchmarks.figures import Figure, Scale, WrongAnswerError, value_at_least, value_at_most
 from pagefault_dialects.model.page import MODALITIES, Modality, PageFields, PageFilters, PageVersion
 from tests.kit.servers import Postgres

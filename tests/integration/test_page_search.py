@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from app.models.search_terms import SearchableText, SearchWords, parse_search, search_words
 from app.stores.records.finding import IN_PAGES, RankedMatch, SearchPlace, find
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import IndexedPage
 from app.stores.records.word_indexes import choose_page_index
+from app.words.search_terms import SearchableText, SearchWords, parse_search, search_words
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.model.page import Modality, PageFields, PageVersion
 from tests.kit.units import OpenUnit, reading, writing
@@ -204,7 +204,7 @@ async def test_both_engines_find_the_same_pages_in_the_same_order(records: Recor
 @pytest.mark.promise(
     "security.md#the-database",
     "No query makes a search fail",
-    kept_by="app/models/search_terms.py",
+    kept_by="app/words/search_terms.py",
     tried="0 errors",
 )
 async def test_no_query_breaks_a_search(records: Records) -> None:

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 import pytest
 
 from app.models.message import StoredHistoryMessage
-from app.models.search_terms import SearchableText, parse_search, search_words
 from app.models.session import MESSAGE
 from app.services.search.indexing import SearchIndexing
 from app.stores.records.finding import IN_ENTRIES, IN_PAGES, RankedMatch, SearchPlace, find
@@ -19,6 +18,7 @@ from app.stores.records.search_tables import stemless_pages
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_indexes import choose_entry_index, choose_page_index
+from app.words.search_terms import SearchableText, parse_search, search_words
 from pagefault_bundles.bundle_records import BundleRecords
 from tests.integration.test_page_search import index
 from tests.integration.test_session_records import resource

@@ -22,9 +22,9 @@ from app.http.content_headers import (
 )
 from app.http.ranges import parse_range
 from app.http.tus import parse_checksum, parse_metadata
-from app.models.search_terms import SearchableText, parse_search, search_words
-from app.rendering.snippets import Passages
 from app.services.normalization import normalize_tool_result
+from app.words.search_terms import SearchableText, parse_search, search_words
+from app.words.snippets import Passages
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.json.pointer_scanner import ScanLimits, scan_pointer
 from pagefault_dialects.json.pointers import parse_json_pointer

@@ -8,9 +8,6 @@ import anyio.to_thread
 
 from app.errors import InvalidCursorError
 from app.models.identity import ListName, decode_cursor, encode_cursor
-from app.models.ranking import is_complete
-from app.models.search_terms import SearchQuery, ids_in, parse_search
-from app.rendering.snippets import Passages
 from app.services.pages.accesses import AccessCounts
 from app.services.pages.stored_pages import bounded_pages, stored_texts
 from app.stores.records.finding import IN_PAGES, Found, RankedMatch, SearchPlace, find
@@ -18,6 +15,9 @@ from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
 from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_indexes import choose_page_index
+from app.words.ranking import is_complete
+from app.words.search_terms import SearchQuery, ids_in, parse_search
+from app.words.snippets import Passages
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.model.page import Modality, PageFilters, StoredPage
 

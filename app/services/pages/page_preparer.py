@@ -15,7 +15,6 @@ from typing import Any
 import anyio.to_thread
 
 from app.models.limits import Limits
-from app.models.search_terms import SearchWords, search_words
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.images.image_tasks import TooCostlyError
 from app.services.images.image_work import Decode, ImageWork
@@ -24,7 +23,6 @@ from app.services.inline_media.media_mover import MediaMover
 from app.services.inline_media.stored_media import StoredMedia
 from app.services.media.media_keeper import MediaKeeper
 from app.services.pages.page_bodies import blob_body, read_referred_text
-from app.services.pages.search_words import searchable_text
 from app.services.pages.settled_content import PageContents, SettledContent, check_words
 from app.services.pages.stored_pages import read_descriptor, read_fields, read_representation
 from app.services.pages.versions import (
@@ -38,6 +36,8 @@ from app.services.pages.versions import (
 from app.services.requests.streamed_requests import StreamedRequest
 from app.stores.blobs.store import BlobStore, read_whole
 from app.stores.records.records import Records
+from app.words.page_words import searchable_text
+from app.words.search_terms import SearchWords, search_words
 from pagefault_dialects.errors import InvalidPayloadError, PayloadTooLargeError
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.media.data_uris import split_data_uri

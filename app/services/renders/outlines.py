@@ -17,7 +17,6 @@ from app.models.identity import ListName, encode_cursor
 from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
 from app.models.session import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT, EntryKind
 from app.models.stored_interaction import StoredAnswer, StoredInteraction
-from app.rendering.entry_texts import first_line
 from app.services.memory_budget.responses import ResponseBudget
 from app.services.renders.loaded_sessions import LoadedSession, entry_size_bytes, referred
 from app.services.renders.turn_cache import TurnCache
@@ -30,6 +29,7 @@ from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.lists import list_page
 from app.wire.outlines import OutlinedCall, OutlineEntry
 from app.wire.shape import moment
+from app.words.entry_texts import first_line
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.model.conversation import (
     Address,

@@ -23,14 +23,14 @@ import anyio.to_thread
 import structlog
 
 from app.models.search_entry import EntrySource, WaitingEntry
-from app.models.search_terms import search_words
-from app.rendering.entry_texts import entry_texts
 from app.services.concurrency.background import log_failures, run_beside, run_to_completion
 from app.services.concurrency.large_work import is_quick
 from app.stores.records.records import Records
 from app.stores.records.search_entries import SearchEntryRecords, find_projects_to_index
 from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import IndexedPage
+from app.words.entry_texts import entry_texts
+from app.words.search_terms import search_words
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.model.page import MODALITIES
 from pagefault_dialects.model.resource import resource_kind

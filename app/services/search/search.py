@@ -13,9 +13,6 @@ from app.models.search_entry import (
     SearchMatch,
     WaitingEntry,
 )
-from app.models.search_terms import SearchQuery, ids_in, parse_search
-from app.rendering.entry_texts import entry_texts
-from app.rendering.snippets import Passages
 from app.services.pages.page_lists import SearchList, named_pages, page_place
 from app.services.pages.stored_pages import read_descriptor, stored_texts
 from app.services.search.indexing import SearchIndexing
@@ -25,6 +22,9 @@ from app.stores.records.records import Records
 from app.stores.records.search_entries import SearchEntryRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_indexes import choose_entry_index
+from app.words.entry_texts import entry_texts
+from app.words.search_terms import SearchQuery, ids_in, parse_search
+from app.words.snippets import Passages
 from pagefault_dialects.model.page import MODALITIES, Modality, PageFilters, StoredPage
 from pagefault_dialects.model.resource import parse_resource_id, resource_kind
 from pagefault_dialects.texts.cuts import cut_short

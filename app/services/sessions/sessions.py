@@ -9,7 +9,6 @@ from app.models.event import NewEvent
 from app.models.identity import decode_moment_cursor, encode_moment_cursor, utc_now
 from app.models.search_entry import EntrySource
 from app.models.session import DeletedSession, Session, SessionUse
-from app.rendering.entry_texts import entry_texts, first_line
 from app.services.pages.accesses import AccessCounts
 from app.services.requests.session_keys import forget_session
 from app.services.requests.validation import WriteCondition, require_found
@@ -20,6 +19,7 @@ from app.stores.records.session_resources import SessionResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.sessions import deleted_entries, session_record
+from app.words.entry_texts import entry_texts, first_line
 
 
 @dataclass(frozen=True, slots=True)

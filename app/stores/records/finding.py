@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from heapq import nlargest
 from typing import NamedTuple
 
-from app.models.ranking import NAMED, Ranking, weight_of
-from app.models.search_terms import SearchQuery, SearchTerm
 from app.stores.records.word_index import RequiredMarks, WordIndex
+from app.words.ranking import NAMED, Ranking, weight_of
+from app.words.search_terms import SearchQuery, SearchTerm
 
 _ENOUGH = 100
 _MOST_PARTIAL = 200

@@ -1,8 +1,8 @@
 """Indexes of words: FTS5 on SQLite, a tsvector with a GIN index on PostgreSQL.
 
 There is one of pages, and one of all else that is found by its words. Both databases get the words
-and stems that `app.models.search_terms` makes and nothing else, so both find the same; results are
-ranked by `app.models.ranking`, from the openings of texts alone.
+and stems that `app.words.search_terms` makes and nothing else, so both find the same; results are
+ranked by `app.words.ranking`, from the openings of texts alone.
 
 An index answers with the newest 1,000 that have what is asked for, so that a word which is
 everywhere costs no more than another. Beside its words everything has marks in the index, of its
@@ -18,8 +18,12 @@ from typing import TypeAlias
 
 from sqlalchemy import ColumnElement, Text, bindparam, func
 
-from app.models.ranking import MOST_COUNTED
-from app.models.search_terms import (
+from app.stores.records.prepared_statements import Lookup
+from app.stores.records.scope import AnyTable, in_batches, scoped_select
+from app.stores.records.search_tables import IndexTables
+from app.stores.records.unit_of_work import Repository, UnitOfWork
+from app.words.ranking import MOST_COUNTED
+from app.words.search_terms import (
     STEM_MARK,
     SearchableText,
     SearchTerm,
@@ -28,11 +32,7 @@ from app.models.search_terms import (
     search_words,
     stems_of,
 )
-from app.models.stems import stem
-from app.stores.records.prepared_statements import Lookup
-from app.stores.records.scope import AnyTable, in_batches, scoped_select
-from app.stores.records.search_tables import IndexTables
-from app.stores.records.unit_of_work import Repository, UnitOfWork
+from app.words.stems import stem
 from pagefault_dialects.model.page import Modality
 
 MOST_FOUND = 1_000

@@ -28,8 +28,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, TSQUERY
 
-from app.models.ranking import needle
-from app.models.search_terms import TEXT_BREAK, SearchTerm, SearchWords, is_pair
 from app.stores.records.scope import scoped_from
 from app.stores.records.word_index import (
     MARK,
@@ -41,6 +39,8 @@ from app.stores.records.word_index import (
     opening_of,
     stem_marks,
 )
+from app.words.ranking import needle
+from app.words.search_terms import TEXT_BREAK, SearchTerm, SearchWords, is_pair
 
 _WINDOW_BITS = 12
 _NEWEST_WINDOWS = 3

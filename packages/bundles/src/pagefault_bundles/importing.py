@@ -19,11 +19,9 @@ from app.models.event import NewEvent
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.resource_descriptor import MOST_ALIASES
-from app.models.search_terms import SearchWords, search_words
 from app.models.session import Session, SessionUse
 from app.services.concurrency.background import run_to_completion
 from app.services.pages.page_bodies import refers_to_text
-from app.services.pages.search_words import searchable_text
 from app.services.quotas.storage_quota import StorageQuota
 from app.services.resources.aliases import too_many_aliases
 from app.services.sessions.sessions import ShownSession, uses_of
@@ -38,6 +36,8 @@ from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import IndexedPage
 from app.stores.records.word_indexes import choose_page_index
 from app.wire.sessions import imported_entries
+from app.words.page_words import searchable_text
+from app.words.search_terms import SearchWords, search_words
 from pagefault_bundles import archive, rows
 from pagefault_bundles.bundle_lines import (
     recorded_result,

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models.search_terms import fold, parse_search
-from app.rendering.snippets import Passages
+from app.words.search_terms import fold, parse_search
+from app.words.snippets import Passages
 from pagefault_dialects.errors import InvalidPayloadError
 
 LOREM = "lorem ipsum dolor sit amet consetetur sadipscing elitr sed diam nonumy eirmod tempor "

@@ -14,8 +14,8 @@ found; in the heading a term counts four times.
 
 from collections.abc import Callable, Sequence
 
-from app.models.search_terms import TEXT_BREAK, SearchQuery, SearchTerm, is_continuous
-from app.models.stems import stem, stem_opening
+from app.words.search_terms import TEXT_BREAK, SearchQuery, SearchTerm, is_continuous
+from app.words.stems import stem, stem_opening
 
 MOST_COUNTED = 512
 """From so many texts on a term is common, and its weight the least."""

@@ -1,6 +1,6 @@
 """The words of a page that a search looks in."""
 
-from app.models.search_terms import SearchableText
+from app.words.search_terms import SearchableText
 from pagefault_dialects.model.page import Body, Page
 from pagefault_dialects.pages.words import page_texts
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.models.search_terms import (
+from app.words.search_terms import (
     LONGEST_WORD_CHARS,
     MOST_QUERY_WORDS,
     TEXT_BREAK,
@@ -18,7 +18,7 @@ from app.models.search_terms import (
     search_words,
     split_words,
 )
-from app.models.stems import stem
+from app.words.stems import stem
 from pagefault_dialects.errors import InvalidPayloadError
 
 

@@ -1,6 +1,6 @@
 """Snippets: the passage of a text by which a search has found it. Pure.
 
-Search compares texts folded by `app.models.search_terms`: an accent is gone, and a ligature has
+Search compares texts folded by `app.words.search_terms`: an accent is gone, and a ligature has
 become two letters. A match is found in the folded text and shown in the original, so the way back
 is kept: pieces of the text are folded one by one, and only the piece with the match is looked at
 character by character.
@@ -14,7 +14,7 @@ from itertools import accumulate
 
 import regex
 
-from app.models.search_terms import (
+from app.words.search_terms import (
     CONTINUOUS,
     LONGEST_WORD_CHARS,
     WORD_CHARS,
@@ -23,7 +23,7 @@ from app.models.search_terms import (
     fold,
     is_continuous,
 )
-from app.models.stems import stem, stem_opening
+from app.words.stems import stem, stem_opening
 from pagefault_dialects.texts.cuts import CLUSTER, ELLIPSIS, boundary_at_or_before
 
 _SPACED = rf"[{WORD_CHARS}--[{CONTINUOUS}]]"

@@ -14,7 +14,7 @@ from typing import Any
 
 from app.models.message import sent_message
 from app.models.search_entry import MOST_INDEXED_CHARS, EntrySource
-from app.models.search_terms import SearchableText
+from app.words.search_terms import SearchableText
 from pagefault_dialects.errors import InvalidJsonError
 from pagefault_dialects.json.values import JsonValue, parse_stored_json
 from pagefault_dialects.messages.entry_reading import entry_turns, read_stored

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import regex
 
-from app.models.common_words import COMMON_WORDS, MODALITY_WORDS
-from app.models.stems import stem
+from app.words.common_words import COMMON_WORDS, MODALITY_WORDS
+from app.words.stems import stem
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.model.client_ids import CLIENT_ID
 from pagefault_dialects.model.page import Modality

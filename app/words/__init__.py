@@ -1,0 +1,1 @@
+"""What stored things are found by: their words, queries, ranks of matches, snippets; pure."""
