@@ -13,7 +13,7 @@ from tests.kit.media import b64
 
 Json = dict[str, Any]
 
-PNG = media.png(8, 6)
+PNG = media.png(40, 32)
 TORN = media.jpeg(640, 480, noise=True)[:9_000]
 ENDED = "https://bucket.s3.amazonaws.com/a.png?X-Amz-Date=20240101T000000Z&X-Amz-Expires=3600"
 
@@ -374,6 +374,11 @@ _ANTHROPIC = (
         "too-many-pixels",
     ),
     _broken(
+        "anthropic: image of 16 by 14 pixels",
+        _messages(_user([_image(media.png(16, 14)), {"type": "text", "text": "What is it?"}])),
+        "too-few-pixels",
+    ),
+    _broken(
         "anthropic: image of 6 MB",
         _messages(_user([_image(media.png(1_500, 1_500, noise=True))])),
         "too-many-bytes",
@@ -385,12 +390,12 @@ _ANTHROPIC = (
     ),
     _broken(
         "anthropic: a picture of a type that it does not take",
-        _messages(_user([_image(media.image("BMP", 8, 6), "image/bmp")])),
+        _messages(_user([_image(media.image("BMP", 40, 32), "image/bmp")])),
         "type-not-taken",
     ),
     _broken(
         "anthropic: GIF called PNG",
-        _messages(_user([_image(media.gif(8, 6))])),
+        _messages(_user([_image(media.gif(40, 32))])),
         "mislabelled-media",
     ),
     _broken(

@@ -443,19 +443,56 @@ def test_image_of_too_many_pixels_is_made_smaller(client: httpx.Client) -> None:
     assert "shown as 8000x40 instead of 9000x45 pixels" in all_words(record)
 
 
+@pytest.mark.parametrize(
+    ("size", "mime_type", "shown"),
+    [
+        ((16, 14), "image/png", (37, 32)),
+        ((1, 1), "image/png", (32, 32)),
+        ((20, 900), "image/jpeg", (32, 1_440)),
+        ((16, 14), "image/bmp", (37, 32)),
+    ],
+)
+def test_image_of_too_few_pixels_is_enlarged_for_anthropic(
+    client: httpx.Client, size: tuple[int, int], mime_type: str, shown: tuple[int, int]
+) -> None:
+    form = {"image/png": "PNG", "image/jpeg": "JPEG", "image/bmp": "BMP"}[mime_type]
+    small = media.image(form, *size)
+    path = stored(client, {"content": [image_block(small, mime_type)]})
+    record = rendering(client, path, "anthropic")
+    [image] = images_of(record)
+    assert (image.size, image.format) == (shown, "PNG")
+    expected = ("larger", "too-few-pixels")
+    if mime_type == "image/bmp":
+        expected = ("smaller", "type-not-taken")
+    assert steps(record) == [("/sanitized/parts/0", "original", *expected)]
+    words = f"shown as {shown[0]}x{shown[1]} instead of {size[0]}x{size[1]} pixels"
+    assert words in all_words(record)
+    if mime_type != "image/bmp":
+        assert rendering(client, path, "openai-chat")["loss"] == []
+        assert rendering(client, path, "bedrock")["loss"] == []
+
+
+def test_strip_that_cannot_be_enlarged_stays_as_it_is(client: httpx.Client) -> None:
+    path = stored(client, {"content": [image_block(media.png(8_000, 9))]})
+    record = rendering(client, path, "anthropic")
+    assert ([image.size for image in images_of(record)], record["loss"]) == ([(8_000, 9)], [])
+
+
 def test_image_in_the_record_is_made_another_one_that_nobody_stores(client: httpx.Client) -> None:
     sizes = [(1 + number % 30, 8) for number in range(260)]
     blocks = [image_block(media.image("BMP", *size), "image/bmp") for size in sizes]
     path = stored(client, {"content": blocks})
     record = rendering(client, path, "anthropic")
     # Those that are held in memory are the newest ones.
-    assert [image.size for image in images_of(record)] == sizes[4:]
+    shown = [tuple(side * 32 / min(size) for side in size) for size in sizes]
+    rounded = [(round(width), round(height)) for width, height in shown]
+    assert [image.size for image in images_of(record)] == rounded[4:]
     assert client.get("/api/resources").json()["items"] == []
     assert rendering(client, path, "anthropic") == record
 
 
 def test_many_images_may_have_fewer_pixels_each(client: httpx.Client) -> None:
-    blocks = [image_block(media.png(3_000 + number, 30)) for number in range(21)]
+    blocks = [image_block(media.png(3_000 + number, 48)) for number in range(21)]
     few = rendering(client, stored(client, {"content": blocks[:20]}), "anthropic")
     many = rendering(client, stored(client, {"content": blocks}, "call_2"), "anthropic")
     assert [max(image.size) for image in images_of(few)] == list(range(3_000, 3_020))
@@ -544,7 +581,10 @@ def test_what_a_tool_returned_twice_is_told_once(shared_client: httpx.Client, ta
         if target == "mcp":
             held = [message.pop("structuredContent") for message in twice["messages"]]
             assert [type(each) for each in held] == [dict]
-        spelled = json.dumps(plain["messages"]).replace("once_", "twice_")
+        fit = TARGETS[target].call_id.fit
+        spelled = json.dumps(plain["messages"]).replace(
+            fit(f"once_{number}"), fit(f"twice_{number}")
+        )
         assert json.dumps(twice["messages"]) == spelled
         assert twice["loss"] == plain["loss"]
 
@@ -733,7 +773,8 @@ def test_what_is_too_long_for_a_record_is_told_once_as_well(
     twice = rendering(shared_client, path, target)
     if target == "mcp":
         assert [each.pop("structuredContent") for each in twice["messages"]] == [value]
-    spelled = json.dumps(once["messages"]).replace("once", "twice")
+    fit = TARGETS[target].call_id.fit
+    spelled = json.dumps(once["messages"]).replace(fit("once"), fit("twice"))
     assert json.dumps(twice["messages"]) == spelled
     assert twice["loss"] == once["loss"]
 

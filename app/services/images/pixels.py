@@ -170,6 +170,7 @@ def _fitted(
     image: ImageFile.ImageFile, data: bytes, shown: str, *, task: ImageTask, recipe: ImageRecipe
 ) -> FittedImage | None:
     side, most_pixels = recipe.most_side or _ANY_SIDE, task.most_pixels
+    least_side = recipe.least_side or 0
     if shown != "image/jpeg" and _pixels(image.size, 1) > most_pixels:
         # Before it is asked how it is turned: a PNG decodes all of itself to answer that.
         return None
@@ -177,6 +178,7 @@ def _fitted(
     fits = (
         shown in recipe.types
         and max(image.size) <= side
+        and not _is_to_be_enlarged(image.size, least_side, side)
         and (recipe.most_bytes is None or len(data) <= recipe.most_bytes)
         and orientation not in _TURNS
     )
@@ -187,6 +189,8 @@ def _fitted(
     if fits:
         return FittedImage(data, shown, is_first_picture=False)
     upright = _upright(image, min(side, _most_side(image.size)), orientation)
+    if _is_to_be_enlarged(upright.size, least_side, side):
+        upright = _enlarged(upright, least_side)
     mime_type = _type_of(upright, recipe.types)
     made = _within(upright, mime_type, recipe.most_bytes) if mime_type else None
     return FittedImage(made, mime_type, has_more) if made and mime_type else None
@@ -251,6 +255,18 @@ def _scaled(image: Image.Image, side: int) -> Image.Image:
         return image
     width, height = (max(1, round(length * side / longest)) for length in image.size)
     return image.resize((width, height), Image.Resampling.LANCZOS, reducing_gap=2.0)
+
+
+def _is_to_be_enlarged(size: tuple[int, int], least_side: int, side: int) -> bool:
+    """Return whether the shorter side is too short, and the longer one may grow with it."""
+    shorter, longer = sorted(size)
+    return shorter < least_side and longer * least_side <= side * shorter
+
+
+def _enlarged(image: Image.Image, least_side: int) -> Image.Image:
+    shorter = min(image.size)
+    width, height = (round(length * least_side / shorter) for length in image.size)
+    return image.resize((width, height), Image.Resampling.LANCZOS)
 
 
 def _type_of(image: Image.Image, types: tuple[str, ...]) -> str | None:

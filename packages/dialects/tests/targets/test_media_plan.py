@@ -127,3 +127,23 @@ def test_of_damaged_images_those_that_can_be_repaired_are_to_be_made() -> None:
     media = (medium(damage=CUT), medium(damage=MENDED))
     recipe = ImageRecipe(("image/png",), None, None)
     assert media_plan(*media, target=profile(image=rule("image/png"))) == MediaPlan({1: recipe})
+
+
+SMALL = profile(image=rule("image/png", "image/jpeg", most_side=100, least_side=32))
+ENLARGED = ImageRecipe(("image/png",), 100, None, 32)
+
+
+@pytest.mark.parametrize("size", [(16, 14), (1, 1), (31, 90), (90, 31)])
+def test_an_image_with_a_side_too_short_is_to_be_enlarged(size: tuple[int, int]) -> None:
+    image = medium(hints=MediaHints(*size))
+    assert media_plan(image, target=SMALL) == MediaPlan(images={0: ENLARGED})
+
+
+@pytest.mark.parametrize("size", [(32, 32), (100, 31), (100, 1)])
+def test_an_image_that_is_large_enough_or_has_no_room_to_grow_stays(size: tuple[int, int]) -> None:
+    assert media_plan(medium(hints=MediaHints(*size)), target=SMALL) == MediaPlan()
+
+
+def test_a_recipe_without_a_least_side_has_the_key_that_it_had() -> None:
+    assert FITTING.key == "v1;jpeg,png;100;30000"
+    assert ENLARGED.key == "v1;png;100;-;32"

@@ -410,3 +410,12 @@ WRONG: list[tuple[str, list[Any], str]] = [
 def test_the_types_refuse(target: str, messages: list[Any], why: str) -> None:
     with pytest.raises((AssertionError, ValueError), match=why):
         CHECKS[target](messages)
+
+
+def test_a_small_image_is_a_line_for_anthropic_where_no_service_makes_images() -> None:
+    rendered = render([Turn("user", (IMAGE.medium,), seq=1)], "anthropic")
+    line = f"[Image: a.png ({len(PNG)} B)]"
+    assert rendered.messages == [{"role": "user", "content": [{"type": "text", "text": line}]}]
+    assert [(entry.to, entry.code) for entry in rendered.loss] == [
+        ("placeholder", "too-few-pixels")
+    ]

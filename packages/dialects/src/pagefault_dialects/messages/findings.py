@@ -125,11 +125,12 @@ def _actual(rule: Rule, medium: Medium, entry: LossEntry) -> int | str:
             return quoted(medium.source.url)
         case "most_base64":
             return base64_length(medium.size_bytes or 0)
-        case "most_side":
+        case "most_side" | "least_side":
             hints = medium.hints
             if isinstance(medium.source, InlineBytes):
                 hints = hints_of(medium.source.data, medium.mime_type)
-            return max(hints.width or 0, hints.height or 0)
+            sides = (hints.width or 0, hints.height or 0)
+            return max(sides) if rule.limit == "most_side" else min(sides)
         case _:
             return entry.reason
 

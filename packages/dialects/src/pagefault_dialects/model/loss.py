@@ -21,7 +21,16 @@ class LossEntry(WireModel):
     to: Annotated[
         str,
         Field(
-            examples=["smaller", "repaired", "caption", "placeholder", "nothing", "call", "answer"]
+            examples=[
+                "smaller",
+                "larger",
+                "repaired",
+                "caption",
+                "placeholder",
+                "nothing",
+                "call",
+                "answer",
+            ]
         ),
     ]
     code: Annotated[str, Field(description="Stable.", examples=["too-many-pixels"])]

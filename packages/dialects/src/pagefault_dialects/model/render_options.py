@@ -24,7 +24,7 @@ McpRevision = TypeAliasType(
 )
 
 Rung: TypeAlias = Literal[
-    "original", "smaller", "repaired", "caption", "transcript", "text", "placeholder"
+    "original", "smaller", "larger", "repaired", "caption", "transcript", "text", "placeholder"
 ]
 """The rungs of the ladder that a medium goes down, one at a time."""
 

@@ -120,12 +120,16 @@ class ImageRecipe:
     """The most pixels of its longer side."""
     most_bytes: int | None = None
     """The most bytes of the file; base64 is a third longer."""
+    least_side: int | None = None
+    """The least pixels of its shorter side, as far as its longer one may have so many."""
 
     @property
     def key(self) -> str:
         """The recipe as short text, the same for the same recipe: `v1;jpeg,png;2000;3750000`."""
         types = ",".join(mime_type.removeprefix("image/") for mime_type in self.types)
-        bounds = ("-" if bound is None else bound for bound in (self.most_side, self.most_bytes))
+        bounds = ["-" if bound is None else bound for bound in (self.most_side, self.most_bytes)]
+        # Images that were made before there was a least size are found under the keys of then.
+        bounds += [] if self.least_side is None else [self.least_side]
         return ";".join((_VERSION, types, *map(str, bounds)))
 
 

@@ -7,6 +7,7 @@ the ladder itself decides without asking back.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.conversation import Address, ComposedTurn, Medium, StoredBytes
@@ -27,14 +28,13 @@ _LEAST_ROOM_BITS = 18
 class Obstacle:
     """Why a medium cannot stand where it is.
 
-    `fixable_by_resize` if another image made of it could; `is_of_damage` if such an image is
-    nothing but repaired.
+    `fixable_by_resize` if another image made of it could, which is then `becomes`.
     """
 
     code: str
     reason: str
     fixable_by_resize: bool = False
-    is_of_damage: bool = False
+    becomes: Literal["smaller", "larger", "repaired"] = "smaller"
 
 
 _EVICTED = Obstacle(
@@ -73,6 +73,7 @@ class Fitting:
     Attributes:
         most_image_base64: The most characters of base64 that one image may have.
         most_side: The most pixels of the longer side of an image.
+        least_side: The least pixels of the shorter side of an image.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Fitting:
         rule = profile.media.get("image")
         self.most_image_base64 = rule.most_base64 if rule else None
         self.most_side = self._side(rule, places) if rule else None
+        self.least_side = rule.least_side if rule else None
 
     def obstacle(self, place: MediumRef) -> Obstacle | None:
         """Return why a medium cannot be attached as it is; `None` if it can."""
@@ -191,7 +193,26 @@ class Fitting:
                 f"{side}.",
                 fixable_by_resize=True,
             )
+        if self.is_too_small(medium):
+            return Obstacle(
+                "too-few-pixels",
+                f"{self._profile.target} takes no image with a side below {self.least_side} "
+                f"pixels, and this has {_shorter_side(medium)}.",
+                fixable_by_resize=True,
+                becomes="larger",
+            )
         return None
+
+    def is_too_small(self, medium: Medium) -> bool:
+        """Return whether an image has too few pixels, and can have enough without too many."""
+        shorter = _shorter_side(medium)
+        if medium.kind != "image" or self.least_side is None or not shorter:
+            return False
+        longer = max(medium.hints.width or 0, medium.hints.height or 0)
+        is_enlargeable = (
+            self.most_side is None or longer * self.least_side <= self.most_side * shorter
+        )
+        return shorter < self.least_side and is_enlargeable
 
     def _accepts(self, mime_type: str) -> bool:
         return self._options.accept is None or matches(mime_type, self._options.accept)
@@ -210,6 +231,10 @@ class Fitting:
         most = self.most("image")
         above, side = rule.crowd
         return side if min(images, most if most is not None else images) > above else rule.most_side
+
+
+def _shorter_side(medium: Medium) -> int:
+    return min(medium.hints.width or 0, medium.hints.height or 0)
 
 
 def _is_loaded(medium: Medium, rule: MediaRule) -> bool:
@@ -246,7 +271,7 @@ def _by_damage(medium: Medium) -> Obstacle | None:
     """Return why an image is not shown as it is although its picture is whole."""
     if (damage := medium.damage) is None:
         return None
-    return Obstacle(damage.code, damage.detail, fixable_by_resize=True, is_of_damage=True)
+    return Obstacle(damage.code, damage.detail, fixable_by_resize=True, becomes="repaired")
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,9 +345,9 @@ def _images(
                 continue
         if obstacle is not None and fitting.most_image_base64 is not None:
             size = min(size, fitting.most_image_base64)
-        recipe = None if obstacle is None else _recipe(types, fitting, None)
+        recipe = None if obstacle is None else _recipe(types, fitting, medium, None)
         if has_smaller and used + size > most_base64:
-            recipe = _recipe(types, fitting, most_base64 - used)
+            recipe = _recipe(types, fitting, medium, most_base64 - used)
             size = base64_length(recipe.most_bytes or 0)
         if recipe is not None:
             planned[place.index] = recipe
@@ -331,13 +356,19 @@ def _images(
     return planned
 
 
-def _recipe(types: tuple[str, ...], fitting: Fitting, room: int | None) -> ImageRecipe:
+def _recipe(
+    types: tuple[str, ...], fitting: Fitting, medium: Medium, room: int | None
+) -> ImageRecipe:
     """Return what an image is made into: what the target takes, no larger than the room, if any.
 
     A room is rounded, so that there are few recipes and not one for every other history.
     """
     most = fitting.most_image_base64
     most_bytes = None if most is None else most // 4 * 3
+    if fitting.is_too_small(medium):
+        # Of few pixels a PNG is small, and keeps each.
+        exact = tuple(each for each in types if each == "image/png") or types
+        return ImageRecipe(exact, fitting.most_side, most_bytes, fitting.least_side)
     if room is None:
         return ImageRecipe(types, fitting.most_side, most_bytes)
     bounded = 1 << max(_LEAST_ROOM_BITS, (max(room, 1) // 4 * 3).bit_length() - 1)

@@ -75,7 +75,7 @@ class Choice:
     def step_down(self, obstacle: Obstacle, *, to_words: bool) -> None:
         """Go down: to the smaller or repaired image, if there is one of use, else to words."""
         if self.smaller is not None and not to_words:
-            self._note("repaired" if obstacle.is_of_damage else "smaller", obstacle)
+            self._note(obstacle.becomes, obstacle)
             self.attachment, self.smaller = self.smaller, None
         else:
             self._note("placeholder" if self.words is None else self.words.kind, obstacle)

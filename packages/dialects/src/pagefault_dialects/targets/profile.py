@@ -32,6 +32,8 @@ class MediaRule:
     """The most characters of base64 that one may have."""
     most_side: int | None = None
     """The most pixels of the longer side of an image."""
+    least_side: int | None = None
+    """The least pixels of the shorter side of an image, where its longer one may have so many."""
     most: int | None = None
     """How many there may be in one rendering."""
     crowd: tuple[int, int] | None = None

@@ -11,7 +11,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-LimitOfMedia: TypeAlias = Literal["types", "addresses", "most_base64", "most_side", "most"]
+LimitOfMedia: TypeAlias = Literal[
+    "types", "addresses", "most_base64", "most_side", "least_side", "most"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +198,12 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             _STEPS_DOWN,
             "the target",
             "most_side",
+        ),
+        "too-few-pixels": Rule(
+            "No side of an image is shorter than the target takes.",
+            "a larger image, words, or a line stands for it",
+            "Anthropic",
+            "least_side",
         ),
         "too-many-media": Rule(
             "There are no more media of a kind than the target takes.",

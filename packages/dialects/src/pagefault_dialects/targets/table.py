@@ -57,6 +57,8 @@ _HANDED_ON: Mapping[MediaClass, MediaRule] = MappingProxyType(
 )
 _EVERYBODY: frozenset[TurnRole] = frozenset({"user", "tool", "assistant"})
 
+_NEWER = "2026-11-29"
+
 # What rows of one family have in common.
 _openai_profile = partial(
     Profile, tokens=_OF_OPENAI, request_bytes=50 * _MB, tool_name=_OPENAI_NAMES
@@ -68,7 +70,6 @@ _strict_profile = partial(
     starts_with_user=True,
     takes_blank_texts=False,
 )
-_NEWER = "2026-11-29"
 _newer_profile = partial(Profile, version=_NEWER)
 _framework_profile = partial(Profile, media=_HANDED_ON, media_roles=_EVERYBODY, has_error_flag=True)
 
@@ -102,6 +103,7 @@ _ROWS = (
         "anthropic",
         "types of anthropic 2.12, documentation of November 2026",
         anthropic.write,
+        version=_NEWER,
         mark_cached=anthropic.mark_cached,
         tokens=_OF_ANTHROPIC,
         media={
@@ -109,6 +111,7 @@ _ROWS = (
                 _IMAGES,
                 most_base64=5 * _MB,
                 most_side=8_000,
+                least_side=32,
                 crowd=(20, 2_000),
                 addresses=_HTTPS,
             ),
