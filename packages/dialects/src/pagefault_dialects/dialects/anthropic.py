@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_flag
-from pagefault_dialects.dialects.foreign_message import ForeignMessage, call_block
+from pagefault_dialects.dialects.foreign_message import ForeignMessage, call_block, text_block
 from pagefault_dialects.dialects.message_forms import (
     ConversationForm,
     InnerReader,
@@ -96,7 +96,31 @@ def _read_mcp_call(block: JsonObject) -> list[JsonValue]:
     return [call_block(block["id"], block.get("name"), block.get("input"))]
 
 
+def _read_document(block: JsonObject) -> list[JsonValue] | None:
+    """Return the words of a document behind its title; `None` for a file, which has its name."""
+    source = block.get("source")
+    said = source.get("data") if isinstance(source, dict) and source.get("type") == "text" else None
+    if isinstance(source, dict) and source.get("type") == "content":
+        said = source.get("content")
+    if said is None:
+        return None if block.get("context") is None else _with_context(block)
+    told = [text_block(said)] if isinstance(said, str) else said
+    named = [text_block(f"[document: {block['title']}]")] if block.get("title") else []
+    return [*named, *_context(block), *told] if isinstance(told, list) else None
+
+
+def _with_context(block: JsonObject) -> list[JsonValue]:
+    document = {name: member for name, member in block.items() if name != "context"}
+    return [*_context(block), document]
+
+
+def _context(block: JsonObject) -> list[JsonValue]:
+    context = block.get("context")
+    return [text_block(context)] if isinstance(context, str) and context else []
+
+
 _BLOCKS = (
+    MessageBlock(marks=(("type", "document"),), read=_read_document),
     MessageBlock(
         marks=tuple(
             ("type", kind)

@@ -49,6 +49,22 @@ BLOCKS = (
 )
 
 
+def _read_document(block: JsonObject) -> list[JsonValue] | None:
+    """Return the words of a document behind its name; `None` for a file, which has its name."""
+    document = block["document"]
+    source = document.get("source")
+    said = source.get("text", source.get("content")) if isinstance(source, dict) else None
+    context = document.get("context")
+    told = [text_block(context)] if isinstance(context, str) and context else []
+    if said is None:
+        rest = {name: member for name, member in document.items() if name != "context"}
+        return [*told, {"document": rest}] if told else None
+    named = document.get("name") or document.get("title")
+    label = [text_block(f"[document: {named}]")] if named else []
+    words = [text_block(said)] if isinstance(said, str) else said
+    return [*label, *told, *words] if isinstance(words, list) else None
+
+
 def _read_cited(block: JsonObject) -> list[JsonValue] | None:
     """Return the texts of a block with citations, which are no part of what is said."""
     content = block["citationsContent"].get("content")
@@ -77,11 +93,17 @@ def _is_block(block: JsonObject) -> bool:
     return "type" not in block and (len(block) == 1 or not _SURE.isdisjoint(block))
 
 
+_READERS = {
+    "citationsContent": _read_cited,
+    "guardContent": _read_guarded,
+    "document": _read_document,
+}
+
+
 def _has_member(name: str) -> MessageBlock:
-    read = _read_cited if name == "citationsContent" else _read_guarded
     return MessageBlock(
         marks=(name,),
-        read=read,
+        read=_READERS[name],
         accepts=lambda block: _is_block(block) and isinstance(block[name], dict),
     )
 
@@ -92,8 +114,7 @@ DIALECT = Dialect(
     BLOCKS,
     has_closed_content=True,
     message_blocks=(
-        _has_member("citationsContent"),
-        _has_member("guardContent"),
+        *map(_has_member, _READERS),
         MessageBlock(marks=_NAMES, accepts=_is_block),
     ),
     conversations=(
@@ -106,4 +127,6 @@ DIALECT = Dialect(
             is_response=True,
         ),
     ),
+    # Strands writes these beside.
+    frame=frozenset(("metadata", "tracking_id")),
 )

@@ -1,6 +1,6 @@
 """Answers to calls in common form, made of results that were taken out of their envelopes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from pagefault_dialects.dialects.foreign_message import answer_block, medium_block, text_block
 from pagefault_dialects.dialects.tool_output import BlockForm, Content, ToolOutput
@@ -11,14 +11,20 @@ from pagefault_dialects.media.block_table import TEXT_TYPES
 _DEEPEST = 8
 
 
-def common_answer(output: ToolOutput, forms: tuple[BlockForm, ...]) -> JsonValue:
+Convert = Callable[[JsonObject], Sequence[JsonValue] | None]
+"""Returns the blocks in common form that a block of a message is; `None` if it is one itself."""
+
+
+def common_answer(output: ToolOutput, forms: tuple[BlockForm, ...], convert: Convert) -> JsonValue:
     """Return the block that a result is.
 
     Args:
         output: The result.
         forms: Blocks that only its dialect writes.
+        convert: Reads blocks that stand in messages as well.
     """
-    contents = [_common_content(each, forms) for each in output.contents]
+    reading = _AnswerReading(forms, convert)
+    contents = [reading.read(each) for each in output.contents]
     content = contents[0] if len(contents) == 1 else [*_flat(contents)] or ""
     failed = output.is_error is True
     return answer_block(output.call_id or "", output.name or "", content, is_error=failed)
@@ -34,57 +40,63 @@ def _flat(contents: list[JsonValue]) -> Iterator[JsonValue]:
             yield content
 
 
-def _common_content(content: Content, forms: tuple[BlockForm, ...]) -> JsonValue:
-    value: JsonValue = content.value
-    if content.reading == "json":
-        return value if isinstance(value, str) else json_text(value)
-    if content.reading == "media" and isinstance(value, list):
-        return [
-            medium_block("image", each, None, None) if isinstance(each, str) else each
-            for each in value
-        ]
-    if isinstance(value, list):
-        return [block for each in value for block in _common(each, forms, 0)]
-    if content.reading == "content" and isinstance(value, dict):
-        return [*_common(value, forms, 0)]
-    return value
+class _AnswerReading:
+    """Contents of one answer being read."""
 
+    def __init__(self, forms: tuple[BlockForm, ...], convert: Convert) -> None:
+        self._forms = forms
+        self._convert = convert
 
-def _common(block: JsonValue, forms: tuple[BlockForm, ...], depth: int) -> Iterator[JsonValue]:
-    if not isinstance(block, dict) or block.get("type") in TEXT_TYPES or depth > _DEEPEST:
-        yield block
-        return
-    for form in forms:
-        if form.mark is not None and block.get(form.mark[0]) != form.mark[1]:
-            continue
-        found = [path for path in form.payloads if value_at(block, path) is not None]
-        if found or form.holds == "nothing":
-            values = [value_at(block, path) for path in found]
-            yield from _read(block, form, values, forms, depth)
+    def read(self, content: Content) -> JsonValue:
+        """Return a content in common form."""
+        value: JsonValue = content.value
+        if content.reading == "json":
+            return value if isinstance(value, str) else json_text(value)
+        if content.reading == "media" and isinstance(value, list):
+            return [
+                medium_block("image", each, None, None) if isinstance(each, str) else each
+                for each in value
+            ]
+        if isinstance(value, list):
+            return [block for each in value for block in self._blocks(each, 0)]
+        if content.reading == "content" and isinstance(value, dict):
+            return [*self._blocks(value, 0)]
+        return value
+
+    def _blocks(self, block: JsonValue, depth: int) -> Iterator[JsonValue]:
+        if not isinstance(block, dict) or block.get("type") in TEXT_TYPES or depth > _DEEPEST:
+            yield block
             return
-    yield block
+        converted = self._convert(block)
+        if converted is not None:
+            yield from converted
+            return
+        for form in self._forms:
+            if form.mark is not None and block.get(form.mark[0]) != form.mark[1]:
+                continue
+            found = [path for path in form.payloads if value_at(block, path) is not None]
+            if found or form.holds == "nothing":
+                values = [value_at(block, path) for path in found]
+                yield from self._by_form(block, form, values, depth)
+                return
+        yield block
 
-
-def _read(
-    block: JsonObject,
-    form: BlockForm,
-    values: list[JsonValue],
-    forms: tuple[BlockForm, ...],
-    depth: int,
-) -> Iterator[JsonValue]:
-    match form.holds:
-        case "text":
-            yield from (text_block(str(each)) for each in values if each not in (None, ""))
-        case "json":
-            yield text_block(values[0] if isinstance(values[0], str) else json_text(values[0]))
-        case "content":
-            yield from _labels(block, form)
-            inner = values[0] if isinstance(values[0], list) else [values[0]]
-            for each in inner:
-                said = text_block(each) if isinstance(each, str) else each
-                yield from _common(said, forms, depth + 1)
-        case "media":
-            yield _medium(block, form)
+    def _by_form(
+        self, block: JsonObject, form: BlockForm, values: list[JsonValue], depth: int
+    ) -> Iterator[JsonValue]:
+        match form.holds:
+            case "text":
+                yield from (text_block(str(each)) for each in values if each not in (None, ""))
+            case "json":
+                yield text_block(values[0] if isinstance(values[0], str) else json_text(values[0]))
+            case "content":
+                yield from _labels(block, form)
+                inner = values[0] if isinstance(values[0], list) else [values[0]]
+                for each in inner:
+                    said = text_block(each) if isinstance(each, str) else each
+                    yield from self._blocks(said, depth + 1)
+            case "media":
+                yield _medium(block, form)
 
 
 def _labels(block: JsonObject, form: BlockForm) -> Iterator[JsonValue]:

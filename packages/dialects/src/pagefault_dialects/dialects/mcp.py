@@ -8,6 +8,7 @@ from pagefault_dialects.dialects.foreign_message import (
     answer_block,
     call_block,
     compose_message,
+    text_block,
 )
 from pagefault_dialects.dialects.message_forms import (
     ConversationForm,
@@ -25,7 +26,7 @@ from pagefault_dialects.dialects.shapes import (
     string,
 )
 from pagefault_dialects.dialects.tool_output import Content, Steps, ToolOutput
-from pagefault_dialects.json.values import JsonObject
+from pagefault_dialects.json.values import JsonObject, JsonValue
 
 NAME = "mcp"
 _RESPONSE = frozenset(("jsonrpc", "id", "result", "error"))
@@ -143,6 +144,20 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
     yield reader.read_role_message(value, pointer, "mcp")
 
 
+def _read_resource(block: JsonObject) -> list[JsonValue] | None:
+    """Return an embedded text behind its address; `None` for bytes."""
+    resource = block.get("resource")
+    if not isinstance(resource, dict) or not isinstance(said := resource.get("text"), str):
+        return None
+    uri = resource.get("uri")
+    named = [{**text_block(f"[resource: {uri}]"), **_annotations(block)}] if uri else []
+    return [*named, {**text_block(said), **_annotations(block)}]
+
+
+def _annotations(block: JsonObject) -> JsonObject:
+    return {name: block[name] for name in ("annotations",) if name in block}
+
+
 def _has_one_block(value: JsonObject) -> bool:
     content = value.get("content")
     return isinstance(content, dict) and isinstance(content.get("type"), str)
@@ -165,6 +180,7 @@ DIALECT = Dialect(
         MessageForm(marks=("role",), accepts=_has_one_block, read=_read_message),
     ),
     message_blocks=(
+        MessageBlock(marks=(("type", "resource"),), read=_read_resource),
         MessageBlock(marks=(("type", "resource"), ("type", "resource_link"))),
         MessageBlock(
             marks=_MEDIA,

@@ -174,20 +174,34 @@ def _common_blocks(block: JsonObject) -> tuple[str | None, list[JsonValue] | Non
     These are `None` where it is in common form itself.
     """
     shown = _without_nulls(block)
-    for name, form in _BLOCKS.candidates(shown):
-        if not form.accepts(shown):
-            continue
-        common = form.read(shown) if form.read is not None else None
-        if form.read is None or common is not None:
-            dialect = name if form.shows_dialect else None
-            return dialect, None if common is None else [*common]
+    found = _find_block(shown)
+    if found is not None:
+        return found
     if "role" in shown:
         return None, None
     answers = open_results(shown)
     if answers and all(each.call_id or each.name for each in answers):
-        common = [common_answer(each, find_dialect(each.dialect).blocks) for each in answers]
+        common = [
+            common_answer(each, find_dialect(each.dialect).blocks, _convert) for each in answers
+        ]
         return answers[0].dialect, common
     return None, None
+
+
+def _find_block(block: JsonObject) -> tuple[str | None, list[JsonValue] | None] | None:
+    for name, form in _BLOCKS.candidates(block):
+        if not form.accepts(block):
+            continue
+        common = form.read(block) if form.read is not None else None
+        if form.read is None or common is not None:
+            dialect = name if form.shows_dialect else None
+            return dialect, None if common is None else [*common]
+    return None
+
+
+def _convert(block: JsonObject) -> list[JsonValue] | None:
+    found = _find_block(_without_nulls(block))
+    return None if found is None else found[1]
 
 
 def _named(foreign: ForeignMessage, name: str, *, renames: bool) -> ForeignMessage:

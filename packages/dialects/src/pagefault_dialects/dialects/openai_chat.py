@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope
-from pagefault_dialects.dialects.foreign_message import ForeignMessage
+from pagefault_dialects.dialects.foreign_message import ForeignMessage, medium_block
 from pagefault_dialects.dialects.message_forms import (
     ConversationForm,
     InnerReader,
@@ -123,6 +123,16 @@ _MEMBERS = (
 )
 _BLOCKS = ("image_url", "input_audio")
 
+
+def _read_chunk(block: JsonObject) -> list[JsonValue] | None:
+    """Return a chunk of Mistral's that OpenAI has in another form."""
+    if isinstance(address := block.get("document_url"), str):
+        return [medium_block("file", address, "application/pdf", block.get("document_name"))]
+    if isinstance(voice := block.get("input_audio"), str):
+        return [medium_block("audio", voice, None, None)]
+    return None
+
+
 DIALECT = Dialect(
     "openai-chat",
     (_TOOL_MESSAGE, _OLLAMA_MESSAGE, _FUNCTION_MESSAGE),
@@ -145,6 +155,7 @@ DIALECT = Dialect(
         ),
     ),
     message_blocks=(
+        MessageBlock(marks=("document_url", "input_audio"), read=_read_chunk),
         MessageBlock(marks=tuple(("type", kind) for kind in _BLOCKS)),
         MessageBlock(
             marks=(("type", "file"),), accepts=lambda block: isinstance(block.get("file"), dict)

@@ -231,7 +231,10 @@ DIALECT = Dialect(
     message_blocks=(
         MessageBlock(marks=(("type", "tool-call"),)),
         MessageBlock(
-            marks=(("type", "file"),), accepts=lambda block: not isinstance(block.get("file"), dict)
+            marks=(("type", "file"),),
+            accepts=lambda block: any(
+                name in block for name in ("mediaType", "mimeType", "data", "url")
+            ),
         ),
     ),
     frame=frozenset(("id", "providerOptions", "providerMetadata")),

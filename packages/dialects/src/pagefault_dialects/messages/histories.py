@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 _LISTS = ("messages", "input", "contents", "history")
+_OF_LISTS: Mapping[str, Dialect] = {"input": "openai-responses", "contents": "gemini"}
 SYSTEM_NAMES = ("system", "instructions", "systemInstruction", "system_instruction")
 """The members of a body with what the system says."""
 
@@ -57,6 +58,8 @@ def said_in(value: JsonValue) -> list[tuple[str, JsonValue]] | None:
     around = "" if name is None else f"/{name}"
     if name is not None and not isinstance(value[name], list):
         return [(around, each) for each in sent_messages(value)]
+    if name == "contents":
+        return [(f"{around}/{index}", _as_content(each)) for index, each in enumerate(value[name])]
     return [(f"{around}/{index}", each) for index, each in enumerate(sent_messages(value))]
 
 
@@ -75,16 +78,23 @@ def sent_messages(value: JsonValue) -> list[JsonValue]:
         listed: list[JsonValue] = value
         return listed
     held = value[name]
-    if isinstance(held, dict):
-        return [held]
+    if name == "contents" and not isinstance(held, list):
+        return [_as_content(held)]
     return [{"role": "user", "content": held}] if isinstance(held, str) else held
+
+
+def _as_content(value: JsonValue) -> JsonValue:
+    """Return a Content of Gemini, for which its SDK takes a text as well."""
+    return {"role": "user", "parts": [{"text": value}]} if isinstance(value, str) else value
 
 
 def list_name(value: JsonValue) -> str | None:
     """Return the member of a body that has the messages; `None` for a list of them."""
     if not isinstance(value, dict):
         return None
-    return next((each for each in _LISTS if isinstance(value.get(each), list | str)), None)
+    found = next((each for each in _LISTS if isinstance(value.get(each), list | str)), None)
+    is_content = found is None and isinstance(value.get("contents"), dict)
+    return "contents" if is_content else found
 
 
 def body_dialect(value: JsonValue, messages: Sequence[ForeignMessage]) -> Dialect | None:
@@ -95,7 +105,7 @@ def body_dialect(value: JsonValue, messages: Sequence[ForeignMessage]) -> Dialec
     if isinstance(system, list) and system and not _are_typed(system):
         return "bedrock"
     found = main_dialect(messages)
-    return "openai-responses" if found is None and list_name(value) == "input" else found
+    return _OF_LISTS.get(list_name(value) or "") if found is None else found
 
 
 def _are_typed(blocks: JsonValue) -> bool:

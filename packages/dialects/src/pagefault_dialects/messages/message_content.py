@@ -258,7 +258,7 @@ def _words_of_block(kind: str, block: Mapping[str, JsonValue]) -> str:
     labels = [each for each in texts if each and not each.startswith("data:")]
     content = held.get("content")
     blocks = content if isinstance(content, list) else []
-    words = [held.get("text"), *(each.get("text") for each in blocks if is_block(each))]
+    words = [held.get("text"), content, *(each.get("text") for each in blocks if is_block(each))]
     said = [each for each in words if isinstance(each, str) and each]
     head = f"[{kind}: {', '.join(labels)}]" if labels else "" if said else f"[block: {kind}]"
     return "\n".join([head, *said] if head else said)
