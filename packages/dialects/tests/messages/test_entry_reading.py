@@ -104,3 +104,47 @@ def test_items_of_one_turn_are_joined_if_their_dialect_says_so() -> None:
 def test_only_the_members_of_the_specification_are_flat() -> None:
     assert is_flat({"role": "user", "content": "hi", "name": "a"})
     assert not is_flat({"role": "user", "content": "hi", "id": "m1"})
+
+
+def test_a_block_of_one_provider_is_told_in_words_also_where_it_is_stored() -> None:
+    found = [{"type": "web_search_result", "url": "https://a.example", "encrypted_content": "x"}]
+    block = {"type": "web_search_tool_result", "tool_use_id": "s_1", "content": found}
+    message = {"role": "assistant", "content": [block, {"type": "text", "text": "Snow."}]}
+    read = read_stored(message, "anthropic", READING)
+    stored = entry_turns(read, 1, "", {}, audience="assistant", moved_out=frozenset())
+    assert stored == turns(message)
+    assert [item.text for item in stored[0].items if isinstance(item, TextItem)] == [
+        "[block: web_search_tool_result]",
+        "Snow.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"type": "text", "media_type": "text/plain", "data": "Four degrees."},
+        {"type": "content", "content": "Four degrees."},
+        {"type": "content", "content": [{"type": "text", "text": "Four degrees."}]},
+    ],
+)
+def test_a_document_of_words_is_told_behind_its_title_and_context(document: Json) -> None:
+    block = {"type": "document", "source": document, "title": "Weather", "context": "Of May."}
+    said = turns({"role": "user", "content": [block]})
+    assert [item.text for item in said[0].items if isinstance(item, TextItem)] == [
+        "[document: Weather]",
+        "Of May.",
+        "Four degrees.",
+    ]
+    answer = {"type": "tool_result", "tool_use_id": "t_1", "content": [block]}
+    assert turns({"role": "user", "content": [answer]})[0].items == tuple(
+        TextItem("/content/0", item.text) for item in said[0].items if isinstance(item, TextItem)
+    )
+
+
+def test_the_address_of_an_embedded_text_is_told_in_a_line_before_it() -> None:
+    resource = {"uri": "file:///srv/prod/app.env", "mimeType": "text/plain", "text": "A=1"}
+    message = {"role": "user", "content": {"type": "resource", "resource": resource}}
+    assert turns(message)[0].items == (
+        TextItem("/content", "[resource: file:///srv/prod/app.env]"),
+        TextItem("/content", "A=1"),
+    )

@@ -34,9 +34,9 @@ def _flat(contents: list[JsonValue]) -> Iterator[JsonValue]:
     for content in contents:
         if isinstance(content, list):
             yield from content
-        elif isinstance(content, str):
+        elif isinstance(content, str) and content:
             yield text_block(content)
-        elif content is not None:
+        elif content not in (None, ""):
             yield content
 
 

@@ -177,7 +177,9 @@ def foreign_turns(
 ) -> list[ComposedTurn]:
     """Return one message in its common form as turns; see `entry_turns`."""
     entry = MessageEntry(foreign.message or {}, seq, origin, moved_out=moved_out)
-    read = message_turns(entry, resources, audience=audience, finds_media=finds_media)
+    read = message_turns(
+        entry, resources, audience=audience, finds_media=finds_media, uses_words=True
+    )
     turns: list[ComposedTurn] = []
     for turn in read:
         if len(read) > 1 and turn.role == "assistant" and not turn.items and not turn.calls:

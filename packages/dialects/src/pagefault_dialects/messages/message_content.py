@@ -74,13 +74,15 @@ class ContentReading:
     """Reads contents, for somebody.
 
     `resources` are those that they refer to, by id; `moved` are the ids of media that the service
-    itself has moved out of them. With `finds_media`, texts are looked through for base64.
+    itself has moved out of them. With `finds_media`, texts are looked through for base64. With
+    `uses_words`, blocks that only their provider knows are told in words.
     """
 
     resources: Mapping[str, Resource]
     audience: Audience
     moved: frozenset[str] = frozenset()
     finds_media: bool = False
+    uses_words: bool = False
 
     def raw(self, value: JsonValue, pointer: str) -> Iterator[Item]:
         """Yield what a value shows that is stored as it came: itself, or media found in it."""
@@ -152,9 +154,9 @@ class ContentReading:
     ) -> Iterator[Item]:
         """Yield what a block shows, in words if only its own provider knows such a block.
 
-        Messages that are stored are read as they were read when they came.
+        Messages that were stored without a reading are read as they were read when they came.
         """
-        is_known = not self.finds_media or _is_text(block)
+        is_known = not (self.finds_media or self.uses_words) or _is_text(block)
         shows_medium = False
         for item in shown:
             if is_known or isinstance(item, LeftOut | Invented):

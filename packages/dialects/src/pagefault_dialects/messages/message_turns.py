@@ -89,6 +89,7 @@ def message_turns(
     *,
     audience: Audience,
     finds_media: bool = False,
+    uses_words: bool = False,
 ) -> list[ComposedTurn]:
     """Return a message as turns: each answer in it first, as a turn, then what is said.
 
@@ -98,8 +99,10 @@ def message_turns(
         audience: For whom the turns are.
         finds_media: Whether texts are looked through for base64; in what is stored, that has been
             moved out of them.
+        uses_words: Whether blocks that only their provider knows are told in words, as they are
+            with `finds_media`.
     """
-    content = ContentReading(resources, audience, entry.moved_out, finds_media)
+    content = ContentReading(resources, audience, entry.moved_out, finds_media, uses_words)
     return _Reading(entry, content).turns()
 
 
