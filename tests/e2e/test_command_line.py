@@ -388,6 +388,18 @@ def test_result_in_another_spelling_is_the_same_call(
     )
 
 
+def test_request_in_a_file_has_its_call_and_result_in_any_dialect(
+    pagefault: LoadedCommand, data_dir: Path
+) -> None:
+    call = {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "f", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "c", "output": "It is ten."}
+    body = {"toolName": "f", "toolCallId": "c", "callMessage": call, "result": output}
+    line = ("ingest", "-", "--session", "s-1", "--data-dir", str(data_dir))
+    told = pagefault.run(*line, given=json.dumps(body)).stdout
+    assert "It is ten." in told
+    assert told.splitlines()[-1].endswith(" stored as seq 2 of session s-1; 0 resources")
+
+
 def test_result_under_another_tool_name_is_refused_with_what_differs(
     pagefault: LoadedCommand, data_dir: Path
 ) -> None:

@@ -17,7 +17,7 @@ from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.media.embedded_data_uris import InlineForm, Movable
 from pagefault_dialects.messages.entry_reading import EntryReading, is_flat, read_entry
 from pagefault_dialects.messages.message_calls import as_answer
-from pagefault_dialects.messages.message_media import media_in_message
+from pagefault_dialects.messages.message_media import media_of_reading
 from pagefault_dialects.messages.message_references import referred_by_message
 
 _EXAMPLE: JsonDict = {
@@ -124,16 +124,15 @@ def read_message(body: JsonValue) -> ReadMessage:
         InvalidPayloadError: No dialect knows it; the faults say where.
     """
     value = as_object(body)
-    movable = media_in_message(value)
-    if is_flat(value):
-        message = validated(FlatMessage, value, _NOT_ONE)
-        answered = message.tool_call_id if message.role == "tool" else None
-        dialect = read_entry(value).dialect
-        references = referred_by_message(value)
-        return ReadMessage(value, movable, references, dialect, tool_call_id=answered)
+    flat = validated(FlatMessage, value, _NOT_ONE) if is_flat(value) else None
     reading = read_entry(value)
-    said = [each.message for each in reading.messages if each.message is not None]
-    references = set[str]().union(*map(referred_by_message, said))
+    read = [each.message for each in reading.messages if each.message is not None]
+    movable = media_of_reading(value, read)
+    if flat is not None:
+        answered = flat.tool_call_id if flat.role == "tool" else None
+        references = referred_by_message(value)
+        return ReadMessage(value, movable, references, reading.dialect, tool_call_id=answered)
+    references = set[str]().union(*map(referred_by_message, read))
     answered = only_answer(reading)
     return ReadMessage(value, movable, references, reading.dialect, reading.role, answered)
 

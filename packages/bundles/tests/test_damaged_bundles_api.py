@@ -437,6 +437,17 @@ def put(*path: str | int, value: object) -> Callable[[Line], object]:
     return change
 
 
+def wrapped(role: str, **more: object) -> Callable[[Line], object]:
+    """The message of a line in an object around it, and its form there."""
+
+    def change(line: Line) -> None:
+        around = {"dialect": line["dialect"], "role": role, "message": line["message"], **more}
+        line |= {"role": role, "message": around}
+        line["inline_form"] = line["inline_form"].replace('"/content', '"/message/content')
+
+    return change
+
+
 def foreign_blob(members: Members) -> Members:
     return with_manifest({**members, f"blobs/{sha256(b'x')}": b"x"})
 
@@ -564,6 +575,16 @@ CONTENTS: dict[str, Callable[[Members], Members]] = {
     "a message that is a list": in_line("history", MESSAGE, put("message", value=[])),
     "a message of no role": in_line("history", MESSAGE, put("message", "role", value="x")),
     "a message with a seq": in_line("history", MESSAGE, put("message", "seq", value=1)),
+    "a message of no dialect": in_line("history", MESSAGE, put("dialect", value="morse")),
+    "a message read some day": in_line("history", MESSAGE, put("reading", value=99)),
+    "a dialect without a reading": in_line("history", MESSAGE, put("reading", value=None)),
+    "a role around nothing": in_line("history", MESSAGE, put("role", value="user")),
+    "a role of nobody": in_line("history", MESSAGE, put("role", value="narrator")),
+    "a wrapped message of another role": in_line("history", MESSAGE, wrapped("assistant")),
+    "a wrapped message beside something": in_line("history", MESSAGE, wrapped("user", more=1)),
+    "a wrapped message of another dialect": in_line(
+        "history", MESSAGE, wrapped("user", dialect="mcp")
+    ),
     "a message that answers": in_line("history", MESSAGE, put("tool_call_id", value="c")),
     "a form of nothing": in_line("history", MESSAGE, put("inline_form", value="{}")),
     "a form that is none": in_line("history", MESSAGE, put("inline_form", value="[")),

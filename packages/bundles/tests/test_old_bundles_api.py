@@ -5,13 +5,23 @@ the calls of `fill` here.
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.contract.bundled_sessions import SESSION, block, done, export, members_of, take_in
+from tests.contract.bundled_sessions import (
+    SESSION,
+    block,
+    bundled,
+    done,
+    export,
+    members_of,
+    take_in,
+    with_manifest,
+)
 from tests.kit import media
 from tests.kit.servers import LiveService
 
@@ -26,6 +36,7 @@ ASKED: dict[str, Any] = {"role": "user", "content": "What was said?"}
 ANSWER: dict[str, Any] = {"role": "tool", "tool_call_id": "call-2", "content": "Nothing."}
 FAULT = {"session_id": SESSION, "tool_call_id": "call-3", "target_level": 0}
 MESSAGES = f"/api/sessions/{SESSION}/messages"
+RENDER = f"/api/sessions/{SESSION}/render?target=openai-chat"
 
 
 def fill(client: httpx.Client) -> None:
@@ -55,6 +66,25 @@ def test_bundle_of_version_1_is_taken_in_with_its_ids_and_bytes(service: LiveSer
         assert json.loads(new["manifest.json"]) == {**manifest, "version": 3}
         content = client.get("/api/pages/p-1/content")
         assert (content.status_code, content.json()["text"]) == (200, "some words")
+
+
+def test_bundle_of_version_2_is_taken_in_and_its_messages_have_no_dialect(
+    service: LiveService,
+) -> None:
+    with service.client() as client:
+        fill(client)
+        new = members_of(export(client))
+        history = re.sub(rb',"dialect":"[a-z-]+","reading":1', b"", new["history.jsonl"])
+        assert len(history) < len(new["history.jsonl"])
+        manifest = {**json.loads(new["manifest.json"]), "version": 2}
+        old = {**new, "history.jsonl": history, "manifest.json": json.dumps(manifest).encode()}
+        listed = client.get(MESSAGES).json()["items"]
+        rendered = client.get(RENDER).json()
+    with service.client() as client:
+        assert take_in(client, bundled(with_manifest(old))).status_code == 201
+        assert members_of(export(client))["history.jsonl"] == history
+        assert client.get(MESSAGES).json()["items"] == listed
+        assert client.get(RENDER).json() == rendered
 
 
 def test_request_known_by_its_bytes_is_known_when_it_comes_again(service: LiveService) -> None:

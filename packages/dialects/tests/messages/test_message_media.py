@@ -8,7 +8,8 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from pagefault_dialects.messages.message_media import media_in_message
+from pagefault_dialects.media.data_uris import DataUriText
+from pagefault_dialects.messages.message_media import media_in_message, media_of_reading
 from pagefault_dialects.messages.message_references import references_in
 from tests.kit.media import b64, flac, jpeg, mp3, pdf, png, wav
 
@@ -279,3 +280,15 @@ def test_references_are_found_where_a_string_is_one(text: str) -> None:
 )
 def test_text_that_is_no_reference_is_none(text: str) -> None:
     assert references_in({"content": [text]}) == set()
+
+
+def test_medium_that_only_its_dialect_declares_is_found_where_it_was_sent() -> None:
+    sound = bytes(range(256)) * 8
+    sent = {"parts": [{"pcm": b64(sound)}, {"id": "x" * 100}, {"text": "A long text. " * 99}]}
+    block = {"type": "audio", "data": b64(sound), "mimeType": "audio/pcm"}
+    assert media_in_message(sent) == []
+    (found,) = media_of_reading(sent, [{"role": "user", "content": [block]}])
+    assert (found.pointer, found.text) == ("/parts/0/pcm", b64(sound))
+    assert found.uri == DataUriText("", b64(sound), "audio/pcm", sound, None, is_base64=True)
+    uri = {"type": "image_url", "image_url": {"url": f"data:audio/pcm;base64,{b64(sound)}"}}
+    assert media_of_reading(sent, [{"role": "user", "content": [uri]}]) == [found]

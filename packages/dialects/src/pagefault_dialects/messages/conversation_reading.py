@@ -55,7 +55,7 @@ def read_conversation(value: JsonValue) -> ConversationReading:
     faults: list[Fault] = []
     for pointer, each in said:
         try:
-            entries.append((pointer, each, entry_of(read_message(each, ""))))
+            entries.append((pointer, each, entry_of(read_message(each, ""), sent=each)))
         except InvalidPayloadError as exc:
             faults += (Fault(pointer + fault.pointer, fault.detail) for fault in exc.faults)
     if faults:

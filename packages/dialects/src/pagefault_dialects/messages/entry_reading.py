@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pagefault_dialects.dialects.foreign_message import ForeignMessage
 from pagefault_dialects.dialects.message_registry import read_message
 from pagefault_dialects.errors import Fault, InvalidPayloadError
-from pagefault_dialects.json.values import JsonObject
+from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.messages.message_calls import as_answer
 from pagefault_dialects.messages.message_turns import MessageEntry, message_turns
 from pagefault_dialects.model.conversation import ComposedTurn, Invented, LeftOut, Medium
@@ -67,7 +67,7 @@ def read_entry(value: JsonObject) -> EntryReading:
     Raises:
         InvalidPayloadError: No dialect knows it; the faults say where.
     """
-    return entry_of(read_message(value, ""))
+    return entry_of(read_message(value, ""), sent=value)
 
 
 def read_stored(value: JsonObject, dialect: str, reading: int) -> EntryReading:
@@ -79,16 +79,24 @@ def read_stored(value: JsonObject, dialect: str, reading: int) -> EntryReading:
         reading: The number of the reading that it came in by.
     """
     del reading
-    return replace(entry_of(read_message(value, "", dialect)), dialect=dialect)
+    return replace(entry_of(read_message(value, "", dialect), sent=value), dialect=dialect)
 
 
-def entry_of(messages: Sequence[ForeignMessage], pointer: str = "") -> EntryReading:
+def entry_of(
+    messages: Sequence[ForeignMessage], pointer: str = "", *, sent: JsonValue = None
+) -> EntryReading:
     """Return the entry that the messages of one value are.
+
+    Args:
+        messages: What the value was read as.
+        pointer: Where it stands.
+        sent: The value. A message that says nothing may have a content that is null.
 
     Raises:
         InvalidPayloadError: One of them is none.
     """
-    faults = [fault for each in messages for fault in _faults(each)]
+    is_silent = isinstance(sent, dict) and any(name in sent for name in _SAYING)
+    faults = [fault for each in messages for fault in _faults(each, is_silent=is_silent)]
     if faults or not messages:
         faults = faults or [Fault(pointer, "holds nothing that is said")]
         raise InvalidPayloadError(
@@ -100,13 +108,14 @@ def entry_of(messages: Sequence[ForeignMessage], pointer: str = "") -> EntryRead
     return EntryReading(dialect, _role(messages), tuple(messages))
 
 
-def _faults(foreign: ForeignMessage) -> list[Fault]:
+def _faults(foreign: ForeignMessage, *, is_silent: bool) -> list[Fault]:
     message = foreign.message
     if message is None:
         return [Fault(foreign.pointer, "is no message")]
     if foreign.said_role is not None:
         return [Fault(f"{foreign.pointer}/role", "is the role of no dialect")]
-    if not (any(name in message for name in _SAYING) or message.keys() <= _FLAT):
+    is_known = is_silent or message.keys() <= _FLAT
+    if not (is_known or any(name in message for name in _SAYING)):
         return [Fault(foreign.pointer, "has no content, parts or calls")]
     return []
 

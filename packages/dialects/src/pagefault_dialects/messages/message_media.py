@@ -5,6 +5,9 @@ Dialects put a medium into a data URI, or its base64 alone into a block that say
 Base64 that nothing declares is known by the signature of a file, also among other words.
 """
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media import block_table
 from pagefault_dialects.media.base64_runs import decode_undeclared, find_runs, has_long_run
@@ -48,10 +51,39 @@ def media_in_message(value: JsonValue) -> list[Movable]:
     return list(found.values())
 
 
+def media_of_reading(value: JsonValue, messages: Iterable[JsonValue]) -> list[Movable]:
+    """Return the same of a message that was read, with the media that only its dialect declares.
+
+    Args:
+        value: The message as it was sent.
+        messages: What it was read as, in the common form: there is known what each string is.
+    """
+    found = media_in_message(value)
+    known = {each.text for each in found}
+    left = [
+        (place, text)
+        for place, text, _ in held_strings(value)
+        if len(text) >= CERTAIN_BASE64_CHARS and text not in known and not _begins_as_words(text)
+    ]
+    if not left:
+        return found
+    read = (each.uri for message in messages for each in media_in_message(message))
+    declared = {uri.payload: uri for uri in read if uri is not None}
+    return found + [
+        Movable(pointer_to(place), text, replace(declared[text], head="", is_base64=True))
+        for place, text in left
+        if text in declared
+    ]
+
+
+def _begins_as_words(text: str) -> bool:
+    """Return whether a text is no base64, as its beginning shows; most texts are words."""
+    return " " in text[:80].strip()
+
+
 def _in_block(holder: JsonValue, place: ValuePath | None, text: str) -> DataUriText | None:
     """Return the medium whose base64 a text is, by what stands around it or by its first bytes."""
-    if " " in text[:80].strip():
-        # Words, which is what most texts are.
+    if _begins_as_words(text):
         return None
     declared = _declared_type(holder, place)
     data = decode_undeclared(text) if declared is None else decode_base64(text)
