@@ -1,6 +1,6 @@
-"""What measures how long tool results take, for processes whose metrics are read and for others."""
+"""The clock of ingest: how long its stages take, and how many bytes it saves."""
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 
@@ -14,15 +14,3 @@ class IngestClock(Protocol):
     def count_saved(self, *, bytes_in: int, bytes_kept: int) -> None:
         """Count a body that came in, and the record every reader gets instead of it."""
         ...
-
-
-class Untimed:
-    """Measures nothing: nobody reads the metrics of this process."""
-
-    def stage(self, name: str) -> AbstractContextManager[None]:
-        """See `IngestClock.stage`."""
-        del name
-        return nullcontext()
-
-    def count_saved(self, *, bytes_in: int, bytes_kept: int) -> None:
-        """See `IngestClock.count_saved`."""
