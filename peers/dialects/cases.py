@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 PNG64 = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mOoBwAAgQCAfhwpxwAAAABJRU5ErkJggg=="
+    "iVBORw0KGgoAAAANSUhEUgAAACAAAAAgAQAAAABbAUdZAAAAD0lEQVR42mNYBQQMg5cAAJImVQH6K/hY"
+    "AAAAAElFTkSuQmCC"
 )
 PNG = base64.b64decode(PNG64)
 PNG_URI = f"data:image/png;base64,{PNG64}"

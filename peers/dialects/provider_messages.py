@@ -108,8 +108,7 @@ def openai_responses_histories() -> Iterator[Case]:
     for each in columns(*items):
         yield history(each)
         yield history({"model": "m", "input": each, "tools": []})
-    system = (SECRET, ASKED, SAID, DONE)
-    yield history({"model": "m", "input": each, "instructions": SECRET}, *system)
+    yield history({"model": "m", "input": each, "instructions": SECRET})
     around = {"id": "resp_1", "object": "response", "created_at": 1.0, "model": "m", "tools": []}
     around |= {"parallel_tool_calls": True, "tool_choice": "auto", "status": "completed"}
     output = [thought, {**said, "content": [text]}, call]
@@ -327,7 +326,7 @@ def anthropic_histories() -> Iterator[Case]:
         yield history({"model": "m", "max_tokens": 9, "messages": listed})
     for system in (SECRET, [{"type": "text", "text": SECRET}]):
         body = {"model": "m", "max_tokens": 9, "system": system, "messages": listed}
-        yield history(body, SECRET, ASKED, SAID, DONE)
+        yield history(body)
     yield from (history(each, SAID, answers=(), images=0) for each in dumps(models[0]))
 
 
@@ -372,7 +371,7 @@ def gemini_histories() -> Iterator[Case]:
         yield history({"contents": each})
     system = {"parts": [{"text": SECRET}]}
     body = {"contents": each, "systemInstruction": system, "generationConfig": {}}
-    yield history(body, SECRET, ASKED, SAID, DONE)
+    yield history(body)
     candidate = g.Candidate(content=said, finish_reason="STOP", index=0)
     for more in given({"response_id": "r", "model_version": "m"}):
         built = g.GenerateContentResponse(candidates=[candidate], **more)
@@ -429,7 +428,7 @@ def bedrock_histories() -> Iterator[Case]:
     for more in given({"modelId": "m", "inferenceConfig": {"maxTokens": 9}, "toolConfig": {}}):
         yield history({"messages": listed, **more})
     system = [{"text": SECRET}]
-    yield history({"messages": listed, "system": system}, SECRET, ASKED, SAID, DONE)
+    yield history({"messages": listed, "system": system})
     usage = {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}
     for more in given({"usage": usage, "metrics": {"latencyMs": 1}, "ResponseMetadata": {}}):
         whole = {"output": {"message": said}, "stopReason": "tool_use", **more}

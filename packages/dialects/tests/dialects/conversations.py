@@ -25,7 +25,8 @@ FILES = (MESSAGES, HISTORIES)
 TARGETS = ("openai-chat", "anthropic")
 
 _DIGEST_CHARS = 12
-_NOTE = re.compile(r"\[[^\]]*\]")
+_BESIDE = re.compile(r"\[[^\]]*\]|^Image: .*:$", re.MULTILINE)
+"""Notes of a rendering: of what it moved, and of what a target cannot have."""
 
 Json = Any
 Call = tuple[str, str]
@@ -113,7 +114,7 @@ def _rendered(case: Case, entries: list[EntryReading], target: str) -> list[str]
     ]
     for text in expected:
         words = words.replace(text, "")
-    if _NOTE.sub("", words).strip():
+    if _BESIDE.sub("", words).strip():
         faults.append(f"beside it {words.strip()!r}")
     media = tuple(sorted(digest for kind, digest in seen if kind == "media"))
     calls = [*_calls(rendered.messages)]

@@ -21,7 +21,7 @@ def test_a_result_of_a_real_package_is_told_once_and_truly(name: str) -> None:
 
 def test_every_dialect_has_results_of_real_packages() -> None:
     opened = {kept["dialect"] for case in CASES if (kept := normalize(case.value).envelope)}
-    assert opened == {dialect.name for dialect in DIALECTS}
+    assert opened == {dialect.name for dialect in DIALECTS if dialect.envelopes}
 
 
 @pytest.mark.parametrize(

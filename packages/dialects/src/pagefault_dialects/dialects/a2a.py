@@ -1,8 +1,24 @@
-"""The Agent2Agent protocol: artifacts, of 0.3 and of 1.0."""
+"""The Agent2Agent protocol: messages and artifacts, of 0.3 and of 1.0."""
+
+from collections.abc import Iterator
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper
+from pagefault_dialects.dialects.foreign_message import (
+    ForeignMessage,
+    compose_message,
+    medium_block,
+    medium_kind,
+    text_block,
+)
+from pagefault_dialects.dialects.message_forms import (
+    ConversationForm,
+    InnerReader,
+    MessageForm,
+)
 from pagefault_dialects.dialects.shapes import flag, items, objects, one_of, record, shape, string
 from pagefault_dialects.dialects.tool_output import BlockForm
+from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
+from pagefault_dialects.media.block_table import TYPE_NAMES
 
 _ARTIFACT = Envelope(
     marks=("artifactId", "artifact_id"),
@@ -13,6 +29,52 @@ _ARTIFACT = Envelope(
     contents=(("parts",),),
     reading="content",
 )
+
+_ROLES = {
+    **dict.fromkeys(("user", "ROLE_USER", "ROLE_UNSPECIFIED"), "user"),
+    **dict.fromkeys(("agent", "ROLE_AGENT"), "assistant"),
+}
+
+
+def _is_message(value: JsonObject) -> bool:
+    return value.get("role") in _ROLES and objects(value.get("parts"))
+
+
+def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    del reader
+    parts = [(f"/parts/{index}", _block(part)) for index, part in enumerate(value["parts"])]
+    yield compose_message(_ROLES[value["role"]], parts, pointer)
+
+
+def _block(part: JsonObject) -> JsonValue:
+    """Return a part in common form; it has one of five members."""
+    file = part.get("file")
+    held: JsonObject = file if isinstance(file, dict) else part
+    name = held.get("name") or held.get("filename")
+    mime_type = next((held[each] for each in TYPE_NAMES if each in held), None)
+    for member in ("bytes", "uri", "raw", "url"):
+        if isinstance(held.get(member), str) and held[member]:
+            return medium_block(medium_kind(mime_type), held[member], mime_type, name)
+    if isinstance(part.get("text"), str):
+        return text_block(part["text"])
+    if "data" in part:
+        return text_block(json_text(part["data"]))
+    return part
+
+
+def _read_task(task: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Yield what was said in a task, the message of its status last."""
+    history = task.get("history") or []
+    yield from ((f"/history/{index}", each) for index, each in enumerate(history))
+    last = task["status"].get("message")
+    if isinstance(last, dict) and last not in history:
+        yield "/status/message", last
+
+
+def _is_task(value: JsonObject) -> bool:
+    status = value["status"]
+    return isinstance(status, dict) and "state" in status and ("id" in value or "history" in value)
+
 
 DIALECT = Dialect(
     "a2a",
@@ -47,4 +109,8 @@ DIALECT = Dialect(
         BlockForm((("data",),), "json"),
     ),
     has_closed_content=True,
+    messages=(
+        MessageForm(marks=("messageId", "message_id"), accepts=_is_message, read=_read_message),
+    ),
+    conversations=(ConversationForm(marks=("status",), accepts=_is_task, read=_read_task),),
 )

@@ -1,8 +1,19 @@
-"""The Agent Client Protocol: updates of tool calls."""
+"""The Agent Client Protocol: updates of a session, which are pieces of messages and of calls."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_word
+from pagefault_dialects.dialects.foreign_message import (
+    ForeignMessage,
+    call_block,
+    compose_message,
+    thought_block,
+)
+from pagefault_dialects.dialects.message_forms import (
+    ConversationForm,
+    InnerReader,
+    MessageForm,
+)
 from pagefault_dialects.dialects.shapes import (
     Check,
     Members,
@@ -14,6 +25,7 @@ from pagefault_dialects.dialects.shapes import (
     string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm, Content
+from pagefault_dialects.json.values import JsonObject, JsonValue
 
 _STATUS = one_of("pending", "in_progress", "completed", "failed")
 _BESIDE: dict[str, Check] = {
@@ -56,6 +68,139 @@ def _update(*required: str, marks: tuple[str, ...]) -> Envelope:
     )
 
 
+_CHUNKS = {
+    "user_message_chunk": "user",
+    "agent_message_chunk": "assistant",
+    "agent_thought_chunk": "assistant",
+}
+_CALLS = ("tool_call", "tool_call_update")
+_ENDS = ("completed", "failed")
+_KINDS = ("sessionUpdate", "session_update")
+
+
+def _kind(update: JsonObject) -> JsonValue:
+    return next((update[name] for name in _KINDS if name in update), None)
+
+
+def _member(update: JsonObject, name: str, spelled: str) -> JsonValue:
+    return update[name] if name in update else update.get(spelled)
+
+
+def _call_id(update: JsonObject) -> JsonValue:
+    return _member(update, "toolCallId", "tool_call_id")
+
+
+def _is_told(update: JsonObject) -> bool:
+    kind = _kind(update)
+    return (kind in _CHUNKS and "content" in update) or (
+        kind in _CALLS and isinstance(_call_id(update), str)
+    )
+
+
+def _read_update(update: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    kind = _kind(update)
+    if kind in _CHUNKS:
+        blocks = [*reader.read_blocks(update["content"], "/content")]
+        if kind == "agent_thought_chunk":
+            blocks = [(place, thought_block(_words(block))) for place, block in blocks]
+        yield compose_message(_CHUNKS[kind], blocks, pointer, joins=_CHUNKS[kind] == "assistant")
+        return
+    answers = [*reader.read_blocks(update, "")] if update.get("status") in _ENDS else []
+    if kind == "tool_call_update" and not answers:
+        # How far a call is says nothing yet.
+        yield compose_message("assistant", (), pointer)
+    elif kind == "tool_call_update":
+        yield compose_message("tool", answers, pointer)
+    else:
+        # It has no name for the model: its title stands for people.
+        name = update.get("title") or update.get("kind")
+        given = _member(update, "rawInput", "raw_input")
+        call = call_block(_call_id(update), name, {} if given is None else given)
+        yield compose_message("assistant", [("", call), *answers], pointer, joins=True)
+
+
+def _words(block: JsonValue) -> JsonValue:
+    return block.get("text", "") if isinstance(block, dict) else block
+
+
+def _read_notification(
+    value: JsonObject, pointer: str, reader: InnerReader
+) -> list[ForeignMessage]:
+    return reader.read_message(value["update"], f"{pointer}/update")
+
+
+def _inside(value: JsonObject) -> tuple[JsonObject, str]:
+    """Return an update out of the notification and the request around it."""
+    place = ""
+    for name in ("params", "update"):
+        inner = value.get(name)
+        if isinstance(inner, dict):
+            value, place = inner, f"{place}/{name}"
+    return value, place
+
+
+def _is_beside(value: JsonObject) -> bool:
+    update, _ = _inside(value)
+    return _kind(update) is not None and not _is_told(update)
+
+
+def _is_update(value: JsonObject) -> bool:
+    return _kind(_inside(value)[0]) is not None
+
+
+def _read_updates(updates: JsonValue) -> list[tuple[str, JsonValue]]:
+    """Return the messages that updates are pieces of: chunks are joined, and a call is updated."""
+    read: list[tuple[str, JsonValue]] = []
+    calls: dict[str, int] = {}
+    for index, value in enumerate(updates):
+        if not isinstance(value, dict) or not _is_update(value):
+            read.append((f"/{index}", value))
+            continue
+        update, place = _inside(value)
+        if not _is_told(update):
+            continue
+        kind, call_id = _kind(update), _call_id(update)
+        if kind in _CALLS and call_id in calls:
+            started = calls[call_id]
+            read[started] = (read[started][0], _updated(read[started][1], update))
+        elif read and _continues(read[-1][1], update):
+            read[-1] = (read[-1][0], _with_chunk(read[-1][1], update))
+        else:
+            if kind == "tool_call":
+                calls[call_id] = len(read)
+            read.append((f"/{index}{place}", update))
+    return read
+
+
+def _updated(call: JsonObject, update: JsonObject) -> JsonObject:
+    more = {name: each for name, each in update.items() if each is not None and name not in _KINDS}
+    return {**call, **more}
+
+
+def _continues(last: JsonValue, update: JsonObject) -> bool:
+    kind = _kind(update)
+    if not isinstance(last, dict) or kind not in _CHUNKS or _kind(last) != kind:
+        return False
+    ids = (_member(each, "messageId", "message_id") for each in (last, update))
+    return len({each for each in ids if each is not None}) < 2
+
+
+def _with_chunk(last: JsonObject, update: JsonObject) -> JsonObject:
+    content = last["content"]
+    blocks = [*content] if isinstance(content, list) else [content]
+    added = update["content"]
+    for block in added if isinstance(added, list) else [added]:
+        if blocks and _is_text(blocks[-1]) and _is_text(block):
+            blocks[-1] = {**blocks[-1], "text": blocks[-1]["text"] + block["text"]}
+        else:
+            blocks.append(block)
+    return {**last, "content": blocks}
+
+
+def _is_text(block: JsonValue) -> bool:
+    return isinstance(block, dict) and isinstance(block.get("text"), str)
+
+
 DIALECT = Dialect(
     "acp",
     (
@@ -78,4 +223,21 @@ DIALECT = Dialect(
         BlockForm((("data",),), "media", ("type", "audio"), kind="audio"),
     ),
     has_closed_content=True,
+    messages=(
+        MessageForm(marks=_KINDS, accepts=_is_told, read=_read_update),
+        MessageForm(
+            marks=("update",),
+            accepts=lambda value: isinstance(value["update"], dict) and _is_told(value["update"]),
+            read=_read_notification,
+        ),
+    ),
+    conversations=(
+        ConversationForm(
+            marks=(*_KINDS, "update", ("method", "session/update")),
+            accepts=_is_update,
+            read=_read_updates,
+            is_list=True,
+            passes_over=_is_beside,
+        ),
+    ),
 )

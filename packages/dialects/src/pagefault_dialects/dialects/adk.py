@@ -1,7 +1,16 @@
-"""Google's Agent Development Kit: events around Gemini's Content."""
+"""Google's Agent Development Kit: events around Gemini's Content, and sessions of them."""
+
+from collections.abc import Iterator
 
 from pagefault_dialects.dialects.envelope import Dialect, Wrapper
-from pagefault_dialects.dialects.shapes import record, shape, string
+from pagefault_dialects.dialects.foreign_message import ForeignMessage, compose_message
+from pagefault_dialects.dialects.message_forms import (
+    ConversationForm,
+    InnerReader,
+    MessageForm,
+)
+from pagefault_dialects.dialects.shapes import objects, record, shape, string
+from pagefault_dialects.json.values import JsonObject, JsonValue
 
 _BESIDE = (
     *("id", "timestamp", "actions", "output", "nodeInfo", "branch", "isolationScope"),
@@ -12,15 +21,63 @@ _BESIDE = (
     *("inputTranscription", "outputTranscription", "avgLogprobs", "logprobsResult"),
     *("cacheMetadata", "citationMetadata"),
 )
+_MARKS = ("invocationId", "invocation_id")
+
+
+def _is_event(value: JsonObject) -> bool:
+    content = value.get("content")
+    return isinstance(value.get("author"), str) and (content is None or isinstance(content, dict))
+
+
+def _read_event(event: JsonObject, pointer: str, reader: InnerReader) -> list[ForeignMessage]:
+    """Return the message of an event; one that only changes a state says nothing."""
+    role = "user" if event["author"] == "user" else "model"
+    content = event.get("content")
+    if content is None or not content.get("parts"):
+        return [compose_message("user" if role == "user" else "assistant", (), pointer)]
+    said = content if content.get("role") else {**content, "role": role}
+    return reader.read_message(said, f"{pointer}/content")
+
+
+def _is_beside(event: JsonObject) -> bool:
+    """Return whether an event says nothing, or is a part of one that comes whole."""
+    return not isinstance(event.get("content"), dict) or event.get("partial") is True
+
+
+def _read_events(events: JsonValue, around: str = "") -> Iterator[tuple[str, JsonValue]]:
+    for index, event in enumerate(events):
+        if not (isinstance(event, dict) and _is_beside(event)):
+            yield f"{around}/{index}", event
+
+
+def _read_session(session: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    yield from _read_events(session["events"], "/events")
+
+
 DIALECT = Dialect(
     "adk",
     (
         Wrapper(
-            marks=("invocationId", "invocation_id"),
+            marks=_MARKS,
             shape=shape({"invocationId": string, "author": string, "content": record}, _BESIDE),
             inner="content",
             label="event",
             renames=True,
+        ),
+    ),
+    messages=(MessageForm(marks=_MARKS, accepts=_is_event, read=_read_event, renames=True),),
+    conversations=(
+        ConversationForm(
+            marks=("appName", "app_name"),
+            accepts=lambda body: objects(body.get("events")),
+            read=_read_session,
+        ),
+        ConversationForm(
+            marks=_MARKS,
+            accepts=_is_event,
+            read=_read_events,
+            is_list=True,
+            passes_over=_is_beside,
         ),
     ),
 )

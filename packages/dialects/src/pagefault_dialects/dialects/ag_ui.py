@@ -1,8 +1,17 @@
-"""AG-UI: the event of a result, and the tool message."""
+"""AG-UI: messages, and the event of a result."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from pagefault_dialects.dialects.common_answers import common_answer
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, by_presence
+from pagefault_dialects.dialects.foreign_message import (
+    ForeignMessage,
+    call_block,
+    compose_message,
+    medium_block,
+    thought_block,
+)
+from pagefault_dialects.dialects.message_forms import InnerReader, MessageBlock, MessageForm
 from pagefault_dialects.dialects.shapes import (
     Members,
     anything,
@@ -13,12 +22,105 @@ from pagefault_dialects.dialects.shapes import (
     string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm, Content
+from pagefault_dialects.json.values import JsonObject, JsonValue
 
 
 def _contents(members: Members) -> Iterable[Content]:
     """Yield the content; without any, the error."""
     name = "content" if members["content"] or "error" not in members else "error"
     yield Content(members[name], members.path(name), "content")
+
+
+_TOOL_MESSAGE = Envelope(
+    marks=(("role", "tool"),),
+    shape=shape(
+        {
+            "role": one_of("tool"),
+            "id": string,
+            "toolCallId": string,
+            "content": content,
+        },
+        {
+            **dict.fromkeys(("error", "encryptedValue", "subagentRunId"), string),
+            "metadata": record,
+        },
+    ),
+    contents=(),
+    call_id=("toolCallId",),
+    failure=by_presence("error"),
+    choose=_contents,
+)
+_BLOCKS = (
+    BlockForm((("text",),), "text", ("type", "text")),
+    BlockForm((("source", "value"),), "media", ("type", "image"), kind="image"),
+    BlockForm((("source", "value"),), "media", ("type", "audio"), kind="audio"),
+    BlockForm((("source", "value"),), "media", ("type", "video"), kind="video"),
+    BlockForm((("source", "value"),), "media", ("type", "document")),
+)
+_ROLES = {
+    **{role: role for role in ("user", "assistant", "system")},
+    "developer": "system",
+    "reasoning": "assistant",
+    "activity": "assistant",
+}
+_MARKS = ("toolCalls", "encryptedValue", "encrypted_value", "subagentRunId", "subagent_run_id")
+_APART: tuple[tuple[str, str], ...] = (("role", "reasoning"), ("role", "activity"))
+
+
+def _is_message(value: JsonObject) -> bool:
+    return isinstance(value.get("id"), str) and value.get("role") in _ROLES
+
+
+def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    blocks = [*_said(value, reader), *_calls(value)]
+    yield compose_message(_ROLES[value["role"]], blocks, pointer)
+
+
+def _said(value: JsonObject, reader: InnerReader) -> Iterator[tuple[str, JsonValue]]:
+    """Yield what is said; an activity is only shown."""
+    content = value.get("content")
+    if value["role"] == "reasoning":
+        yield "/content", thought_block(content)
+    elif value["role"] != "activity":
+        yield from reader.read_blocks(content, "/content")
+
+
+def _calls(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
+    name = "toolCalls" if "toolCalls" in value else "tool_calls"
+    for index, call in enumerate(value.get(name) or ()):
+        function = call["function"]
+        arguments = function.get("arguments")
+        yield f"/{name}/{index}", call_block(call.get("id"), function.get("name"), arguments)
+
+
+def _read_answer(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    del reader
+    output = _TOOL_MESSAGE.open("ag-ui", value)
+    if output is not None:
+        answer = common_answer(output, _BLOCKS, _convert)
+        yield compose_message("tool", [("/content", answer)], pointer)
+
+
+def _convert(block: JsonObject) -> list[JsonValue] | None:
+    return _read_medium(block) if _is_medium(block) else None
+
+
+def _read_medium(block: JsonObject) -> list[JsonValue]:
+    source = block["source"]
+    kind = "file" if block["type"] == "document" else str(block["type"])
+    mime_type = source.get("mimeType", source.get("mime_type"))
+    return [medium_block(kind, source["value"], mime_type, None)]
+
+
+def _is_medium(block: JsonObject) -> bool:
+    source = block.get("source")
+    return isinstance(source, dict) and source.get("type") in ("data", "url") and "value" in source
+
+
+def _read_binary(block: JsonObject) -> list[JsonValue]:
+    mime_type = block.get("mimeType", block.get("mime_type"))
+    data = block.get("data") or block.get("url")
+    return [medium_block("file", data, mime_type, block.get("filename"))]
 
 
 DIALECT = Dialect(
@@ -44,32 +146,30 @@ DIALECT = Dialect(
             reading="content",
             call_id=("toolCallId",),
         ),
-        Envelope(
-            marks=(("role", "tool"),),
-            shape=shape(
-                {
-                    "role": one_of("tool"),
-                    "id": string,
-                    "toolCallId": string,
-                    "content": content,
-                },
-                {
-                    **dict.fromkeys(("error", "encryptedValue", "subagentRunId"), string),
-                    "metadata": record,
-                },
-            ),
-            contents=(),
-            call_id=("toolCallId",),
-            failure=by_presence("error"),
-            choose=_contents,
+        _TOOL_MESSAGE,
+    ),
+    _BLOCKS,
+    has_closed_content=True,
+    messages=(
+        MessageForm(marks=(*_MARKS, *_APART), accepts=_is_message, read=_read_message),
+        MessageForm(marks=(("role", "tool"),), read=_read_answer),
+    ),
+    message_blocks=(
+        MessageBlock(
+            marks=tuple(("type", kind) for kind in ("image", "audio", "video", "document")),
+            accepts=_is_medium,
+            read=_read_medium,
+        ),
+        MessageBlock(
+            marks=(("type", "binary"),),
+            accepts=lambda block: bool(block.get("data") or block.get("url")),
+            read=_read_binary,
         ),
     ),
-    (
-        BlockForm((("text",),), "text", ("type", "text")),
-        BlockForm((("source", "value"),), "media", ("type", "image"), kind="image"),
-        BlockForm((("source", "value"),), "media", ("type", "audio"), kind="audio"),
-        BlockForm((("source", "value"),), "media", ("type", "video"), kind="video"),
-        BlockForm((("source", "value"),), "media", ("type", "document")),
+    frame=frozenset(
+        (
+            *("id", "name", "metadata", "encryptedValue", "encrypted_value"),
+            *("subagentRunId", "subagent_run_id"),
+        )
     ),
-    has_closed_content=True,
 )

@@ -1,8 +1,18 @@
-"""Microsoft's Agent Framework: contents that answer calls, and the message around them."""
+"""Microsoft's Agent Framework: messages of contents, some of which answer calls."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_presence
+from pagefault_dialects.dialects.foreign_message import (
+    ForeignMessage,
+    call_block,
+    compose_message,
+    medium_block,
+    medium_kind,
+    text_block,
+    thought_block,
+)
+from pagefault_dialects.dialects.message_forms import InnerReader, MessageForm
 from pagefault_dialects.dialects.shapes import (
     Members,
     anything,
@@ -13,6 +23,7 @@ from pagefault_dialects.dialects.shapes import (
     string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm, Content
+from pagefault_dialects.json.values import JsonObject, JsonValue
 
 
 def _contents(members: Members) -> Iterable[Content]:
@@ -21,6 +32,47 @@ def _contents(members: Members) -> Iterable[Content]:
         yield Content(members["items"], members.path("items"), "content")
     elif "result" in members:
         yield Content(members["result"], members.path("result"))
+
+
+_ROLES = frozenset(("system", "user", "assistant", "tool"))
+# How a host and its user come to terms, and what that costs.
+_APART = frozenset(
+    ("usage", "function_approval_request", "function_approval_response", "oauth_consent_request")
+)
+
+
+def _is_message(value: JsonObject) -> bool:
+    return _role(value) in _ROLES and objects(value["contents"])
+
+
+def _role(value: JsonObject) -> JsonValue:
+    """Return who says a message; earlier versions have an object with a value."""
+    role = value.get("role")
+    return role.get("value") if isinstance(role, dict) else role
+
+
+def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    blocks = [
+        (f"/contents/{index}", block)
+        for index, each in enumerate(value["contents"])
+        for block in _blocks(each, reader)
+    ]
+    yield compose_message(_role(value), blocks, pointer)
+
+
+def _blocks(part: JsonObject, reader: InnerReader) -> Iterator[JsonValue]:
+    kind = part.get("type")
+    if kind == "function_call":
+        yield call_block(part.get("call_id"), part.get("name"), part.get("arguments"))
+    elif kind == "text_reasoning":
+        yield thought_block(part.get("text") or "")
+    elif kind in ("data", "uri") and isinstance(part.get("uri"), str):
+        mime_type = part.get("media_type")
+        yield medium_block(medium_kind(mime_type), part["uri"], mime_type, None)
+    elif kind == "error" and isinstance(part.get("message"), str):
+        yield text_block(part["message"])
+    elif kind not in _APART:
+        yield from (block for _, block in reader.read_blocks([part], ""))
 
 
 DIALECT = Dialect(
@@ -76,4 +128,5 @@ DIALECT = Dialect(
         BlockForm((("message",),), "text", ("type", "error")),
     ),
     has_closed_content=True,
+    messages=(MessageForm(marks=("contents",), accepts=_is_message, read=_read_message),),
 )

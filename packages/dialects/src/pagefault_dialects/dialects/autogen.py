@@ -1,6 +1,21 @@
-"""AutoGen: results of function executions and of its workbench, and messages around them."""
+"""AutoGen: messages of models and of agents, and results of function executions and workbenches."""
+
+from collections.abc import Iterator
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_flag
+from pagefault_dialects.dialects.foreign_message import (
+    ForeignMessage,
+    call_block,
+    compose_message,
+    medium_block,
+    text_block,
+    thought_block,
+)
+from pagefault_dialects.dialects.message_forms import (
+    ConversationForm,
+    InnerReader,
+    MessageForm,
+)
 from pagefault_dialects.dialects.shapes import (
     anything,
     flag,
@@ -11,6 +26,7 @@ from pagefault_dialects.dialects.shapes import (
     string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm
+from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
 
 _FAILURE = by_flag("is_error")
 
@@ -25,6 +41,81 @@ def _message_of_results(kind: str, *beside: str) -> Wrapper:
         inner="content",
         label="message",
     )
+
+
+_TEXTS = (
+    *("TextMessage", "MultiModalMessage", "StopMessage", "HandoffMessage"),
+    "ToolCallSummaryMessage",
+)
+_CALLS = ("AssistantMessage", "ToolCallRequestEvent")
+_ANSWERS = ("FunctionExecutionResultMessage", "ToolCallExecutionEvent")
+_BESIDE = (
+    *("MemoryQueryEvent", "ModelClientStreamingChunkEvent", "UserInputRequestedEvent"),
+    *("SelectSpeakerEvent", "SelectorEvent", "CodeGenerationEvent", "CodeExecutionEvent"),
+)
+"""What agents report beside the conversation."""
+_TYPES = ("UserMessage", "ThoughtEvent", *_TEXTS, *_CALLS, *_ANSWERS, *_BESIDE)
+_STRUCTURED = "StructuredMessage["
+
+
+def _is_message(value: JsonObject) -> bool:
+    return "content" in value and ("source" in value or value["type"] in _ANSWERS)
+
+
+def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    blocks = [*_blocks(value, reader)]
+    if value["type"] in _ANSWERS:
+        yield compose_message("tool", blocks, pointer)
+        return
+    is_user = value["type"] == "UserMessage" or value.get("source") == "user"
+    yield compose_message("user" if is_user else "assistant", blocks, pointer)
+
+
+def _blocks(value: JsonObject, reader: InnerReader) -> Iterator[tuple[str, JsonValue]]:
+    kind, content = value["type"], value["content"]
+    if kind == "ThoughtEvent":
+        yield "/content", thought_block(content)
+    if kind == "ThoughtEvent" or kind in _BESIDE:
+        return
+    if isinstance(value.get("thought"), str):
+        yield "/thought", thought_block(value["thought"])
+    if not isinstance(content, list):
+        yield "/content", text_block(content if isinstance(content, str) else json_text(content))
+        return
+    for index, each in enumerate(content):
+        yield from ((f"/content/{index}", block) for block in _inner(each, reader))
+
+
+def _inner(part: JsonValue, reader: InnerReader) -> Iterator[JsonValue]:
+    if isinstance(part, str):
+        yield text_block(part)
+    elif isinstance(part, dict) and isinstance(part.get("data"), str):
+        # Its pictures are always PNG.
+        yield medium_block("image", part["data"], "image/png", None)
+    elif isinstance(part, dict) and "arguments" in part:
+        yield call_block(part.get("id"), part.get("name"), part["arguments"])
+    else:
+        yield from (block for _, block in reader.read_blocks([part], ""))
+
+
+def _read_state(state: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    for index, each in enumerate(state["llm_context"]["messages"]):
+        yield f"/llm_context/messages/{index}", each
+
+
+def _has_messages(state: JsonObject) -> bool:
+    context = state["llm_context"]
+    return isinstance(context, dict) and objects(context.get("messages"))
+
+
+def _is_beside(value: JsonObject) -> bool:
+    return value.get("type") in _BESIDE
+
+
+def _read_events(events: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    for index, each in enumerate(events):
+        if not (isinstance(each, dict) and _is_beside(each)):
+            yield f"/{index}", each
 
 
 DIALECT = Dialect(
@@ -60,4 +151,26 @@ DIALECT = Dialect(
         BlockForm((("content", "data"),), "media", ("type", "ImageResultContent"), kind="image"),
     ),
     has_closed_content=True,
+    messages=(
+        MessageForm(
+            marks=tuple(("type", kind) for kind in _TYPES), accepts=_is_message, read=_read_message
+        ),
+        MessageForm(
+            marks=("source",),
+            accepts=lambda value: (
+                "content" in value and str(value.get("type")).startswith(_STRUCTURED)
+            ),
+            read=_read_message,
+        ),
+    ),
+    conversations=(
+        ConversationForm(marks=("llm_context",), accepts=_has_messages, read=_read_state),
+        ConversationForm(
+            marks=tuple(("type", kind) for kind in _TYPES),
+            accepts=_is_message,
+            read=_read_events,
+            is_list=True,
+            passes_over=_is_beside,
+        ),
+    ),
 )

@@ -126,3 +126,9 @@ def medium_block(kind: str, data: JsonValue, mime_type: JsonValue, name: JsonVal
     is_address = isinstance(data, str) and data.startswith(("http://", "https://"))
     members = {"url" if is_address else "data": data, "mimeType": mime_type, "filename": name}
     return {"type": kind, **{key: each for key, each in members.items() if each}}
+
+
+def medium_kind(mime_type: JsonValue) -> str:
+    """Return `image`, `audio`, `video` or `file` for a type."""
+    kind = mime_type.partition("/")[0] if isinstance(mime_type, str) else ""
+    return kind if kind in ("image", "audio", "video") else "file"

@@ -1,8 +1,19 @@
-"""Haystack: results of tool calls, and the chat message around one."""
+"""Haystack: chat messages, whose parts are texts, calls and their results."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_flag
+from pagefault_dialects.dialects.foreign_message import (
+    ForeignMessage,
+    call_block,
+    medium_block,
+    thought_block,
+)
+from pagefault_dialects.dialects.message_forms import InnerReader, MessageBlock, MessageForm
 from pagefault_dialects.dialects.shapes import content, flag, items, one_of, record, shape, string
 from pagefault_dialects.dialects.tool_output import BlockForm
+from pagefault_dialects.json.values import JsonObject, JsonValue
 
 _ORIGIN = shape({"tool_name": string, "arguments": record}, {"id": string, "extra": record})
 _RESULT = Envelope(
@@ -18,6 +29,51 @@ _RESULT = Envelope(
         isinstance(members["origin"], dict) and _ORIGIN.read(members["origin"]) is not None
     ),
 )
+
+_UNDERSCORED = ("_role", "_content", "_name", "_meta")
+
+
+def _read_call(part: JsonObject) -> list[JsonValue]:
+    call = part["tool_call"]
+    return [call_block(call.get("id"), call.get("tool_name"), call.get("arguments"))]
+
+
+def _read_thought(part: JsonObject) -> list[JsonValue]:
+    return [thought_block(part["reasoning"]["reasoning_text"])]
+
+
+def _read_image(part: JsonObject) -> list[JsonValue]:
+    image = part["image"]
+    return [medium_block("image", image["base64_image"], image.get("mime_type"), None)]
+
+
+def _read_file(part: JsonObject) -> list[JsonValue]:
+    file = part["file"]
+    name, mime_type = file.get("filename"), file.get("mime_type")
+    return [medium_block("file", file["base64_data"], mime_type, name)]
+
+
+def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    yield reader.read_role_message(value, pointer)
+
+
+def _read_underscored(
+    value: JsonObject, pointer: str, reader: InnerReader
+) -> Iterator[ForeignMessage]:
+    """Yield a message as versions before 2.9 wrote it."""
+    bare = {name.removeprefix("_"): each for name, each in value.items()}
+    message = reader.read_role_message(bare, pointer)
+    places = {f"/content/{index}": f"/_content/{index}" for index in range(len(bare["content"]))}
+    yield replace(message, places={"/content": "/_content", **places})
+
+
+def _block(member: str, inner: str, read: Callable[[JsonObject], list[JsonValue]]) -> MessageBlock:
+    def is_own(part: JsonObject) -> bool:
+        held = part[member]
+        return isinstance(held, dict) and inner in held
+
+    return MessageBlock(marks=(member,), accepts=is_own, read=read)
+
 
 DIALECT = Dialect(
     "haystack",
@@ -47,4 +103,23 @@ DIALECT = Dialect(
         BlockForm((("file", "base64_data"),), "media", name=("file", "filename")),
     ),
     has_closed_content=True,
+    messages=(
+        MessageForm(
+            marks=("meta",),
+            accepts=lambda value: string(value.get("role")) and items(value.get("content")),
+            read=_read_message,
+        ),
+        MessageForm(
+            marks=("_role",),
+            accepts=lambda value: items(value.get("_content")) and value.keys() <= {*_UNDERSCORED},
+            read=_read_underscored,
+        ),
+    ),
+    message_blocks=(
+        _block("tool_call", "tool_name", _read_call),
+        _block("reasoning", "reasoning_text", _read_thought),
+        _block("image", "base64_image", _read_image),
+        _block("file", "base64_data", _read_file),
+    ),
+    frame=frozenset(("meta", "name")),
 )

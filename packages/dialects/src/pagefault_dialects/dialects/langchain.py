@@ -77,11 +77,16 @@ def _read_role(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator
 
 
 def _has_own_members(value: JsonObject) -> bool:
-    if not isinstance(value.get("role"), str):
+    if not isinstance(value.get("role"), str) or "content" not in value or _is_bare(value):
         return False
     calls = value.get("tool_calls")
     first = calls[0] if isinstance(calls, list) and calls else None
     return any(value.get(name) for name in _OWN) or (isinstance(first, dict) and "args" in first)
+
+
+def _is_bare(value: JsonObject) -> bool:
+    """Return whether a message is LlamaIndex's, which has one of the members alone."""
+    return value.keys() <= {"role", "content", "additional_kwargs"} and "tool_calls" not in value
 
 
 _OWN = ("additional_kwargs", "response_metadata", "invalid_tool_calls")

@@ -1,6 +1,22 @@
-"""LlamaIndex: outputs of tools, events that carry them, and chat messages."""
+"""LlamaIndex: chat messages, outputs of tools, and events that carry them."""
+
+from collections.abc import Iterator
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_flag
+from pagefault_dialects.dialects.foreign_message import (
+    ForeignMessage,
+    answer_block,
+    call_block,
+    compose_message,
+    medium_block,
+    text_block,
+    thought_block,
+)
+from pagefault_dialects.dialects.message_forms import (
+    ConversationForm,
+    InnerReader,
+    MessageForm,
+)
 from pagefault_dialects.dialects.shapes import (
     anything,
     flag,
@@ -11,6 +27,7 @@ from pagefault_dialects.dialects.shapes import (
     string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm
+from pagefault_dialects.json.values import JsonObject, JsonValue
 
 _RAW = {"tool_name": string, "raw_input": record, "raw_output": anything}
 
@@ -32,6 +49,89 @@ def _output(member: str) -> Envelope:
 
 
 _BLOCK = "block_type"
+_ROLES = {
+    **{role: role for role in ("system", "user", "assistant", "tool")},
+    "developer": "system",
+    "function": "tool",
+    "chatbot": "assistant",
+    "model": "assistant",
+}
+
+
+def _is_message(value: JsonObject) -> bool:
+    said = objects(value["blocks"]) if "blocks" in value else isinstance(value.get("content"), str)
+    beside = value.get("additional_kwargs")
+    return value.get("role") in _ROLES and said and isinstance(beside, dict | None)
+
+
+def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    role = _ROLES[value["role"]]
+    blocks = [*_said(value)]
+    beside = value.get("additional_kwargs") or {}
+    if role == "tool":
+        said = [block for _, block in blocks]
+        answer = answer_block(beside.get("tool_call_id"), beside.get("name"), said)
+        place = "/blocks" if "blocks" in value else "/content"
+        yield compose_message(role, [(place, answer)], pointer)
+        return
+    known = {block.get("id") for _, block in blocks if block.get("type") == "tool_use"}
+    # Those of the provider stand beside it, in its own form, and in newer versions again as blocks.
+    for index, call in enumerate(beside.get("tool_calls") or ()):
+        place = f"/additional_kwargs/tool_calls/{index}"
+        if isinstance(call, dict) and call.get("id") not in known:
+            blocks.append((place, _call(call)))
+    del reader
+    yield compose_message(role, blocks, pointer)
+
+
+def _call(call: JsonObject) -> JsonValue:
+    function = call.get("function")
+    held = function if isinstance(function, dict) else call
+    return call_block(call.get("id"), held.get("name"), held.get("arguments", held.get("input")))
+
+
+def _said(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
+    if "blocks" not in value:
+        yield "/content", text_block(value["content"])
+        return
+    for index, block in enumerate(value["blocks"]):
+        yield from ((f"/blocks/{index}", each) for each in _common(block))
+
+
+def _common(block: JsonObject) -> Iterator[JsonValue]:
+    """Yield the blocks in common form that one is; a point for a cache is none."""
+    kind = block.get(_BLOCK)
+    if kind == "text":
+        yield text_block(block.get("text") or "")
+    elif kind == "thinking":
+        yield thought_block(block.get("content") or "")
+    elif kind == "tool_call":
+        name, arguments = block.get("tool_name"), block.get("tool_kwargs")
+        yield call_block(block.get("tool_call_id"), name, arguments)
+    elif kind in ("image", "audio", "video", "document"):
+        yield _medium(block, kind)
+    elif kind in ("citable", "citation"):
+        yield text_block(f"[{block.get('title')}]")
+        content = block.get("content", block.get("cited_content"))
+        for each in content if isinstance(content, list) else [content]:
+            if isinstance(each, dict):
+                yield from _common(each)
+    elif kind != "cache":
+        yield block
+
+
+def _medium(block: JsonObject, kind: str) -> JsonValue:
+    data = block.get("data" if kind == "document" else kind) or block.get("url")
+    mime_type = block.get(f"{kind}_mimetype")
+    if data is None:
+        return {**block, "type": kind}
+    return medium_block("file" if kind == "document" else kind, data, mime_type, block.get("title"))
+
+
+def _read_response(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    yield "/message", body["message"]
+
+
 DIALECT = Dialect(
     "llama-index",
     (
@@ -94,4 +194,18 @@ DIALECT = Dialect(
         BlockForm((), "nothing", (_BLOCK, "cache")),
     ),
     has_closed_content=True,
+    messages=(
+        MessageForm(marks=("blocks", "additional_kwargs"), accepts=_is_message, read=_read_message),
+    ),
+    conversations=(
+        # The answer of its models.
+        ConversationForm(
+            marks=("raw",),
+            accepts=lambda body: (
+                isinstance(body.get("message"), dict) and "blocks" in body["message"]
+            ),
+            read=_read_response,
+            is_response=True,
+        ),
+    ),
 )

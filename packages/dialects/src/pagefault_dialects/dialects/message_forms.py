@@ -77,3 +77,9 @@ class ConversationForm:
     is_list: bool = False
     is_response: bool = False
     """Whether it goes behind what was said, instead of holding all of it."""
+    passes_over: Callable[[JsonObject], bool] | None = None
+    """Returns whether an element of the list is no message, and so is only counted."""
+    prompt: Callable[[JsonValue], JsonObject] | None = None
+    """Returns system, instructions, tools and model, where they have other names here."""
+    messages_in: str | None = None
+    """The dialect of the messages, where that is another than the one of the body."""

@@ -1,7 +1,25 @@
-"""OpenTelemetry's conventions for generative AI: parts of messages that answer calls."""
+"""OpenTelemetry's conventions for generative AI: messages of parts, in attributes of spans."""
+
+import json
+from collections.abc import Iterator
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper
-from pagefault_dialects.dialects.shapes import anything, items, one_of, shape, string
+from pagefault_dialects.dialects.foreign_message import (
+    ForeignMessage,
+    answer_block,
+    call_block,
+    compose_message,
+    medium_block,
+    text_block,
+    thought_block,
+)
+from pagefault_dialects.dialects.message_forms import (
+    ConversationForm,
+    InnerReader,
+    MessageForm,
+)
+from pagefault_dialects.dialects.shapes import anything, items, objects, one_of, shape, string
+from pagefault_dialects.json.values import JsonObject, JsonValue
 
 
 def _response(member: str) -> Envelope:
@@ -14,6 +32,86 @@ def _response(member: str) -> Envelope:
         contents=((member,),),
         call_id=("id",),
     )
+
+
+_ROLES = {
+    **{role: role for role in ("system", "user", "assistant", "tool")},
+    "developer": "system",
+    "model": "assistant",
+}
+_PARTS = frozenset(
+    {
+        *("tool_call", "tool_call_response", "blob", "uri", "server_tool_call"),
+        *("server_tool_call_response", "compaction"),
+    }
+)
+_SYSTEM = "gen_ai.system_instructions"
+_LISTS = ("gen_ai.input.messages", "gen_ai.output.messages")
+
+
+def _is_message(value: JsonObject) -> bool:
+    parts = value["parts"]
+    return value.get("role") in _ROLES and objects(parts) and any(map(_is_part, parts))
+
+
+def _is_part(part: JsonObject) -> bool:
+    kind = part.get("type")
+    return kind in _PARTS or (kind in ("text", "reasoning") and "content" in part)
+
+
+def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
+    del reader
+    parts = [(f"/parts/{index}", _block(part)) for index, part in enumerate(value["parts"])]
+    yield compose_message(_ROLES[value["role"]], parts, pointer)
+
+
+def _block(part: JsonObject) -> JsonValue:
+    """Return a part in common form."""
+    content = part.get("content")
+    match part.get("type"):
+        case "text" | "compaction" if isinstance(content, str):
+            return text_block(content)
+        case "reasoning":
+            return thought_block(content)
+        case "tool_call":
+            return call_block(part.get("id"), part.get("name"), part.get("arguments"))
+        case "tool_call_response":
+            said = part.get("response", part.get("result", ""))
+            return answer_block(part.get("id"), None, said)
+        case "blob" | "uri":
+            data = content if part["type"] == "blob" else part.get("uri")
+            kind = part.get("modality")
+            known = kind if kind in ("image", "audio", "video") else "file"
+            return medium_block(str(known), data, part.get("mime_type"), None)
+        case _:
+            return part
+
+
+def _is_attributes(value: JsonObject) -> bool:
+    return any(_listed(value.get(name)) for name in _LISTS)
+
+
+def _listed(value: JsonValue) -> list[JsonObject]:
+    """Return the list of an attribute, which most exporters write as its JSON."""
+    if isinstance(value, str) and value.startswith("["):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return []
+    return value if objects(value) else []
+
+
+def _read_attributes(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    for name in _LISTS:
+        for index, each in enumerate(_listed(value.get(name))):
+            yield f"/{name}/{index}", each
+
+
+def _read_prompt(value: JsonObject) -> JsonObject:
+    texts = [part["content"] for part in _listed(value.get(_SYSTEM)) if "content" in part]
+    model = value.get("gen_ai.request.model")
+    prompt = {"instructions": "\n\n".join(map(str, texts)), "model": model}
+    return {name: each for name, each in prompt.items() if each}
 
 
 DIALECT = Dialect(
@@ -29,6 +127,12 @@ DIALECT = Dialect(
             ),
             inner="parts",
             label="message",
+        ),
+    ),
+    messages=(MessageForm(marks=("parts",), accepts=_is_message, read=_read_message),),
+    conversations=(
+        ConversationForm(
+            marks=_LISTS, accepts=_is_attributes, read=_read_attributes, prompt=_read_prompt
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Pydantic AI: parts of a request that answer calls."""
+"""Pydantic AI: requests and responses, whose parts each have a role of their own."""
 
 from collections.abc import Iterator
 
@@ -7,9 +7,12 @@ from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
     answer_block,
     compose_message,
+    medium_block,
+    medium_kind,
+    text_block,
     thought_block,
 )
-from pagefault_dialects.dialects.message_forms import InnerReader, MessageForm
+from pagefault_dialects.dialects.message_forms import ConversationForm, InnerReader, MessageForm
 from pagefault_dialects.dialects.shapes import (
     anything,
     items,
@@ -82,6 +85,11 @@ _REQUEST = Wrapper(
 
 _CALLS = ("tool-call", "builtin-tool-call")
 _RETURNS = ("tool-return", "builtin-tool-return", "retry-prompt")
+_PROMPTS = {
+    "system-prompt": "system",
+    **dict.fromkeys(("user-prompt", "retry-prompt", "retry-feedback"), "user"),
+}
+"""The parts of a request with words; others say how the agent was changed."""
 
 
 def _is_message(value: JsonObject) -> bool:
@@ -106,9 +114,10 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
         if part["part_kind"] in _RETURNS and part.get("tool_name"):
             yield compose_message("tool", [("", _returned(part))], place)
             continue
-        role = "system" if part["part_kind"] == "system-prompt" else "user"
-        told = [*map(_shown, content)] if isinstance(content, list) else content
-        yield ForeignMessage(place, {"role": role, "content": told}, is_as_sent=False)
+        role = _PROMPTS.get(part["part_kind"])
+        if role is not None:
+            told = [*_contents(content)] if isinstance(content, list) else content
+            yield ForeignMessage(place, {"role": role, "content": told}, is_as_sent=False)
 
 
 def _said(part: JsonObject) -> JsonValue:
@@ -120,13 +129,23 @@ def _said(part: JsonObject) -> JsonValue:
         return _returned(part)
     if kind == "thinking":
         return thought_block(content)
-    return {"type": "text", "text": content} if kind == "text" else _shown(content)
+    if kind == "speech":
+        return text_block(part.get("transcript") or "")
+    return _shown("" if content is None else content)
+
+
+def _contents(parts: list[JsonValue]) -> Iterator[JsonValue]:
+    """Yield the blocks of a list; a point for a cache is none."""
+    for part in parts:
+        if not (isinstance(part, dict) and part.get("kind") == "cache-point"):
+            yield _shown(part)
 
 
 def _returned(part: JsonObject) -> JsonValue:
     content = part.get("content")
-    failed = part["part_kind"] == "retry-prompt" or part.get("outcome") in ("failed", "retried")
-    told = [*map(_shown, content)] if isinstance(content, list) else _shown(content)
+    outcome = part.get("outcome", "success")
+    failed = part["part_kind"] == "retry-prompt" or outcome != "success"
+    told = [*_contents(content)] if isinstance(content, list) else _shown(content)
     return answer_block(part.get("tool_call_id"), part.get("tool_name"), told, is_error=failed)
 
 
@@ -137,15 +156,33 @@ def _shown(content: JsonValue) -> JsonValue:
     kind = content.get("kind") if isinstance(content, dict) else None
     if not isinstance(content, dict) or not isinstance(kind, str):
         return content
+    if kind == "text-content":
+        return text_block(content.get("content") or "")
+    return _medium(content, kind)
+
+
+def _medium(content: JsonObject, kind: str) -> JsonValue:
     media_type = content.get("media_type")
     if kind == "binary":
-        return {"data": content.get("data"), "mimeType": media_type}
+        return medium_block(medium_kind(media_type), content.get("data"), media_type, None)
     if kind == "image-url":
         return {"type": "image_url", "image_url": {"url": content.get("url")}}
-    if kind.endswith("-url"):
-        link = {"type": "resource_link", "uri": content.get("url"), "name": kind}
-        return {**link, "mimeType": media_type} if media_type else link
-    return content
+    if not kind.endswith("-url"):
+        return content
+    link = {"type": "resource_link", "uri": content.get("url"), "name": kind}
+    return {**link, "mimeType": media_type} if media_type else link
+
+
+def _read_all(messages: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    for index, each in enumerate(messages):
+        yield f"/{index}", each
+
+
+def _read_prompt(messages: list[JsonValue]) -> JsonObject:
+    """Return the newest instructions, which hold for all messages."""
+    told = (each.get("instructions") for each in reversed(messages) if isinstance(each, dict))
+    newest = next((each for each in told if each), None)
+    return {} if newest is None else {"instructions": newest}
 
 
 DIALECT = Dialect(
@@ -169,6 +206,15 @@ DIALECT = Dialect(
             marks=(("kind", "request"), ("kind", "response")),
             accepts=lambda value: "parts" in value and _is_message(value),
             read=_read_message,
+        ),
+    ),
+    conversations=(
+        ConversationForm(
+            marks=(("kind", "request"), ("kind", "response")),
+            accepts=lambda value: "parts" in value and _is_message(value),
+            read=_read_all,
+            is_list=True,
+            prompt=_read_prompt,
         ),
     ),
 )

@@ -15,6 +15,8 @@ from pagefault_dialects.dialects import (
     anthropic,
     autogen,
     bedrock,
+    claude_code,
+    codex,
     gemini,
     haystack,
     langchain,
@@ -50,6 +52,8 @@ DIALECTS: tuple[Dialect, ...] = (
     acp.DIALECT,
     ag_ui.DIALECT,
     otel_genai.DIALECT,
+    claude_code.DIALECT,
+    codex.DIALECT,
     # Others write messages with its members and more, and are asked before.
     openai_chat.DIALECT,
 )

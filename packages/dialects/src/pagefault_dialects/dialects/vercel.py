@@ -170,8 +170,19 @@ def _is_ui_message(value: JsonObject) -> bool:
     return (
         value.get("role") in ("system", "user", "assistant")
         and isinstance(parts, list)
-        and any(isinstance(each, dict) and ("type" in each or "state" in each) for each in parts)
+        and any(isinstance(each, dict) and _is_ui_part(each) for each in parts)
     )
+
+
+def _is_ui_part(part: JsonObject) -> bool:
+    """Return whether a part is one of a user interface; OpenTelemetry's have their own members."""
+    kind = part.get("type")
+    return "state" in part or "text" in part or kind not in _OTHER_PARTS
+
+
+_OTHER_PARTS = frozenset(
+    (None, "text", "reasoning", "tool_call", "tool_call_response", "blob", "uri", "compaction")
+)
 
 
 def _of_ui_part(part: JsonValue) -> Iterator[JsonValue]:

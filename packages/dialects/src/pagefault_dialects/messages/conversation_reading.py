@@ -33,6 +33,8 @@ class ConversationReading:
     continues: bool
     """Whether it goes behind what is stored: a response, one message, or a request that refers to
     what its provider stored."""
+    passed_over: int = 0
+    """How many elements of the list are no messages: lines of a transcript, reports, states."""
 
 
 def read_conversation(value: JsonValue) -> ConversationReading:
@@ -63,14 +65,28 @@ def read_conversation(value: JsonValue) -> ConversationReading:
             "There is something among the messages that no dialect knows; `errors` says where.",
             faults=faults,
         )
-    form = None if list_name(value) else find_conversation(value)
+    name = list_name(value)
+    held = value[name] if name is not None else value
+    form = find_conversation(held) if name is None or isinstance(held, list) else None
     is_response = is_message or (form is not None and form[1].is_response)
     dialect = _dialect(value, [entry for _, _, entry in entries], form)
     around = value if isinstance(value, dict) and not is_response else {}
     continues = is_response or any(around.get(name) for name in _CONTINUES)
     prompt = {name: around[name] for name in _PROMPT if around.get(name) is not None}
-    told = ((pointer, each, _in_dialect(entry, dialect)) for pointer, each, entry in entries)
-    return ConversationReading(tuple(told), dialect, prompt, continues)
+    passed_over = 0
+    messages_in = dialect
+    if form is not None:
+        messages_in = form[1].messages_in or dialect
+        prompt |= form[1].prompt(held) if form[1].prompt is not None else {}
+        passed_over = _count_passed_over(held, form[1])
+    told = ((pointer, each, _in_dialect(entry, messages_in)) for pointer, each, entry in entries)
+    return ConversationReading(tuple(told), dialect, prompt, continues, passed_over)
+
+
+def _count_passed_over(held: JsonValue, form: ConversationForm) -> int:
+    if form.passes_over is None or not isinstance(held, list):
+        return 0
+    return sum(isinstance(each, dict) and form.passes_over(each) for each in held)
 
 
 def _dialect(

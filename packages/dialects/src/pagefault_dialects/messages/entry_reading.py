@@ -124,8 +124,9 @@ def _role(messages: Sequence[ForeignMessage]) -> EntryRole:
     found = [each.message for each in messages if each.message is not None]
     if all(map(_only_answers, found)):
         return "tool"
-    said = (each for each in found if not _only_answers(each))
-    return _ROLES.get(next(said)["role"], "user")
+    roles = [_ROLES.get(each["role"], "user") for each in found if not _only_answers(each)]
+    # What the system says in front of somebody is said by them.
+    return next((role for role in roles if role != "system"), roles[0])
 
 
 def _only_answers(message: Mapping[str, Any]) -> bool:

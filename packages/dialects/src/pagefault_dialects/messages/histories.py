@@ -50,17 +50,18 @@ def foreign_messages(value: JsonValue) -> list[ForeignMessage] | None:
 def said_in(value: JsonValue) -> list[tuple[str, JsonValue]] | None:
     """Return the messages in a body, each with its pointer; `None` if there are none."""
     name = list_name(value)
-    found = find_conversation(value) if name is None else None
+    around = "" if name is None else f"/{name}"
+    held = value if name is None else value[name]
+    found = find_conversation(held) if name is None or isinstance(held, list) else None
     if found is not None:
-        return [*found[1].read(value)]
+        return [(around + pointer, each) for pointer, each in found[1].read(held)]
     if name is None and not isinstance(value, list):
         return None
-    around = "" if name is None else f"/{name}"
-    if name is not None and not isinstance(value[name], list):
+    if name is not None and not isinstance(held, list):
         return [(around, each) for each in sent_messages(value)]
     if name == "contents":
-        return [(f"{around}/{index}", _as_content(each)) for index, each in enumerate(value[name])]
-    return [(f"{around}/{index}", each) for index, each in enumerate(sent_messages(value))]
+        return [(f"{around}/{index}", _as_content(each)) for index, each in enumerate(held)]
+    return [(f"{around}/{index}", each) for index, each in enumerate(held)]
 
 
 def foreign_message(value: JsonValue, pointer: str) -> ForeignMessage:
@@ -71,15 +72,12 @@ def foreign_message(value: JsonValue, pointer: str) -> ForeignMessage:
 def sent_messages(value: JsonValue) -> list[JsonValue]:
     """Return the messages of a history as they were sent, without what stands around them."""
     name = list_name(value)
-    if name is None:
-        found = find_conversation(value)
-        if found is not None:
-            return [each for _, each in found[1].read(value)]
-        listed: list[JsonValue] = value
-        return listed
-    held = value[name]
+    held = value if name is None else value[name]
     if name == "contents" and not isinstance(held, list):
         return [_as_content(held)]
+    found = find_conversation(held) if name is None or isinstance(held, list) else None
+    if found is not None:
+        return [each for _, each in found[1].read(held)]
     return [{"role": "user", "content": held}] if isinstance(held, str) else held
 
 

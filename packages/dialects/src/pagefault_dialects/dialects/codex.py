@@ -1,0 +1,69 @@
+"""Transcripts of Codex: lines around items of OpenAI's Responses, or the items themselves."""
+
+from collections.abc import Iterator
+
+from pagefault_dialects.dialects.envelope import Dialect
+from pagefault_dialects.dialects.message_forms import ConversationForm
+from pagefault_dialects.json.values import JsonObject, JsonValue
+
+_LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
+_ITEM = "response_item"
+_NOT_SAID = ("ghost_snapshot", "other")
+
+
+def _is_line(value: JsonObject) -> bool:
+    return value.get("type") in _LINES and isinstance(value.get("payload"), dict)
+
+
+def _is_head(value: JsonObject) -> bool:
+    """Return whether an object is the first line of earlier versions, whose items stand alone."""
+    return "type" not in value and isinstance(value.get("timestamp"), str) and "id" in value
+
+
+def _is_told(line: JsonObject) -> bool:
+    if line.get("type") == "compacted":
+        return True
+    item = line.get("payload") if line.get("type") == _ITEM else line
+    return isinstance(item, dict) and "type" in item and item["type"] not in (*_NOT_SAID, *_LINES)
+
+
+def _read_lines(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    read: list[tuple[str, JsonValue]] = []
+    for index, line in enumerate(lines):
+        if not isinstance(line, dict) or not _is_told(line):
+            continue
+        if line["type"] == "compacted":
+            read = _compacted(read, line["payload"], f"/{index}/payload")
+        elif line["type"] == _ITEM:
+            read.append((f"/{index}/payload", line["payload"]))
+        else:
+            read.append((f"/{index}", line))
+    yield from read
+
+
+def _compacted(
+    before: list[tuple[str, JsonValue]], payload: JsonObject, place: str
+) -> list[tuple[str, JsonValue]]:
+    """Return what stands for the items before: those that were kept, or all of the user's words."""
+    kept = payload.get("replacement_history")
+    if isinstance(kept, list):
+        return [(f"{place}/replacement_history/{index}", each) for index, each in enumerate(kept)]
+    asked = [each for each in before if isinstance(each[1], dict) and each[1].get("role") == "user"]
+    summary = {"type": "message", "role": "user", "content": payload.get("message") or ""}
+    return [*asked, (place, summary)]
+
+
+DIALECT = Dialect(
+    "codex",
+    (),
+    conversations=(
+        ConversationForm(
+            marks=(*(("type", kind) for kind in _LINES), "timestamp"),
+            accepts=lambda value: _is_line(value) or _is_head(value),
+            read=_read_lines,
+            is_list=True,
+            passes_over=lambda line: not _is_told(line),
+            messages_in="openai-responses",
+        ),
+    ),
+)
