@@ -7,7 +7,7 @@ types, addresses or data. Of each entry the first 8,000 characters are taken.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +15,10 @@ from typing import Any
 from app.models.message import sent_message
 from app.models.search_entry import MOST_INDEXED_CHARS, EntrySource
 from app.words.search_terms import SearchableText
-from pagefault_dialects.errors import InvalidJsonError
+from pagefault_dialects.errors import InvalidJsonError, InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue, parse_stored_json
 from pagefault_dialects.messages.entry_reading import entry_turns, read_stored
-from pagefault_dialects.model.conversation import DataItem, Item, Medium, TextItem
+from pagefault_dialects.model.conversation import ComposedTurn, DataItem, Item, Medium, TextItem
 from pagefault_dialects.pages.words import readable_texts
 
 # Members that say what something is, and never what it says.
@@ -80,20 +80,30 @@ def entry_texts(source: EntrySource) -> EntryTexts:
 def _message_texts(source: EntrySource) -> Iterator[str]:
     """Yield what a wrapped message says; of one that is cut, the strings in its beginning."""
     [stored] = source.contents
-    if source.is_cut or source.dialect is None or source.reading is None:
-        yield from _strings([_parsed(stored, is_cut=True)])
+    sent = sent_message(stored, dialect=source.dialect, role=source.role)
+    turns = None if source.is_cut else _message_turns(source, sent)
+    if turns is None:
+        yield from _strings([_parsed(sent, is_cut=True)])
         return
-    sent = parse_stored_json(sent_message(stored, dialect=source.dialect, role=source.role))
-    reading = read_stored(sent, source.dialect, source.reading)
-    for turn in entry_turns(
-        reading, source.seq or 0, "", {}, audience="everyone", moved_out=frozenset()
-    ):
+    # What its role says is its title, and not what the system says in front of that.
+    for turn in sorted(turns, key=lambda each: each.role != source.role):
         yield turn.tool_name
         for item in turn.items:
             yield from _item_texts(item)
         for call in turn.calls:
             yield call.name
             yield from _strings([call.arguments])
+
+
+def _message_turns(source: EntrySource, sent: bytes) -> Sequence[ComposedTurn] | None:
+    if source.dialect is None or source.reading is None:
+        return None
+    # Nothing stored cannot be read; but if it could not, all others would have to wait for it.
+    with suppress(ValueError, RecursionError, InvalidPayloadError):
+        reading = read_stored(parse_stored_json(sent), source.dialect, source.reading)
+        seq = source.seq or 0
+        return entry_turns(reading, seq, "", {}, audience="everyone", moved_out=frozenset())
+    return None
 
 
 def _item_texts(item: Item) -> Iterator[str]:

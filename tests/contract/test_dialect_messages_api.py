@@ -225,6 +225,26 @@ def test_message_is_found_by_its_words_and_by_nothing_around_them(client: httpx.
         assert found(words) == []
 
 
+def test_long_message_is_found_by_the_words_it_begins_with(client: httpx.Client) -> None:
+    said = {"type": "output_text", "text": "pendulum " + "of the long clock " * 20_000}
+    post(client, {**SAID, "content": [said]})
+    for words, handles in (("pendulum", ["@entry:1"]), ("responses", [])):
+        hits = client.get("/api/search", params={"q": words}).json()["items"]
+        assert [each["handle"] for each in hits] == handles
+
+
+@pytest.mark.engines("embedded", "server")
+def test_fork_has_messages_of_any_dialect_as_they_were_read(client: httpx.Client) -> None:
+    post(client, *ITEMS)
+    forked = client.post(f"{SESSION}/fork", json={"upTo": len(ITEMS), "as": "t"})
+    assert forked.status_code == 201, forked.text
+    of_fork = [client.get(f"/api/sessions/{name}/messages").json()["items"] for name in "st"]
+    assert [[each["message"] for each in items] for items in of_fork] == [ITEMS, ITEMS]
+    query = {"target": "openai-responses"}
+    first, second = (client.get(f"/api/sessions/{each}/render", params=query) for each in "st")
+    assert first.json()["messages"] == second.json()["messages"]
+
+
 @pytest.mark.parametrize(
     ("message", "is_reference"),
     [

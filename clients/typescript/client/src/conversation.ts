@@ -26,7 +26,7 @@ const ONE_MESSAGE: Readonly<Record<string, "content" | "parts" | undefined>> = {
 
 /** One thing that a step of an agent says: exactly one of the members. */
 export type TurnStep =
-  | { message: HistoryMessageDraft }
+  | { message: HistoryMessageDraft | object }
   | { toolResult: Omit<ToolResultDraft, "sessionId"> }
   | { toolCall: { id: string; name: string; arguments: Record<string, unknown> | string | null } };
 

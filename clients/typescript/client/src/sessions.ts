@@ -149,8 +149,11 @@ export class Session {
     return this.transport.json({ ...options, path: `${this.path}/messages/${seq}` });
   }
 
-  /** Append a message as your model is sent it, in any dialect. */
-  append(message: HistoryMessageDraft, options: Idempotent = {}): Promise<AppendMessageResponse> {
+  /** Append a message as your SDK has it, in any dialect. */
+  append(
+    message: HistoryMessageDraft | object,
+    options: Idempotent = {},
+  ): Promise<AppendMessageResponse> {
     return this.post("messages", message, options);
   }
 
