@@ -100,8 +100,15 @@ def _read_content(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
 
 def _is_content(value: JsonObject) -> bool:
     parts = value["parts"]
-    is_other = any(name in value for name in _OTHERS) or "content" in value
-    return not is_other and objects(parts) and not any(map(_is_typed, parts))
+    if any(name in value for name in _OTHERS) or not objects(parts):
+        return False
+    if value.get("role") in _ROLES:
+        return not any(map(_is_typed, parts))
+    return (
+        "role" not in value
+        and bool(parts)
+        and all(not _PART_MEMBERS.isdisjoint(part) for part in parts)
+    )
 
 
 def _is_typed(part: JsonObject) -> bool:
@@ -133,7 +140,17 @@ def _has_content(body: JsonObject) -> bool:
 
 
 # Others have parts as well, beside these.
-_OTHERS = ("messageId", "message_id", "artifactId", "artifact_id", "kind")
+_OTHERS = ("messageId", "message_id", "artifactId", "artifact_id", "kind", "content")
+_ROLES = ("user", "model", "function", "tool", "system")
+_PART_MEMBERS = frozenset(
+    {
+        *("text", "thought", "inlineData", "inline_data", "fileData", "file_data"),
+        *("functionCall", "function_call", "functionResponse", "function_response"),
+        *("executableCode", "executable_code", "codeExecutionResult", "code_execution_result"),
+        *("toolCall", "tool_call", "toolResponse", "tool_response"),
+        *("thoughtSignature", "thought_signature"),
+    }
+)
 _CODE = ("executableCode", "executable_code", "codeExecutionResult", "code_execution_result")
 
 DIALECT = Dialect(

@@ -91,14 +91,16 @@ class _Reader:
         if isinstance(value, dict) and self._depth < _DEEPEST:
             shown = _without_nulls(value)
             inner = _Reader(self._depth + 1)
+            other: list[ForeignMessage] = []
             for name, form in self._candidates(shown):
                 found = [*form.read(shown, pointer, inner)] if form.accepts(shown) else []
-                if found:
-                    return (
-                        found
-                        if not form.shows_dialect
-                        else [_named(each, name, renames=form.renames) for each in found]
-                    )
+                if any(each.message is not None for each in found):
+                    if not form.shows_dialect:
+                        return found
+                    return [_named(each, name, renames=form.renames) for each in found]
+                other = other or found
+            if other:
+                return other
         return [ForeignMessage(pointer, None)]
 
     def _candidates(self, value: JsonObject) -> Iterator[tuple[str, MessageForm]]:

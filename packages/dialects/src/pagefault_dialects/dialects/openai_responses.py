@@ -186,13 +186,13 @@ def _is_item(value: JsonObject) -> bool:
     kind = value["type"]
     if "role" in value and kind != "additional_tools":
         return False
-    is_known = kind in _NATIVE_CALLS or kind in _NOTES
-    return (
-        is_known
-        or kind.endswith("_call")
-        or kind in ("program", *_OUTPUTS)
-        or (kind.endswith("_output") and "call_id" in value)
-    )
+    if kind in ("function_call", "custom_tool_call"):
+        return isinstance(value.get("name"), str)
+    if kind == "reasoning" or kind in _NOTES or kind in ("program", *_OUTPUTS):
+        return True
+    # Kinds that are younger than this: an item has an id, or that of a call.
+    is_call = kind.endswith("_call") and ("call_id" in value or "id" in value)
+    return is_call or (kind.endswith("_output") and "call_id" in value)
 
 
 def _read_message(item: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:

@@ -8,6 +8,7 @@ entry_turns     either, as turns
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import NoneType
 from typing import Any, Literal
 
 from pagefault_dialects.dialects.foreign_message import ForeignMessage
@@ -114,6 +115,8 @@ def _faults(foreign: ForeignMessage, *, is_silent: bool) -> list[Fault]:
         return [Fault(foreign.pointer, "is no message")]
     if foreign.said_role is not None:
         return [Fault(f"{foreign.pointer}/role", "is the role of no dialect")]
+    if not isinstance(message.get("content"), str | list | dict | NoneType):
+        return [Fault(f"{foreign.pointer}/content", "is no text, block or list of blocks")]
     is_known = is_silent or message.keys() <= _FLAT
     if not (is_known or any(name in message for name in _SAYING)):
         return [Fault(foreign.pointer, "has no content, parts or calls")]
@@ -195,14 +198,19 @@ def foreign_turns(
         if len(read) > 1 and turn.role == "assistant" and not turn.items and not turn.calls:
             # Nothing is said behind the answers.
             continue
-        items = tuple(
-            item
-            if isinstance(item, Invented)
-            else replace(item, pointer=foreign.place(item.pointer))
-            for item in turn.items
-        )
-        turns.append(replace(turn, items=items))
+        turns.append(_with_places(turn, foreign))
     return turns
+
+
+def _with_places(turn: ComposedTurn, foreign: ForeignMessage) -> ComposedTurn:
+    """Return a turn with pointers into what was sent."""
+    if not foreign.places and not foreign.pointer:
+        return turn
+    items = tuple(
+        item if isinstance(item, Invented) else replace(item, pointer=foreign.place(item.pointer))
+        for item in turn.items
+    )
+    return replace(turn, items=items)
 
 
 def join_turns(

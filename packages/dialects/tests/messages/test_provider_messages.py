@@ -1,0 +1,225 @@
+"""Messages of providers: what they are, what only looks like one, and which call an answer is to.
+
+Objects that the packages of providers dump are in `tests/dialects/messages.jsonl`.
+"""
+
+from typing import Any
+
+import pytest
+
+from pagefault_dialects.errors import InvalidPayloadError
+from pagefault_dialects.messages.conversation_reading import read_conversation
+from pagefault_dialects.messages.entry_reading import entry_turns, join_turns, read_entry
+from pagefault_dialects.model.conversation import ComposedTurn, TextItem
+from pagefault_dialects.rendering import render
+from pagefault_dialects.turns.pairing import paired
+
+Json = Any
+
+ASKED: Json = {"role": "user", "content": "How cold is it?"}
+CALL = {"type": "function_call", "call_id": "c_1", "name": "look", "arguments": "{}"}
+
+
+def turns(body: Json) -> list[ComposedTurn]:
+    """Return the turns of a conversation, as they were sent."""
+    read = read_conversation(body)
+    return join_turns(
+        (turn, entry.joins)
+        for index, (_, _, entry) in enumerate(read.entries)
+        for turn in entry_turns(
+            entry, index + 1, "", {}, audience="assistant", moved_out=frozenset()
+        )
+    )
+
+
+def answered(body: Json) -> list[tuple[str, str]]:
+    """Return which call each answer is to, by its name, and what it says."""
+    rendered = render(paired(turns(body)), "openai-chat").messages
+    names = {
+        call["id"]: (call["function"]["name"], call["function"]["arguments"])
+        for message in rendered
+        for call in message.get("tool_calls") or ()
+    }
+    return [
+        ("".join(names[each["tool_call_id"]]), each["content"])
+        for each in rendered
+        if each["role"] == "tool"
+    ]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"rows": 3},
+        {"type": "phone_call", "duration": 3},
+        {"type": "function_call", "duration": 3},
+        {"type": "message", "text": "hi"},
+        {"type": "ai", "text": "hi"},
+        {"type": "note", "data": {"content": "hi"}},
+        {"lc": 1, "type": "constructor", "id": ["Document"], "kwargs": {"page_content": "hi"}},
+        {"parts": []},
+        {"parts": [{"sku": 1}]},
+        {"parts": [{"text": "hi"}], "artifactId": "a"},
+        {"kind": "request", "parts": [{"sku": 1}]},
+        {"message": "hi"},
+        {"message": {"role": "admin", "content": "hi"}},
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize"},
+        {"content": [{"type": "text", "text": "hi"}]},
+        {"role": "user", "rows": 3},
+        {"role": "user", "content": 7},
+        {"role": 7, "content": "hi"},
+        {"choices": []},
+        {"candidates": []},
+        {"output": []},
+    ],
+)
+def test_what_only_looks_like_a_message_is_refused(value: Json) -> None:
+    with pytest.raises(InvalidPayloadError):
+        read_entry(value)
+
+
+@pytest.mark.parametrize(
+    ("block", "dialect"),
+    [
+        ({"type": "input_text", "text": "hi"}, "openai-responses"),
+        ({"type": "image_url", "image_url": {"url": "https://a.example/b.png"}}, "openai-chat"),
+        ({"type": "file", "file": {"file_id": "f"}}, "openai-chat"),
+        ({"type": "search_result", "source": "s", "title": "t", "content": []}, "anthropic"),
+        ({"type": "text", "text": "hi", "cache_control": {"type": "ephemeral"}}, "anthropic"),
+        ({"text": "hi"}, "bedrock"),
+        ({"cachePoint": {"type": "default"}}, "bedrock"),
+        ({"type": "resource_link", "uri": "a:b", "name": "n"}, "mcp"),
+        ({"type": "file", "mediaType": "image/png", "data": "https://a.example"}, "vercel"),
+    ],
+)
+def test_a_block_shows_the_dialect_of_its_message(block: Json, dialect: str) -> None:
+    hi = {"type": "text", "text": "hi"}
+    assert read_entry({"role": "user", "content": [hi, block]}).dialect == dialect
+
+
+def test_words_alone_are_in_the_dialect_of_the_messages_around_them() -> None:
+    read = read_conversation([ASKED, {"role": "assistant", "content": [{"text": "Cold."}]}])
+    assert [entry.dialect for _, _, entry in read.entries] == ["bedrock", "bedrock"]
+
+
+def test_blocks_of_several_dialects_in_one_message_are_each_read() -> None:
+    use = {"toolUse": {"toolUseId": "t_1", "name": "look", "input": {}}}
+    call = {"type": "tool_use", "id": "t_2", "name": "see", "input": {}}
+    results: Json = [
+        {"toolResult": {"toolUseId": "t_1", "content": [{"text": "one"}]}},
+        {"type": "tool_result", "tool_use_id": "t_2", "content": "two"},
+    ]
+    said = {"role": "assistant", "content": [use, call]}
+    body = [ASKED, said, {"role": "user", "content": results}]
+    assert answered(body) == [("look{}", "one"), ("see{}", "two")]
+
+
+def test_a_call_that_the_provider_ran_is_a_call_and_its_answer() -> None:
+    item = {"type": "mcp_call", "id": "m_1", "name": "look", "arguments": "{}", "output": "cold"}
+    item["server_label"] = "weather"
+    use = {"type": "mcp_tool_use", "id": "m_1", "name": "look", "input": {}, "server_name": "w"}
+    told = {"type": "mcp_tool_result", "tool_use_id": "m_1", "is_error": False, "content": "cold"}
+    for body in ([ASKED, item], [ASKED, {"role": "assistant", "content": [use, told]}]):
+        assert answered(body) == [("look{}", "cold")]
+
+
+@pytest.mark.parametrize(
+    ("call", "output", "expected"),
+    [
+        (
+            {"type": "shell_call", "call_id": "c_1", "action": {"commands": ["ls"]}},
+            {
+                "type": "shell_call_output",
+                "call_id": "c_1",
+                "output": [{"stdout": "a", "stderr": "b", "outcome": {"type": "timeout"}}],
+            },
+            ('shell{"action":{"commands":["ls"]}}', "a\n\nb"),
+        ),
+        (
+            {"type": "local_shell_call", "id": "l", "call_id": "c_1", "action": {"type": "exec"}},
+            {"type": "local_shell_call_output", "id": "c_1", "output": "a"},
+            ('local_shell{"action":{"type":"exec"}}', "a"),
+        ),
+        (
+            {"type": "apply_patch_call", "call_id": "c_1", "operation": {"type": "delete_file"}},
+            {"type": "apply_patch_call_output", "call_id": "c_1", "status": "completed"},
+            ('apply_patch{"operation":{"type":"delete_file"}}', ""),
+        ),
+        (
+            {"type": "custom_tool_call", "call_id": "c_1", "name": "py", "input": "1+1"},
+            {"type": "custom_tool_call_output", "call_id": "c_1", "output": "2"},
+            ('py{"input":"1+1"}', "2"),
+        ),
+        (
+            {"type": "program", "id": "p", "call_id": "c_1", "code": "1+1", "fingerprint": "f"},
+            {"type": "program_output", "id": "o", "call_id": "c_1", "result": "2"},
+            ('program{"code":"1+1"}', "2"),
+        ),
+    ],
+)
+def test_calls_of_tools_that_openai_defines_have_their_answers(
+    call: Json, output: Json, expected: tuple[str, str]
+) -> None:
+    name, text = answered([ASKED, call, output])[0]
+    assert (name, text.removeprefix("[The tool returned nothing.]")) == expected
+
+
+def test_items_of_one_turn_are_one_turn() -> None:
+    thought = {"type": "reasoning", "id": "rs_1", "summary": []}
+    second = {**CALL, "call_id": "c_2"}
+    read = turns([ASKED, thought, CALL, second])
+    assert [(turn.role, [call.call_id for call in turn.calls]) for turn in read] == [
+        ("user", []),
+        ("assistant", ["c_1", "c_2"]),
+    ]
+
+
+def _calls(*names: str) -> Json:
+    calls = [
+        {"id": "", "type": "function", "function": {"name": name, "arguments": f'{{"n":{index}}}'}}
+        for index, name in enumerate(names)
+    ]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def test_calls_without_ids_are_answered_by_name_and_order() -> None:
+    answers = [
+        {"role": "tool", "content": "seen", "tool_name": "see"},
+        {"role": "tool", "content": "one", "tool_name": "look"},
+        {"role": "tool", "content": "two", "tool_name": "look"},
+    ]
+    assert answered([ASKED, _calls("look", "see", "look"), *answers]) == [
+        ('see{"n":1}', "seen"),
+        ('look{"n":0}', "one"),
+        ('look{"n":2}', "two"),
+    ]
+    blank = [{"role": "tool", "tool_call_id": "", "content": text} for text in ("one", "two")]
+    assert answered([ASKED, _calls("look", "see"), *blank]) == [
+        ('look{"n":0}', "one"),
+        ('see{"n":1}', "two"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "name"),
+    [
+        ({"role": "tool", "content": "lost", "tool_name": "look"}, "look"),
+        ({"role": "tool", "content": "lost", "tool_call_id": "c_9"}, "unknown_tool"),
+        ({"type": "function_call_output", "call_id": "c_9", "output": "lost"}, "unknown_tool"),
+        (
+            {
+                "role": "user",
+                "parts": [{"functionResponse": {"name": "look", "response": {"output": "lost"}}}],
+            },
+            "look",
+        ),
+    ],
+)
+def test_an_answer_without_its_call_names_its_tool(answer: Json, name: str) -> None:
+    assert answered([ASKED, answer]) == [(f"{name}{{}}", "lost")]
+
+
+def test_a_file_of_mistral_is_read_as_one() -> None:
+    block = {"type": "document_url", "document_url": "https://a.example/b.pdf"}
+    said = turns([{"role": "user", "content": [block]}])
+    assert not [item for item in said[0].items if isinstance(item, TextItem)]
