@@ -53,7 +53,7 @@ clients-check: ## Check the client packages, the examples, and what five generat
 openapi-diff: ## Show how the OpenAPI document differs from the last version; AGAINST=v0.1.0 for another
 
 ##@ To write generated documents
-openapi: ## Write openapi/openapi.json, docs/errors.md and docs/settings.md
+openapi: ## Write openapi/openapi.json, docs/dialects.md, docs/errors.md and docs/settings.md
 targets: ## Write the matrix of docs/targets.md
 promises: ## Write the tables of docs/durability.md and docs/security.md
 pictures: ## Take the pictures of the documentation

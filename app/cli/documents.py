@@ -9,12 +9,15 @@ from pathlib import Path
 
 from pydantic.fields import FieldInfo
 
+from app.cli.dialects_page import with_dialects
 from app.config.names import variables_of
 from app.config.settings import Settings
 from app.http.problem_pages import problems_markdown
 from app.main import create_app
 
 ROOT = Path(__file__).resolve().parents[2]
+DIALECTS = ROOT / "docs" / "dialects.md"
+CORPUS = ROOT / "packages" / "dialects" / "tests" / "dialects"
 
 
 def generated_documents() -> dict[Path, str]:
@@ -23,6 +26,7 @@ def generated_documents() -> dict[Path, str]:
     return {
         ROOT / "openapi" / "openapi.json": json.dumps(document, indent=2, ensure_ascii=False)
         + "\n",
+        DIALECTS: with_dialects(DIALECTS.read_text(), CORPUS),
         ROOT / "docs" / "errors.md": problems_markdown(),
         ROOT / "docs" / "settings.md": settings_markdown(),
     }

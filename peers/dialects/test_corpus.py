@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,16 @@ def _dialects(file: Path) -> dict[str, list[str]]:
 _KEPT = {each.stem: _dialects(each) for each in (corpus.FILE, *conversations.FILES)}
 
 
+def _wrong(kind: str, built: str) -> Iterator[str]:
+    if kind == corpus.FILE.stem:
+        results = corpus.read_cases(built)
+        yield from (each.name for each in results if corpus.observe(each.value) != each.expect)
+    else:
+        for case in conversations.read_cases(built):
+            if faults := conversations.faults_of(case):
+                yield f"{case.name}: {'; '.join(faults)}"
+
+
 @pytest.mark.parametrize(
     ("kind", "dialect"), [(kind, dialect) for kind in _KEPT for dialect in _KEPT[kind]]
 )
@@ -31,10 +42,8 @@ def test_what_a_package_dumps_is_told_once_and_truly(kind: str, dialect: str) ->
         [_PYTHON, _FOLDER / "build.py", kind, dialect], check=True, capture_output=True, text=True
     ).stdout
     package = json.loads(built.partition("\n")[0])["package"]
-    if kind == corpus.FILE.stem:
-        results = corpus.read_cases(built)
-        wrong = [case.name for case in results if corpus.observe(case.value) != case.expect]
-        assert not wrong, f"{dialect} of {package}: {', '.join(wrong)}"
+    wrong = [*_wrong(kind, built)]
+    assert not wrong, f"{dialect} of {package}: {', '.join(wrong)}"
     assert built.splitlines() == _KEPT[kind][dialect], (
         f"{dialect} of {package} is dumped in other ways now: make dialects-corpus"
     )

@@ -35,8 +35,8 @@ def _read_event(event: JsonObject, pointer: str, reader: InnerReader) -> list[Fo
     content = event.get("content")
     if content is None or not content.get("parts"):
         return [compose_message("user" if role == "user" else "assistant", (), pointer)]
-    said = content if content.get("role") else {**content, "role": role}
-    return reader.read_message(said, f"{pointer}/content")
+    spoken = content if content.get("role") else {**content, "role": role}
+    return reader.read_message(spoken, f"{pointer}/content")
 
 
 def _is_beside(event: JsonObject) -> bool:

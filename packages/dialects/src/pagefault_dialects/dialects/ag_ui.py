@@ -72,12 +72,12 @@ def _is_message(value: JsonObject) -> bool:
 
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    blocks = [*_said(value, reader), *_calls(value)]
+    blocks = [*_content(value, reader), *_calls(value)]
     yield compose_message(_ROLES[value["role"]], blocks, pointer)
 
 
-def _said(value: JsonObject, reader: InnerReader) -> Iterator[tuple[str, JsonValue]]:
-    """Yield what is said; an activity is only shown."""
+def _content(value: JsonObject, reader: InnerReader) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the content; an activity is for people only."""
     content = value.get("content")
     if value["role"] == "reasoning":
         yield "/content", thought_block(content)

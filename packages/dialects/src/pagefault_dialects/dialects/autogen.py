@@ -53,7 +53,7 @@ _BESIDE = (
     *("MemoryQueryEvent", "ModelClientStreamingChunkEvent", "UserInputRequestedEvent"),
     *("SelectSpeakerEvent", "SelectorEvent", "CodeGenerationEvent", "CodeExecutionEvent"),
 )
-"""What agents report beside the conversation."""
+"""Reports of agents, which are no part of the conversation."""
 _TYPES = ("UserMessage", "ThoughtEvent", *_TEXTS, *_CALLS, *_ANSWERS, *_BESIDE)
 _STRUCTURED = "StructuredMessage["
 

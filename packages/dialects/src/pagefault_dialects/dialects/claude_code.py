@@ -1,7 +1,8 @@
-"""Transcripts of Claude Code: lines around messages of Anthropic, each with the line before it.
+"""Transcripts of Claude Code: lines around messages of Anthropic.
 
-Lines of one message's id are one message. What was said is the way from the newest line back to the
-first; what was asked anew, what subagents said and what stood before a compaction is not on it.
+Each line names the line before it, and lines with the id of one message are one message. The
+conversation is the way from the newest line back to the first: earlier versions of a question,
+subagents and the time before a compaction are not on it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,15 +36,15 @@ def _passes_over(line: JsonObject) -> bool:
 
 
 def _read_lines(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    told = [
+    numbered = [
         (index, line)
         for index, line in enumerate(lines)
         if isinstance(line, dict) and _is_on_main_chain(line)
     ]
-    kept = _on_chain([line for _, line in told])
+    kept = _on_chain([line for _, line in numbered])
     grown: dict[str, int] = {}
     read: list[tuple[str, JsonObject]] = []
-    for index, line in told:
+    for index, line in numbered:
         if not _is_message(line) or (kept is not None and line.get("uuid") not in kept):
             continue
         message = line["message"]
@@ -73,11 +74,11 @@ def _on_chain(lines: Sequence[JsonObject]) -> set[str] | None:
     while name in by_id and name not in chain:
         chain.add(name)
         name = by_id[name].get("parentUuid")
-    messages = {by_id[each]["message"].get("id") for each in chain if _is_said(by_id[each])}
+    messages = {by_id[each]["message"].get("id") for each in chain if _is_reply(by_id[each])}
     siblings = {
         name
         for name, line in by_id.items()
-        if _is_said(line) and line["message"].get("id") in messages - {None}
+        if _is_reply(line) and line["message"].get("id") in messages - {None}
     }
     answers = {
         name
@@ -87,7 +88,7 @@ def _on_chain(lines: Sequence[JsonObject]) -> set[str] | None:
     return chain | siblings | answers
 
 
-def _is_said(line: JsonObject) -> bool:
+def _is_reply(line: JsonObject) -> bool:
     return _is_message(line) and line["type"] == "assistant"
 
 

@@ -8,7 +8,7 @@ from pagefault_dialects.json.values import JsonObject, JsonValue
 
 _LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 _ITEM = "response_item"
-_NOT_SAID = ("ghost_snapshot", "other")
+_NO_MESSAGES = ("ghost_snapshot", "other")
 
 
 def _is_line(value: JsonObject) -> bool:
@@ -20,17 +20,19 @@ def _is_head(value: JsonObject) -> bool:
     return "type" not in value and isinstance(value.get("timestamp"), str) and "id" in value
 
 
-def _is_told(line: JsonObject) -> bool:
+def _is_item(line: JsonObject) -> bool:
     if line.get("type") == "compacted":
         return True
     item = line.get("payload") if line.get("type") == _ITEM else line
-    return isinstance(item, dict) and "type" in item and item["type"] not in (*_NOT_SAID, *_LINES)
+    return (
+        isinstance(item, dict) and "type" in item and item["type"] not in (*_NO_MESSAGES, *_LINES)
+    )
 
 
 def _read_lines(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     read: list[tuple[str, JsonValue]] = []
     for index, line in enumerate(lines):
-        if not isinstance(line, dict) or not _is_told(line):
+        if not isinstance(line, dict) or not _is_item(line):
             continue
         if line["type"] == "compacted":
             read = _compacted(read, line["payload"], f"/{index}/payload")
@@ -44,13 +46,15 @@ def _read_lines(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 def _compacted(
     before: list[tuple[str, JsonValue]], payload: JsonObject, place: str
 ) -> list[tuple[str, JsonValue]]:
-    """Return what stands for the items before: those that were kept, or all of the user's words."""
+    """Return the items that stand for those before: a list of them, or the user's and a summary."""
     kept = payload.get("replacement_history")
     if isinstance(kept, list):
         return [(f"{place}/replacement_history/{index}", each) for index, each in enumerate(kept)]
-    asked = [each for each in before if isinstance(each[1], dict) and each[1].get("role") == "user"]
+    questions = [
+        each for each in before if isinstance(each[1], dict) and each[1].get("role") == "user"
+    ]
     summary = {"type": "message", "role": "user", "content": payload.get("message") or ""}
-    return [*asked, (place, summary)]
+    return [*questions, (place, summary)]
 
 
 DIALECT = Dialect(
@@ -62,7 +66,7 @@ DIALECT = Dialect(
             accepts=lambda value: _is_line(value) or _is_head(value),
             read=_read_lines,
             is_list=True,
-            passes_over=lambda line: not _is_told(line),
+            passes_over=lambda line: not _is_item(line),
             messages_in="openai-responses",
         ),
     ),

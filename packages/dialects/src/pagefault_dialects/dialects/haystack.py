@@ -69,8 +69,8 @@ def _read_underscored(
 
 def _block(member: str, inner: str, read: Callable[[JsonObject], list[JsonValue]]) -> MessageBlock:
     def is_own(part: JsonObject) -> bool:
-        held = part[member]
-        return isinstance(held, dict) and inner in held
+        content = part[member]
+        return isinstance(content, dict) and inner in content
 
     return MessageBlock(marks=(member,), accepts=is_own, read=read)
 

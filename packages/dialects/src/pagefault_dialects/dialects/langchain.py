@@ -1,4 +1,4 @@
-"""LangChain: the ToolMessage in its three dumps."""
+"""LangChain: messages in their three dumps."""
 
 from collections.abc import Iterator
 

@@ -59,24 +59,24 @@ _ROLES = {
 
 
 def _is_message(value: JsonObject) -> bool:
-    said = objects(value["blocks"]) if "blocks" in value else isinstance(value.get("content"), str)
-    beside = value.get("additional_kwargs")
-    return value.get("role") in _ROLES and said and isinstance(beside, dict | None)
+    has_content = objects(value["blocks"]) if "blocks" in value else string(value.get("content"))
+    members = value.get("additional_kwargs")
+    return value.get("role") in _ROLES and has_content and isinstance(members, dict | None)
 
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     role = _ROLES[value["role"]]
-    blocks = [*_said(value)]
-    beside = value.get("additional_kwargs") or {}
+    blocks = [*_content(value)]
+    members = value.get("additional_kwargs") or {}
     if role == "tool":
-        said = [block for _, block in blocks]
-        answer = answer_block(beside.get("tool_call_id"), beside.get("name"), said)
+        content = [block for _, block in blocks]
+        answer = answer_block(members.get("tool_call_id"), members.get("name"), content)
         place = "/blocks" if "blocks" in value else "/content"
         yield compose_message(role, [(place, answer)], pointer)
         return
     known = {block.get("id") for _, block in blocks if block.get("type") == "tool_use"}
     # Those of the provider stand beside it, in its own form, and in newer versions again as blocks.
-    for index, call in enumerate(beside.get("tool_calls") or ()):
+    for index, call in enumerate(members.get("tool_calls") or ()):
         place = f"/additional_kwargs/tool_calls/{index}"
         if isinstance(call, dict) and call.get("id") not in known:
             blocks.append((place, _call(call)))
@@ -86,11 +86,11 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
 
 def _call(call: JsonObject) -> JsonValue:
     function = call.get("function")
-    held = function if isinstance(function, dict) else call
-    return call_block(call.get("id"), held.get("name"), held.get("arguments", held.get("input")))
+    inner = function if isinstance(function, dict) else call
+    return call_block(call.get("id"), inner.get("name"), inner.get("arguments", inner.get("input")))
 
 
-def _said(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
+def _content(value: JsonObject) -> Iterator[tuple[str, JsonValue]]:
     if "blocks" not in value:
         yield "/content", text_block(value["content"])
         return

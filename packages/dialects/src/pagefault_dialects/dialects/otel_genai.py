@@ -76,8 +76,8 @@ def _block(part: JsonObject) -> JsonValue:
         case "tool_call":
             return call_block(part.get("id"), part.get("name"), part.get("arguments"))
         case "tool_call_response":
-            said = part.get("response", part.get("result", ""))
-            return answer_block(part.get("id"), None, said)
+            response = part.get("response", part.get("result", ""))
+            return answer_block(part.get("id"), None, response)
         case "blob" | "uri":
             data = content if part["type"] == "blob" else part.get("uri")
             kind = part.get("modality")

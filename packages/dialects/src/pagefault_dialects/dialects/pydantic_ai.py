@@ -106,8 +106,8 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
     del reader
     parts = value["parts"]
     if value["kind"] == "response":
-        said = [(f"/parts/{index}", _said(part)) for index, part in enumerate(parts)]
-        yield compose_message("assistant", said, pointer)
+        blocks = [(f"/parts/{index}", _block(part)) for index, part in enumerate(parts)]
+        yield compose_message("assistant", blocks, pointer)
         return
     for index, part in enumerate(parts):
         place, content = f"{pointer}/parts/{index}", part.get("content")
@@ -116,11 +116,11 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
             continue
         role = _PROMPTS.get(part["part_kind"])
         if role is not None:
-            told = [*_contents(content)] if isinstance(content, list) else content
-            yield ForeignMessage(place, {"role": role, "content": told}, is_as_sent=False)
+            blocks = [*_contents(content)] if isinstance(content, list) else content
+            yield ForeignMessage(place, {"role": role, "content": blocks}, is_as_sent=False)
 
 
-def _said(part: JsonObject) -> JsonValue:
+def _block(part: JsonObject) -> JsonValue:
     kind, content = part["part_kind"], part.get("content")
     if kind in _CALLS:
         named = {"id": part.get("tool_call_id"), "name": part.get("tool_name")}
@@ -131,26 +131,26 @@ def _said(part: JsonObject) -> JsonValue:
         return thought_block(content)
     if kind == "speech":
         return text_block(part.get("transcript") or "")
-    return _shown("" if content is None else content)
+    return _common("" if content is None else content)
 
 
 def _contents(parts: list[JsonValue]) -> Iterator[JsonValue]:
     """Yield the blocks of a list; a point for a cache is none."""
     for part in parts:
         if not (isinstance(part, dict) and part.get("kind") == "cache-point"):
-            yield _shown(part)
+            yield _common(part)
 
 
 def _returned(part: JsonObject) -> JsonValue:
     content = part.get("content")
     outcome = part.get("outcome", "success")
     failed = part["part_kind"] == "retry-prompt" or outcome != "success"
-    told = [*_contents(content)] if isinstance(content, list) else _shown(content)
-    return answer_block(part.get("tool_call_id"), part.get("tool_name"), told, is_error=failed)
+    inner = [*_contents(content)] if isinstance(content, list) else _common(content)
+    return answer_block(part.get("tool_call_id"), part.get("tool_name"), inner, is_error=failed)
 
 
-def _shown(content: JsonValue) -> JsonValue:
-    """Return something that is said as a block that other dialects have."""
+def _common(content: JsonValue) -> JsonValue:
+    """Return a content as a block in common form."""
     if isinstance(content, str):
         return {"type": "text", "text": content}
     kind = content.get("kind") if isinstance(content, dict) else None
@@ -180,8 +180,8 @@ def _read_all(messages: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 def _read_prompt(messages: list[JsonValue]) -> JsonObject:
     """Return the newest instructions, which hold for all messages."""
-    told = (each.get("instructions") for each in reversed(messages) if isinstance(each, dict))
-    newest = next((each for each in told if each), None)
+    found = (each.get("instructions") for each in reversed(messages) if isinstance(each, dict))
+    newest = next((each for each in found if each), None)
     return {} if newest is None else {"instructions": newest}
 
 

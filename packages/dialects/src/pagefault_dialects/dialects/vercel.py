@@ -1,4 +1,4 @@
-"""The Vercel AI SDK: parts that answer calls, their outputs, and tool parts of UI messages."""
+"""The Vercel AI SDK: messages for models and for interfaces, whose parts call and answer."""
 
 from collections.abc import Iterable, Iterator
 

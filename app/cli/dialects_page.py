@@ -1,0 +1,49 @@
+"""The table of dialects, made of the objects of real packages that the tests read."""
+
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+_KINDS = ("messages", "tool_results", "histories")
+_HEAD = "|---|---|---|---|---|---|\n"
+_AS_OPENAI = ("mistral", "ollama")
+"""Others that write in OpenAI's form, and are read by its module."""
+
+
+def with_dialects(page: str, corpus: Path) -> str:
+    """Return a page with its table of dialects: what was read of each, and of which version.
+
+    Args:
+        page: The text of the page, with the table as it was.
+        corpus: The folder of the objects, a file for each kind.
+    """
+    packages = {kind: _read_packages(corpus / f"{kind}.jsonl") for kind in _KINDS}
+    names = dict.fromkeys(name for kind in packages.values() for name in kind)
+    rows = [_row(name, [packages[kind].get(name, []) for kind in _KINDS]) for name in names]
+    before, _, table = page.partition(_HEAD)
+    rest = table.partition("\n\n")[2]
+    return f"{before}{_HEAD}{''.join(rows)}\n{rest}"
+
+
+def _read_packages(file: Path) -> dict[str, list[str]]:
+    """Return the packages of a file's objects, one for each object, by dialect."""
+    packages: dict[str, list[str]] = {}
+    for line in file.read_text().splitlines():
+        each: dict[str, Any] = json.loads(line)
+        packages.setdefault(each["name"].rpartition("-")[0], []).append(each["package"])
+    return packages
+
+
+def _row(name: str, packages: list[list[str]]) -> str:
+    counts = (str(len(each)) if each else "" for each in packages)
+    versions = dict.fromkeys(package for each in packages for package in each)
+    return f"| `{name}` | {_title(name)} | {' | '.join(counts)} | {', '.join(versions)} |\n"
+
+
+def _title(name: str) -> str:
+    """Return the first line of the module that reads a dialect."""
+    if name in _AS_OPENAI:
+        return "In the form of `openai-chat`"
+    module = import_module(f"pagefault_dialects.dialects.{name.replace('-', '_')}")
+    return (module.__doc__ or "").partition("\n")[0].rstrip(".")
