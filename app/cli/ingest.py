@@ -23,7 +23,15 @@ from pagefault_dialects.json.values import JsonValue, json_bytes, parse_json
 from pagefault_dialects.streams.json_digests import SCHEME, json_digest
 
 _CHUNK_BYTES = 1024 * 1024
-_REQUEST_KEYS = {"toolName", "toolCallId", "success", "sessionId", "callMessage", "result"}
+_REQUEST_KEYS = {
+    "toolName",
+    "toolCallId",
+    "success",
+    "sessionId",
+    "callMessage",
+    "newCall",
+    "result",
+}
 _SHOWN_TEXT_CHARS = 60
 
 

@@ -20,6 +20,8 @@ class StoredMessage:
     tool_call_id: str
     tool_name: str
     sanitized: bytes
+    answer_number: int = 1
+    """Which answer to calls of this id it is in its session."""
 
 
 MessageRole = TypeAliasType(
@@ -50,7 +52,7 @@ class StoredHistoryMessage:
     into the stored JSON. `dialect` and `reading` say by which reading it came in; `None` in rows of
     earlier versions and in page faults. The message of a page fault was written by the service
     itself; `page_fault` is the JSON text of the `PageFaultCall` that it answers, `None` in a row of
-    an earlier version.
+    an earlier version. `answer_number` says which answer to calls of its id it is in its session.
     """
 
     seq: int
@@ -65,6 +67,7 @@ class StoredHistoryMessage:
     dialect: str | None = None
     reading: int | None = None
     role: SideRole | None = None
+    answer_number: int = 1
 
     @property
     def is_wrapped(self) -> bool:

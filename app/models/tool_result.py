@@ -125,6 +125,8 @@ class StoredToolResult:
     tool_name: str
     tool_call_id: str
     sanitized: bytes
+    answer_number: int = 1
+    """Which answer to calls of this id it is in its session."""
 
 
 @dataclass(frozen=True, slots=True)

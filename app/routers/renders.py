@@ -21,6 +21,7 @@ from app.http.render_parameters import (
     TargetQuery,
 )
 from app.http.rendered_responses import rendered_response
+from app.models.call_ids import LONGEST_CALL_ID
 from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.queries import RenderQuery
 from app.services.renders.renders import Renders
@@ -60,7 +61,7 @@ ToolCallIdQuery = Annotated[
     Query(
         alias="toolCallId",
         min_length=1,
-        max_length=512,
+        max_length=LONGEST_CALL_ID,
         description="The call that the page answers; without one, an id made of the page's.",
     ),
 ]

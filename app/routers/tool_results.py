@@ -44,6 +44,14 @@ class _CreateParameters(Parameters):
         Target | None,
         Query(description="The target to render the record for, in the same answer."),
     ] = None
+    new_call: Annotated[
+        bool,
+        Query(
+            alias="newCall",
+            description="As `newCall` of the body: the call is another one than that of the same "
+            "id which has its result.",
+        ),
+    ] = False
     handles: HandlesQuery = False
     max_text: MaxTextQuery = None
     max_image_pixels: MaxImagePixelsQuery = None
@@ -79,13 +87,17 @@ async def create_tool_result(request: Request) -> Response:
 
     Media leave the result for the resource store, long text is previewed, and nothing is dropped.
     The same session, `toolCallId` and JSON give the same record again with 200, however the body
-    is written; other JSON is a 409. Outside a session an `Idempotency-Key` makes a retry safe; that
-    of a record which was deleted since is a 404. With `render` the answer has its rendering, too.
+    is written; other JSON is a 409, unless the session has a call of this id behind that result.
+    Outside a session an `Idempotency-Key` makes a retry safe; that of a record which was deleted
+    since is a 404. With `render` the answer has its rendering, too.
     """
     call = await call_of(request)
     parameters = _CreateParameters.read(request)
     ingested = await services_of(request)[ToolResults].ingest(
-        call.project_id, call.json_body(), idempotency_key=parameters.idempotency_key
+        call.project_id,
+        call.json_body(),
+        idempotency_key=parameters.idempotency_key,
+        new_call=parameters.new_call,
     )
     record = tool_result_record(ingested.result)
     path = f"/api/tool-results/{ingested.result.tool_result_id}"

@@ -18,6 +18,7 @@ from pydantic import (
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
+from app.models.call_ids import CallId
 from app.models.named_record import NamedRecord
 from pagefault_dialects.json.values import JsonObject
 from pagefault_dialects.media.types import is_media_range
@@ -227,7 +228,7 @@ class RenderRequest(RenderFields):
     page_id: ClientId | None = None
     session_id: ClientId | None = None
     level: Annotated[LevelInput | None, Field(description=f"Of a page: {LEVEL_NAMES}.")] = None
-    tool_call_id: Annotated[str | None, Field(min_length=1, max_length=512)] = None
+    tool_call_id: CallId | None = None
     """The call that a page answers."""
     since: SinceMember = 0
 

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
+from app.models.call_ids import CallId
 from app.wire.renders import HandlesMember, RenderFields, Target
 from pagefault_dialects.json.values import JsonObject
 from pagefault_dialects.model.base import WireModel
@@ -44,7 +45,7 @@ class ToolDefinitions(WireModel):
 class ToolCall(WireModel):
     """A call that a model made of one of the tools."""
 
-    id: Annotated[str, Field(min_length=1, max_length=512)]
+    id: CallId
     """The call's, as the provider gave it."""
     name: Annotated[str, Field(min_length=1, max_length=512)]
     arguments: Any = None

@@ -54,12 +54,21 @@ def test_same_request_again_appends_nothing(client: httpx.Client) -> None:
     assert len(history(client)) == 2
 
 
-def test_another_message_for_an_answered_call_is_a_conflict(client: httpx.Client) -> None:
+def test_result_without_its_message_is_compared_with_the_one_that_is_there(
+    client: httpx.Client,
+) -> None:
     client.post(ROUTE, json=result())
-    problem = client.post(ROUTE, json=result(callMessage=message(content="Let me look.")))
+    problem = client.post(ROUTE, json=result(callMessage=None))
     assert (problem.status_code, problem.json()["code"]) == (409, "tool-call-answered")
     assert "`callMessage`" in problem.json()["detail"]
     assert len(history(client)) == 2
+
+
+def test_another_message_makes_another_call(client: httpx.Client) -> None:
+    client.post(ROUTE, json=result())
+    again = client.post(ROUTE, json=result(callMessage=message(content="Once more.")))
+    assert again.status_code == 201
+    assert len(history(client)) == 4
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import sqlite3
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -22,11 +21,11 @@ from app.models.event import NewEvent
 from app.models.identity import new_id
 from app.models.session import TOOL_RESULT
 from app.models.tool_result import StoredToolResult
+from app.stores.records.answered_calls import AnsweredCallRecords
 from app.stores.records.database import StatementConnection, Written
 from app.stores.records.engine import Engines, database_url, open_engines
 from app.stores.records.events import EventRecords
 from app.stores.records.group_commits import GroupCommits
-from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords
@@ -370,7 +369,7 @@ async def test_tool_result_is_six_statements_to_the_server(
 
     def append(unit: UnitOfWork) -> int:
         unit[SessionRecords].enter("s", NOW)
-        assert not unit[SessionHistory].has_answer("s", "c")
+        assert unit[AnsweredCallRecords].newest_answer("s", "c") is None
         row = unit[ToolResultRecords].row(result, success=True, request_digest="d")
         seq = unit[SessionRecords].append(
             "s", TOOL_RESULT, result.tool_result_id, size_bytes=2, row=row
@@ -394,14 +393,16 @@ async def test_tool_result_is_six_statements_to_the_server(
     monkeypatch.setattr(psycopg.Connection, "execute", noted)
     seq = await records.write(PROJECT, append)
     monkeypatch.undo()
-    stored = await records.read(PROJECT, lambda unit: unit[ToolResultRecords].find_call("s", "c"))
+    stored = await records.read(
+        PROJECT, lambda unit: unit[AnsweredCallRecords].newest_answer("s", "c")
+    )
     logged = await records.read(PROJECT, lambda unit: unit[EventRecords].after(0, limit=9))
     numbering = "WITH numbered"
     assert sent == [
         *("BEGIN ISOLATION", "INSERT INTO", "SELECT (EXISTS", numbering, numbering, "COMMIT")
     ]
     assert stored is not None
-    assert stored.result == replace(result, seq=seq)
+    assert (stored.entry_id, stored.seq) == (result.tool_result_id, seq)
     assert [(each.number, each.seq, each.created_at) for each in logged] == [(1, 1, NOW)]
 
 

@@ -8,7 +8,8 @@ import pytest
 from app.models.message import StoredHistoryMessage, StoredMessage
 from app.models.session import PAGE_FAULT, TOOL_RESULT
 from app.models.tool_result import StoredToolResult
-from app.stores.records.history import MessageRecords, SessionHistory
+from app.stores.records.answered_calls import AnsweredCallRecords
+from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords
@@ -55,10 +56,11 @@ async def test_message_is_found_by_its_call(records: Records) -> None:
     async with writing(records, PROJECT) as unit:
         await unit[BundleRecords].add_messages("s", [message(1, "c\x00")])
         await unit[BundleRecords].add_messages("s", [message(2, None)])
-        assert await unit[MessageRecords].find_call("s", "c\x00") == message(1, "c\x00")
-        assert await unit[MessageRecords].find_call("s", "c") is None
-        assert await unit[MessageRecords].find_call("t", "c\x00") is None
-    assert (
-        await records.read("other", lambda unit: unit[MessageRecords].find_call("s", "c\x00"))
-        is None
+        newest = unit[AnsweredCallRecords].newest_answer
+        assert (await newest("s", "c\x00")).entry_id == "m1"
+        assert await newest("s", "c") is None
+        assert await newest("t", "c\x00") is None
+    other = await records.read(
+        "other", lambda unit: unit[AnsweredCallRecords].newest_answer("s", "c\x00")
     )
+    assert other is None

@@ -32,6 +32,7 @@ from app.services.requests.session_keys import (
     key_in_session,
 )
 from app.stores.records.aliases import AliasRecords, NamedResource
+from app.stores.records.answered_calls import AnsweredCallRecords
 from app.stores.records.connections import DriverConnection
 from app.stores.records.database_errors import translated_errors
 from app.stores.records.engine import database_url, open_engines
@@ -277,9 +278,9 @@ async def test_every_string_comes_back_as_it_was(records: Records) -> None:
         for one, result in zip(stored, results, strict=True):
             assert await unit[ResourceRecords].find(one.resource_id) == one
             assert await unit[ToolResultRecords].find(result.tool_result_id) == result
-            found = await unit[ToolResultRecords].find_call("s", result.tool_call_id)
+            found = await unit[AnsweredCallRecords].newest_answer("s", result.tool_call_id)
             assert found is not None
-            assert found.result == result
+            assert found.entry_id == result.tool_result_id
 
 
 async def test_key_is_claimed_once_for_each_route_and_project(records: Records) -> None:

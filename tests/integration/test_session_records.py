@@ -25,6 +25,7 @@ from app.models.session import (
 from app.models.stored_interaction import InputKind, StoredAnswer, StoredInteraction
 from app.models.tool_result import StoredToolResult
 from app.stores.records.aliases import AliasRecords, NamedResource
+from app.stores.records.answered_calls import AnsweredCallRecords
 from app.stores.records.history import MessageRecords, SessionHistory
 from app.stores.records.interactions import InteractionRecords
 from app.stores.records.records import Records
@@ -382,7 +383,7 @@ async def test_removed_session_leaves_nothing_and_its_neighbours_whole(records: 
         assert await unit[SessionHistory].entries("s", after_seq=0, limit=9) == []
         assert await unit[InteractionRecords].find("s", "i1") is None
         assert await unit[MessageRecords].find("m3") is None
-        assert await unit[ToolResultRecords].find_call("s", "c4") is None
+        assert await unit[AnsweredCallRecords].newest_answer("s", "c4") is None
         (kept,) = await unit[SessionHistory].entries("t", after_seq=0, limit=9)
         assert kept == replace(interaction(9, "t"), seq=1)
         await one_of_each(unit)

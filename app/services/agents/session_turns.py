@@ -6,7 +6,7 @@ anything fails, nothing is. What the session looks like to a model now is the an
 Source: `agents`, "One call per step".
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -24,6 +24,7 @@ from app.services.agents.tool_calls import (
     answer_of,
     appended_result,
 )
+from app.services.calls.stored_message_turns import calls_of
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.queries import RenderQuery
 from app.services.renders.session_renders import SessionRenders
@@ -259,13 +260,15 @@ def _of_session(text: bytes, session_id: str) -> bytes:
 
 
 def _check_ids(prepared: Sequence[_Prepared]) -> None:
-    """Raise unless every entry answers a call of its own.
+    """Raise unless every entry answers a call of its own; behind its message, a call is a new one.
 
     Raises:
         ConflictError: Two answer the same one.
     """
     first_of: dict[str, int] = {}
     for index, each in enumerate(prepared):
+        for made in _made_calls(each):
+            first_of.pop(made, None)
         call_id = _answered_id(each)
         first = index if call_id is None else first_of.setdefault(call_id, index)
         if first != index:
@@ -275,6 +278,17 @@ def _check_ids(prepared: Sequence[_Prepared]) -> None:
                 faults=[Fault(f"/entries/{index}", f"has the id of entry {first}")],
                 code="tool-call-answered",
             )
+
+
+def _made_calls(prepared: _Prepared) -> Iterator[str]:
+    """Yield the calls that are new ones from an entry on, though their ids were answered."""
+    if isinstance(prepared, PreparedMessage):
+        yield from (call.call_id for call in calls_of(prepared.message))
+    elif isinstance(prepared, PreparedResult):
+        if prepared.request.request.new_call:
+            yield prepared.result.tool_call_id
+        if prepared.call_message is not None:
+            yield from _made_calls(prepared.call_message)
 
 
 def _answered_id(prepared: _Prepared) -> str | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from app.errors import ConflictError, OverloadedError, StoreFullError, StoreUnavailableError
+from app.models.call_ids import call_key
 from app.models.identity import utc_now
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage, StoredMessage
@@ -24,11 +25,11 @@ from app.services.agents.tools import (
     describe_error,
     write_answer,
 )
+from app.services.calls.answer_places import find_answer_place, makes_call
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.entry_renders import render_entry
 from app.services.renders.queries import RenderQuery
-from app.services.renders.stored_message_turns import stored_message_turns
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.request_identity import RequestIdentity
 from app.services.requests.session_keys import CALL_ROUTE, key_in_session
@@ -37,10 +38,11 @@ from app.services.requests.whole_bodies import RequestBodies
 from app.services.sessions.messages import PreparedMessage, SessionMessages
 from app.services.tool_results.prepared_results import AlreadyAnsweredError, PreparedResult
 from app.services.tool_results.tool_results import ToolResults
-from app.stores.records.history import MessageRecords, SessionHistory
+from app.stores.records.answered_calls import AnsweredCallRecords
+from app.stores.records.history import SessionHistory
 from app.stores.records.idempotency import IdempotencyRecords
 from app.stores.records.records import Records
-from app.stores.records.tool_results import ToolResultRecords
+from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.tools import ToolCall, ToolCallRequest
 from pagefault_dialects.errors import InvalidPayloadError, PagefaultError
@@ -71,10 +73,15 @@ class AnsweredCallError(Exception):
 class PreparedCall:
     """A call that was run; neither it nor its answer is in the session yet."""
 
-    call_id: str
+    project_id: str
+    asked: ToolCall
     calling: PreparedMessage
     answer: PreparedResult | PreparedEntry
-    known_as: IdempotentCall
+
+    @property
+    def call_id(self) -> str:
+        """The id of the call."""
+        return self.asked.id
 
     def append(self, unit: UnitOfWork) -> int:
         """Append the call, unless it is there, and its answer; return the `seq` of the answer.
@@ -83,7 +90,11 @@ class PreparedCall:
             AnsweredCallError: The call has this answer already.
             ConflictError: The call was answered with something else.
         """
-        if not _is_called(unit, self.calling.session_id, self.call_id):
+        session_id = self.calling.session_id
+        unit[SessionRecords].enter(session_id, self.calling.message.created_at)
+        # Before its message, behind which it would be another call of the same id.
+        self._check_unanswered(unit)
+        if not _is_called(unit, session_id, self.call_id):
             self.calling.append(unit)
         if isinstance(self.answer, PreparedResult):
             return appended_result(self.answer, unit)
@@ -92,9 +103,21 @@ class PreparedCall:
             raise AnsweredCallError(answer.seq)
         return answer.seq
 
+    def _check_unanswered(self, unit: UnitOfWork) -> None:
+        if isinstance(self.answer, PreparedResult):
+            try:
+                self.answer.place(unit)
+            except AlreadyAnsweredError as exc:
+                raise AnsweredCallError(exc.existing.seq or 0) from exc
+        elif (existing := self.answer.existing(unit)) is not None:
+            raise AnsweredCallError(existing.seq)
+
     def note(self, unit: UnitOfWork, seq: int) -> None:
         """Note the answer of a call in a turn: the same call by itself is answered with it."""
-        call, keys = self.known_as, unit[IdempotencyRecords]
+        session_id, keys = self.calling.session_id, unit[IdempotencyRecords]
+        newest = unit[AnsweredCallRecords].newest_answer(session_id, self.call_id)
+        number = newest.answer_number if newest else 1
+        call = _known_as(self.project_id, session_id, self.asked, number)
         digest = call.identity.digest
         if keys.claim(call.route, call.key, digest, utc_now(), claim_id=call.claim_id) is None:
             keys.answer(call.route, call.key, str(seq), claim_id=call.claim_id)
@@ -182,16 +205,18 @@ class ToolCalls:
         except PagefaultError as exc:
             answer = write_answer(describe_error(exc), is_error=True)
         calling = await self.messages.prepare(project_id, session_id, body_of(_calling(asked)))
-        known_as = _known_as(project_id, session_id, asked)
         if not isinstance(answer, ToolAnswer):
-            return PreparedCall(asked.id, calling, answer, known_as)
+            return PreparedCall(project_id, asked, calling, answer)
         body = body_of(_result(session_id, asked, answer))
         result = await self.results.prepare(project_id, body, shown=answer.shown)
-        return PreparedCall(asked.id, calling, result, known_as)
+        return PreparedCall(project_id, asked, calling, result)
 
     async def _answered(self, project_id: str, session_id: str, asked: ToolCallRequest) -> int:
         """Return the `seq` of the answer to a call, which is run unless it was."""
-        call = _known_as(project_id, session_id, asked)
+        place = await self.records.read(
+            project_id, lambda unit: find_answer_place(unit, session_id, asked.id)
+        )
+        call = _known_as(project_id, session_id, asked, place.number)
         try:
             async with Idempotency(self.records).claimed(call, utc_now()) as answer:
                 if answer is not None:
@@ -218,24 +243,23 @@ class ToolCalls:
                 raise
             raise ConflictError(
                 "Another call of this session has this id. Take the id that the provider gave the "
-                "call; where it gives none, make a new one for each.",
+                "call; where it gives none, make a new one for each. Where it gives the same one "
+                "again, append the message that makes the call first.",
                 code="tool-call-answered",
             ) from exc
 
 
-def _known_as(project_id: str, session_id: str, asked: ToolCall) -> IdempotentCall:
-    """Return what the same call is known by: its id, name and arguments."""
+def _known_as(project_id: str, session_id: str, asked: ToolCall, number: int) -> IdempotentCall:
+    """Return what the same call is known by: its id and number, its name and arguments."""
     digest = json_digest([asked.name, read_arguments(asked.arguments)])
-    key = key_in_session(session_id, asked.id)
+    key = key_in_session(session_id, call_key(asked.id, number))
     return IdempotentCall(project_id, CALL_ROUTE, key, RequestIdentity(digest))
 
 
 def answer_of(unit: UnitOfWork, session_id: str, call_id: str) -> int | None:
     """Return the `seq` of what answers a call of a session; `None` if nothing does."""
-    if (recorded := unit[ToolResultRecords].find_call(session_id, call_id)) is not None:
-        return recorded.result.seq
-    answer = unit[MessageRecords].find_call(session_id, call_id)
-    return None if answer is None else answer.seq
+    newest = unit[AnsweredCallRecords].newest_answer(session_id, call_id)
+    return None if newest is None else newest.seq
 
 
 def _is_called(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
@@ -260,18 +284,12 @@ def _is_called(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
         ]
         if others:
             messages = (each for each in others if isinstance(each, StoredHistoryMessage))
-            return any(spelled in each.message and _makes(each, call_id) for each in messages)
+            return any(spelled in each.message and makes_call(each, call_id) for each in messages)
     return False
 
 
 def _is_answer(entry: StoredHistoryMessage) -> bool:
     return entry.tool_call_id is not None or entry.role == "tool"
-
-
-def _makes(entry: StoredHistoryMessage, call_id: str) -> bool:
-    """Tell whether a message makes a call: its id may be no more than what somebody says."""
-    turns = stored_message_turns(entry, {}, audience="everyone", origin="")
-    return any(call.call_id == call_id for turn in turns for call in turn.calls)
 
 
 def read_tool_call(body: bytes, *, limits: Limits) -> ToolCallRequest:

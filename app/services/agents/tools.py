@@ -47,6 +47,13 @@ async def body_of(value: JsonValue) -> AsyncIterator[bytes]:
 class PreparedEntry(Protocol):
     """An answer that is an entry of the history itself, ready to be appended."""
 
+    def existing(self, unit: UnitOfWork) -> StoredHistoryMessage | None:
+        """Return the answer that the call has, if it is this one.
+
+        Raises:
+            ConflictError: The call was answered with something else.
+        """
+
     def append(self, unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
         """Append it; return it, and whether it is new."""
 

@@ -18,16 +18,18 @@ import msgspec
 from pydantic import ConfigDict, Field, ValidationError
 
 from app.errors import ConflictError, NotFoundError
+from app.models.call_ids import LONGEST_CALL_ID, CallId
 from app.models.event import NewEvent
 from app.models.identity import new_id, utc_now
 from app.models.message import StoredHistoryMessage
 from app.models.session import PAGE_FAULT
+from app.services.calls.answer_places import find_answer_place
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.pages.message_images import image_ids, with_images
 from app.services.pages.page_bodies import address_mime_type
 from app.services.pages.page_views import BlocksOptions, PageViews
-from app.stores.records.history import MessageRecords, SessionHistory
+from app.stores.records.history import MessageRecords
 from app.stores.records.pages import PageAccessRecords, PageRecords
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
@@ -44,7 +46,6 @@ from pagefault_dialects.pages.typed_content import failure_json
 from pagefault_dialects.texts.cuts import cut_short
 from pagefault_dialects.turns.page_turns import PageFaultCall
 
-_LONGEST_CALL_ID = 512
 _LOOKED_AT_CHARS = 1_000
 _MOST_CANDIDATES = 8
 _LONGEST_ID_CHARS = 128
@@ -68,7 +69,7 @@ class FaultRequest(FrozenModel):
 
     target_level: LevelInput = Level.ABSTRACT
     session_id: ClientId | None = None
-    tool_call_id: Annotated[str | None, Field(min_length=1, max_length=_LONGEST_CALL_ID)] = None
+    tool_call_id: CallId | None = None
     max_chars: Annotated[int | None, Field(ge=1)] = None
     offset: Count = 0
     detail: ImageDetail = "low"
@@ -124,7 +125,7 @@ class PageFaults:
             await self.records.write(project_id, lambda unit: unit.note(event))
             return answer
         call = _Call(page_id, request.session_id, request, utc_now())
-        answered = await self.records.read(project_id, lambda unit: _answered(unit, call))
+        answered = await self.records.read(project_id, lambda unit: _place(unit, call)[0])
         if answered is not None:
             return await self._with_media(project_id, answered.message)
         prepared = await self._prepared(project_id, call)
@@ -211,6 +212,10 @@ class PreparedFault:
     answer: RenderedBody
     fault: PageFaultCall
 
+    def existing(self, unit: UnitOfWork) -> StoredHistoryMessage | None:
+        """Return the message that answers the call, if it is there; see `PreparedEntry`."""
+        return _place(unit, self.call)[0]
+
     def append(self, unit: UnitOfWork) -> tuple[StoredHistoryMessage, bool]:
         """Append the message; return it, and whether it is new, since an equal one may be there.
 
@@ -219,9 +224,9 @@ class PreparedFault:
         """
         call, message, message_id = self.call, self.message, new_id()
         unit[SessionRecords].enter(call.session_id, call.now)
-        answered = _answered(unit, call)
-        if answered is not None:
-            return answered, False
+        existing, number = _place(unit, call)
+        if existing is not None:
+            return existing, False
         given = StoredHistoryMessage(
             seq=0,
             message_id=message_id,
@@ -230,6 +235,7 @@ class PreparedFault:
             request_digest=call.digest,
             message=message,
             page_fault=msgspec.json.encode(self.fault).decode(),
+            answer_number=number,
         )
         seq = unit[SessionRecords].append(
             call.session_id,
@@ -240,8 +246,7 @@ class PreparedFault:
         )
         # The page before its resources: everybody who takes both takes them in this order.
         unit[PageAccessRecords].add({call.page_id: (1, call.now)})
-        wanted = image_ids(message)
-        resources = unit[ResourceRecords].find_all(wanted)
+        resources = unit[ResourceRecords].find_all(wanted := image_ids(message))
         if wanted - resources.keys():
             raise ConflictError(
                 "The page was changed while it was faulted in. Ask again.", code="page-changed"
@@ -272,18 +277,18 @@ def _event(
     )
 
 
-def _answered(unit: UnitOfWork, call: _Call) -> StoredHistoryMessage | None:
-    """Return what this call of the session was answered with before, if it was."""
-    tool_call_id = call.request.tool_call_id
-    if tool_call_id is None or not unit[SessionHistory].has_answer(call.session_id, tool_call_id):
-        return None
-    earlier = unit[MessageRecords].find_call(call.session_id, tool_call_id)
+def _place(unit: UnitOfWork, call: _Call) -> tuple[StoredHistoryMessage | None, int]:
+    """Return what this call was answered with before, if it was, and the number of the answer."""
+    place = find_answer_place(unit, call.session_id, call.request.tool_call_id)
+    if place.existing is None:
+        return None, place.number
+    earlier = unit[MessageRecords].find(place.existing.entry_id)
     if earlier is not None and earlier.request_digest == call.digest:
-        return earlier
+        return earlier, place.number
     raise ConflictError(
         "This tool call of the session was already answered with something else. A fault is known "
-        "by its page and all that its body asks for. A call has one result: take a new "
-        "tool_call_id.",
+        "by its page and all that its body asks for. A call has one result. Where another call has "
+        "the same id, append the message that makes it first.",
         code="tool-call-answered",
     )
 
@@ -300,8 +305,7 @@ def read_fault_request(value: JsonValue, page_id: str, form: str | None) -> Faul
         InvalidPayloadError: It is none; the answer has a tool message.
     """
     call = value.get("tool_call_id") if isinstance(value, dict) else None
-    is_call = isinstance(call, str) and 0 < len(call) <= _LONGEST_CALL_ID
-    tool_call_id = call if is_call else None
+    tool_call_id = call if isinstance(call, str) and 0 < len(call) <= LONGEST_CALL_ID else None
     try:
         request = FaultRequest.model_validate(value)
     except ValidationError as exc:

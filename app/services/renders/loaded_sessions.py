@@ -7,8 +7,8 @@ from functools import partial
 from app.errors import NotFoundError
 from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
 from app.models.stored_interaction import StoredAnswer, StoredInteraction
+from app.services.calls.stored_message_turns import stored_message_turns
 from app.services.renders.interaction_turns import answer_turn, attached_ids, interaction_turns
-from app.services.renders.stored_message_turns import stored_message_turns
 from app.services.renders.structured_contents import read_apart
 from app.services.renders.turn_cache import TurnCache
 from app.services.requests.validation import require_found
@@ -100,7 +100,7 @@ class LoadedSession:
         turn = tool_result_turn(
             entry.sanitized, origin=origin, audience=audience, seq=seq, apart=apart
         )
-        return [turn]
+        return [replace(turn, answer_number=entry.answer_number)]
 
 
 async def load_session(

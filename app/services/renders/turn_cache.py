@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TypeAlias
 
 from app.models.message import StoredHistoryMessage, StoredMessage
-from app.services.renders.stored_message_turns import moved_out_of
+from app.services.calls.stored_message_turns import moved_out_of
 from pagefault_dialects.json.values import parse_stored_json
 from pagefault_dialects.messages.message_references import references_in
 from pagefault_dialects.model.conversation import ComposedTurn

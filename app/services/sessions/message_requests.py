@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, FailFast, Field, TypeAdapter, WrapValidator
+from pydantic import BaseModel, ConfigDict, FailFast, TypeAdapter, WrapValidator
 from pydantic.config import JsonDict
 
+from app.models.call_ids import LONGEST_CALL_ID, CallId
 from app.models.message import MessageContent, MessageRole, SideRole, wrap_message
 from app.services.requests.validation import as_object, validated
 from pagefault_dialects.json.values import JsonObject, JsonValue
@@ -33,7 +34,6 @@ _EXAMPLE: JsonDict = {
 
 
 _NOT_ONE = "The body is not a message; `errors` says where."
-_LONGEST_ID_CHARS = 512
 _BLOCKS = TypeAdapter(Annotated[list[dict[str, Any]], FailFast()])
 
 
@@ -76,7 +76,7 @@ class FlatMessage(BaseModel):
     content: Annotated[MessageContent | None, WrapValidator(_read_content)] = None
     name: str | None = None
     tool_calls: Annotated[list[JsonObject] | None, FailFast()] = None
-    tool_call_id: Annotated[str | None, Field(min_length=1, max_length=_LONGEST_ID_CHARS)] = None
+    tool_call_id: CallId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +124,17 @@ def read_message(body: JsonValue) -> ReadMessage:
         InvalidPayloadError: No dialect knows it; the faults say where.
     """
     value = as_object(body)
-    flat = validated(FlatMessage, value, _NOT_ONE) if is_flat(value) else None
+    is_message_flat = is_flat(value)
+    if is_message_flat:
+        validated(FlatMessage, value, _NOT_ONE)
     reading = read_entry(value)
     read = [each.message for each in reading.messages if each.message is not None]
     movable = media_of_reading(value, read)
-    if flat is not None:
-        answered = flat.tool_call_id if flat.role == "tool" else None
+    answered = only_answer(reading)
+    if is_message_flat:
         references = referred_by_message(value)
         return ReadMessage(value, movable, references, reading.dialect, tool_call_id=answered)
     references = set[str]().union(*map(referred_by_message, read))
-    answered = only_answer(reading)
     return ReadMessage(value, movable, references, reading.dialect, reading.role, answered)
 
 
@@ -142,7 +143,7 @@ def only_answer(reading: EntryReading) -> str | None:
     if reading.role != "tool":
         return None
     found = [call_id for each in reading.messages for call_id in _answered(each.message or {})]
-    return found[0] if len(found) == 1 and 0 < len(found[0]) <= _LONGEST_ID_CHARS else None
+    return found[0] if len(found) == 1 and 0 < len(found[0]) <= LONGEST_CALL_ID else None
 
 
 def _answered(message: JsonObject) -> Iterator[str]:

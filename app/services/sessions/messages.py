@@ -15,6 +15,7 @@ from app.models.identity import new_id, utc_now
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
 from app.models.session import MESSAGE
+from app.services.calls.answer_places import find_answer_place
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.media_mover import MediaMover
 from app.services.media.media_keeper import MediaKeeper
@@ -24,7 +25,7 @@ from app.services.requests.streamed_requests import StreamedRequest, StreamedReq
 from app.services.requests.validation import read_value, require_found
 from app.services.sessions.message_requests import ReadMessage, read_message
 from app.stores.blobs.store import BlobStore
-from app.stores.records.history import MessageRecords, SessionHistory
+from app.stores.records.history import MessageRecords
 from app.stores.records.records import MOST_TOGETHER_BYTES, Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
@@ -116,7 +117,7 @@ class SessionMessages:
     ) -> tuple[StoredHistoryMessage, bool]:
         read = request.value
         answered = await self.records.read(
-            project_id, lambda unit: _answered(unit, session_id, read, request.identity)
+            project_id, lambda unit: _place(unit, session_id, read, request.identity)[0]
         )
         if answered is not None:
             return answered, False
@@ -182,9 +183,10 @@ class PreparedMessage:
         session_id, message, read = self.session_id, self.message, self.read
         unit[SessionRecords].enter(session_id, message.created_at)
         # The session is locked, so an equal request that was faster is seen here.
-        answered = _answered(unit, session_id, read, self.identity)
+        answered, number = _place(unit, session_id, read, self.identity)
         if answered is not None:
             return answered, False
+        message = replace(message, answer_number=number)
         seq = unit[SessionRecords].append(
             session_id,
             MESSAGE,
@@ -213,27 +215,26 @@ class PreparedMessage:
         return appended, True
 
 
-def _answered(
+def _place(
     unit: UnitOfWork, session_id: str, read: ReadMessage, identity: RequestIdentity
-) -> StoredHistoryMessage | None:
-    """Return the message that answers the same tool call, if it is this one.
+) -> tuple[StoredHistoryMessage | None, int]:
+    """Return the message that answers the same tool call, if it is this one, and its number.
 
     Raises:
         ConflictError: The call was answered with something else.
     """
-    if read.tool_call_id is None or not unit[SessionHistory].has_answer(
-        session_id, read.tool_call_id
-    ):
-        return None
-    earlier = unit[MessageRecords].find_call(session_id, read.tool_call_id)
+    place = find_answer_place(unit, session_id, read.tool_call_id)
+    if place.existing is None:
+        return None, place.number
+    earlier = unit[MessageRecords].find(place.existing.entry_id)
     if earlier is not None and identity.is_that_of(earlier.request_digest):
-        return earlier
+        return earlier, place.number
     differences = _differences(earlier, read) if earlier else ()
     compared = f" {how_compared(earlier.request_digest)}" if earlier else ""
     raise ConflictError(
         f"This tool call of the session was already answered with something else.{compared} A call "
-        "has one result: take a new tool_call_id, or leave the message out where its tool result "
-        "is in the history already.",
+        "has one result: leave the message out where that is in the history already. Where another "
+        "call has the same id, append the message that makes it first.",
         faults=differences,
         code="tool-call-answered",
     )

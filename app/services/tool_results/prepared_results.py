@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from app.models.event import NewEvent
 from app.models.session import TOOL_RESULT
 from app.models.tool_result import StoredToolResult
+from app.services.requests.validation import require_found
 from app.services.sessions.messages import PreparedMessage
-from app.services.tool_results.tool_result_requests import NormalizedRequest, previous_answer
+from app.services.tool_results.tool_result_requests import NormalizedRequest, place_result
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.tool_results import ToolResultRecords
@@ -39,6 +40,19 @@ class PreparedResult:
         """Whether nobody else's changes are to wait for its commit; see `PreparedMessage`."""
         return self.call_message is not None and self.call_message.is_long
 
+    def place(self, unit: UnitOfWork) -> int:
+        """Return which answer of its id the result is in its session, which is locked.
+
+        Raises:
+            AlreadyAnsweredError: The call has this result already.
+            ConflictError: It was answered with something else.
+        """
+        place = place_result(unit, self.request.request, self.request.identity)
+        if place.existing is not None:
+            existing = unit[ToolResultRecords].find(place.existing.entry_id)
+            raise AlreadyAnsweredError(require_found(existing, "tool result"))
+        return place.number
+
     def append(self, unit: UnitOfWork) -> Ingested:
         """Write record, history entry and resources, behind the message that made the call.
 
@@ -47,20 +61,18 @@ class PreparedResult:
             ConflictError: It was answered with something else.
         Source: spec 002, "Event Flow & Consumers".
         """
-        result, identity = self.result, self.request.identity
-        digest = identity.digest
-        if result.session_id is None:
+        result, digest = self.result, self.request.identity.digest
+        session_id = result.session_id
+        if session_id is None:
             unit[ToolResultRecords].add(result, success=self.success, request_digest=digest)
         else:
-            unit[SessionRecords].enter(result.session_id, result.created_at)
+            unit[SessionRecords].enter(session_id, result.created_at)
             # The session is locked, so an equal request that was faster is seen here.
-            existing = previous_answer(unit, self.request.request, identity)
-            if existing is not None:
-                raise AlreadyAnsweredError(existing)
+            result = replace(result, answer_number=self.place(unit))
             if self.call_message is not None:
                 self.call_message.append(unit)
             seq = unit[SessionRecords].append(
-                result.session_id,
+                session_id,
                 TOOL_RESULT,
                 result.tool_result_id,
                 size_bytes=len(result.sanitized),

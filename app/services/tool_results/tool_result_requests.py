@@ -16,19 +16,19 @@ from pydantic.alias_generators import to_camel
 from pydantic.config import JsonDict
 
 from app.errors import ConflictError
-from app.models.tool_result import StoredToolResult
+from app.models.call_ids import CallId
+from app.services.calls.answer_places import AnswerPlace, find_answer_place
 from app.services.normalization import normalize_tool_result
 from app.services.requests.request_identity import RequestIdentity, how_compared
 from app.services.requests.streamed_requests import identity_of_stream
 from app.services.requests.validation import validated
 from app.stores.blobs.draft_media import DraftMedia
 from app.stores.blobs.store import BlobDraft
-from app.stores.records.history import MessageRecords, SessionHistory
 from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue, parse_json, values_in
-from pagefault_dialects.messages.entry_reading import is_flat, read_entry
+from pagefault_dialects.messages.entry_reading import entry_calls, is_flat, read_entry
 from pagefault_dialects.model.base import ClientId
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.normalized import NormalizedToolResult
@@ -52,7 +52,11 @@ _EXAMPLE: JsonDict = {
 _NAME = Field(min_length=1, max_length=512)
 _NOT_ONE = (
     "The body is not a tool result: it takes toolName, toolCallId, result, and optionally success, "
-    "sessionId and callMessage."
+    "sessionId, callMessage and newCall."
+)
+_NEW_CALL = (
+    "A call has one result. Where another call has the same id, append the message that makes it "
+    "first, send it as callMessage, or say newCall=true."
 )
 
 
@@ -69,7 +73,7 @@ class ToolResultRequest(BaseModel):
     )
 
     tool_name: Annotated[str, _NAME]
-    tool_call_id: Annotated[str, _NAME]
+    tool_call_id: CallId
     success: bool = True
     session_id: ClientId | None = None
     call_message: Annotated[
@@ -80,6 +84,14 @@ class ToolResultRequest(BaseModel):
             "result, in the same transaction; leave it out where the history has it."
         ),
     ] = None
+    new_call: Annotated[
+        bool,
+        Field(
+            description="Whether the call is another one than that of the same id which has its "
+            "result, though no message that makes it is in the history yet. An `Idempotency-Key` "
+            "makes it safe to repeat."
+        ),
+    ] = False
     result: Annotated[Any, Field(description="What the tool returned: any JSON value at all.")]
 
 
@@ -153,43 +165,54 @@ def _call_message_faults(message: JsonObject) -> Iterator[Fault]:
         yield Fault("/callMessage", f"has to be a message of the assistant, and is of the {role}")
 
 
-def previous_answer(
+def place_result(
     unit: UnitOfWork, request: ToolResultRequest, identity: RequestIdentity
-) -> StoredToolResult | None:
-    """Return what this call of the session was answered with before; `None` if it was not.
+) -> AnswerPlace:
+    """Return where a result belongs among the answers of its session.
+
+    Returns:
+        The place; what exists there is this result.
 
     Raises:
-        ConflictError: It was answered with something else.
+        ConflictError: The call was answered with something else.
     """
-    session_id = request.session_id
-    if session_id is None or not unit[SessionHistory].has_answer(session_id, request.tool_call_id):
-        return None
-    recorded = unit[ToolResultRecords].find_call(session_id, request.tool_call_id)
-    if recorded is not None and identity.is_that_of(recorded.request_digest):
-        return recorded.result
-    if recorded is not None:
-        # Of the earlier request only the name of the tool is known, and a digest of the rest.
-        faults = []
-        differs = "what differs in `result`, `success` or `callMessage`"
-        if recorded.result.tool_name != request.tool_name:
-            faults.append(Fault("/toolName", "is not what it is in the record"))
-            differs = "`toolName` differs, and whether other members do as well"
+    place = find_answer_place(unit, request.session_id, request.tool_call_id)
+    existing = place.existing
+    if existing is None or request.new_call:
+        return place.behind()
+    if existing.is_result and identity.is_that_of(existing.request_digest):
+        return place
+    if _is_called_anew(request):
+        return place.behind()
+    if not existing.is_result:
         raise ConflictError(
-            "This tool call of the session was already answered with another result "
-            f"({recorded.result.tool_result_id}). {how_compared(recorded.request_digest)} Of the "
-            f"first one only a digest is kept: {differs} cannot be said. Read the record, and "
-            "compare. A call has one result: take a new toolCallId for another.",
-            faults=faults,
+            "This tool call of the session was already answered with a message "
+            f"({existing.entry_id}). {_NEW_CALL}",
             code="tool-call-answered",
         )
-    answer = unit[MessageRecords].find_call(session_id, request.tool_call_id)
-    if answer is None:
-        return None
+    # Of the earlier request only the name of the tool is known, and a digest of the rest.
+    faults = []
+    differs = "what differs in `result`, `success` or `callMessage`"
+    recorded = unit[ToolResultRecords].find(existing.entry_id)
+    if recorded is not None and recorded.tool_name != request.tool_name:
+        faults.append(Fault("/toolName", "is not what it is in the record"))
+        differs = "`toolName` differs, and whether other members do as well"
     raise ConflictError(
-        "This tool call of the session was already answered with a message "
-        f"({answer.message_id}). A call has one result: take a new toolCallId.",
+        "This tool call of the session was already answered with another result "
+        f"({existing.entry_id}). {how_compared(existing.request_digest)} Of the "
+        f"first one only a digest is kept: {differs} cannot be said. Read the record, and "
+        f"compare. {_NEW_CALL}",
+        faults=faults,
         code="tool-call-answered",
     )
+
+
+def _is_called_anew(request: ToolResultRequest) -> bool:
+    """Return whether the message that comes along makes the call."""
+    message = request.call_message
+    if message is None:
+        return False
+    return request.tool_call_id in {call.call_id for call in entry_calls(read_entry(message))}
 
 
 @dataclass(frozen=True, slots=True)

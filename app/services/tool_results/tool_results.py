@@ -32,11 +32,12 @@ from app.services.tool_results.tool_result_requests import (
     ReadToolResult,
     ToolResultRequest,
     normalize_streamed,
-    previous_answer,
+    place_result,
     read_tool_result_request,
     whole_request,
 )
 from app.stores.blobs.store import BlobDraft
+from app.stores.records.answered_calls import AnsweredCallRecords
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.tool_results import ToolResultRecords
@@ -83,7 +84,12 @@ class ToolResults:
     raw_results: RawResults
 
     async def ingest(
-        self, project_id: str, body: AsyncIterator[bytes], *, idempotency_key: str | None
+        self,
+        project_id: str,
+        body: AsyncIterator[bytes],
+        *,
+        idempotency_key: str | None,
+        new_call: bool = False,
     ) -> Ingested:
         """Take a raw tool result in.
 
@@ -91,6 +97,7 @@ class ToolResults:
             project_id: The caller's project.
             body: The request's JSON text as it arrives, within the caller's limit.
             idempotency_key: Makes a retry outside any session safe.
+            new_call: Whether it is said beside the body that the call is a new one.
 
         Returns:
             The committed record. The same call of the same session with the same JSON gives the
@@ -103,6 +110,9 @@ class ToolResults:
         Source: spec 002, "Storage & History".
         """
         async with self._received(project_id, body) as received:
+            if new_call:
+                request = received.request.model_copy(update={"new_call": True})
+                received = replace(received, request=request)  # noqa: PLW2901
             if idempotency_key is None:
                 return await self._ingest(project_id, received, None)
             call = IdempotentCall(project_id, IDEMPOTENT_ROUTE, idempotency_key, received.identity)
@@ -165,10 +175,11 @@ class ToolResults:
 
     async def has_call(self, project_id: str, session_id: str, tool_call_id: str) -> bool:
         """Return whether a tool call of a session has a result."""
-        return await self.records.read(
+        newest = await self.records.read(
             project_id,
-            lambda unit: unit[ToolResultRecords].find_call(session_id, tool_call_id) is not None,
+            lambda unit: unit[AnsweredCallRecords].newest_answer(session_id, tool_call_id),
         )
+        return newest is not None and newest.is_result
 
     async def list(
         self, project_id: str, *, session_id: str | None, cursor: str | None, limit: int
@@ -212,7 +223,7 @@ class ToolResults:
             previous, session_resources = await self.records.read(
                 project_id,
                 lambda unit: (
-                    previous_answer(unit, received.request, received.identity),
+                    _previous(unit, received),
                     _session_resources(unit, received),
                 ),
             )
@@ -311,6 +322,12 @@ class ToolResults:
 
 async def _chunks(text: bytes) -> AsyncIterator[bytes]:
     yield text
+
+
+def _previous(unit: UnitOfWork, received: _Received) -> StoredToolResult | None:
+    """Return the result if it is there already."""
+    existing = place_result(unit, received.request, received.identity).existing
+    return None if existing is None else unit[ToolResultRecords].find(existing.entry_id)
 
 
 def _session_resources(unit: UnitOfWork, received: _Received) -> dict[str, Resource]:

@@ -37,6 +37,13 @@ _MICROSECOND = timedelta(microseconds=1)
 _ESCAPES = str.maketrans({"\x1a": "\x1a1", "\x00": "\x1a0"})
 
 
+def escape_text(value: str) -> str:
+    """Return a text as columns of `ClientText` have it."""
+    if "\x00" not in value and "\x1a" not in value:
+        return value
+    return value.translate(_ESCAPES)
+
+
 class ClientText(TypeDecorator[str]):
     """Text that a client sent: any code point, U+0000 included, comes back as it was."""
 
@@ -45,9 +52,7 @@ class ClientText(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         """Escape U+0000."""
-        if value is None or ("\x00" not in value and "\x1a" not in value):
-            return value
-        return value.translate(_ESCAPES)
+        return None if value is None else escape_text(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:
         """Undo the escape."""

@@ -3,12 +3,13 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Column, LargeBinary, Select, and_, func, null, or_, true
+from sqlalchemy import Column, ColumnElement, LargeBinary, Select, and_, func, null, or_, true
 
 from app.models.search_entry import MOST_READ_BYTES, EntrySource, IndexedKind
 from app.models.session import PAGE_FAULT
+from app.stores.records.columns import ClientText
 from app.stores.records.prepared_statements import IsAmong
-from app.stores.records.scope import ProjectScope, in_batches, read_row, scoped_select
+from app.stores.records.scope import AnyTable, ProjectScope, in_batches, read_row, scoped_select
 from app.stores.records.tables import (
     history_entries,
     interactions,
@@ -31,6 +32,13 @@ _OF_MESSAGE = and_(
 )
 
 
+def _call_id_of(table: AnyTable) -> ColumnElement[Any]:
+    columns = table.c
+    if "tool_call_id" not in columns:
+        return null()
+    return func.coalesce(columns.whole_call_id, columns.tool_call_id, type_=ClientText)
+
+
 def _selecting(kind: IndexedKind) -> Select[Any]:
     """Select what is read of records by their ids: of texts, the first bytes, and if there is more.
 
@@ -47,7 +55,7 @@ def _selecting(kind: IndexedKind) -> Select[Any]:
         identity.label("entry_id"),
         *(columns[name] for name in ("session_id", "seq", "created_at")),
         columns.get("tool_name", null()).label("name"),
-        columns.get("tool_call_id", null()).label("call_id"),
+        _call_id_of(identity.table).label("call_id"),
         *(columns.get(name, null()).label(name) for name in ("dialect", "reading", "role")),
         is_cut.label("is_cut"),
         (is_found if kind == "message" else true()).label("is_found"),

@@ -14,14 +14,13 @@ from sqlalchemy import Column, Integer, LargeBinary, Row, bindparam, or_
 from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
 from app.models.session import ANSWER, INTERACTION, MESSAGE, PAGE_FAULT, TOOL_RESULT, EntryKind
 from app.models.stored_interaction import StoredAnswer, StoredInteraction
-from app.stores.records.columns import BY_CALL
+from app.stores.records.answered_calls import call_columns, call_fields
 from app.stores.records.prepared_statements import Lookup
 from app.stores.records.scope import (
     AnyTable,
     NewRow,
     ProjectScope,
     read_row,
-    scoped_any,
     scoped_select,
     values_of,
 )
@@ -37,12 +36,6 @@ from pagefault_dialects.json.values import parse_stored_json
 
 MOST_BYTES = 16 * 1024 * 1024
 """What is read of a history at once, and of its events."""
-_FIND_ANSWER_TO_CALL = Lookup(
-    scoped_select(messages, messages.c.message_id, by=BY_CALL).order_by(messages.c.seq).limit(1)
-)
-_HAS_ANSWER = Lookup(
-    scoped_any(scoped_select(table, table.c.seq, by=BY_CALL) for table in (tool_results, messages))
-)
 _IS_AFTER = history_entries.c.seq > bindparam("after_seq")
 _ENTRIES = Lookup(
     scoped_select(history_entries, by=["session_id"])
@@ -108,7 +101,9 @@ class Stretch:
         """Read what the entries show."""
         faults = {row.entry_id for row in self.rows if row.kind == PAGE_FAULT}
         found: dict[str, StoredEntry] = {
-            row.tool_result_id: read_row(StoredMessage, row, message_id=row.tool_result_id)
+            row.tool_result_id: read_row(
+                StoredMessage, row, message_id=row.tool_result_id, **call_fields(row)
+            )
             for row in self.shown(TOOL_RESULT)
         }
         for row in self.shown(MESSAGE, PAGE_FAULT):
@@ -159,11 +154,6 @@ class SessionHistory(Repository):
         rows = self._scope.look_up(FIND_SESSION, session_id=session_id)
         return read_row(HistoryHead, rows[0]) if rows else None
 
-    def has_answer(self, session_id: str, tool_call_id: str) -> bool:
-        """Say whether a tool call has a result or a message that answers it. Hardly ever it has."""
-        rows = self._scope.look_up(_HAS_ANSWER, session_id=session_id, tool_call_id=tool_call_id)
-        return bool(rows[0].is_any)
-
     def stretch(
         self, session_id: str, *, after_seq: int, limit: int, most_bytes: int = MOST_BYTES
     ) -> Stretch:
@@ -213,21 +203,15 @@ class MessageRecords(Repository):
         row = self._scope.find(messages, message_id=message_id)
         return stored_message(row) if row else None
 
-    def find_call(self, session_id: str, tool_call_id: str) -> StoredHistoryMessage | None:
-        """Return the first message that answered a tool call of a session."""
-        rows = self._scope.look_up(
-            _FIND_ANSWER_TO_CALL, session_id=session_id, tool_call_id=tool_call_id
-        )
-        return self.find(rows[0].message_id) if rows else None
-
 
 def stored_message(row: Row[Any], *, is_page_fault: bool = False) -> StoredHistoryMessage:
     """Return the message in a row of `messages`."""
-    return read_row(StoredHistoryMessage, row, is_page_fault=is_page_fault)
+    return read_row(StoredHistoryMessage, row, is_page_fault=is_page_fault, **call_fields(row))
 
 
 def message_values(message: StoredHistoryMessage, session_id: str) -> dict[str, object]:
     """Return the columns of a message; that it is a page fault stands in its history entry."""
-    values = values_of(message, session_id=session_id)
-    del values["is_page_fault"]
+    call = call_columns(message.tool_call_id, message.answer_number)
+    values = values_of(message, session_id=session_id) | call
+    del values["is_page_fault"], values["answer_number"]
     return values

@@ -138,7 +138,10 @@ tool_results = _of_project(
     Column("session_id", String),
     Column("seq", BigInteger),
     Column("tool_name", ClientText, nullable=False),
+    # What knows it among the answers of its session: the id of its call, or a key made of that.
     Column("tool_call_id", ClientText, nullable=False),
+    # The id itself, where that is a key.
+    Column("whole_call_id", ClientText),
     Column("success", Boolean, nullable=False),
     Column("request_digest", String, nullable=False),
     Column("created_at", UtcTime, nullable=False),
@@ -315,6 +318,8 @@ messages = _of_project(
     Column("reading", Integer),
     # Who says what is in the member `message`; null if the message stands there by itself.
     Column("role", String),
+    # As that of `tool_results`.
+    Column("whole_call_id", ClientText),
     Index(None, "project_id", "session_id", "tool_call_id"),
 )
 

@@ -1,10 +1,12 @@
 """The records of tool results, by their ids and by the calls they answer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row
 
 from app.models.tool_result import StoredToolResult
-from app.stores.records.columns import BY_CALL
+from app.stores.records.answered_calls import call_columns, call_fields
 from app.stores.records.prepared_statements import Lookup
 from app.stores.records.scope import NewRow, read_row, scoped_select, values_of
 from app.stores.records.tables import tool_results
@@ -13,19 +15,6 @@ from app.stores.records.unit_of_work import Repository
 _FIND_RESULT = Lookup(
     scoped_select(tool_results, by=["tool_result_id"]), large=[tool_results.c.sanitized]
 )
-_FIND_RESULT_OF_CALL = Lookup(
-    scoped_select(
-        tool_results, tool_results.c.tool_result_id, tool_results.c.request_digest, by=BY_CALL
-    )
-)
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedCall:
-    """A stored result, and the SHA-256 of the request that made it."""
-
-    result: StoredToolResult
-    request_digest: str
 
 
 class ToolResultRecords(Repository):
@@ -39,22 +28,13 @@ class ToolResultRecords(Repository):
     @staticmethod
     def row(result: StoredToolResult, *, success: bool, request_digest: str) -> NewRow:
         """Return the row of a new record, to be stored with its history entry."""
-        values = values_of(result, success=success, request_digest=request_digest)
+        values = result_values(result, success=success, request_digest=request_digest)
         return NewRow(tool_results, values)
 
     def find(self, tool_result_id: str) -> StoredToolResult | None:
         """Return the record with this id."""
         rows = self._scope.look_up(_FIND_RESULT, tool_result_id=tool_result_id)
-        return read_row(StoredToolResult, rows[0]) if rows else None
-
-    def find_call(self, session_id: str, tool_call_id: str) -> RecordedCall | None:
-        """Return what a tool call of a session has already answered."""
-        rows = self._scope.look_up(
-            _FIND_RESULT_OF_CALL, session_id=session_id, tool_call_id=tool_call_id
-        )
-        # Hardly ever there is one, so that its record is read is rare.
-        result = self.find(rows[0].tool_result_id) if rows else None
-        return RecordedCall(result, rows[0].request_digest) if result else None
+        return stored_result(rows[0]) if rows else None
 
     def page(
         self, session_id: str | None, *, before_id: str | None, limit: int
@@ -66,4 +46,18 @@ class ToolResultRecords(Repository):
         if before_id is not None:
             statement = statement.where(tool_results.c.tool_result_id < before_id)
         statement = statement.order_by(tool_results.c.tool_result_id.desc()).limit(limit)
-        return [read_row(StoredToolResult, row) for row in self._scope.all(statement)]
+        return [stored_result(row) for row in self._scope.all(statement)]
+
+
+def stored_result(row: Row[Any]) -> StoredToolResult:
+    """Return the record in a row of `tool_results`."""
+    return read_row(StoredToolResult, row, **call_fields(row))
+
+
+def result_values(
+    result: StoredToolResult, *, success: bool, request_digest: str
+) -> dict[str, object]:
+    """Return the columns of a record."""
+    values = values_of(result, success=success, request_digest=request_digest)
+    del values["answer_number"]
+    return values | call_columns(result.tool_call_id, result.answer_number)

@@ -1636,6 +1636,7 @@ class ToolResultRequest(TypedDict):
     success: NotRequired[bool]
     sessionId: NotRequired[str | None]
     callMessage: NotRequired[JsonObject | None]
+    newCall: NotRequired[bool]
     result: Any
 
 

@@ -39,6 +39,7 @@ def create_tool_result(
     body: models.ToolResultRequest,
     *,
     render: models.Target | None = None,
+    new_call: bool | None = None,
     handles: bool | None = None,
     max_text: int | None = None,
     max_image_pixels: int | None = None,
@@ -52,6 +53,7 @@ def create_tool_result(
         decode=json_of,
         query={
             "render": render,
+            "newCall": new_call,
             "handles": handles,
             "maxText": max_text,
             "maxImagePixels": max_image_pixels,

@@ -24,11 +24,13 @@ export interface ToolResultDraft {
   readonly result: unknown;
   readonly success?: boolean | undefined;
   readonly sessionId?: string | null | undefined;
+  /** Whether another call of this id has its result, and no message that makes this one is stored. */
+  readonly newCall?: boolean | undefined;
 }
 
 export type CreateToolResultOptions = RequestOptions &
   QueryOf<CreateToolResultData> & {
-    /** Of a result outside of sessions; made anew if it is not given. */
+    /** Of a result outside of sessions, or of a new call; made anew if it is not given. */
     readonly idempotencyKey?: string | undefined;
   };
 
@@ -45,8 +47,9 @@ export class ToolResults {
     options: CreateToolResultOptions = {},
   ): Promise<RenderedToolResult> {
     const { idempotencyKey, signal, timeoutMs, retries, ...query } = options;
-    // In a session a call has one result, and is recognised by its id.
-    const key = draft.sessionId ? idempotencyKey : (idempotencyKey ?? newIdempotencyKey());
+    // In a session a call has one result, and is recognised by its id unless that is used again.
+    const isKnown = draft.sessionId && !(draft.newCall || options.newCall);
+    const key = isKnown ? idempotencyKey : (idempotencyKey ?? newIdempotencyKey());
     const json = { ...draft, result: draft.result ?? null };
     const call = {
       signal,

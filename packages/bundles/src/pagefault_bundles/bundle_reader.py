@@ -216,6 +216,7 @@ class BundleCheck:
     _texts: set[str] = field(default_factory=set)
     _asked: dict[int, str] = field(default_factory=dict)
     _answered: dict[int, str] = field(default_factory=dict)
+    _answers: Counter[str] = field(default_factory=Counter)
     _counts: Counter[session.EntryKind] = field(default_factory=Counter)
 
     def run(self) -> session.Session:
@@ -295,7 +296,7 @@ class BundleCheck:
                     self._answered[line.answer_seq] = line.id
 
     def _check_history(self) -> int:
-        seq, ids, calls = 0, set(), set()
+        seq, ids = 0, set()
         for location, text in self.file.lines(HISTORY):
             with errors_at(location):
                 line = rows.read_line(rows.HISTORY_LINES, text)
@@ -305,15 +306,26 @@ class BundleCheck:
                 kind = ENTRY_KINDS[type(line)]
                 self._counts[kind] += 1
                 self._check_entry(line)
-                if isinstance(line, rows.ToolResultLine):
-                    require(line.tool_call_id not in calls, "answers a call that was answered")
-                    calls.add(line.tool_call_id)
+                self._check_answer(line)
                 if not isinstance(line, rows.AnswerEntryLine):
                     require(line.id not in ids, "has an id that another line has")
                     ids.add(line.id)
         with errors_at(INTERACTIONS):
             require(not self._asked and not self._answered, "has more than the history speaks of")
         return seq
+
+    def _check_answer(self, line: rows.HistoryLine) -> None:
+        """Raise unless the answers to calls of one id are numbered as they follow on each other."""
+        if isinstance(line, rows.InteractionEntryLine | rows.AnswerEntryLine):
+            return
+        if line.tool_call_id is None:
+            return
+        before = self._answers[line.tool_call_id]
+        is_next = line.answer_number == before + 1
+        # Earlier versions may have stored two messages for one call.
+        is_again = line.answer_number == before and not isinstance(line, rows.ToolResultLine)
+        require(is_next or is_again, "answers a call that was answered")
+        self._answers[line.tool_call_id] = line.answer_number
 
     def _check_entry(self, line: rows.HistoryLine) -> None:
         if isinstance(line, rows.InteractionEntryLine):

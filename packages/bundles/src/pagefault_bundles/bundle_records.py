@@ -32,6 +32,7 @@ from app.stores.records.tables import (
     resource_links,
     tool_results,
 )
+from app.stores.records.tool_results import result_values, stored_result
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 from pagefault_dialects.model.page import StoredRepresentation
 
@@ -88,7 +89,7 @@ class BundleRecords(Repository):
         ).rows:
             recorded: dict[int, Recorded] = {
                 **{
-                    row.seq: read_row(RecordedResult, row, result=read_row(StoredToolResult, row))
+                    row.seq: read_row(RecordedResult, row, result=stored_result(row))
                     for row in stretch.shown(TOOL_RESULT)
                 },
                 **{row.seq: stored_message(row) for row in stretch.shown(MESSAGE, PAGE_FAULT)},
@@ -145,7 +146,7 @@ class BundleRecords(Repository):
     def add_tool_results(self, recorded: Sequence[RecordedResult]) -> list[str]:
         """Store tool results; return the ids that are taken."""
         rows = [
-            values_of(each.result, success=each.success, request_digest=each.request_digest)
+            result_values(each.result, success=each.success, request_digest=each.request_digest)
             for each in recorded
         ]
         return self._add(tool_results, "tool_result_id", rows)

@@ -30,7 +30,7 @@ def check_message(line: rows.MessageLine, limits: Limits) -> NeededResources:
     sent = sent_message(stored, dialect=line.dialect, role=line.role)
     require(len(sent) <= limits.message_bytes, "has a message that is too long")
     value = parse_stored_object(stored, limits)
-    answered = _flat_answer(value) if line.role is None else _wrapped_answer(line, value)
+    answered = _flat_answer(line, value) if line.role is None else _wrapped_answer(line, value)
     require(answered == line.tool_call_id, "answers another call than it says")
     forms = check_forms(line.inline_form)
     require("" not in forms, "has a form that is not in it")
@@ -41,9 +41,11 @@ def check_message(line: rows.MessageLine, limits: Limits) -> NeededResources:
     return form_references(forms, named=references_in(value))
 
 
-def _flat_answer(value: Mapping[str, JsonValue]) -> str | None:
+def _flat_answer(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> str | None:
     """Return the call that a flat message answers; raise if it is none."""
     draft = FlatMessage.model_validate(value)
+    if line.dialect is not None and line.reading is not None:
+        return only_answer(read_stored(dict(value), *_reading(line)))
     return draft.tool_call_id if draft.role == "tool" else None
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec import Meta, Raw, Struct
 
+from app.models.call_ids import LONGEST_CALL_ID
 from app.models.message import SideRole
 from pagefault_bundles.format_errors import require
 from pagefault_dialects.model.client_ids import CLIENT_ID_PATTERN
@@ -34,6 +35,7 @@ Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 # Without its scheme it is one of bytes, and that of a page fault.
 RequestDigest = Annotated[str, Meta(pattern=rf"\A(?:{SCHEME})?[0-9a-f]{{64}}\Z")]
 Name = Annotated[str, Meta(min_length=1, max_length=512)]
+CallId = Annotated[str, Meta(min_length=1, max_length=LONGEST_CALL_ID)]
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Through = Annotated[int, Meta(ge=0, le=2**53)]
 Number = Annotated[int, Meta(ge=1, le=2**63 - 1)]
@@ -52,15 +54,19 @@ class _EntryLine(_Line, tag_field="kind", frozen=True):
     id: Id
 
 
-class ToolResultLine(_EntryLine, tag="tool_result", frozen=True):
-    """A tool result in the history."""
+class ToolResultLine(_EntryLine, tag="tool_result", frozen=True, omit_defaults=True):
+    """A tool result in the history.
+
+    `answer_number` is which answer to calls of its id it is, as in messages and page faults.
+    """
 
     created_at: Moment
     tool_name: Name
-    tool_call_id: Name
+    tool_call_id: CallId
     success: bool
     request_digest: RequestDigest
     sanitized: Raw
+    answer_number: Number = 1
 
 
 class MessageLine(_EntryLine, tag="message", frozen=True, omit_defaults=True):
@@ -70,13 +76,14 @@ class MessageLine(_EntryLine, tag="message", frozen=True, omit_defaults=True):
     """
 
     created_at: Moment
-    tool_call_id: Name | None
+    tool_call_id: CallId | None
     request_digest: RequestDigest
     inline_form: str | None
     message: Raw
     dialect: str | None = None
     reading: Number | None = None
     role: SideRole | None = None
+    answer_number: Number = 1
 
 
 class PageFaultLine(_EntryLine, tag="page_fault", frozen=True, omit_defaults=True):
@@ -86,10 +93,11 @@ class PageFaultLine(_EntryLine, tag="page_fault", frozen=True, omit_defaults=Tru
     """
 
     created_at: Moment
-    tool_call_id: Name | None
+    tool_call_id: CallId | None
     request_digest: RequestDigest
     message: Raw
     page_fault: str | None = None
+    answer_number: Number = 1
 
 
 class InteractionEntryLine(_EntryLine, tag="interaction", frozen=True):

@@ -12,10 +12,10 @@ from functools import partial
 
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
+from app.services.calls.stored_message_turns import stored_message_turns, stored_reading
 from app.services.inline_media.json_with_media import RenderedBody
 from app.services.renders.loaded_sessions import MOST_TEXT_BYTES, LoadedSession, load_session
 from app.services.renders.settling import Settling
-from app.services.renders.stored_message_turns import stored_message_turns, stored_reading
 from app.services.requests.whole_bodies import RequestBodies
 from app.stores.blobs.store import BlobStore
 from app.stores.records.records import Records

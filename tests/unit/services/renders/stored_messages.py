@@ -8,9 +8,9 @@ from typing import Any
 
 from app.models.message import StoredHistoryMessage
 from app.models.resource_descriptor import derive_resource_id
+from app.services.calls.stored_message_turns import stored_message_turns
 from app.services.inline_media.media_mover import MediaMover
 from app.services.media.media_keeper import MediaKeeper
-from app.services.renders.stored_message_turns import stored_message_turns
 from app.stores.blobs.filesystem import FilesystemBlobStore
 from pagefault_dialects.json.values import json_text, parse_json
 from pagefault_dialects.messages.message_media import media_in_message

@@ -215,6 +215,7 @@ class AsyncSession:
         result: Any,  # noqa: ANN401 - whatever a tool returns
         *,
         success: bool = True,
+        new_call: bool = False,
         render: Target | None = None,
         handles: bool | None = None,
     ) -> models.RenderedToolResult:
@@ -225,6 +226,7 @@ class AsyncSession:
             result,
             session_id=self.id,
             success=success,
+            new_call=new_call,
             render=render,
             handles=handles,
         )

@@ -24,6 +24,7 @@ class AsyncToolResults:
         *,
         session_id: str | None = None,
         success: bool = True,
+        new_call: bool = False,
         render: Target | None = None,
         handles: bool | None = None,
         idempotency_key: str | None = None,
@@ -36,6 +37,8 @@ class AsyncToolResults:
             result: What it returned: any JSON value, bytes, a pydantic model, a dataclass.
             session_id: The conversation; without it the result is in no history.
             success: False for an error of the tool.
+            new_call: True if another call of the session with this id has its result, and the
+                message that makes this one is not stored yet.
             render: With a target, the answer has the rendering for that model too.
             handles: Whether the rendering names the media that it has.
             idempotency_key: Names the request where no session does; made here by default.
@@ -50,13 +53,14 @@ class AsyncToolResults:
                 "result": jsonable(result),
                 "success": success,
                 "sessionId": session_id,
+                "newCall": new_call,
             },
             render=render,
             handles=handles,
             idempotency_key=idempotency_key,
         )
-        # In a session the id of the call makes a repetition harmless.
-        named = call.changed(is_repeatable=session_id is not None)
+        # In a session the id of the call makes a repetition harmless, unless that is used again.
+        named = call.changed(is_repeatable=session_id is not None and not new_call)
         return await self._transport.send(named)
 
     async def get(self, tool_result_id: str) -> ToolResultRecord:

@@ -213,6 +213,7 @@ class Session:
         result: Any,  # noqa: ANN401 - whatever a tool returns
         *,
         success: bool = True,
+        new_call: bool = False,
         render: Target | None = None,
         handles: bool | None = None,
     ) -> models.RenderedToolResult:
@@ -223,6 +224,7 @@ class Session:
             result,
             session_id=self.id,
             success=success,
+            new_call=new_call,
             render=render,
             handles=handles,
         )

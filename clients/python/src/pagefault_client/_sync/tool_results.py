@@ -26,6 +26,7 @@ class ToolResults:
         *,
         session_id: str | None = None,
         success: bool = True,
+        new_call: bool = False,
         render: Target | None = None,
         handles: bool | None = None,
         idempotency_key: str | None = None,
@@ -38,6 +39,8 @@ class ToolResults:
             result: What it returned: any JSON value, bytes, a pydantic model, a dataclass.
             session_id: The conversation; without it the result is in no history.
             success: False for an error of the tool.
+            new_call: True if another call of the session with this id has its result, and the
+                message that makes this one is not stored yet.
             render: With a target, the answer has the rendering for that model too.
             handles: Whether the rendering names the media that it has.
             idempotency_key: Names the request where no session does; made here by default.
@@ -52,13 +55,14 @@ class ToolResults:
                 "result": jsonable(result),
                 "success": success,
                 "sessionId": session_id,
+                "newCall": new_call,
             },
             render=render,
             handles=handles,
             idempotency_key=idempotency_key,
         )
-        # In a session the id of the call makes a repetition harmless.
-        named = call.changed(is_repeatable=session_id is not None)
+        # In a session the id of the call makes a repetition harmless, unless that is used again.
+        named = call.changed(is_repeatable=session_id is not None and not new_call)
         return self._transport.send(named)
 
     def get(self, tool_result_id: str) -> ToolResultRecord:

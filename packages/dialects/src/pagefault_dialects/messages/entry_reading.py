@@ -5,7 +5,7 @@ read_stored     what was stored, by the dialect and the number of the reading it
 entry_turns     either, as turns
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import NoneType
@@ -17,7 +17,13 @@ from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.messages.message_calls import as_answer
 from pagefault_dialects.messages.message_turns import MessageEntry, message_turns
-from pagefault_dialects.model.conversation import ComposedTurn, Invented, LeftOut, Medium
+from pagefault_dialects.model.conversation import (
+    ComposedTurn,
+    Invented,
+    LeftOut,
+    Medium,
+    TurnCall,
+)
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
 
@@ -176,6 +182,13 @@ def entry_turns(
         finds_media=finds_media,
     )
     return join_turns((turn, each.joins) for each in entry.messages for turn in read(each))
+
+
+def entry_calls(entry: EntryReading) -> Iterator[TurnCall]:
+    """Yield the calls that a message makes."""
+    turns = entry_turns(entry, 0, "", _NONE, audience="everyone", moved_out=frozenset())
+    for turn in turns:
+        yield from turn.calls
 
 
 def foreign_turns(

@@ -1,6 +1,6 @@
 """Messages as they are stored, as turns of a conversation."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import msgspec
@@ -10,7 +10,7 @@ from pagefault_dialects.json.values import parse_stored_json
 from pagefault_dialects.media.embedded_data_uris import load_forms
 from pagefault_dialects.messages.entry_reading import EntryReading, entry_turns, read_stored
 from pagefault_dialects.messages.message_turns import MessageEntry, message_turns
-from pagefault_dialects.model.conversation import ComposedTurn, Invented
+from pagefault_dialects.model.conversation import ComposedTurn, Invented, TurnCall
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.turns.page_turns import PageFaultCall
@@ -33,6 +33,21 @@ def stored_message_turns(
         origin: The path the message is read from.
         finds_media: See `message_turns`.
     """
+    turns = _turns(entry, resources, audience=audience, origin=origin, finds_media=finds_media)
+    if entry.answer_number == 1:
+        return turns
+    number = entry.answer_number
+    return [replace(each, answer_number=number) if each.role == "tool" else each for each in turns]
+
+
+def _turns(
+    entry: StoredHistoryMessage,
+    resources: Mapping[str, Resource],
+    *,
+    audience: Audience,
+    origin: str,
+    finds_media: bool,
+) -> list[ComposedTurn]:
     reading = stored_reading(entry)
     if reading is not None:
         turns = entry_turns(
@@ -54,6 +69,12 @@ def stored_message_turns(
         moved_out=moved_out_of(entry),
     )
     return message_turns(read, resources, audience=audience, finds_media=finds_media)
+
+
+def calls_of(entry: StoredHistoryMessage) -> Iterator[TurnCall]:
+    """Yield the calls that a stored message makes."""
+    for turn in stored_message_turns(entry, {}, audience="everyone", origin=""):
+        yield from turn.calls
 
 
 def stored_reading(entry: StoredHistoryMessage) -> EntryReading | None:

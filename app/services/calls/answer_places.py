@@ -1,0 +1,94 @@
+"""Where an answer to a tool call belongs among the answers of its session that have the same id.
+
+Some hosts number their calls anew in each turn, and some ask the same thing again and again. So a
+call that is made behind the answer of its id is a new one. Its answer has the next number. Without
+such a call, an answer is compared with the newest one, which it may be once more.
+
+A call whose message is stored behind its result is no new one: it takes that result.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.models.message import StoredHistoryMessage
+from app.models.session import MESSAGE
+from app.services.calls.stored_message_turns import calls_of
+from app.stores.records.answered_calls import AnsweredCallRecords, RecordedAnswer
+from app.stores.records.history import SessionHistory, stored_message
+from app.stores.records.unit_of_work import UnitOfWork
+from pagefault_dialects.json.values import json_text
+
+_ENTRIES_AT_ONCE = 200
+_BYTES_AT_ONCE = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPlace:
+    """Which answer of its id an answer is, and the one that is there if it is no new one."""
+
+    number: int = 1
+    existing: RecordedAnswer | None = None
+
+    def behind(self) -> "AnswerPlace":
+        """Return the place behind the answer that is there."""
+        return self if self.existing is None else AnswerPlace(self.number + 1)
+
+
+def find_answer_place(unit: UnitOfWork, session_id: str | None, call_id: str | None) -> AnswerPlace:
+    """Return where an answer to a call belongs.
+
+    Args:
+        unit: It holds the session, so that what is found cannot change before the answer is there.
+        session_id: The session; outside of one, every answer is the first.
+        call_id: The id of the call, if it has one.
+    """
+    if session_id is None or call_id is None:
+        return AnswerPlace()
+    newest = unit[AnsweredCallRecords].newest_answer(session_id, call_id)
+    if newest is None:
+        return AnswerPlace()
+    place = AnswerPlace(newest.answer_number, newest)
+    return place.behind() if _is_called_again(unit, session_id, newest) else place
+
+
+def _is_called_again(unit: UnitOfWork, session_id: str, newest: RecordedAnswer) -> bool:
+    """Return whether a call is open behind the newest answer of its id."""
+    calling = _calling(unit, session_id, newest.tool_call_id, after_seq=newest.seq)
+    if next(calling, None) is None:
+        return False
+    if next(calling, None) is not None:
+        return True
+    before = 0
+    if newest.answer_number > 1:
+        earlier = unit[AnsweredCallRecords].answer(
+            session_id, newest.tool_call_id, newest.answer_number - 1
+        )
+        before = earlier.seq if earlier else 0
+    # Without a call of its own, the answer is that of the call behind it.
+    calling = _calling(unit, session_id, newest.tool_call_id, after_seq=before, to=newest.seq)
+    return next(calling, None) is not None
+
+
+def _calling(
+    unit: UnitOfWork, session_id: str, call_id: str, *, after_seq: int, to: int | None = None
+) -> Iterator[StoredHistoryMessage]:
+    """Yield the messages of a stretch of a history that make a call with an id."""
+    spelled = json_text(call_id)[1:-1].encode()
+    while (
+        stretch := unit[SessionHistory].stretch(
+            session_id, after_seq=after_seq, limit=_ENTRIES_AT_ONCE, most_bytes=_BYTES_AT_ONCE
+        )
+    ).rows:
+        for row in sorted(stretch.shown(MESSAGE), key=lambda row: row.seq):
+            if to is not None and row.seq >= to:
+                return
+            if spelled in row.message and makes_call(stored_message(row), call_id):
+                yield stored_message(row)
+        after_seq = stretch.rows[-1].seq
+        if to is not None and after_seq >= to:
+            return
+
+
+def makes_call(entry: StoredHistoryMessage, call_id: str) -> bool:
+    """Return whether a message makes a call: its id may be no more than what somebody says."""
+    return any(call.call_id == call_id for call in calls_of(entry))

@@ -1,0 +1,101 @@
+"""What answered the tool calls of a session: results and messages, by the keys of their calls."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, String, type_coerce
+
+from app.models.call_ids import call_key, number_of_key
+from app.stores.records.columns import BY_CALL, escape_text
+from app.stores.records.prepared_statements import IsAmong, Lookup
+from app.stores.records.scope import AnyTable, read_row, scoped_any, scoped_select
+from app.stores.records.tables import messages, tool_results
+from app.stores.records.unit_of_work import Repository
+
+_ANSWERS = ((tool_results, "tool_result_id"), (messages, "message_id"))
+_HAS_ANSWER = Lookup(
+    scoped_any(scoped_select(table, table.c.seq, by=BY_CALL) for table, _ in _ANSWERS)
+)
+
+
+def _finding(table: AnyTable, key: str) -> Lookup:
+    names = ("tool_call_id", "whole_call_id", "seq", "request_digest")
+    columns = (*(table.c[name] for name in names), table.c[key].label("entry_id"))
+    answers = scoped_select(table, *columns, by=["session_id"])
+    # The keys are given as they are stored.
+    return Lookup(answers.where(IsAmong(type_coerce(table.c.tool_call_id, String()), "keys")))
+
+
+_FIND_ANSWERS = {table.name: _finding(table, key) for table, key in _ANSWERS}
+# So many keys are looked up at once; a history has no more answers than 2**24.
+_AT_ONCE = 32
+_DOUBLINGS = tuple(2**power for power in range(25))
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedAnswer:
+    """What answered a call of a session: the entry, and the digest of the request that made it."""
+
+    tool_call_id: str
+    answer_number: int
+    """Which answer of this id it is, from 1."""
+    seq: int
+    entry_id: str
+    request_digest: str
+    is_result: bool
+    """Whether it is one of `tool_results`, and not a message."""
+
+
+class AnsweredCallRecords(Repository):
+    """The answers to tool calls of one project."""
+
+    def newest_answer(self, session_id: str, call_id: str) -> RecordedAnswer | None:
+        """Return the newest answer to the calls of a session with an id; hardly ever there is one.
+
+        Their numbers have no gaps: a history only grows, and goes as a whole.
+        """
+        key = call_key(call_id, 1)
+        rows = self._scope.look_up(_HAS_ANSWER, session_id=session_id, tool_call_id=key)
+        if not rows[0].is_any:
+            return None
+        found = self._answers(session_id, call_id, _DOUBLINGS)
+        newest, above = found[-1], found[-1].answer_number * 2
+        while newest.answer_number + 1 < above:
+            step = max(1, (above - newest.answer_number) // _AT_ONCE)
+            numbers = range(newest.answer_number + step, above, step)
+            found = self._answers(session_id, call_id, numbers)
+            newest = found[-1] if found else newest
+            above = newest.answer_number + step
+        return newest
+
+    def answer(self, session_id: str, call_id: str, number: int) -> RecordedAnswer | None:
+        """Return one of the answers to the calls of a session with an id."""
+        found = self._answers(session_id, call_id, [number])
+        return found[0] if found else None
+
+    def _answers(
+        self, session_id: str, call_id: str, numbers: Sequence[int]
+    ) -> Sequence[RecordedAnswer]:
+        """Return those of some answers that there are, in their order."""
+        keys = [escape_text(call_key(call_id, number)) for number in numbers]
+        found = [
+            read_row(RecordedAnswer, row, is_result=name == tool_results.name, **call_fields(row))
+            for name, lookup in _FIND_ANSWERS.items()
+            for row in self._scope.look_up(lookup, session_id=session_id, keys=keys)
+        ]
+        return sorted(found, key=lambda each: (each.answer_number, each.seq))
+
+
+def call_fields(row: Row[Any]) -> dict[str, Any]:
+    """Return which call a row answers: the whole id, and which answer of that id it is."""
+    key, whole = row.tool_call_id, row.whole_call_id
+    if whole is None:
+        return {"tool_call_id": key, "answer_number": 1}
+    return {"tool_call_id": whole, "answer_number": number_of_key(key)}
+
+
+def call_columns(call_id: str | None, answer_number: int) -> dict[str, str | None]:
+    """Return the columns of an answer that say which call it answers."""
+    key = None if call_id is None else call_key(call_id, answer_number)
+    return {"tool_call_id": key, "whole_call_id": None if key == call_id else call_id}

@@ -1,0 +1,242 @@
+"""Calls with ids that were used before, or that are long: each has its own answer."""
+
+import json
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.models.call_ids import LONGEST_CALL_ID
+from tests.contract.page_requests import put
+
+Json = dict[str, Any]
+ID = "list_dir:0"
+# As Gemini 3 behind LiteLLM makes them.
+LONG = "call_f5b3__thought__" + "CiQB" * 1_138
+RESULTS = "/api/tool-results"
+
+
+def calling(path: str, *call_ids: str) -> Json:
+    function = {"name": "list_dir", "arguments": json.dumps({"path": path})}
+    calls = [{"id": each, "type": "function", "function": function} for each in call_ids or (ID,)]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def result(text: str, call_id: str = ID, **members: object) -> Json:
+    return {
+        "sessionId": "s",
+        "toolName": "list_dir",
+        "toolCallId": call_id,
+        "result": text,
+        **members,
+    }
+
+
+def say(client: httpx.Client, message: Json) -> httpx.Response:
+    return client.post("/api/sessions/s/messages", json=message)
+
+
+def store(client: httpx.Client, body: Json, **query: str) -> tuple[int, str]:
+    answer = client.post(RESULTS, json=body, params=query)
+    return answer.status_code, answer.json().get("id", answer.json().get("code"))
+
+
+def rendering(client: httpx.Client, target: str = "openai-chat") -> Json:
+    answer = client.get("/api/sessions/s/render", params={"target": target})
+    assert answer.status_code == 200, answer.text
+    rendered: Json = answer.json()
+    return rendered
+
+
+def told(client: httpx.Client) -> list[str]:
+    """The calls and answers of a rendering, in order: `path` of a call, the text of an answer."""
+    messages = rendering(client)["messages"]
+    return [
+        each
+        for message in messages
+        for each in (
+            [
+                json.loads(call["function"]["arguments"]).get("path")
+                for call in message["tool_calls"]
+            ]
+            if message.get("tool_calls")
+            else [message["content"]]
+        )
+    ]
+
+
+def test_call_of_a_later_turn_with_the_same_id_has_its_own_result(client: httpx.Client) -> None:
+    ids = set()
+    for path in (".", "/", "/"):
+        assert say(client, calling(path)).status_code == 201
+        status, made = store(client, result(f"of {path}"))
+        assert (status, store(client, result(f"of {path}"))) == (201, (200, made))
+        assert store(client, result("else")) == (409, "tool-call-answered")
+        ids.add(made)
+    assert len(ids) == 3
+    assert told(client) == [".", "of .", "/", "of /", "/", "of /"]
+    assert rendering(client)["loss"] == []
+    named = [client.get(f"{RESULTS}/{each}").json()["toolCallId"] for each in ids]
+    assert named == [ID] * 3
+
+
+def test_call_is_repeated_until_its_result_is_stored(client: httpx.Client) -> None:
+    assert [say(client, calling(".")).status_code for _ in range(2)] == [201, 201]
+    assert store(client, result("a"))[0] == 201
+    assert store(client, result("b")) == (409, "tool-call-answered")
+    assert told(client) == [".", "a"]
+
+
+def test_result_before_its_message_says_that_its_call_is_new(client: httpx.Client) -> None:
+    assert store(client, result("a", callMessage=calling(".")))[0] == 201
+    assert store(client, result("a", newCall=True))[0] == 201
+    say(client, calling("/"))
+    assert store(client, result("c", callMessage=calling("/c")))[0] == 201
+    assert store(client, result("c", callMessage=calling("/c")))[0] == 200
+    assert store(client, result("a"), newCall="true")[0] == 201
+    assert told(client) == [".", "a", "/", "a", "/c", "c", None, "a"]
+
+
+def test_new_call_is_repeated_safely_with_a_key(client: httpx.Client) -> None:
+    store(client, result("a"))
+    key = {"Idempotency-Key": "k"}
+    answers = [client.post(RESULTS, json=result("a", newCall=True), headers=key) for _ in range(2)]
+    assert [each.status_code for each in answers] == [201, 200]
+    assert answers[0].json() == answers[1].json()
+
+
+def test_message_is_the_answer_to_the_call_behind_the_one_before(client: httpx.Client) -> None:
+    answer = {"role": "tool", "tool_call_id": ID, "content": "a"}
+    block = {"type": "tool_result", "tool_use_id": ID, "content": "b"}
+    user = {"role": "user", "content": [block]}
+    for message, path in ((answer, "."), (answer, "/"), (user, "/b")):
+        say(client, calling(path))
+        assert [say(client, message).status_code for _ in range(2)] == [201, 200]
+    assert told(client) == [".", "a", "/", "a", "/b", "b"]
+
+
+def test_result_in_a_message_that_says_more_is_told_once(client: httpx.Client) -> None:
+    say(client, calling("."))
+    store(client, result("a"))
+    block = {"type": "tool_result", "tool_use_id": ID, "content": "a preview"}
+    assert say(client, {"role": "user", "content": [block]}).status_code == 409
+    assert say(client, {"role": "tool", "tool_call_id": ID, "content": "a"}).status_code == 409
+    more = say(client, {"role": "user", "content": [block, {"type": "text", "text": "Go on."}]})
+    assert more.status_code == 201
+    assert told(client) == [".", "a", "Go on."]
+    (loss,) = rendering(client)["loss"]
+    assert (loss["seq"], loss["code"], loss["from"]) == (3, "duplicate-answer", "answer")
+
+
+def test_turn_has_several_calls_of_one_id(client: httpx.Client) -> None:
+    entries = [
+        {name: each}
+        for path in (".", "/")
+        for name, each in (("message", calling(path)), ("toolResult", result(f"of {path}")))
+    ]
+    assert client.post("/api/sessions/s/turns", json={"entries": entries}).status_code == 200
+    assert told(client) == [".", "of .", "/", "of /"]
+    again = client.post("/api/sessions/s/turns", json={"entries": entries[1:2]})
+    assert (again.status_code, again.json()["code"]) == (409, "tool-call-answered")
+
+
+def test_page_fault_and_tool_call_answer_the_newest_call_of_their_id(client: httpx.Client) -> None:
+    put(client, modality="text", content="A page.")
+    fault = {"session_id": "s", "tool_call_id": ID, "target_level": 0}
+    for path in (".", "/"):
+        say(client, calling(path))
+        answers = [client.post("/api/pages/p/fault", json=fault) for _ in range(2)]
+        assert [each.status_code for each in answers] == [200, 200]
+    asked = {"id": ID, "name": "page_fault", "arguments": {"page_id": "p"}, "target": "openai-chat"}
+    say(client, calling("/c"))
+    run = [client.post("/api/sessions/s/tool-calls", json=asked) for _ in range(2)]
+    assert [each.status_code for each in run] == [200, 200], run[0].text
+    assert run[0].json() == run[1].json()
+    assert len(rendering(client)["messages"]) == 6
+
+
+@pytest.mark.parametrize("call_id", [LONG, "€" * LONGEST_CALL_ID, "sha-256:" + "0" * 64 + "#2"])
+def test_id_of_any_length_is_stored_and_shown_whole(client: httpx.Client, call_id: str) -> None:
+    say(client, {"role": "user", "content": "Go."})
+    say(client, calling(".", call_id))
+    status, made = store(client, result("a", call_id))
+    assert (status, store(client, result("a", call_id))) == (201, (200, made))
+    assert client.get(f"{RESULTS}/{made}").json()["toolCallId"] == call_id
+    entry = client.get("/api/sessions/s/messages/3").json()
+    assert entry["toolCallId"] == call_id
+    say(client, calling("/", call_id))
+    answer = {"role": "tool", "tool_call_id": call_id, "content": "b"}
+    assert [say(client, answer).status_code for _ in range(2)] == [201, 200]
+    assert told(client)[1:] == [".", "a", "/", "b"]
+    for target in ("anthropic", "openai-responses", "gemini"):
+        assert rendering(client, target)["loss"] == []
+
+
+def test_id_is_too_long_above_its_limit(client: httpx.Client) -> None:
+    problem = client.post(RESULTS, json=result("a", "c" * (LONGEST_CALL_ID + 1)))
+    assert problem.status_code == 422
+    assert [each["pointer"] for each in problem.json()["errors"]] == ["/toolCallId"]
+
+
+def test_order_in_which_results_came_changes_no_byte(client: httpx.Client) -> None:
+    rendered = []
+    for number, order in enumerate(("abc", "cab", "bca")):
+        session = f"o{number}"
+        path = f"/api/sessions/{session}/messages"
+        client.post(path, json=calling(".", "a", "b", "c"))
+        for call_id in order:
+            assert store(client, result(call_id, call_id, sessionId=session))[0] == 201
+        answer = client.get(f"/api/sessions/{session}/render", params={"target": "anthropic"})
+        rendered.append(answer.json()["messages"])
+    assert rendered[0] == rendered[1] == rendered[2]
+
+
+_PATHS = st.sampled_from([".", "/", "/usr"])
+
+
+@settings(
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(data=st.data())
+def test_each_call_has_its_own_answer_in_any_order(
+    client: httpx.Client, data: st.DataObject
+) -> None:
+    """Turns of calls that are numbered anew; a result may come before its message, and twice."""
+    session = f"s{uuid4()}"
+    path = f"/api/sessions/{session}/messages"
+    said: list[str] = []
+    for turn in range(data.draw(st.integers(1, 4))):
+        ids = [f"f:{number}" for number in range(data.draw(st.integers(1, 3)))]
+        message = calling(data.draw(_PATHS), *ids)
+        is_early = data.draw(st.booleans())
+        if not is_early:
+            for _ in range(data.draw(st.integers(1, 2))):
+                assert client.post(path, json=message).status_code == 201
+        for call_id in data.draw(st.permutations(ids)):
+            body = result(f"{turn} {call_id}", call_id, sessionId=session)
+            body |= {"newCall": True} if is_early else {}
+            assert store(client, body)[0] == 201
+            if not is_early:
+                assert store(client, body)[0] == 200
+        if is_early:
+            assert client.post(path, json=message).status_code == 201
+        said += [f"{turn} {call_id}" for call_id in ids]
+    bytes_of = [
+        client.get(f"/api/sessions/{session}/render", params={"target": "openai-chat"}).content
+        for _ in range(2)
+    ]
+    assert bytes_of[0] == bytes_of[1]
+    rendered = json.loads(bytes_of[0])
+    answers = [each["content"] for each in rendered["messages"] if each["role"] == "tool"]
+    assert (answers, rendered["loss"]) == (said, [])
+    diagnosis = client.post(
+        "/api/doctor",
+        params={"target": "openai-chat", "apply": "true"},
+        json={"messages": rendered["messages"]},
+    ).json()
+    assert (diagnosis["findings"], diagnosis["messages"]) == ([], rendered["messages"])
