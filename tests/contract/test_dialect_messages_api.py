@@ -233,6 +233,15 @@ def test_long_message_is_found_by_the_words_it_begins_with(client: httpx.Client)
         assert [each["handle"] for each in hits] == handles
 
 
+def test_title_of_a_session_is_what_the_user_says_behind_the_system(client: httpx.Client) -> None:
+    parts = [
+        {"part_kind": "system-prompt", "content": "Be brief."},
+        {"part_kind": "user-prompt", "content": "Which clocks are slow?"},
+    ]
+    post(client, {"kind": "request", "parts": parts})
+    assert client.get(SESSION).json()["title"] == "Which clocks are slow?"
+
+
 @pytest.mark.engines("embedded", "server")
 def test_fork_has_messages_of_any_dialect_as_they_were_read(client: httpx.Client) -> None:
     post(client, *ITEMS)

@@ -168,7 +168,10 @@ class ContentReading:
                 yield item
             else:
                 kind = _kind(block)
-                if not shows_medium:
+                text = item.text if isinstance(item, TextItem) else json_text(item.value)
+                moved = [*self._moved_media(text, pointer)]
+                yield from (replace(each, is_in_text=False) for each in moved)
+                if not (shows_medium or moved):
                     yield TextItem(pointer, _words_of_block(kind, block))
                 yield without_a_place(pointer, kind)
 
@@ -183,6 +186,10 @@ class ContentReading:
                 yield replace(item, is_in_text=True) if isinstance(item, Medium) else item
             return
         yield TextItem(pointer, text)
+        yield from self._moved_media(text, pointer)
+
+    def _moved_media(self, text: str, pointer: str) -> Iterator[Medium]:
+        """Yield the media that the service has moved out of a text."""
         for found in _REFERENCE.findall(text) if self.moved else ():
             if found in self.moved and found in self.resources:
                 yield replace(stored_medium(self.resources[found], pointer), is_in_text=True)
