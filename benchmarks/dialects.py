@@ -1,17 +1,20 @@
-"""The time to read a result in the envelope of each dialect, beside the same words as MCP.
+"""The time to read a result and a message of each dialect, beside the same words as MCP.
 
-Of each dialect the shortest result of the corpus with one text is taken, its text replaced by 2 KB.
-No service runs: `normalize` is timed, in processor time, the best of several rounds that alternate
-with those of the baseline.
+Of each dialect the shortest result of the corpus with one text is taken, its text replaced by 2 KB,
+and the shortest message. No service runs: `normalize`, or the reading of an entry, is timed, in
+processor time, the best of several rounds that alternate with those of the baseline.
 """
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchmarks.figures import Figure, Scale, ratio_at_most
+from packages.dialects.tests.dialects import conversations
 from packages.dialects.tests.dialects.corpus import FILE, read_cases
+from pagefault_dialects.messages.conversation_reading import read_conversation
+from pagefault_dialects.messages.entry_reading import entry_turns, read_entry
 from pagefault_dialects.results import normalize
 
 GROUP = "dialects"
@@ -37,6 +40,34 @@ async def measure(scale: Scale) -> Sequence[Figure]:
                 aim=ratio_at_most(1.3),
             )
         )
+    said = {"role": "user", "content": {"type": "text", "text": _TEXT}}
+    for dialect, value in sorted(_shortest_messages().items()):
+        (own, plain) = _times([value, said], rounds, calls, _read_message)
+        figures.append(
+            Figure(
+                group=GROUP,
+                name=f"a message of 2 KB of {dialect}",
+                value=own,
+                unit="µs",
+                baseline=plain,
+                baseline_name="the same words as MCP",
+                aim=ratio_at_most(1.3),
+            )
+        )
+    few, many = _times(
+        [[said] * scale.pick(200, 2), [said] * scale.pick(2_000, 20)], rounds, 1, read_conversation
+    )
+    figures.append(
+        Figure(
+            group=GROUP,
+            name="a history of 2,000 messages",
+            value=many,
+            unit="µs",
+            baseline=few,
+            baseline_name="200 messages",
+            aim=ratio_at_most(12),
+        )
+    )
     few, many = _times([_blocks(scale.pick(400, 4)), _blocks(scale.pick(4_000, 40))], rounds, 1)
     return [
         *figures,
@@ -64,12 +95,31 @@ def _shortest() -> dict[str, Any]:
     return found
 
 
+def _shortest_messages() -> dict[str, Any]:
+    """The shortest message of one text and nothing else, by dialect, with 2 KB in it."""
+    found: dict[str, Any] = {}
+    for case in conversations.read_cases(conversations.MESSAGES.read_text()):
+        text = "".join(case.expect.texts)
+        if case.expect != conversations.Said((text,)) or not text:
+            continue
+        value = _with(case.value, _TEXT, text)
+        if case.dialect not in found or _length(value) < _length(found[case.dialect]):
+            found[case.dialect] = value
+    return found
+
+
+def _read_message(value: object) -> None:
+    if isinstance(value, dict):
+        entry = read_entry(value)
+        entry_turns(entry, 1, "", {}, audience="assistant", moved_out=frozenset())
+
+
 def _length(value: object) -> int:
     return len(json.dumps(value))
 
 
-def _with(value: object, text: str) -> object:
-    replaced: object = json.loads(json.dumps(value).replace(_WORDS, text))
+def _with(value: object, text: str, words: str = _WORDS) -> object:
+    replaced: object = json.loads(json.dumps(value).replace(words, text))
     return replaced
 
 
@@ -78,13 +128,18 @@ def _blocks(count: int) -> object:
     return {"type": "tool_result", "tool_use_id": "c", "content": content}
 
 
-def _times(values: Sequence[object], rounds: int, calls: int) -> list[float]:
+def _times(
+    values: Sequence[object],
+    rounds: int,
+    calls: int,
+    read: Callable[[object], object] = normalize,
+) -> list[float]:
     """The best time of each value, in microseconds."""
     best = [float("inf")] * len(values)
     for _ in range(rounds):
         for at, value in enumerate(values):
             began = time.process_time()
             for _ in range(calls):
-                normalize(value)
+                read(value)
             best[at] = min(best[at], (time.process_time() - began) / calls * 1e6)
     return best

@@ -16,6 +16,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
+from itertools import chain
 from typing import Any
 
 import framework_messages as framework
@@ -23,36 +24,59 @@ import frameworks
 import more_framework_messages as more
 import protocol_messages as protocol
 import protocols
+import provider_items as item
 import provider_messages as provider
 import providers
 import transcripts
 
 Build = Callable[[], Iterator[dict[str, Any]]]
+
+
+def both(*builds: Build) -> Build:
+    """One function for what several build."""
+    return lambda: chain.from_iterable(build() for build in builds)
+
+
 KINDS = ("tool_results", "messages", "histories")
 DIALECTS: dict[str, tuple[str, Build | None, Build | None, Build]] = {
     "openai-responses": (
         "openai",
         providers.openai_responses,
-        provider.openai_responses,
+        both(provider.openai_responses, item.openai_responses),
         provider.openai_responses_histories,
     ),
     "openai-chat": (
         "openai",
         providers.openai_chat,
-        provider.openai_chat,
+        both(provider.openai_chat, item.openai_chat),
         provider.openai_chat_histories,
     ),
-    "mistral": ("mistralai", providers.mistral, provider.mistral, provider.mistral_histories),
+    "mistral": (
+        "mistralai",
+        providers.mistral,
+        both(provider.mistral, item.mistral),
+        provider.mistral_histories,
+    ),
     "ollama": ("ollama", providers.ollama, provider.ollama, provider.ollama_histories),
     "anthropic": (
         "anthropic",
         providers.anthropic,
-        provider.anthropic,
+        both(provider.anthropic, item.anthropic),
         provider.anthropic_histories,
     ),
-    "gemini": ("google-genai", providers.gemini, provider.gemini, provider.gemini_histories),
+    "gemini": (
+        "google-genai",
+        providers.gemini,
+        both(provider.gemini, item.gemini),
+        both(provider.gemini_histories, item.gemini_histories),
+    ),
     "adk": ("google-adk", frameworks.adk, framework.adk, framework.adk_histories),
-    "bedrock": ("strands-agents", providers.bedrock, provider.bedrock, provider.bedrock_histories),
+    "bedrock": (
+        "strands-agents",
+        providers.bedrock,
+        both(provider.bedrock, item.bedrock),
+        provider.bedrock_histories,
+    ),
     "strands": (
         "strands-agents",
         frameworks.strands,

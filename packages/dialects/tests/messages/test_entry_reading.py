@@ -107,14 +107,14 @@ def test_only_the_members_of_the_specification_are_flat() -> None:
 
 
 def test_a_block_of_one_provider_is_told_in_words_also_where_it_is_stored() -> None:
-    found = [{"type": "web_search_result", "url": "https://a.example", "encrypted_content": "x"}]
-    block = {"type": "web_search_tool_result", "tool_use_id": "s_1", "content": found}
+    found = {"type": "web_search_result", "url": "https://a.example", "encrypted_content": "x"}
+    block = {"type": "web_search_tool_result", "tool_use_id": "s_1", "content": [found]}
     message = {"role": "assistant", "content": [block, {"type": "text", "text": "Snow."}]}
     read = read_stored(message, "anthropic", READING)
     stored = entry_turns(read, 1, "", {}, audience="assistant", moved_out=frozenset())
     assert stored == turns(message)
     assert [item.text for item in stored[0].items if isinstance(item, TextItem)] == [
-        "[block: web_search_tool_result]",
+        "https://a.example",
         "Snow.",
     ]
 

@@ -47,6 +47,7 @@ from pagefault_dialects.turns.record_turns import is_for, left_out_for, words_of
 _REFERENCE = re.compile("@blob:([0-9a-f]{32})")
 _SHORTEST_BASE64 = 64
 _LABELS = ("title", "name", "source", "url", "uri", "fileUri", "file_uri", "filename")
+_NESTED = ("results", "sources")
 _READ_OF_TEXT = frozenset({"text"})
 # What stands beside a text that does not say that it is one; anything else makes it a record.
 _BESIDE_TEXT = frozenset({"text", "thought", "thoughtSignature", "thought_signature"})
@@ -259,18 +260,29 @@ def _is_object_text(text: str) -> bool:
 
 
 def _words_of_block(kind: str, block: Mapping[str, JsonValue]) -> str:
-    """Return what a block says to people: its title, name, address and text."""
+    """Return what a block says to people: its title, name, address and text, and those inside."""
     inner = block.get(kind)
     held = inner if is_block(inner) else block
-    named = (held.get(name) for name in _LABELS)
-    texts = (each for each in named if isinstance(each, str))
-    labels = [each for each in texts if each and not each.startswith("data:")]
-    content = held.get("content")
-    blocks = content if isinstance(content, list) else []
-    words = [held.get("text"), content, *(each.get("text") for each in blocks if is_block(each))]
-    said = [each for each in words if isinstance(each, str) and each]
+    labels, content = _labels_of(held), held.get("content")
+    said = [each for each in (held.get("text"), content) if isinstance(each, str) and each]
+    nested = [content] if is_block(content) else content if isinstance(content, list) else []
+    nested = [*nested, *(each for name in _NESTED for each in _listed(held.get(name)))]
+    for each in filter(is_block, nested):
+        named, text = ", ".join(_labels_of(each)), each.get("text")
+        said += [named] if named else []
+        said += [text] if isinstance(text, str) and text else []
     head = f"[{kind}: {', '.join(labels)}]" if labels else "" if said else f"[block: {kind}]"
     return "\n".join([head, *said] if head else said)
+
+
+def _labels_of(block: Mapping[str, JsonValue]) -> list[str]:
+    named = (block.get(name) for name in _LABELS)
+    texts = (each for each in named if isinstance(each, str))
+    return [each for each in texts if each and not each.startswith("data:")]
+
+
+def _listed(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
 
 
 def _is_text(block: Mapping[str, JsonValue]) -> bool:
