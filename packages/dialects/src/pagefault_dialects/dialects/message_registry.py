@@ -175,6 +175,9 @@ def _common_blocks(block: JsonObject) -> tuple[str | None, list[JsonValue] | Non
 
     These are `None` where it is in common form itself.
     """
+    if block.get("type") == "text" and "text" in block and "cache_control" not in block:
+        # Most blocks are this, in any dialect.
+        return None, None
     shown = _without_nulls(block)
     found = _find_block(shown)
     if found is not None:
