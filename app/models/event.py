@@ -25,7 +25,7 @@ EventType: TypeAlias = Literal[
     "session:forked",
     "session:deleted",
 ]
-"""What happened (spec 002, "Event Flow & Consumers", and in the same style)."""
+"""The type of an event (spec 002, "Event Flow & Consumers", and in the same style)."""
 
 
 @dataclass(frozen=True, slots=True)

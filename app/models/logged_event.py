@@ -36,7 +36,7 @@ class LoggedEvent:
 
 @dataclass(frozen=True, slots=True)
 class LogBounds:
-    """What a project's log holds: numbers above `removed`, up to `last`."""
+    """The range of numbers in a project's log: above `removed`, up to `last`."""
 
     removed: int
     last: int

@@ -1,4 +1,4 @@
-"""Who calls: the project a request belongs to, and the keys that say so."""
+"""Callers: the project a request belongs to, and its keys."""
 
 import hashlib
 import hmac
@@ -28,7 +28,7 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class ProjectTotals:
-    """How much a project keeps: records by kind, and the bytes of distinct files."""
+    """Totals of a project: records by kind, and the bytes of distinct files."""
 
     sessions: int
     results: int
@@ -61,7 +61,7 @@ class PresentedKey:
 
     @property
     def secret_sha256(self) -> str:
-        """What the store keeps instead of the secret, 64 hex digits."""
+        """The SHA-256 of the secret, 64 hex digits; the secret is not stored."""
         return hashlib.sha256(self.secret.encode()).hexdigest()
 
     def opens(self, stored: StoredSecret | None) -> bool:

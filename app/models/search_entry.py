@@ -1,4 +1,4 @@
-"""What a search finds beside pages: tool results, messages, interactions, files by their names."""
+"""Records that a search finds beside pages: results, messages, interactions, files by name."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,11 +8,11 @@ from app.models.message import SideRole
 from pagefault_dialects.model.page import Modality
 
 IndexedKind: TypeAlias = Literal["tool_result", "message", "interaction", "file"]
-"""What is found by its words and is no page."""
+"""The kinds of records, beside pages, that are found by words."""
 SearchKind: TypeAlias = Literal[
     "page", "transcript", "tool_result", "message", "interaction", "file"
 ]
-"""What a search can be narrowed to; a transcript is a page that is a recording."""
+"""The kinds that a search can be limited to. A transcript is the page of a recording."""
 MOST_INDEXED_CHARS = 8_000
 """So much text of a tool result, a message or an interaction is searched, from its beginning."""
 MOST_READ_BYTES = 256 * 1024
@@ -31,10 +31,10 @@ class WaitingEntry:
 
 @dataclass(frozen=True, slots=True)
 class EntrySource:
-    """Where the words of something come from, and where it stands."""
+    """The source of a record's words, and its place in the project."""
 
     kind: IndexedKind
-    """What it is."""
+    """The kind of the record."""
     entry_id: str
     """Its id."""
     session_id: str | None
@@ -54,7 +54,7 @@ class EntrySource:
     contents: tuple[bytes, ...] = ()
     """The JSON of its record, as much as is read of it."""
     is_cut: bool = False
-    """Whether some of that is missing."""
+    """True if only the beginning was read."""
     dialect: str | None = None
     """Of a message that was posted since there are dialects."""
     reading: int | None = None

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 EntryKind: TypeAlias = Literal["tool_result", "page_fault", "message", "interaction", "answer"]
-"""What an entry of a history stands for."""
+"""The kind of record that an entry of a history shows."""
 TOOL_RESULT: EntryKind = "tool_result"
 """A history entry that stands for a row of `tool_results`."""
 PAGE_FAULT: EntryKind = "page_fault"
@@ -20,7 +20,7 @@ ANSWER: EntryKind = "answer"
 
 @dataclass(frozen=True, slots=True)
 class HistoryCounts:
-    """How many entries of each kind a history has."""
+    """The number of entries of each kind in a history."""
 
     tool_results: int = 0
     page_faults: int = 0
@@ -55,7 +55,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class SessionUse:
-    """What a session takes of the store.
+    """The records and bytes that a session uses.
 
     `images` are among the resources; `failures` are tool results that failed; `title` is the first
     line that a user said. `bytes_referenced` is the size of the distinct blobs its resources are
@@ -72,13 +72,13 @@ class SessionUse:
 
     @property
     def bytes_saved(self) -> int:
-        """What is saved against keeping the media inline."""
+        """The bytes saved by not keeping media inline."""
         return max(0, self.bytes_inline - self.bytes_referenced)
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceUsage:
-    """What else uses a resource: how many of a kind, and the id of one of them."""
+    """Other users of a resource: the number of a kind, and the id of one of them."""
 
     kind: str
     count: int
@@ -87,7 +87,7 @@ class ResourceUsage:
 
 @dataclass(frozen=True, slots=True)
 class ResourceRelease:
-    """What became of a resource when its session was deleted: deleted, unless somebody uses it."""
+    """A resource of a deleted session. It is deleted too, unless `used_by` names other users."""
 
     resource_id: str
     size_bytes: int
@@ -96,7 +96,7 @@ class ResourceRelease:
 
 @dataclass(frozen=True, slots=True)
 class DeletedSession:
-    """What a session's deletion removed, and what became of its resources, in order of their id."""
+    """The result of deleting a session: what was removed, and its resources by id."""
 
     session_id: str
     counts: HistoryCounts

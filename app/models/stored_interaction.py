@@ -40,7 +40,7 @@ class AttachedResource:
 
     @property
     def status(self) -> AttachmentStatus:
-        """Whether the resource is there."""
+        """The status of the resource: bound and stored, bound and deleted, or never known."""
         if self.resource_id is None:
             return "unknown"
         return "missing" if self.resource is None else "available"

@@ -13,9 +13,9 @@ class ResumableUpload:
 
     upload_id: str
     length_bytes: int
-    """What the whole file will have."""
+    """The size of the whole file."""
     received_bytes: int
-    """What has come and is kept: the offset that the next piece begins at."""
+    """The bytes received and stored: the offset of the next piece."""
     metadata: str | None
     """The client's own words about the file, as it sent them."""
     filename: str | None
@@ -27,11 +27,11 @@ class ResumableUpload:
     resource_id: str | None = None
     """Set once the whole file is a resource; that may have been deleted since."""
     alias: str | None = None
-    """What else the resource is to be called."""
+    """An alias for the resource."""
 
     @property
     def left_bytes(self) -> int:
-        """What has not come yet."""
+        """The number of bytes still to be received."""
         return self.length_bytes - self.received_bytes
 
 
@@ -46,7 +46,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Checksum:
-    """What the bytes of a piece are to hash to."""
+    """The checksum that the client sent for a piece."""
 
     algorithm: ChecksumAlgorithm
     digest: bytes

@@ -63,7 +63,7 @@ class DeadlineProtocol(LingeringProtocol):
     # Of the request that arrives:
     _offers_another_protocol = False
     _is_resuming = False
-    """Whether a new parser is being told where the request stands."""
+    """True while a new parser is fed a made-up head that brings it to the state of the old one."""
     _is_in_headers = False
     _is_in_body = False
     _header_bytes = 0

@@ -1,4 +1,4 @@
-"""What is set once for a whole process, by what starts it and never by the application.
+"""Settings of a whole process, made once by the command that starts it.
 
 **Nesting.** CPython 3.11 counts the JSON parser's nesting against the recursion limit, which is
 1,000 unless raised. The accepted depth is bounded by settings, far below what the stacks of threads

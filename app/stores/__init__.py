@@ -1,1 +1,1 @@
-"""Where things are kept: blobs in a directory or an S3 bucket, records in SQL."""
+"""The stores: blobs in a directory or an S3 bucket, records in SQL."""

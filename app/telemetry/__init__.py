@@ -1,1 +1,1 @@
-"""What operators see: log lines and metrics."""
+"""Telemetry for operators: log lines and metrics."""

@@ -1,1 +1,1 @@
-"""What stored things are found by: their words, queries, ranks of matches, snippets; pure."""
+"""Words of search: of records and of queries, ranks of matches, and snippets; pure."""

@@ -43,7 +43,7 @@ _JSON_STRING = re.compile(r'"((?:[^"\\]|\\.)*+)(?:"(\s*:)?|\\?\Z)')
 
 @dataclass(frozen=True, slots=True)
 class EntryTexts:
-    """What an entry is found by, and a name for it in a list."""
+    """The texts that an entry is found by, and its title in a list."""
 
     searchable: SearchableText
     title: str | None

@@ -31,7 +31,7 @@ SHORTEST_PREFIX_CHARS = 3
 TEXT_BREAK = "\ue001"
 """Stands between two texts of a field, so that no phrase reaches across; no word contains it."""
 STEM_MARK = "\ue003"
-"""What a stem in the index begins with, so that it is no word of a text."""
+"""The prefix of a stem in the index, which no word of a text has."""
 
 # PostgreSQL keeps at most 1,048,575 bytes of a page's words with their positions. What a word
 # costs there is counted here, so that both databases leave out the same words.
@@ -131,7 +131,7 @@ class SearchTerm:
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """What is asked for: a page that has all terms comes before those that have some."""
+    """The terms of a search. Pages with all terms come before those with some."""
 
     terms: tuple[SearchTerm, ...]
 
@@ -283,7 +283,7 @@ def is_pair(first: str, second: str) -> bool:
 
 
 class _Budget:
-    """How much of a page's words still fits."""
+    """Counts how many more bytes of a page's words can be stored."""
 
     def __init__(self) -> None:
         self._left_bytes = _BUDGET_BYTES

@@ -28,7 +28,7 @@ It is given the project, the host and the port.
 """
 
 LOOKUP = "host-lookup"
-"""What the thread of a lookup is called."""
+"""The name of the thread of a lookup."""
 
 _PER_PROJECT = 4
 _IN_ALL = 64

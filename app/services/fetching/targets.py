@@ -1,4 +1,4 @@
-"""Where the service may connect to: public addresses on the web's ports, and what is listed.
+"""Allowed targets of connections: public addresses on the web's ports, and listed ones.
 
 URLs are taken apart once: a second parser that reads the same text differently is how guards are
 fooled, so everything later works on the pieces, and what is judged is what is dialled. Nothing is

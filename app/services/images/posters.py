@@ -59,7 +59,7 @@ class Posters:
     """Makes posters, for any project; one at a time."""
 
     blobs: BlobStore
-    """Where the videos are."""
+    """The store of the videos."""
     derived: DerivedImages
     """Keeps what was made."""
     memory: MemoryBudget

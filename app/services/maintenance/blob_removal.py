@@ -85,9 +85,9 @@ class BlobRemoval:
     """
 
     records: Records
-    """What refers to blobs."""
+    """The records that refer to blobs."""
     blobs: BlobStore
-    """Where they are."""
+    """The store of the blobs."""
 
     async def removed(
         self, project_id: str, digests: Sequence[str]

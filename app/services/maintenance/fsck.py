@@ -44,7 +44,7 @@ class StoreFault:
 
 @dataclass(slots=True)
 class StoreCheckReport:
-    """What was checked. `unneeded` counts blobs that nothing refers to, which is no fault."""
+    """The result of a check. `unneeded` counts blobs without a reference, which is no fault."""
 
     blobs: int = 0
     bytes_read: int = 0
@@ -131,13 +131,13 @@ class BlobCheck:
     """The check of single blobs of one project."""
 
     records: Records
-    """What refers to them."""
+    """The records that refer to blobs."""
     blobs: BlobStore
-    """Where they are."""
+    """The store of the blobs."""
     project_id: str
     """The project."""
     repair: bool
-    """Whether to move damaged blobs out of sight."""
+    """True if damaged blobs are moved into quarantine."""
     pace: Pace | None = None
     """Awaited with the number of bytes behind each piece that is read."""
 

@@ -67,12 +67,12 @@ class SlicedPeriod:
 
     @property
     def count(self) -> int:
-        """How many slices it has."""
+        """The number of slices."""
         return max(1, round(self.seconds / _SLICE_SECONDS))
 
     @property
     def slice_seconds(self) -> float:
-        """How long a slice is due before the next one is."""
+        """The time from one slice to the next."""
         return self.seconds / self.count
 
     def due(self, now: datetime) -> Iterator[Slice]:
@@ -128,13 +128,13 @@ class Scrub:
     """Scrubs all projects."""
 
     records: Records
-    """What refers to blobs."""
+    """The records that refer to blobs."""
     blobs: BlobStore
-    """What is read."""
+    """The store of the blobs."""
     period: SlicedPeriod
     """Within how long each blob is read once; 0 seconds for never."""
     pace: ReadingPace
-    """How fast it is read at most."""
+    """Limits how fast it reads."""
     counts: Metrics
     """Told of what was read."""
     # By slice, the projects that nobody need ask the database about again.

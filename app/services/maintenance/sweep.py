@@ -42,7 +42,7 @@ _EVENTS_AT_ONCE = 5_000
 
 @dataclass(frozen=True, slots=True)
 class SweepReport:
-    """What a sweep has done so far, or would do.
+    """The result of a sweep so far; of a dry run, what it would remove.
 
     `removed` counts blobs, and `kept_young` those that nothing refers to and that are younger than
     the grace; `looked_at` counts all.
@@ -63,7 +63,7 @@ class SweepReport:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there was nothing to remove."""
+        """True if nothing was to be removed."""
         return not any(self.removals().values())
 
     def removals(self) -> dict[str, int]:
@@ -88,13 +88,13 @@ class Sweep:
     """Sweeps all projects."""
 
     records: Records
-    """What refers to blobs."""
+    """The records that refer to blobs."""
     blobs: BlobStore
-    """What is swept."""
+    """The store of the blobs."""
     events_kept: timedelta
-    """How long events are kept."""
+    """The time that events are kept."""
     most_events: int
-    """How many of a project are kept."""
+    """The most events kept for a project."""
     stored_bytes: StorageQuota | None = None
     """Counts what projects keep, where that is to be counted."""
 

@@ -38,10 +38,7 @@ class QuotaState:
 
 @dataclass(slots=True)
 class _Window:
-    """What was counted by now, and when the window is over.
-
-    By the monotonic clock: the other one may be set by somebody.
-    """
+    """The count so far, and the end of the window by the monotonic clock."""
 
     count: int
     ends_at: float
@@ -98,7 +95,7 @@ class _Quota:
 
 
 class Allowance:
-    """What one request takes of the quotas of its caller."""
+    """The use that one request makes of its caller's quotas."""
 
     def __init__(self, caller: str, requests: _Quota | None, sent: _Quota | None) -> None:
         self._caller = caller

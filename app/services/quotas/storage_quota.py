@@ -28,7 +28,7 @@ from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import PagefaultError
 
 BLOCK_BYTES = 8 * 1024 * 1024
-"""How much is reserved at once of a body whose length nobody knows."""
+"""The bytes reserved at once for a body of unknown length."""
 
 # Longer than a block takes that comes as slowly as a body may, and the commit behind the last one.
 # What a killed process has reserved is reserved for so long.

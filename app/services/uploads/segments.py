@@ -142,11 +142,11 @@ class SegmentIntake:
     """Takes bodies in."""
 
     records: Records
-    """Where segments are noted."""
+    """The records of segments."""
     blobs: BlobStore
-    """Where their bytes go."""
+    """The store of their bytes."""
     kept_for: timedelta
-    """How long an upload may lie after a segment has come."""
+    """The time an upload is kept after its last segment."""
     segment_bytes: int
     """The largest segment."""
 
@@ -226,7 +226,7 @@ class _Stretch:
 
     @property
     def can_be_kept(self) -> bool:
-        """Whether there is something, and the store has failed at none of it."""
+        """True if there are bytes, and the store has taken all of them."""
         return self._is_sound and self.size_bytes > 0
 
     async def fill(self, body: UploadBody, most_bytes: int) -> None:

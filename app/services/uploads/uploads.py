@@ -58,7 +58,7 @@ _KEPT_YET_FAILED = (
 
 @dataclass(frozen=True, slots=True)
 class UploadDraft:
-    """What a client says about a file before it sends any of it.
+    """The description of a file that a client sends before its bytes.
 
     `metadata` are its words as they came; `filename` and `mime_type` are what they claim, `alias`
     is what else the resource is to be called.
@@ -73,7 +73,7 @@ class UploadDraft:
 
 @dataclass(frozen=True, slots=True)
 class UploadPiece:
-    """What a client says about a piece it sends: where it begins, and perhaps its length."""
+    """The description of a piece: its offset, and its length if known."""
 
     offset: int
     announced_bytes: int | None
@@ -92,7 +92,7 @@ class Uploads:
     """Takes files in pieces."""
 
     records: Records
-    """Where uploads are noted."""
+    """The records of uploads."""
     blobs: BlobStore
     """Where their bytes go."""
     limits: Limits

@@ -1,4 +1,4 @@
-"""What stores share of writing: a writer that gathers chunks, and drafts in local files.
+"""Writing that stores share: a writer that gathers chunks, and drafts in local files.
 
 Bytes arrive in whatever pieces a client's network makes of them. They are gathered so that a
 thread or a network round trip is paid for a buffer, not for a chunk. A writer that failed or was

@@ -49,7 +49,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What can be told of a failed request; no part of it is a secret or was sent by a caller."""
+    """The facts of a failed request that may be logged: no secret, and nothing a caller sent."""
 
     cause: Cause
     operation: str

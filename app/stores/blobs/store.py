@@ -32,7 +32,7 @@ class BlobMissingError(StoreUnavailableError, code="blob-missing"):
 
 @dataclass(frozen=True, slots=True)
 class StoredBlob:
-    """What a committed blob is known by.
+    """The identity of a committed blob.
 
     `digest` is the SHA-256 of its bytes as 64 hex digits, computed here and never taken from a
     caller.
@@ -44,7 +44,7 @@ class StoredBlob:
 
 @dataclass(frozen=True, slots=True)
 class ListedBlob:
-    """What lies under the name of a digest; whether its bytes have that digest was not looked at.
+    """A file under the name of a digest. Its bytes were not compared with that digest.
 
     `modified_at` is when it was last put, in UTC and by the store's clock.
     """
@@ -88,7 +88,7 @@ class BlobDraft(Protocol):
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes it has by now."""
+        """The number of bytes appended so far."""
 
     def digest(self) -> str:
         """Return the SHA-256 of what it has by now, as 64 hex digits."""

@@ -246,7 +246,7 @@ class Publishing:
     """Makes blobs of the files of one request."""
 
     place_of: Callable[[str], str]
-    """Where the blob of a digest belongs."""
+    """The path of the blob of a digest."""
     directories: DurableDirectories
     """Makes what that is in."""
     _synced: list[tuple[TemporaryFile, StoredBlob, str]] = field(default_factory=list, init=False)

@@ -1,4 +1,4 @@
-"""What tables are made of: metadata, column types, and the order of lists by a moment.
+"""The parts of tables: metadata, column types, and the order of lists by a moment.
 
 The types mean the same on both engines. The metadata are complete once `search_tables`, which
 imports `tables`, has been imported.

@@ -1,4 +1,4 @@
-"""What statements run on: a connection of a pool, the one that writes, or that of the event loop.
+"""Connections for statements: of a pool, the one that writes, and that of the event loop.
 
 All but the last are for a thread: they wait for the database, and for nothing else.
 """
@@ -129,7 +129,7 @@ class WritingConnection(DriverConnection):
 
     @property
     def is_in_transaction(self) -> bool:
-        """Whether the transaction is there; some faults end it, and all that was written in it."""
+        """True while the transaction is open; some errors of the database end it."""
         return bool(self._driver.in_transaction)
 
     def is_there(self) -> bool:

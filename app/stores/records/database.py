@@ -21,7 +21,7 @@ class StatementConnection(Protocol):
 
     @property
     def is_postgresql(self) -> bool:
-        """Whether the database is PostgreSQL; else it is SQLite."""
+        """True for PostgreSQL, false for SQLite."""
 
     def execute(self, statement: Executable) -> CursorResult[Any]:
         """Run a statement."""

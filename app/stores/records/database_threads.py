@@ -18,7 +18,7 @@ from app.stores.records.database_errors import unavailable
 
 _Result = TypeVar("_Result")
 _Job: TypeAlias = tuple[asyncio.Future[Any], Callable[[], Any]]
-"""Where the outcome of some work is told, and the work."""
+"""Some work, and the future that gets its outcome."""
 
 
 class WorkerThreads:
@@ -26,7 +26,7 @@ class WorkerThreads:
 
     Args:
         most: How many there are.
-        name: What they are called.
+        name: The prefix of their names.
     """
 
     def __init__(self, most: int, name: str) -> None:

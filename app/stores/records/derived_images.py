@@ -26,7 +26,7 @@ _LOCK = 7_224_014
 
 @dataclass(frozen=True, slots=True)
 class NotedImage:
-    """What is known of a source and a recipe; `image` is `None` where nothing can be made."""
+    """The image that is noted for a source and a recipe; `None` where none can be made."""
 
     image: DerivedImage | None
 

@@ -75,7 +75,7 @@ class Engines:
 
     @property
     def is_postgresql(self) -> bool:
-        """Whether the database is PostgreSQL; else it is SQLite."""
+        """True for PostgreSQL, false for SQLite."""
         return self.writer.dialect.name == "postgresql"
 
     async def read(

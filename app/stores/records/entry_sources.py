@@ -1,4 +1,4 @@
-"""Where the words of search entries come from: the beginnings of stored records."""
+"""Sources of the words of search entries: the beginnings of stored records."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any

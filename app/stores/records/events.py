@@ -47,7 +47,7 @@ from app.stores.records.unit_of_work import Repository, UnitOfWork
 from pagefault_dialects.json.values import json_text
 
 CHANNEL = "pagefault_events"
-"""Where PostgreSQL tells other processes `<number> <project>` of a project's newest event."""
+"""The channel on which PostgreSQL sends `<number> <project>` of a project's newest event."""
 
 _PATIENCE_MS = 10_000
 _DELETION: EventType = "session:deleted"

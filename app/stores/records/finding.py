@@ -24,7 +24,7 @@ IN_ENTRIES, IN_PAGES = 1, 2
 
 
 class RankedMatch(NamedTuple):
-    """What was found. Of equal ranks pages come first, then what is newer.
+    """A match and its rank. Of equal ranks, pages come first, then newer records.
 
     So matches are in order if they are sorted from the greatest to the least.
     """

@@ -12,7 +12,7 @@ from pagefault_dialects.model.frontier import Frontier, StoredFrontier
 
 
 class FrontierRecords(Repository):
-    """How far the renderings of one project's sessions have been evicted, each under a name."""
+    """The frontiers of one project's sessions: how far renderings have evicted, by name."""
 
     def find(self, session_id: str, name: str) -> StoredFrontier | None:
         """Return what is stored under a name, if anything is."""

@@ -35,7 +35,7 @@ from app.stores.records.unit_of_work import Repository
 from pagefault_dialects.json.values import parse_stored_json
 
 MOST_BYTES = 16 * 1024 * 1024
-"""What is read of a history at once, and of its events."""
+"""The most bytes read of a history at once, and of its events."""
 _IS_AFTER = history_entries.c.seq > bindparam("after_seq")
 _ENTRIES = Lookup(
     scoped_select(history_entries, by=["session_id"])
@@ -76,7 +76,7 @@ _SHORT_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class HistoryHead:
-    """How far the history of a session has come, and of which session of this name it is.
+    """The last number of a session's history, and the incarnation of the session.
 
     While the incarnation is the same, so is everything up to a number it has come to. It is not
     known of every session.
@@ -95,7 +95,7 @@ class Stretch:
     after_seq: int
     rows: Sequence[Row[Any]]
     size_bytes: int
-    """That of what the entries show, all together."""
+    """The size of all the records that the entries show."""
 
     def entries(self) -> Sequence[StoredEntry]:
         """Read what the entries show."""

@@ -11,7 +11,7 @@ from app.stores.records.tables import idempotency_keys
 from app.stores.records.unit_of_work import Repository
 
 KEPT = timedelta(hours=24)
-"""How long keys are kept, and the answers that belong to them."""
+"""The time that keys are kept with their answers."""
 
 
 @dataclass(frozen=True, slots=True)

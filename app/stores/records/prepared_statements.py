@@ -72,7 +72,7 @@ class _Several(TypeDecorator[Sequence[str] | Sequence[int]]):
 
 
 class IsAmong(ColumnElement[bool]):
-    """Whether a column has one of the values of a parameter, for statements that are kept.
+    """The condition that a column has one of a parameter's values, for prepared statements.
 
     An `IN` has a parameter for each of its values, and so another text for each number of them.
 

@@ -1,4 +1,4 @@
-"""How much a project keeps."""
+"""Totals of a project: its records and bytes."""
 
 from sqlalchemy import func
 

@@ -23,7 +23,7 @@ _log = structlog.get_logger(__name__)
 _SIZES_AT_ONCE = 16
 _Result = TypeVar("_Result")
 MOST_TOGETHER_BYTES = 256 * 1024
-"""What is larger is better written alone: those who are committed with it would wait for it."""
+"""Larger changes are written alone, since all in one commit wait for the slowest."""
 
 Announce: TypeAlias = Callable[[str, int], None]
 """Takes a project and the number of the newest event in it; neither waits nor raises."""

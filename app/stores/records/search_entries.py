@@ -1,4 +1,4 @@
-"""What is found by its words beside pages, and what of it waits to be indexed.
+"""Search entries: records found by words beside pages, and those waiting to be indexed.
 
 Triggers of the database keep a row for everything that can be found, in the transaction that writes
 or removes it, whoever does. Its words follow: they are read and prepared outside of transactions,

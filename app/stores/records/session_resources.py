@@ -1,4 +1,4 @@
-"""What sessions use of the resource store, and what they begin with."""
+"""The resources that sessions use, and the sources of their titles."""
 
 from collections.abc import Collection, Sequence
 from typing import Any

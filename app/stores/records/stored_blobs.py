@@ -1,4 +1,4 @@
-"""What a project keeps, counted: the blobs that are there, each once, and bytes on their way.
+"""The blobs that a project keeps, each counted once, and bytes reserved for others.
 
 Where a quota of bytes is set, every blob that is put is entered here once it is durable, and before
 it the room for it is reserved. The sum is kept beside the entries, so that no write adds them up;
@@ -43,7 +43,7 @@ _TAKE_IF_THERE_IS_ROOM = _CHANGE.where(_TOTAL + bindparam("taken") <= bindparam(
 
 @dataclass(frozen=True, slots=True)
 class StoredTotal:
-    """How many bytes a project keeps, and how many are on their way."""
+    """Bytes that a project keeps, and bytes that are reserved."""
 
     stored_bytes: int
     reserved_bytes: int
@@ -56,7 +56,7 @@ class StoredTotal:
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """How many bytes were not counted before, how many were released, and what else there is."""
+    """Bytes newly counted, bytes released from a reservation, and the total before."""
 
     size_bytes: int
     released_bytes: int

@@ -29,7 +29,7 @@ from app.stores.records.tables import resources, swept_blobs, upload_segments
 from app.stores.records.unit_of_work import Repository, UnitOfWork
 
 CLAIM_SECONDS = 60.0
-"""How long a sweep may go on removing what it has claimed."""
+"""The time that a sweep has to remove the blobs of a claim."""
 
 DIGESTS_AT_ONCE = 500
 

@@ -281,7 +281,7 @@ pages = Table(
 )
 
 page_numbers = Sequence("pages_page_number_seq")
-"""Where PostgreSQL takes the numbers of pages from; it belongs to their column."""
+"""The sequence of page numbers in PostgreSQL, owned by their column."""
 
 page_levels = _of_owner(
     "page_levels",

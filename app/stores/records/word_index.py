@@ -41,17 +41,17 @@ MOST_HELD = MOST_COUNTED
 """So many of the newest that have a single term are found, to find what has most of a query."""
 # Private use, so no word of a text begins so.
 MARK = "\ue000"
-"""What the marks of projects, sessions, modalities and kinds begin with."""
+"""The prefix of the marks of projects, sessions, modalities and kinds."""
 _RANKED_CHARS = 2_000
 _MOST_SESSIONS = 8_192
 
 RequiredMarks: TypeAlias = Sequence[Sequence[str]]
-"""What has to be met: of each of these, one mark."""
+"""A filter: a text has to have one mark of each of these sets."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedPage:
-    """What something is to be found by. `words` may be made before the transaction begins."""
+    """The words that a record is found by. `words` may be made before the transaction begins."""
 
     words: SearchableText | SearchWords
     session_id: str | None
@@ -62,7 +62,7 @@ class IndexedPage:
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """What is stored of a text."""
+    """The columns stored for a text."""
 
     number: int
     marks: Sequence[str]
