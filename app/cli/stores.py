@@ -94,7 +94,7 @@ async def _check(settings: Settings, repair: bool) -> StoreCheckReport:
                 progress.update(task, completed=read_bytes, total=total_bytes)
 
             def tell(fault: StoreFault) -> None:
-                say(_told(fault, repair=repair))
+                say(_describe_fault(fault, repair=repair))
 
             return await StoreCheck(records, blobs).run(tell, repair=repair, progress=show)
 
@@ -154,7 +154,7 @@ def _checked(report: StoreCheckReport) -> list[str]:
     return sentences
 
 
-def _told(fault: StoreFault, *, repair: bool) -> str:
+def _describe_fault(fault: StoreFault, *, repair: bool) -> str:
     named = list(fault.owners[:_NAMED_OWNERS])
     if len(fault.owners) > _NAMED_OWNERS:
         named.append(f"{len(fault.owners) - _NAMED_OWNERS:,} more")

@@ -85,7 +85,7 @@ class _Lines:
             return [f"… what was before {data['position']} is not kept; what follows is new"]
         place = f"{data['sessionId']}#{data['seq']}" if data["sessionId"] else "-"
         line = (
-            f"{data['createdAt'][:19]}Z  {place}  {item.type}  {_SAID.get(item.type, _page)(data)}"
+            f"{data['createdAt'][:19]}Z  {place}  {item.type}  {_LINES.get(item.type, _page)(data)}"
         )
         resources = data["sanitized"]["resources"] if "sanitized" in data else []
         return [one_line(each) for each in (line, *map(self._medium, resources))]
@@ -106,7 +106,7 @@ class _Lines:
 def _tool_result(data: _Data) -> str:
     outcome = "" if data["success"] else "failed: "
     texts = (part["text"] for part in data["sanitized"]["parts"] if part["type"] == "text")
-    return f"{data['toolName']} ({data['callId']})  {outcome}{_shown(next(texts, ''))}"
+    return f"{data['toolName']} ({data['callId']})  {outcome}{_first_text(next(texts, ''))}"
 
 
 _KINDS = {
@@ -128,11 +128,13 @@ def _page(data: _Data) -> str:
     return f"{data['id']} version {data['version']} ({data['modality']})"
 
 
-_SAID: dict[str, Callable[[_Data], str]] = {
+_LINES: dict[str, Callable[[_Data], str]] = {
     "llmservice:toolResult": _tool_result,
-    "message:created": lambda data: f"{data['role']}: {_shown(data['message'].get('content'))}",
-    "interaction:created": lambda data: _shown(data["interaction"]["input"]),
-    "interaction:answered": lambda data: _shown(data["output"].get("content")),
+    "message:created": lambda data: (
+        f"{data['role']}: {_first_text(data['message'].get('content'))}"
+    ),
+    "interaction:created": lambda data: _first_text(data["interaction"]["input"]),
+    "interaction:answered": lambda data: _first_text(data["output"].get("content")),
     "page:faulted": lambda data: f"{data['id']} at {data['level']}",
     "session:imported": _counts,
     "session:forked": lambda data: f"of {data['forkedFrom']['sessionId']}: {_counts(data)}",
@@ -140,7 +142,7 @@ _SAID: dict[str, Callable[[_Data], str]] = {
 }
 
 
-def _shown(value: object) -> str:
+def _first_text(value: object) -> str:
     if isinstance(value, list):
         texts = (each["text"] for each in value if isinstance(each, dict) and "text" in each)
         value = next(texts, value)

@@ -90,7 +90,7 @@ def page_origin(value: str) -> str:
     found = _ORIGIN.fullmatch(origin)
     if not found or not (is_host_of_browsers(found["host"]) or _is_ipv6(found["host"])):
         raise ValueError(
-            f"{_shown(value)} is not an origin such as https://app.example.com or "
+            f"{_printable(value)} is not an origin such as https://app.example.com or "
             "http://localhost:3000, with its scheme and without a path"
         )
     return origin_of(origin)
@@ -104,7 +104,8 @@ def answered_host(value: str) -> str:
         raise ValueError(msg)
     if "/" in host:
         name = urlsplit(host).netloc or host.partition("/")[0]
-        msg = f"{_shown(value)} is not a host name: write {_shown(name)}, without scheme and path"
+        written = _printable(name)
+        msg = f"{_printable(value)} is not a host name: write {written}, without scheme and path"
         raise ValueError(msg)
     if _is_ipv6(f"[{host}]"):
         raise ValueError(f"an IPv6 address stands in brackets: write [{host}]")
@@ -113,7 +114,9 @@ def answered_host(value: str) -> str:
     is_name = bool(_HOST_NAME.fullmatch(name)) or is_host_of_browsers(name) or _is_ipv6(name)
     is_port = port is None or (_PORT.fullmatch(port) and int(port) <= LARGEST_PORT)
     if not is_name or not is_port:
-        msg = f"{_shown(value)} is not a host name such as media.internal or media.internal:9000"
+        msg = (
+            f"{_printable(value)} is not a host name such as media.internal or media.internal:9000"
+        )
         raise ValueError(msg)
     return name if port is None else f"{name}:{port}"
 
@@ -124,7 +127,9 @@ def fetched_host(value: str) -> str:
         msg = "there are no wildcards: list each host, such as files.internal,media.internal:9000"
         raise ValueError(msg)
     if "://" in value:
-        raise ValueError(f"{_shown(value)} is not a host: write {_shown(urlsplit(value).netloc)}")
+        raise ValueError(
+            f"{_printable(value)} is not a host: write {_printable(urlsplit(value).netloc)}"
+        )
     return value
 
 
@@ -146,7 +151,7 @@ def _is_ipv6(host: str) -> bool:
         return False
 
 
-def _shown(value: str) -> str:
+def _printable(value: str) -> str:
     return "".join(each for each in value if each.isprintable())
 
 

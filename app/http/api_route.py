@@ -100,9 +100,9 @@ class QueryNames:
         Raises:
             InvalidPayloadError: It has others, or one twice.
         """
-        given = [each.partition(b"=")[0] for each in query.split(b"&") if each]
+        found = [each.partition(b"=")[0] for each in query.split(b"&") if each]
         # Nearly always: no escape in any name, and no error.
-        if self._single.issuperset(given) and len(given) == len(set(given)):
+        if self._single.issuperset(found) and len(found) == len(set(found)):
             return
         names = [name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True)]
         if _LINK in self._single and _LINK.decode() in names:
@@ -119,8 +119,8 @@ class QueryNames:
 
     def has_credential(self, query: bytes) -> bool:
         """Tell whether a query has a credential that the route takes instead of a key."""
-        given = {each.partition(b"=")[0] for each in query.split(b"&")}
-        return not given.isdisjoint(_CREDENTIALS & self._single)
+        found = {each.partition(b"=")[0] for each in query.split(b"&")}
+        return not found.isdisjoint(_CREDENTIALS & self._single)
 
     def _faults(self, names: Sequence[str]) -> Iterator[Fault]:
         seen: set[str] = set()
@@ -161,12 +161,12 @@ async def check_query(names: QueryNames, connection: HTTPConnection) -> None:
         InvalidPayloadError: It has not.
         UnauthorizedError, QuotaExceededError: Nor has it a key, or one that may send no more.
     """
-    given = connection.scope["query_string"]
+    query = connection.scope["query_string"]
     try:
-        names.check(given)
+        names.check(query)
     except InvalidPayloadError:
         # A request without a valid key is a 401 whatever its query, and one with a key is counted.
-        if not names.has_credential(given):
+        if not names.has_credential(query):
             await authenticate(connection)
         raise
 

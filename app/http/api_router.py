@@ -88,18 +88,18 @@ class ApiRouter(APIRouter):
         answers = errors_or_304
         if text is not None:
             answers = {200: {"content": PLAIN_TEXT, "description": text}, **errors_or_304}
-        taken = parameters.as_dependencies() if parameters else None
+        dependencies = parameters.as_dependencies() if parameters else None
 
         def declare(endpoint: _Endpoint) -> _Endpoint:
             if with_head:
                 self.head(
                     path,
                     name=f"head_{endpoint.__name__.removeprefix('get_')}",
-                    dependencies=taken,
+                    dependencies=dependencies,
                     response_class=Response,
                     responses=errors_or_304,
                 )(endpoint)
-            get = self.get(path, response_model=model, dependencies=taken, responses=answers)
+            get = self.get(path, response_model=model, dependencies=dependencies, responses=answers)
             return get(endpoint)
 
         return declare
@@ -176,7 +176,7 @@ class ApiRouter(APIRouter):
             parameters: Those of a route that reads the request itself.
             offload_location: The description of the 307 of either operation, if they have one.
         """
-        taken = parameters.as_dependencies() if parameters else None
+        dependencies = parameters.as_dependencies() if parameters else None
         whole = {"content": ANY_FILE, "headers": CONTENT_HEADERS}
         get: dict[int | str, dict[str, Any]] = {
             200: {"description": f"The {what}.", **whole},
@@ -200,7 +200,7 @@ class ApiRouter(APIRouter):
                 method(
                     path,
                     name=name,
-                    dependencies=taken,
+                    dependencies=dependencies,
                     response_class=Response,
                     openapi_extra={"parameters": [*CONTENT_CONDITIONS, *ranges]},
                     responses={**answers, **read_responses(*errors)},

@@ -153,8 +153,8 @@ def _items(heading: str, items: Iterator[str]) -> str:
 
 def _parameter(parameter: Mapping[str, Any]) -> str:
     needed = ", required" if parameter.get("required") else ""
-    said = html.escape(parameter.get("description", ""))
-    return f"<code>{html.escape(parameter['name'])}</code> ({parameter['in']}{needed}) {said}"
+    text = html.escape(parameter.get("description", ""))
+    return f"<code>{html.escape(parameter['name'])}</code> ({parameter['in']}{needed}) {text}"
 
 
 def _answer(status: str, answer: Mapping[str, Any]) -> str:
@@ -174,5 +174,5 @@ def _schema_link(schema: Mapping[str, Any]) -> str:
 
 def _schemas(document: Mapping[str, Any]) -> Iterator[str]:
     for name, schema in document["components"]["schemas"].items():
-        shown = html.escape(json.dumps(schema, indent=2, ensure_ascii=False))
-        yield f'<h3 id="{html.escape(name)}">{html.escape(name)}</h3><pre>{shown}</pre>'
+        text = html.escape(json.dumps(schema, indent=2, ensure_ascii=False))
+        yield f'<h3 id="{html.escape(name)}">{html.escape(name)}</h3><pre>{text}</pre>'

@@ -94,17 +94,17 @@ def _finish(schema: dict[str, Any]) -> None:
 
 def _remove_null(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a parameter: it is left out, and an address has no null."""
-    taken = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
-    if len(taken) != 1:
+    choices = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
+    if len(choices) != 1:
         return schema
-    return {**taken[0], **{word: rule for word, rule in schema.items() if word != "anyOf"}}
+    return {**choices[0], **{word: rule for word, rule in schema.items() if word != "anyOf"}}
 
 
 def _say_default(schema: dict[str, Any]) -> None:
     """Put a default into words: generators write it as a value of the union, which it is not."""
     default = f"By default {schema.pop('default')}."
-    said = schema.get("description")
-    schema["description"] = f"{said} {default}" if said else default
+    description = schema.get("description")
+    schema["description"] = f"{description} {default}" if description else default
 
 
 def _separate_sides(document: dict[str, Any]) -> None:

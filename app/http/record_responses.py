@@ -127,8 +127,8 @@ def next_link(request: Request, next_cursor: str | None) -> dict[str, str]:
     if next_cursor is None:
         return {}
     # The cursor replaces `after`.
-    others = {name: value for name, value in request.query_params.items() if name != "after"}
-    parameters = urlencode({**others, "cursor": next_cursor})
+    kept = {name: value for name, value in request.query_params.items() if name != "after"}
+    parameters = urlencode({**kept, "cursor": next_cursor})
     return {"Link": f'<{request.url.path}?{parameters}>; rel="next"'}
 
 

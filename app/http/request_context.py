@@ -227,13 +227,13 @@ def _rate_limit_headers(states: Sequence[QuotaState]) -> list[tuple[bytes, bytes
 
     Source: draft-ietf-httpapi-ratelimit-headers-10.
     """
-    policies, left = [], []
+    policies, remaining = [], []
     for state in states:
         unit = _UNITS.get(state.name, "")
         policies.append(f'"{state.name}";q={state.quota};w={state.window_seconds}{unit}')
         reset = "" if state.reset_seconds is None else f";t={state.reset_seconds}"
-        left.append(f'"{state.name}";r={state.remaining}{reset}')
+        remaining.append(f'"{state.name}";r={state.remaining}{reset}')
     return [
         (b"ratelimit-policy", ", ".join(policies).encode()),
-        (b"ratelimit", ", ".join(left).encode()),
+        (b"ratelimit", ", ".join(remaining).encode()),
     ]

@@ -41,8 +41,8 @@ def resolve_target(
         target = path if path.startswith(b"/") else b"/" + path
     if not target.startswith(b"/") and target != b"*":
         raise MalformedRequestError("The target of a request is a path or an http URL.")
-    others = [(name, value) for name, value in headers if name != b"host"]
-    return target, [*((b"host", host) for host in hosts), *others]
+    other_headers = [(name, value) for name, value in headers if name != b"host"]
+    return target, [*((b"host", host) for host in hosts), *other_headers]
 
 
 def _checked(authority: bytes) -> bytes:

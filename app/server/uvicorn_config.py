@@ -95,11 +95,11 @@ def allow_open_files(settings: Settings) -> None:
     would not be refused but not be taken. What is not to be had is told in the log.
     """
     limits = settings.limits
-    wanted = limits.connections_at_once + limits.requests_at_once + _OTHER_FILES
+    needed = limits.connections_at_once + limits.requests_at_once + _OTHER_FILES
     allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if allowed == resource.RLIM_INFINITY or allowed >= wanted:
+    if allowed == resource.RLIM_INFINITY or allowed >= needed:
         return
-    soft_limit = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+    soft_limit = needed if most == resource.RLIM_INFINITY else min(needed, most)
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft_limit, most))
-    if soft_limit < wanted:
-        _log.warning("fewer open files than connections", allowed=soft_limit, wanted=wanted)
+    if soft_limit < needed:
+        _log.warning("fewer open files than connections", allowed=soft_limit, wanted=needed)

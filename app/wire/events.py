@@ -130,7 +130,7 @@ def event_of(logged: LoggedEvent) -> Event:
         id=logged.subject_id,
         created_at=moment(logged.created_at),
     ).encode()
-    pieces = (logged.members[1:-1], _shown(logged), place[1:-1])
+    pieces = (logged.members[1:-1], _content_member(logged), place[1:-1])
     return Event(
         number=logged.number,
         type=logged.type,
@@ -146,7 +146,7 @@ def with_raw_result(data: bytes, raw_result: bytes) -> bytes:
     return b'%s,"rawResult":%s}' % (data[:-1], raw_result)
 
 
-def _shown(logged: LoggedEvent) -> bytes:
+def _content_member(logged: LoggedEvent) -> bytes:
     """Return the member that holds what was written, in the bytes it is stored in."""
     content = logged.content
     if content is None:

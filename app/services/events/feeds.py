@@ -108,7 +108,7 @@ class ProjectFeed:
             for subscription in self._subscriptions:
                 subscription.cut("slow")
         if logged:
-            self._hand_out([self._shown(event_of(each)) for each in logged])
+            self._hand_out([self._add_raw_result(event_of(each)) for each in logged])
             self.position = logged[-1].number
         return bool(logged)
 
@@ -118,7 +118,7 @@ class ProjectFeed:
         is_gap = bool(logged) and logged[0].number > self.position + 1
         return logged, unit[EventRecords].bounds().removed if is_gap else 0
 
-    def _shown(self, event: Event) -> Event:
+    def _add_raw_result(self, event: Event) -> Event:
         raw = self._raw_results.take(event.subject_id)
         return event if raw is None else replace(event, data=with_raw_result(event.data, raw))
 

@@ -67,14 +67,14 @@ class SendQueue:
 
     def __init__(self) -> None:
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._left = _AT_A_TIME
+        self._turns_left = _AT_A_TIME
         self._is_awaited = False
 
     async def take(self) -> None:
         """Return when it is the caller's turn."""
         self._await_next_pass()
-        if self._left and not self._waiting:
-            self._left -= 1
+        if self._turns_left and not self._waiting:
+            self._turns_left -= 1
             return
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
@@ -87,13 +87,13 @@ class SendQueue:
 
     def _begin_pass(self) -> None:
         self._is_awaited = False
-        self._left = _AT_A_TIME
-        while self._waiting and self._left:
+        self._turns_left = _AT_A_TIME
+        while self._waiting and self._turns_left:
             turn = self._waiting.popleft()
             if not turn.done():
                 turn.set_result(None)
-                self._left -= 1
-        if self._left < _AT_A_TIME:
+                self._turns_left -= 1
+        if self._turns_left < _AT_A_TIME:
             self._await_next_pass()
 
 
@@ -214,7 +214,7 @@ class Subscription:
     ) -> None:
         self.session_id = session_id
         self._room = room
-        self._taken: list[EventItem] = []
+        self._delivered: list[EventItem] = []
         self._most_events = most_events
         self._most_bytes = most_bytes
         self._waiting: deque[EventItem] = deque()
@@ -252,7 +252,7 @@ class Subscription:
         self._let_go()
 
     def _let_go(self) -> None:
-        taken, self._taken = self._taken, []
+        taken, self._delivered = self._delivered, []
         self._room.drop(taken)
 
     async def take(self) -> list[EventItem]:
@@ -272,7 +272,7 @@ class Subscription:
             taken.append(self._waiting.popleft())
             size_bytes += len(taken[-1].data)
         self.waiting_bytes -= size_bytes
-        self._taken = taken
+        self._delivered = taken
         if size_bytes > _SMALL_BYTES:
             await self._room.turns.take()
         return taken

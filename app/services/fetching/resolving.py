@@ -53,7 +53,7 @@ class FetchSlots:
         self._per_project = per_project
         self._in_all = in_all
         self._wait_seconds = wait_seconds
-        self._taken: Counter[str] = Counter()
+        self._slots_in_use: Counter[str] = Counter()
         self._waiting: Counter[str] = Counter()
         self._freed = anyio.Event()
 
@@ -78,11 +78,11 @@ class FetchSlots:
         """
         if not self._is_free(project_id):
             await self._wait(project_id)
-        self._taken[project_id] += 1
+        self._slots_in_use[project_id] += 1
 
     def give_back(self, project_id: str) -> None:
         """Give a slot back that was taken."""
-        self._taken -= Counter([project_id])
+        self._slots_in_use -= Counter([project_id])
         freed, self._freed = self._freed, anyio.Event()
         freed.set()
 
@@ -102,7 +102,10 @@ class FetchSlots:
             raise FetchesBusyError
 
     def _is_free(self, project_id: str) -> bool:
-        return self._taken[project_id] < self._per_project and self._taken.total() < self._in_all
+        return (
+            self._slots_in_use[project_id] < self._per_project
+            and self._slots_in_use.total() < self._in_all
+        )
 
 
 class HostResolver:

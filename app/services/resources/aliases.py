@@ -140,7 +140,7 @@ def name_resource(
         other = unit[AliasRecords].find(alias)
         condition(None if other is None else _digest(other))
         if not is_guarded:
-            raise _taken()
+            raise _alias_taken()
         unit[AliasRecords].move(alias, resource.resource_id, now=now)
         written = Alias(alias, resource, now)
     if unit[AliasRecords].count_most([resource.resource_id]) > MOST_ALIASES:
@@ -156,7 +156,7 @@ def check_room_for_alias(unit: UnitOfWork, alias: str, size_bytes: int) -> None:
     """
     named = unit[AliasRecords].find(alias)
     if named is not None and named.resource.size_bytes != size_bytes:
-        raise _taken()
+        raise _alias_taken()
 
 
 def too_many_aliases() -> ConflictError:
@@ -168,7 +168,7 @@ def too_many_aliases() -> ConflictError:
     )
 
 
-def _taken() -> ConflictError:
+def _alias_taken() -> ConflictError:
     return ConflictError(
         "The alias names another resource already. To let it name this one, send PUT "
         "/api/aliases/{alias} with `If-Match` and the ETag that GET answers, or delete it first. "

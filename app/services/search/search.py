@@ -127,7 +127,7 @@ class Search:
             sources = await self.records.read(project_id, partial(_sources, entries))
             by_number = {entry.number: source for entry, source in sources.items()}
             hits += await anyio.to_thread.run_sync(
-                _shown, batch, loaded.pages, by_number, passages, asked.session_id
+                _make_hits, batch, loaded.pages, by_number, passages, asked.session_id
             )
         return hits
 
@@ -176,7 +176,7 @@ def _is_in(source: EntrySource | None, session_id: str) -> bool:
     return source is not None and session_id in (source.session_id, *source.other_sessions)
 
 
-def _shown(
+def _make_hits(
     matches: Sequence[RankedMatch],
     pages: Mapping[int, StoredPage],
     sources: Mapping[int, EntrySource],

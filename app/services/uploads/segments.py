@@ -55,7 +55,7 @@ class UploadBody:
         self.checksum = checksum
         # Against damage on the way, not against anybody: for that, SHA-1 is still good.
         self._hash = hashlib.new(checksum.algorithm, usedforsecurity=False) if checksum else None
-        self._held = b""
+        self._rest = b""
         self._reading: anyio.CancelScope | None = None
         self._is_stopped = False
         self.is_over = False
@@ -74,10 +74,10 @@ class UploadBody:
                 beyond it is handed out.
             ConflictError: It was stopped.
         """
-        if not self._held and most_bytes and not self.is_over:
-            self._held = await self._next_chunk()
-        taken, self._held = self._held[:most_bytes], self._held[most_bytes:]
-        return taken
+        if not self._rest and most_bytes and not self.is_over:
+            self._rest = await self._next_chunk()
+        piece, self._rest = self._rest[:most_bytes], self._rest[most_bytes:]
+        return piece
 
     def verify_at_end(self) -> None:
         """Compare the bytes that were handed out with their checksum, once the body is over.

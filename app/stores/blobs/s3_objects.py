@@ -150,12 +150,12 @@ async def object_size(objects: S3Store, path: str) -> int | None:
 
 async def object_sizes(objects: S3Store, paths: Mapping[str, str]) -> dict[str, int]:
     """Return the sizes of objects at many paths, by the paths' names; absent ones are missing."""
-    left = iter(paths.items())
+    remaining = iter(paths.items())
     sizes: dict[str, int] = {}
     failures: list[StoreUnavailableError] = []
 
     async def ask() -> None:
-        for name, path in left:
+        for name, path in remaining:
             if failures:
                 return
             try:
@@ -313,14 +313,14 @@ def link_with(signed_url: str, parameters: Mapping[str, str], secret: str) -> st
         secret: The secret of the key that the URL names.
     """
     url = urlsplit(signed_url)
-    asked = dict(parse_qsl(url.query, keep_blank_values=True))
-    asked.pop(_SIGNATURE, None)
-    asked |= parameters
-    query = urlencode(sorted(asked.items()), quote_via=quote, safe="-_.~")
+    query_parameters = dict(parse_qsl(url.query, keep_blank_values=True))
+    query_parameters.pop(_SIGNATURE, None)
+    query_parameters |= parameters
+    query = urlencode(sorted(query_parameters.items()), quote_via=quote, safe="-_.~")
     request = f"GET\n{url.path}\n{query}\nhost:{url.netloc}\n\nhost\nUNSIGNED-PAYLOAD"
-    _, _, scope = asked["X-Amz-Credential"].partition("/")
+    _, _, scope = query_parameters["X-Amz-Credential"].partition("/")
     digest = hashlib.sha256(request.encode()).hexdigest()
-    text = f"AWS4-HMAC-SHA256\n{asked['X-Amz-Date']}\n{scope}\n{digest}"
+    text = f"AWS4-HMAC-SHA256\n{query_parameters['X-Amz-Date']}\n{scope}\n{digest}"
     key = f"AWS4{secret}".encode()
     # Of the scope `<date>/<region>/s3/aws4_request`, each part is signed by the last.
     for part in scope.split("/"):

@@ -45,7 +45,7 @@ class DriverConnection:
             # Read to the end: a statement with rows left keeps its savepoint open.
             found = cursor.fetchall() if cursor.description else ()
         except self._errors as exc:
-            raise self._told(exc) from exc
+            raise self._wrap_error(exc) from exc
         return [ready.row(each) for each in found]
 
     def run_many(self, statement: Executable, rows: Sequence[Mapping[str, object]]) -> None:
@@ -59,7 +59,7 @@ class DriverConnection:
             else:
                 self._driver.cursor().executemany(ready.text, values)
         except self._errors as exc:
-            raise self._told(exc) from exc
+            raise self._wrap_error(exc) from exc
 
     def look_up(self, lookup: Lookup, values: Values, *, is_short: bool) -> Sequence[Row[Any]]:
         """See `StatementConnection.look_up`."""
@@ -70,12 +70,12 @@ class DriverConnection:
         """See `StatementConnection.begin_nested`."""
         return self._connection.begin_nested()
 
-    def _told(self, error: Exception) -> DBAPIError:
+    def _wrap_error(self, error: Exception) -> DBAPIError:
         """Return a driver's error as SQLAlchemy has it, without values: it ends up in a log."""
-        told = DBAPIError.instance(
+        wrapped = DBAPIError.instance(
             None, None, error, self._errors, dialect=self._connection.dialect
         )
-        return cast(DBAPIError, told)
+        return cast(DBAPIError, wrapped)
 
 
 class WritingConnection(DriverConnection):
@@ -115,7 +115,7 @@ class WritingConnection(DriverConnection):
         try:
             self._driver.execute(text, **self._options)
         except self._errors as exc:
-            raise self._told(exc) from exc
+            raise self._wrap_error(exc) from exc
 
     def set_patience(self, patience_ms: int) -> None:
         """Set how long to wait, from here on, for whoever holds a lock."""

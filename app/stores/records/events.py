@@ -116,7 +116,7 @@ class EventRecords(Repository):
             return None
         count, is_postgresql = len(self._noted), self._scope.is_postgresql
         if is_postgresql:
-            given = json.dumps([_given(*each) for each in enumerate(self._noted, 1)])
+            given = json.dumps([_recordset_row(*each) for each in enumerate(self._noted, 1)])
             row = self._scope.change(_WRITE, count=count, patience=str(patience_ms), given=given)
         else:
             row = self._scope.change(_NUMBER, count=count)
@@ -243,7 +243,7 @@ class EventRecords(Repository):
         return found
 
 
-def _given(place: int, event: NewEvent) -> dict[str, object]:
+def _recordset_row(place: int, event: NewEvent) -> dict[str, object]:
     """Return an event as the recordset has it."""
     created_at = microseconds(event.created_at)
     return values_of(

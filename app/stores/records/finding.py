@@ -115,19 +115,19 @@ def _holders(
 
     A term that nothing has is relaxed, or left out.
     """
-    held = dict(zip(terms, _held(terms, places), strict=True))
-    missed = [term for term, each in held.items() if not any(each)]
-    relaxed = {part: None for term in missed for part in term.relaxed() if part not in held}
+    holders = dict(zip(terms, _find_keys(terms, places), strict=True))
+    missed = [term for term, each in holders.items() if not any(each)]
+    relaxed = {part: None for term in missed for part in term.relaxed() if part not in holders}
     if relaxed:
-        held |= dict(zip(relaxed, _held(list(relaxed), places), strict=True))
-    kept = {term: each for term, each in held.items() if any(each)}
+        holders |= dict(zip(relaxed, _find_keys(list(relaxed), places), strict=True))
+    kept = {term: each for term, each in holders.items() if any(each)}
     is_all = all(
         bool(parts := term.relaxed()) and all(part in kept for part in parts) for term in missed
     )
     return kept, is_all
 
 
-def _held(terms: Sequence[SearchTerm], places: Sequence[SearchPlace]) -> list[list[set[_Key]]]:
+def _find_keys(terms: Sequence[SearchTerm], places: Sequence[SearchPlace]) -> list[list[set[_Key]]]:
     by_place = [
         [
             {(each.place, number) for number in numbers}
@@ -138,10 +138,10 @@ def _held(terms: Sequence[SearchTerm], places: Sequence[SearchPlace]) -> list[li
     return [list(of_term) for of_term in zip(*by_place, strict=True)]
 
 
-def _bits(held: Iterable[Sequence[set[_Key]]]) -> dict[_Key, int]:
+def _bits(holders: Iterable[Sequence[set[_Key]]]) -> dict[_Key, int]:
     """Return which terms each of the holders has."""
     known: dict[_Key, int] = {}
-    for bit, of_term in enumerate(held):
+    for bit, of_term in enumerate(holders):
         for keys in of_term:
             for key in keys:
                 known[key] = known.get(key, 0) | 1 << bit

@@ -143,10 +143,10 @@ class PostgresWordIndex(WordIndex):
     def _has_phrases(self, terms: Sequence[SearchTerm]) -> ColumnElement[bool]:
         vectors, texts = self._tables.postgresql, self._tables.texts
         phrases = [term for term in terms if len(term.words) > 1]
-        said = (texts.c.heading, texts.c.body)
+        columns = (texts.c.heading, texts.c.body)
         followed = " & ".join(f"({' <-> '.join(_operands(term))})" for term in phrases)
         has_all = and_(
-            *(or_(*(func.strpos(words, needle(term)) > 0 for words in said)) for term in phrases)
+            *(or_(*(func.strpos(words, needle(term)) > 0 for words in columns)) for term in phrases)
         )
         read = self._scope.select(texts, texts.c.number == vectors.c.number, columns=[has_all])
         followed_words = vectors.c.words.op("@@")(cast(followed, TSQUERY))
@@ -163,10 +163,10 @@ class PostgresWordIndex(WordIndex):
 class _Windows:
     """The windows a search looks into, the newest first, in three steps at most."""
 
-    def __init__(self, newest: int, wanted: int) -> None:
+    def __init__(self, newest: int, most: int) -> None:
         self._next = newest
-        self._wanted = wanted
-        self._seen: list[str] = []
+        self._most = most
+        self._named: list[str] = []
         self._step = 0
 
     def following(self, matches: int) -> str | None:
@@ -179,18 +179,18 @@ class _Windows:
         if self._step == 2 and matches:
             # As many as hold what is missing if they are like those before, and some to spare.
             density = matches / _NEWEST_WINDOWS
-            count = 1 + int(1.25 * (self._wanted - matches) / density)
+            count = 1 + int(1.25 * (self._most - matches) / density)
             if count <= _MOST_NAMED_WINDOWS:
                 return self._take(count)
         self._next = -1
-        return f"!({' | '.join(self._seen)})"
+        return f"!({' | '.join(self._named)})"
 
     def _take(self, count: int) -> str:
         first = max(0, self._next - count + 1)
-        taken = [_quoted(_window_mark(window)) for window in range(first, self._next + 1)]
-        self._seen += taken
+        operands = [_quoted(_window_mark(window)) for window in range(first, self._next + 1)]
+        self._named += operands
         self._next = first - 1
-        return f"({' | '.join(taken)})"
+        return f"({' | '.join(operands)})"
 
 
 def place_words(words: SearchWords) -> tuple[dict[str, list[int]], bool]:
