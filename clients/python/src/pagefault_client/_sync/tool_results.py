@@ -55,9 +55,9 @@ class ToolResults:
                 "result": jsonable(result),
                 "success": success,
                 "sessionId": session_id,
-                "newCall": new_call,
             },
             render=render,
+            new_call=new_call or None,
             handles=handles,
             idempotency_key=idempotency_key,
         )

@@ -205,10 +205,7 @@ def _of_ui_part(part: JsonValue) -> Iterator[JsonValue]:
     if part.get("state") in ("output-available", "result"):
         yield {"type": "tool-result", **known, "result": part.get("output", part.get("result"))}
     elif part.get("state") == "output-denied" or _is_denied(part.get("approval")):
-        reason = (part.get("approval") or {}).get("reason")
-        said = (
-            f"[The user denied this call: {reason}]" if reason else "[The user denied this call.]"
-        )
+        said = _denial(part.get("approval"))
         yield {"type": "tool-result", **known, "result": said, "isError": True}
     elif part.get("state") == "output-error":
         failed = {"type": "tool-result", **known, "result": part.get("errorText") or ""}
@@ -217,6 +214,28 @@ def _of_ui_part(part: JsonValue) -> Iterator[JsonValue]:
 
 def _is_denied(approval: JsonValue) -> bool:
     return isinstance(approval, dict) and approval.get("approved") is False
+
+
+def _denial(approval: JsonValue) -> str:
+    reason = approval.get("reason") if isinstance(approval, dict) else None
+    return f"[The user denied this call: {reason}]" if reason else "[The user denied this call.]"
+
+
+def read_approval_request(block: JsonObject) -> tuple[str, str] | None:
+    """Return the call that a block asks the user to approve, and the id of the request."""
+    call_id, approval_id = block.get("toolCallId"), block.get("approvalId")
+    is_request = block.get("type") == "tool-approval-request"
+    if not is_request or not isinstance(call_id, str) or not isinstance(approval_id, str):
+        return None
+    return call_id, approval_id
+
+
+def read_approval_response(block: JsonObject) -> tuple[str, str | None] | None:
+    """Return the request that a block answers, and what a model is told if the user has denied."""
+    approval_id = block.get("approvalId")
+    if block.get("type") != "tool-approval-response" or not isinstance(approval_id, str):
+        return None
+    return approval_id, _denial(block) if _is_denied(block) else None
 
 
 DIALECT = Dialect(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pagefault_dialects.dialects.vercel import DENIED
 from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
 from pagefault_dialects.json.pointers import child_pointer
 from pagefault_dialects.json.values import JsonValue, parse_embedded_json, parse_repaired_json
@@ -201,8 +202,9 @@ def _content(held: dict[str, JsonValue]) -> tuple[JsonValue, bool]:
     if _type(held) == "tool-result" and held.get("output") is content and _type(content):
         # The Vercel AI SDK says beside the output what it is.
         kind = _type(content)
-        value = content.get("value", content.get("reason", content))
-        return value, kind.startswith("error") or kind == "execution-denied"
+        if kind == "execution-denied":
+            return content.get("reason") or DENIED, True
+        return content.get("value", content), kind.startswith("error")
     if held.get("response") is content and len(content) == 1:
         for name in ("output", "result", "error"):
             if name in content:

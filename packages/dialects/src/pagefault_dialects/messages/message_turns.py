@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pagefault_dialects.dialects.vercel import read_approval_request, read_approval_response
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.message_calls import (
     AnswerBlock,
@@ -125,6 +126,7 @@ class _Reading:
         self._role = _ROLES[self._message["role"]]
         self._said = [_Said()]
         self._calling: dict[str, _Said] = {}
+        self._approvals: dict[str, str] = {}
         self._called = 0
 
     def turns(self) -> list[ComposedTurn]:
@@ -149,10 +151,25 @@ class _Reading:
             elif is_reasoning(block):
                 self._saying().items.append(reasoning(here))
             elif is_block(block) and block.get("type") in _APART:
-                self._saying().items.append(without_a_place(here, block["type"]))
+                self._read_approval(block, here)
             elif not (is_block(block) and block.keys() <= _MARKS):
                 items = self._content.items(block, here, is_of_dialect=True)
                 self._saying().items.extend(items)
+
+    def _read_approval(self, block: dict[str, JsonValue], pointer: str) -> None:
+        """Take what a host and its user have come to terms about: a denial answers the call."""
+        left = without_a_place(pointer, str(block["type"]))
+        if request := read_approval_request(block):
+            self._approvals.update([request])
+        response = None if self._role == "assistant" else read_approval_response(block)
+        if response is None:
+            self._saying().items.append(left)
+            return
+        approval_id, denial = response
+        item = left if denial is None else TextItem(pointer, denial)
+        answer = AnswerBlock("", "", None, is_error=denial is not None)
+        turn = self._turn("tool", [item], answer=answer)
+        self._said[-1].answers.append(replace(turn, approval_id=approval_id))
 
     def _call(self, call: TurnCall) -> None:
         said = self._saying()
@@ -225,7 +242,11 @@ class _Reading:
 
     def _assistant(self, said: _Said) -> Iterator[ComposedTurn]:
         if said.items or said.calls or not said.answers:
-            yield self._turn("assistant", said.items, said.calls)
+            calls = [
+                replace(call, approval_id=self._approvals.get(call.call_id, ""))
+                for call in said.calls
+            ]
+            yield self._turn("assistant", said.items, calls)
         yield from said.answers
 
     def _others(self, said: _Said) -> list[ComposedTurn]:

@@ -65,6 +65,7 @@ class _Pairing:
         self._answered: Counter[str] = Counter()
         self._answering: defaultdict[str, set[str]] = defaultdict(set)
         self._notes: list[LeftOut] = []
+        self._denied: set[str] = set()
 
     def add(self, turn: ComposedTurn) -> None:
         """Take the next turn of the history."""
@@ -129,11 +130,21 @@ class _Pairing:
         return call if unique == call.call_id else replace(call, call_id=unique)
 
     def _answer(self, turn: ComposedTurn) -> None:
+        if turn.approval_id and not turn.is_error:
+            # It is approved, which answers nothing; the call waits for its result.
+            left = (item for item in turn.items if isinstance(item, LeftOut))
+            self._notes.extend(replace(item, seq=turn.seq) for item in left)
+            return
         if self._open is not None and (taken := self._open.take(turn)) is not None:
             self._note_answer(taken.call_id, taken.name)
+            if turn.approval_id:
+                self._denied.add(taken.call_id)
             return
         # What it was called with is known if it only came too late.
         late = self._late(turn)
+        if turn.is_error and turn.call_id in self._denied:
+            # SDKs write the result of a denial behind the denial itself.
+            return
         if late is None and self._is_told(turn):
             self._notes.append(_left_out(turn))
             return
