@@ -123,6 +123,7 @@ FEATURES = (
             "app.stores.records.interactions:InteractionRecords",
             "app.stores.records.session_resources:SessionResourceRecords",
             "app.stores.records.session_copies:SessionCopyRecords",
+            "app.stores.records.session_prompts:SessionPromptRecords",
         ),
     ),
     Feature(
@@ -136,7 +137,11 @@ FEATURES = (
     ),
     Feature(
         name="tools",
-        routers=("app.routers.tools:router", "app.routers.turns:router"),
+        routers=(
+            "app.routers.tools:router",
+            "app.routers.turns:router",
+            "app.routers.conversations:router",
+        ),
         services=("app.wiring.tool_services:SERVICES",),
     ),
     Feature(

@@ -1,7 +1,6 @@
 """`…/render`: stored records for any model, with an account of what was left out."""
 
-from dataclasses import replace
-from typing import Annotated, cast
+from typing import Annotated
 
 from fastapi import Depends, Query, Response
 
@@ -12,13 +11,12 @@ from app.http.dependencies import service
 from app.http.page_parameters import LevelQuery, PageIdPath
 from app.http.parameters import SessionIdPath
 from app.http.record_responses import answer_record
-from app.http.render_parameters import (
-    CountTokensQuery,
-    HandlesQuery,
-    MaxImagePixelsQuery,
-    MaxTextQuery,
-    MaxTokensQuery,
-    TargetQuery,
+from app.http.render_parameters import TargetQuery
+from app.http.render_queries import (
+    RenderOptionsDep,
+    RenderQueryDep,
+    SessionRenderQueryDep,
+    SinceQuery,
 )
 from app.http.rendered_responses import rendered_response
 from app.models.call_ids import LONGEST_CALL_ID
@@ -28,26 +26,12 @@ from app.services.renders.renders import Renders
 from app.services.renders.session_renders import SessionRenders
 from app.services.renders.working_sets import WorkingSets
 from app.wire.renders import (
-    ADAPTIVE,
-    CACHE_MARKERS,
-    EVICT_BATCH,
-    SINCE,
     RenderedRecord,
     RenderRequest,
     SessionRenderRequest,
-    check_ranges,
 )
 from app.wire.working_sets import WorkingSet
-from pagefault_dialects.errors import Fault, InvalidPayloadError
-from pagefault_dialects.model.base import ClientId, Count
-from pagefault_dialects.model.render_options import (
-    Audience,
-    ImageDetail,
-    McpRevision,
-    MediaWish,
-    MemoryPart,
-    RenderOptions,
-)
+from pagefault_dialects.model.base import Count
 
 router = ApiRouter("/api", "renderings")
 
@@ -72,125 +56,6 @@ UpToQuery = Annotated[
         description="Render as if the entry with this `seq` were the last one: an earlier turn.",
     ),
 ]
-SinceQuery = Annotated[Count, Query(description=SINCE)]
-_DetailQuery = Annotated[
-    ImageDetail | None, Query(description="How closely a model is to look at images.")
-]
-_AcceptQuery = Annotated[
-    str | None,
-    Query(
-        max_length=4_096,
-        description="MIME types and ranges that the model can take, with commas; what is not among "
-        "them degrades.",
-        examples=["image/png,image/*"],
-    ),
-]
-
-
-async def get_render_options(  # noqa: PLR0913, PLR0917 - one for each parameter of the address
-    accept: _AcceptQuery = None,
-    media: Annotated[
-        MediaWish,
-        Query(
-            description="`inline`: the bytes. `signed-url`: URLs, where the target loads any. "
-            "`reference`: `@blob:` references, to look at and not to send."
-        ),
-    ] = "inline",
-    detail: _DetailQuery = None,
-    max_bytes: Annotated[
-        Count | None,
-        Query(
-            alias="maxBytes",
-            description="The most bytes of media in the messages, as base64; the oldest step down.",
-        ),
-    ] = None,
-    max_images: Annotated[
-        Count | None,
-        Query(alias="maxImages", description="The most images; the newest stay."),
-    ] = None,
-    audience: Annotated[
-        Audience,
-        Query(
-            description="For whom; what MCP annotations keep for others is left out. `everyone` "
-            "leaves nothing out."
-        ),
-    ] = "assistant",
-    protocol_version: Annotated[
-        McpRevision,
-        Query(
-            alias="protocolVersion",
-            description="Of `mcp`: the revision of the protocol. Before 2026-07-28 "
-            "`structuredContent` is an object or absent, before 2025-06-18 absent.",
-        ),
-    ] = "2026-07-28",
-    handles: HandlesQuery = False,
-    max_tokens: MaxTokensQuery = None,
-    max_text: MaxTextQuery = None,
-    max_image_pixels: MaxImagePixelsQuery = None,
-    count_tokens: CountTokensQuery = True,
-) -> RenderOptions:
-    """Read how a record is to be rendered."""
-    try:
-        ranges = None if accept is None else check_ranges(tuple(accept.split(",")))
-    except ValueError as exc:
-        raise InvalidPayloadError(
-            "The query is not what the route takes.", faults=[Fault("/query/accept", str(exc))]
-        ) from exc
-    return RenderOptions(
-        *(ranges, media, detail, max_bytes, max_images, audience, protocol_version, handles),
-        max_tokens=max_tokens,
-        max_text=max_text,
-        max_image_pixels=max_image_pixels,
-        count_tokens=count_tokens,
-    )
-
-
-RenderOptionsDep = Annotated[RenderOptions, Depends(get_render_options)]
-
-
-async def get_render_query(target: TargetQuery, options: RenderOptionsDep) -> RenderQuery:
-    """Read for which target a record is to be rendered, and how."""
-    return RenderQuery(target, options)
-
-
-async def get_session_render_query(
-    query: Annotated[RenderQuery, Depends(get_render_query)],
-    memory: Annotated[
-        str | None,
-        Query(
-            pattern="^(instructions|manifest)(,(instructions|manifest))*$",
-            description="A message of the system before all others: `instructions`, the rules of "
-            "the memory's tools; `manifest`, the session's pages; or both, with a comma.",
-        ),
-    ] = None,
-    memory_tokens: Annotated[
-        Count, Query(alias="memoryTokens", description="The most tokens of the list of pages.")
-    ] = 1_000,
-    frontier: Annotated[
-        ClientId | None,
-        Query(
-            description="How far the history was evicted under this name, which is read here and "
-            "not moved: POST to this address, or a turn, moves it.",
-        ),
-    ] = None,
-    evict_batch: Annotated[Count | None, Query(alias="evictBatch", description=EVICT_BATCH)] = None,
-    cache_markers: Annotated[
-        bool, Query(alias="cacheMarkers", description=f"`1`: {CACHE_MARKERS}")
-    ] = False,
-    adaptive: Annotated[bool, Query(description=f"{ADAPTIVE} `0`: no.")] = True,
-) -> RenderQuery:
-    """Read the same for a session, which has a memory of pages."""
-    parts = cast("tuple[MemoryPart, ...]", tuple(memory.split(",") if memory else ()))
-    options = replace(
-        query.options,
-        memory=parts,
-        memory_tokens=memory_tokens,
-        frontier=frontier,
-        evict_batch=evict_batch,
-        cache_markers=cache_markers,
-        adaptive=adaptive,
-    )
-    return replace(query, options=options)
 
 
 async def get_page_render_query(
@@ -200,8 +65,6 @@ async def get_page_render_query(
     return RenderQuery(target, options)
 
 
-RenderQueryDep = Annotated[RenderQuery, Depends(get_render_query)]
-SessionRenderQueryDep = Annotated[RenderQuery, Depends(get_session_render_query)]
 PageRenderQueryDep = Annotated[RenderQuery, Depends(get_page_render_query)]
 
 

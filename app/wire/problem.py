@@ -61,6 +61,9 @@ class Problem(WireModel):
     ] = None
     """The quotas that were exceeded; absent unless it is a 429 of theirs."""
 
+    seq: Annotated[int | None, Field(examples=[4])] = None
+    """The number of the first stored entry that differs; absent unless it is `history-diverged`."""
+
     def json_bytes(self, further: Mapping[str, object]) -> bytes:
         """Return the document as UTF-8, with further members at its end (RFC 9457 §3.2).
 

@@ -1,14 +1,17 @@
 """Services of the feature tools: memory tools for models, and whole turns of agents."""
 
 from app.models.limits import Limits
+from app.services.agents.conversation_puts import ConversationPuts
 from app.services.agents.memory_tools import MemoryTools
 from app.services.agents.session_turns import SessionTurns
+from app.services.agents.stored_units import StoredConversations
 from app.services.agents.tool_calls import ToolCalls
 from app.services.pages.faults import PageFaults
 from app.services.pages.page_lists import PageLists
 from app.services.pages.pages import Pages
 from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.session_renders import SessionRenders
+from app.services.requests.streamed_requests import StreamedRequests
 from app.services.requests.whole_bodies import RequestBodies
 from app.services.resources.texts import ResourceTexts
 from app.services.search.search import Search
@@ -56,8 +59,21 @@ def _turns(services: Services) -> SessionTurns:
     )
 
 
+def _conversations(services: Services) -> ConversationPuts:
+    return ConversationPuts(
+        services[Records],
+        services[BlobStore],
+        messages=services[SessionMessages],
+        stored=StoredConversations(services[Records]),
+        renders=services[SessionRenders],
+        bodies=services[StreamedRequests],
+        limits=services[Limits],
+    )
+
+
 SERVICES = (
     Provider(MemoryTools, _memory_tools),
     Provider(ToolCalls, _tool_calls),
     Provider(SessionTurns, _turns),
+    Provider(ConversationPuts, _conversations),
 )

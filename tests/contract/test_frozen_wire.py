@@ -276,5 +276,12 @@ def _tell_the_rest(story: _Story, uri: str) -> None:
     story.send("DELETE /api/resources/{uri}", path={"uri": uri})
     for operation in ("GET /healthz", "GET /readyz", "GET /api/version", "GET /metrics"):
         story.send(operation)
+    conversation = {"messages": [{"role": "user", "content": "What does the shop show?"}]}
+    story.send(
+        "PUT /api/sessions/{session_id}/history",
+        path={"session_id": "put"},
+        query="render=openai-chat",
+        json=conversation,
+    )
     fork = {"upTo": 2, "as": "demo-2"}
     story.send("POST /api/sessions/{session_id}/fork", path=demo, json=fork)

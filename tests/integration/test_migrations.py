@@ -31,7 +31,10 @@ from app.features import open_services
 from app.models.message import StoredHistoryMessage, StoredMessage, wrap_message
 from app.models.session import HistoryCounts, Session
 from app.services.search.indexing import SearchIndexing
-from app.stores.records import search_tables  # noqa: F401 - completes the metadata
+from app.stores.records import (  # noqa: F401 - they complete the metadata
+    search_tables,
+    session_prompts,
+)
 from app.stores.records.columns import is_shared_schema, metadata
 from app.stores.records.derived_images import DerivedImageRecords
 from app.stores.records.engine import (

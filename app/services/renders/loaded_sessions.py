@@ -9,6 +9,7 @@ from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
 from app.models.stored_interaction import StoredAnswer, StoredInteraction
 from app.services.calls.stored_message_turns import stored_message_turns
 from app.services.renders.interaction_turns import answer_turn, attached_ids, interaction_turns
+from app.services.renders.prompt_turns import prompt_turns, with_prompt
 from app.services.renders.structured_contents import read_apart
 from app.services.renders.turn_cache import TurnCache
 from app.services.requests.validation import require_found
@@ -16,6 +17,7 @@ from app.stores.blobs.store import BlobStore
 from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
+from app.stores.records.session_prompts import SessionPromptRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import PayloadTooLargeError
@@ -38,7 +40,8 @@ class LoadedSession:
     """The history of a session, and the resources that its messages and interactions show.
 
     `apart` has the structured contents that are resources of their own, by their digests; `known`
-    remembers turns of entries; `last_seq` is how far the session had come.
+    remembers turns of entries; `last_seq` is how far the session had come. `prompt` is what stands
+    around the messages, as a JSON object.
     """
 
     session_id: str
@@ -47,6 +50,7 @@ class LoadedSession:
     apart: Mapping[str, JsonValue]
     known: TurnCache
     last_seq: int = 0
+    prompt: bytes | None = None
 
     def up_to(self, seq: int | None) -> "LoadedSession":
         """Return the session as it was when that entry was the last; with `None`, all of it."""
@@ -65,7 +69,11 @@ class LoadedSession:
     def unpaired(self, audience: Audience) -> Sequence[ComposedTurn]:
         """Return the turns of the history as they were recorded, items of one turn as one."""
         turns = (turn for entry in self.entries for turn in self.turns_of(entry, audience))
-        return join_turns((turn, turn.joins) for turn in turns)
+        joined = join_turns((turn, turn.joins) for turn in turns)
+        if self.prompt is None:
+            return joined
+        origin = f"/api/sessions/{self.session_id}"
+        return with_prompt(prompt_turns(self.prompt, origin=origin), joined)
 
     def answer(self, audience: Audience) -> Sequence[ComposedTurn]:
         """Return the only entry, the answer to a call, without the call."""
@@ -118,12 +126,12 @@ async def load_session(
         StoreUnavailableError: A store did not answer.
     """
     known = known or TurnCache()
-    entries, resources, last_seq = await records.read_snapshot(
+    entries, resources, last_seq, prompt = await records.read_snapshot(
         project_id, lambda unit: _all_entries(unit, session_id, known)
     )
     results = [each.sanitized for each in entries if isinstance(each, StoredMessage)]
     apart = await read_apart(blobs, project_id, results)
-    return LoadedSession(session_id, entries, resources, apart, known, last_seq)
+    return LoadedSession(session_id, entries, resources, apart, known, last_seq, prompt)
 
 
 async def load_entry(
@@ -151,8 +159,8 @@ async def load_entry(
 
 def _all_entries(
     unit: UnitOfWork, session_id: str, known: TurnCache
-) -> tuple[Sequence[StoredEntry], Mapping[str, Resource], int]:
-    """Read a history, the resources that its messages refer to, and its last `seq`."""
+) -> tuple[Sequence[StoredEntry], Mapping[str, Resource], int, bytes | None]:
+    """Read a history, the resources that its messages refer to, its last `seq`, its prompt."""
     entries: list[StoredEntry] = []
     size_bytes = 0
     session = require_found(unit[SessionRecords].find(session_id), "session")
@@ -169,7 +177,8 @@ def _all_entries(
             )
         entries += page
     resources = unit[ResourceRecords].find_in_session(referred(entries, known), session_id)
-    return entries, resources, session.last_seq
+    prompt = unit[SessionPromptRecords].find(session_id)
+    return entries, resources, session.last_seq, prompt.prompt if prompt else None
 
 
 def referred(entries: Sequence[StoredEntry], known: TurnCache) -> set[str]:

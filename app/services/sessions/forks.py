@@ -14,21 +14,15 @@ from dataclasses import dataclass, field
 import anyio
 import structlog
 
-from app.errors import ConflictError, NotFoundError, OverloadedError
-from app.models.event import NewEvent
-from app.models.identity import utc_now
-from app.models.session import ForkOrigin, Session
+from app.errors import OverloadedError
+from app.models.session import ForkOrigin
 from app.services.concurrency.background import log_failures
+from app.services.sessions.fork_copies import find_origin, name_taken, write_fork
 from app.services.sessions.sessions import ShownSession, uses_of
-from app.stores.records.frontiers import FrontierRecords
-from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
-from app.stores.records.session_copies import LARGEST_SEQ, Beginning, SessionCopyRecords
+from app.stores.records.session_copies import Beginning, SessionCopyRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
-from app.wire.sessions import copied_entries, fork_origin
-from pagefault_dialects.errors import Fault, InvalidPayloadError
-from pagefault_dialects.model.frontier import Frontier, StoredFrontier
 
 _log = structlog.get_logger(__name__)
 _MOST_AT_ONCE = 10_000
@@ -75,7 +69,7 @@ class SessionForks:
         if (pending := self._pending.get((project_id, fork_id))) is not None:
             if (pending.origin.session_id, pending.origin.up_to) == (session_id, up_to):
                 return pending
-            raise _name_taken(fork_id)
+            raise name_taken(fork_id)
 
         def look(unit: UnitOfWork) -> Beginning:
             find_origin(unit, session_id, up_to)
@@ -134,68 +128,6 @@ class SessionForks:
         return pending
 
 
-def find_origin(unit: UnitOfWork, session_id: str, up_to: int) -> ForkOrigin:
-    """Return what a fork is copied from.
-
-    Raises:
-        NotFoundError: Nothing was ever written to the session.
-        InvalidPayloadError: It has not come as far as `up_to`.
-    """
-    head = unit[SessionHistory].history_head(session_id)
-    if head is None:
-        raise NotFoundError("session")
-    if up_to > head.last_seq:
-        raise InvalidPayloadError(
-            f"The newest entry of the session has the number {head.last_seq}.",
-            faults=[Fault("/upTo", f"is above {head.last_seq}")],
-        )
-    if up_to > LARGEST_SEQ:
-        raise InvalidPayloadError(
-            f"Entries above number {LARGEST_SEQ} cannot be copied. Export the session, and import "
-            "the bundle into another project.",
-            faults=[Fault("/upTo", f"is above {LARGEST_SEQ}")],
-        )
-    return ForkOrigin(session_id, up_to, head.incarnation)
-
-
-def write_fork(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> Session:
-    """Copy the beginning of a session, in a transaction of its own.
-
-    Pages stay with the session that they are of: a page has one id in its project. Frontiers come
-    along as far as they have come in what is copied, with the hashes of what was sent, so that a
-    rendering of the fork is what a rendering of the session up to there is.
-
-    Raises:
-        ConflictError: There is a session with the new id.
-        NotFoundError, InvalidPayloadError: See `find_origin`.
-    """
-    unit[SessionRecords].keep(session_id)
-    origin = find_origin(unit, session_id, up_to)
-    now = utc_now()
-    counts = unit[SessionCopyRecords].measure(session_id, up_to).counts
-    session = Session(fork_id, now, now, up_to, counts, origin)
-    if not unit[SessionRecords].add(session):
-        raise _name_taken(fork_id)
-    unit[SessionCopyRecords].copy(session_id, up_to, fork_id)
-    for each in unit[FrontierRecords].all_of(session_id):
-        frontier = _cut(each.frontier, up_to)
-        copied = StoredFrontier(each.name, frontier, each.sent, version=1)
-        unit[FrontierRecords].put(fork_id, copied, now, replaces=None)
-    event = NewEvent(
-        "session:forked",
-        fork_id,
-        now,
-        session_id=fork_id,
-        seq=up_to,
-        members={
-            "forkedFrom": fork_origin(origin).as_value(),
-            "copied": copied_entries(counts).as_value(),
-        },
-    )
-    unit.note(event)
-    return session
-
-
 def _existing(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> ShownSession | None:
     """Return the session with the new id, if there is one, and it is this fork.
 
@@ -208,24 +140,5 @@ def _existing(unit: UnitOfWork, session_id: str, up_to: int, fork_id: str) -> Sh
     if session is None:
         return None
     if session.forked_from != origin:
-        raise _name_taken(fork_id)
+        raise name_taken(fork_id)
     return ShownSession(session, uses_of(unit, [fork_id])[fork_id])
-
-
-def _cut(frontier: Frontier, up_to: int) -> Frontier:
-    """Return a frontier as far as it has come up to a `seq`."""
-    cut = {
-        name: min(value, up_to)
-        if isinstance(value, int)
-        else tuple(each for each in value if each <= up_to)
-        for name, value in frontier
-    }
-    return Frontier(**cut)
-
-
-def _name_taken(fork_id: str) -> ConflictError:
-    return ConflictError(
-        f"There is a session with the id {fork_id} in this project already. Take another id, or "
-        "delete that session first. Nothing was stored.",
-        code="session-exists",
-    )

@@ -8,7 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, FailFast, TypeAdapter, WrapValidator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    FailFast,
+    TypeAdapter,
+    ValidationError,
+    WrapValidator,
+)
 from pydantic.config import JsonDict
 
 from app.models.call_ids import LONGEST_CALL_ID, CallId
@@ -124,18 +131,29 @@ def read_message(body: JsonValue) -> ReadMessage:
         InvalidPayloadError: No dialect knows it; the faults say where.
     """
     value = as_object(body)
-    is_message_flat = is_flat(value)
-    if is_message_flat:
+    if is_flat(value):
         validated(FlatMessage, value, _NOT_ONE)
-    reading = read_entry(value)
+    return describe_message(value, read_entry(value))
+
+
+def describe_message(value: JsonObject, reading: EntryReading) -> ReadMessage:
+    """Return a message that was read; one that only looks flat is none."""
     read = [each.message for each in reading.messages if each.message is not None]
     movable = media_of_reading(value, read)
     answered = only_answer(reading)
-    if is_message_flat:
+    if is_flat(value) and _is_valid_flat(value):
         references = referred_by_message(value)
         return ReadMessage(value, movable, references, reading.dialect, tool_call_id=answered)
     references = set[str]().union(*map(referred_by_message, read))
     return ReadMessage(value, movable, references, reading.dialect, reading.role, answered)
+
+
+def _is_valid_flat(value: JsonObject) -> bool:
+    try:
+        FlatMessage.model_validate(value)
+    except ValidationError:
+        return False
+    return True
 
 
 def only_answer(reading: EntryReading) -> str | None:

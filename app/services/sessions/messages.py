@@ -96,6 +96,12 @@ class SessionMessages:
         async with self._read(project_id, session_id, body) as request:
             return await self._prepared(project_id, session_id, request)
 
+    async def prepare_read(
+        self, project_id: str, session_id: str, request: StreamedRequest[ReadMessage]
+    ) -> "PreparedMessage":
+        """Return the same of a message that was read; its value is changed."""
+        return await self._prepared(project_id, session_id, request)
+
     def _read(
         self, project_id: str, session_id: str, body: AsyncIterator[bytes]
     ) -> AbstractAsyncContextManager[StreamedRequest[ReadMessage]]:

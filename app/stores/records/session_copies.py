@@ -21,6 +21,7 @@ from app.models.session import (
     HistoryCounts,
 )
 from app.stores.records.scope import AnyTable, scoped_from
+from app.stores.records.session_prompts import session_prompts
 from app.stores.records.tables import (
     history_entries,
     interactions,
@@ -102,6 +103,15 @@ class SessionCopyRecords(Repository):
                 copied |= _answered_until(up_to)
             self._copy(table, session_id, up_to, copied)
         self._scope.copy(resource_links, self._links(session_id, up_to, copy_id, ids))
+        prompt = {**into, "receipt": null()}
+        self._scope.copy(
+            session_prompts,
+            self._scope.select(
+                session_prompts,
+                session_prompts.c.session_id == session_id,
+                columns=_changed(session_prompts, prompt),
+            ),
+        )
 
     def _copy(
         self,
@@ -110,10 +120,7 @@ class SessionCopyRecords(Repository):
         up_to: int,
         changed: Mapping[str, ColumnElement[Any]],
     ) -> None:
-        columns = [
-            changed[column.name].label(column.name) if column.name in changed else column
-            for column in table.c
-        ]
+        columns = _changed(table, changed)
         beginning = _beginning(table, session_id, up_to)
         self._scope.copy(table, self._scope.select(table, *beginning, columns=columns))
 
@@ -176,6 +183,16 @@ def _beginning(
     table: AnyTable, session_id: str, up_to: int
 ) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return table.c.session_id == session_id, table.c.seq <= up_to
+
+
+def _changed(
+    table: AnyTable, changed: Mapping[str, ColumnElement[Any]]
+) -> list[ColumnElement[Any]]:
+    """Return the columns of a table, of which some have other values."""
+    return [
+        changed[column.name].label(column.name) if column.name in changed else column
+        for column in table.c
+    ]
 
 
 def _answered_until(up_to: int) -> dict[str, ColumnElement[Any]]:

@@ -2,7 +2,8 @@
 
     projects ─┬─ api_keys
               ├─ sessions ─┬─ history_entries ·· tool_results, messages, interactions
-              │            └─ frontiers
+              │            ├─ frontiers
+              │            └─ session_prompts
               ├─ resources ─┬─ resource_links
               │             ├─ derived_images
               │             └─ aliases

@@ -193,6 +193,16 @@ class ContentPartDraft(TypedDict):
     attachments: NotRequired[list[AttachedFileDraft]]
 
 
+JsonObject: TypeAlias = dict[str, Any]
+
+
+class Conversation(TypedDict):
+    """A request of any provider, as it is sent to it."""
+
+    messages: NotRequired[list[JsonObject] | None]
+    system: NotRequired[Any]
+
+
 class CopiedEntries(TypedDict):
     """How many entries of each kind a fork began with."""
 
@@ -202,8 +212,6 @@ class CopiedEntries(TypedDict):
     interactions: int
     answers: int
 
-
-JsonObject: TypeAlias = dict[str, Any]
 
 Level: TypeAlias = Literal[0, 1, 2, 3]
 
@@ -632,6 +640,34 @@ class HistoryMessageDraft(TypedDict):
     tool_call_id: NotRequired[str | None]
 
 
+class RenderedRecord(TypedDict):
+    """A record as the messages of one provider, and what had to be left out."""
+
+    target: Target
+    profile: str
+    messages: list[JsonObject]
+    system: NotRequired[str | None]
+    loss: list[LossEntry]
+    openCalls: NotRequired[list[str] | None]
+    tokensEst: NotRequired[int]
+    frontier: NotRequired[Frontier | None]
+    stableThrough: NotRequired[int | None]
+    prefixHash: NotRequired[list[str] | None]
+    sinceHash: NotRequired[str | None]
+    lastSeq: NotRequired[int | None]
+
+
+class HistoryReceipt(TypedDict):
+    """What was appended to a session, so that it has the conversation."""
+
+    appended: int
+    lastSeq: int
+    sessionId: NotRequired[str | None]
+    systemChanged: NotRequired[bool]
+    rendering: NotRequired[RenderedRecord]
+    problem: NotRequired[str | None]
+
+
 class ImageContent(TypedDict):
     """An image: by `url` (or `@blob:` reference) or as plain `base64`, or only its caption."""
 
@@ -969,6 +1005,7 @@ PageFaultProblem = TypedDict(
         "errors": NotRequired[list[ProblemFault]],
         "cause": NotRequired[str | None],
         "violated-policies": NotRequired[list[str] | None],
+        "seq": NotRequired[int | None],
         "success": bool,
         "page_id": str,
         "error": str,
@@ -992,6 +1029,7 @@ PageFaultRefusal = TypedDict(
         "errors": NotRequired[list[ProblemFault]],
         "cause": NotRequired[str | None],
         "violated-policies": NotRequired[list[str] | None],
+        "seq": NotRequired[int | None],
         "success": NotRequired[bool | None],
         "page_id": NotRequired[str | None],
         "error": NotRequired[str | None],
@@ -1133,6 +1171,7 @@ Problem = TypedDict(
         "errors": NotRequired[list[ProblemFault]],
         "cause": NotRequired[str | None],
         "violated-policies": NotRequired[list[str] | None],
+        "seq": NotRequired[int | None],
     },
 )
 
@@ -1176,23 +1215,6 @@ class RenderRequest(TypedDict):
     level: NotRequired[LevelInput | None]
     toolCallId: NotRequired[str | None]
     since: NotRequired[int]
-
-
-class RenderedRecord(TypedDict):
-    """A record as the messages of one provider, and what had to be left out."""
-
-    target: Target
-    profile: str
-    messages: list[JsonObject]
-    system: NotRequired[str | None]
-    loss: list[LossEntry]
-    openCalls: NotRequired[list[str] | None]
-    tokensEst: NotRequired[int]
-    frontier: NotRequired[Frontier | None]
-    stableThrough: NotRequired[int | None]
-    prefixHash: NotRequired[list[str] | None]
-    sinceHash: NotRequired[str | None]
-    lastSeq: NotRequired[int | None]
 
 
 class RenderedToolResult(TypedDict):
@@ -1772,6 +1794,7 @@ __all__ = [
     "ChatMessageDraft",
     "ContentPart",
     "ContentPartDraft",
+    "Conversation",
     "CopiedEntries",
     "CreatedPages",
     "DeclaredTypes",
@@ -1795,6 +1818,7 @@ __all__ = [
     "HistoryEntry",
     "HistoryMessage",
     "HistoryMessageDraft",
+    "HistoryReceipt",
     "ImageContent",
     "ImageDetail",
     "ImagePart",

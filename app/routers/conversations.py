@@ -1,0 +1,85 @@
+"""`/api/sessions/{session_id}/history`: the whole conversation, put as a client has it."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Literal
+
+from fastapi import Depends, Query, Response
+
+from app.errors import ConflictError
+from app.http.api_router import ApiRouter
+from app.http.calls import Call, CallDep
+from app.http.dependencies import service
+from app.http.openapi_operations import json_body
+from app.http.parameters import SessionIdPath
+from app.http.render_queries import SessionRenderOptionsDep, SinceQuery
+from app.http.rendered_responses import rendered_response
+from app.services.agents.conversation_puts import ConversationPuts, ConversationQuery
+from app.services.agents.conversation_requests import lines_as_array
+from app.services.renders.queries import RenderQuery
+from app.wire.conversations import Conversation, HistoryReceipt
+from app.wire.renders import Target
+from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.model.base import ClientId, Count
+
+router = ApiRouter("/api/sessions/{session_id}/history", "sessions")
+
+ConversationPutsDep = Annotated[ConversationPuts, Depends(service(ConversationPuts))]
+_LINES = frozenset({"application/x-ndjson", "application/jsonl", "application/x-jsonlines"})
+
+
+def _body() -> dict[str, Any]:
+    described = json_body(Conversation)
+    lines = {"schema": {"type": "string", "description": "One JSON object on each line."}}
+    described["requestBody"]["content"]["application/x-ndjson"] = lines
+    return described
+
+
+@router.writes("PUT", "", HistoryReceipt, ConflictError, openapi_extra=_body())
+async def put_history(  # noqa: PLR0913, PLR0917 - one for each parameter of the address
+    call: CallDep,
+    puts: ConversationPutsDep,
+    session_id: SessionIdPath,
+    options: SessionRenderOptionsDep,
+    render: Annotated[
+        Target | None, Query(description="Render the session for this target afterwards.")
+    ] = None,
+    since: SinceQuery = 0,
+    on_divergence: Annotated[
+        Literal["refuse", "fork"],
+        Query(
+            alias="onDivergence",
+            description="What to do if the session has something else: `refuse` with a 409, or "
+            "`fork` it where both are still equal.",
+        ),
+    ] = "refuse",
+    fork_id: Annotated[
+        ClientId | None, Query(alias="as", description="The id of the fork, if there is one.")
+    ] = None,
+    expected_seq: Annotated[
+        Count | None,
+        Query(alias="expectedSeq", description="The last `seq` you know of; another one is a 409."),
+    ] = None,
+) -> Response:
+    """Make a session have this conversation: append what it lacks, in one transaction.
+
+    The body is a request of any provider, a list of messages, a response, or a transcript. What
+    was read of it is compared with what is stored; ids, times, usage and marks for a cache are not.
+    The newest system, tools and model are used from then on. Sent again, nothing is appended.
+    """
+    if (on_divergence == "fork") != (fork_id is not None):
+        raise InvalidPayloadError(
+            "A fork needs an id: send `onDivergence=fork&as=NEWID`.",
+            faults=[Fault("/query/as", "belongs to `onDivergence=fork`")],
+        )
+    query = ConversationQuery(
+        expected_seq, fork_id, RenderQuery(render, options) if render else None, since
+    )
+    body = await puts.put(call.project_id, session_id, _chunks(call), query)
+    return rendered_response(call.request, body)
+
+
+def _chunks(call: Call) -> AsyncIterator[bytes]:
+    content_type = call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type in _LINES:
+        return lines_as_array(call.body())
+    return call.json_body()

@@ -1,0 +1,356 @@
+"""Put a conversation: the history of a session is made what a client has, by appending to it.
+
+What is sent is compared with what is stored, and what is new is appended in one transaction. The
+media of messages that are stored already are neither stored again nor looked at. If the client has
+something else than what is stored, nothing is changed, or a fork with the common beginning takes
+what is new.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from app.errors import ConflictError
+from app.models.identity import utc_now
+from app.models.limits import Limits
+from app.services.agents.conversation_requests import (
+    SentConversation,
+    SentMessage,
+    is_same_prompt,
+    read_sent,
+    sent_units,
+    units_of_message,
+)
+from app.services.agents.stored_units import StoredConversation, StoredConversations
+from app.services.concurrency.large_work import run_in_loop_if
+from app.services.inline_media.json_with_media import RenderedBody
+from app.services.renders.queries import RenderQuery
+from app.services.renders.session_renders import SessionRenders
+from app.services.requests.request_identity import RequestIdentity
+from app.services.requests.streamed_requests import StreamedRequest, StreamedRequests
+from app.services.requests.validation import read_value
+from app.services.sessions.fork_copies import write_fork
+from app.services.sessions.message_requests import describe_message
+from app.services.sessions.messages import PreparedMessage, SessionMessages
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import MOST_TOGETHER_BYTES, Records
+from app.stores.records.session_prompts import SessionPrompt, SessionPromptRecords
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
+from app.wire.conversations import HistoryReceipt
+from app.wire.shape import GAP
+from pagefault_dialects.errors import Fault, PagefaultError
+from pagefault_dialects.json.values import JsonObject, json_text, parse_stored_json
+from pagefault_dialects.messages.comparison import (
+    Comparison,
+    Difference,
+    Unit,
+    compare,
+    further_blocks,
+)
+from pagefault_dialects.messages.entry_reading import read_entry
+from pagefault_dialects.model.render_options import Rendering, joined_pieces
+from pagefault_dialects.streams.json_digests import json_digest
+
+# So often is a conversation compared again because somebody else has written meanwhile.
+_TRIES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationQuery:
+    """What is asked beside the conversation.
+
+    With `fork_id` a difference begins a fork of that name. `since` and `render` are those of a
+    rendering, if one is wanted.
+    """
+
+    expected_seq: int | None = None
+    fork_id: str | None = None
+    render: RenderQuery | None = None
+    since: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Receipt:
+    """What a request came to, so that the same one again has the same answer."""
+
+    digest: str
+    appended: int
+    last_seq: int
+    expected_seq: int
+    system_changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Put:
+    """A request that is worked on, and what of it is prepared by now."""
+
+    project_id: str
+    request: StreamedRequest[SentConversation]
+    units: Sequence[Unit]
+    query: ConversationQuery
+    prepared: dict[tuple[str, int, bool], PreparedMessage] = field(default_factory=dict)
+
+    @property
+    def sent(self) -> SentConversation:
+        """Return the conversation."""
+        return self.request.value
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The session that is written to, and what is stored of it; `origin` if it is a new fork."""
+
+    session_id: str
+    stored: StoredConversation
+    origin: str | None = None
+
+
+class _MovedOnError(Exception):
+    """Ends a transaction, since somebody else has written to the session meanwhile."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConversationPuts:
+    """Puts conversations to the sessions of a project."""
+
+    records: Records
+    """Where sessions are."""
+    blobs: BlobStore
+    """Where the media of renderings are read."""
+    messages: SessionMessages
+    """Prepares messages."""
+    stored: StoredConversations
+    """Reads what is stored."""
+    renders: SessionRenders
+    """Renders the session afterwards."""
+    bodies: StreamedRequests
+    """Reads the bodies of requests."""
+    limits: Limits
+    """What a body is held to."""
+
+    async def put(
+        self,
+        project_id: str,
+        session_id: str,
+        body: AsyncIterator[bytes],
+        query: ConversationQuery,
+    ) -> RenderedBody:
+        """Append what a session lacks of a conversation; return a `HistoryReceipt` as JSON.
+
+        Raises:
+            InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
+            ConflictError: The history differs (`history-diverged`), it has come further than
+                expected, or the fork has the id of another session; nothing stored.
+            StoreUnavailableError: A store did not answer; nothing is visible, send it again.
+        """
+        if query.render is not None:
+            self.renders.check(query.render, since=query.since)
+        reading = self.bodies.read(
+            project_id,
+            body,
+            partial(read_value, limits=self.limits, spelled=True),
+            read_sent,
+            media_of=lambda sent: [
+                medium.uri
+                for each in sent.messages
+                for medium in each.read.movable
+                if medium.uri is not None
+            ],
+            identity_prefix=session_id.encode() + b"\0",
+        )
+        async with reading as request:
+            units = await run_in_loop_if(request.is_quick, sent_units, request.value, request.media)
+            put = _Put(project_id, request, units, query)
+            written_to, receipt = await self._put(put, session_id)
+        is_fork = written_to != session_id
+        answer = HistoryReceipt(
+            appended=receipt.appended,
+            last_seq=receipt.last_seq,
+            session_id=written_to if is_fork else None,
+            system_changed=receipt.system_changed,
+        )
+        return await self._answer(project_id, written_to, answer, query)
+
+    async def _put(self, put: _Put, session_id: str) -> tuple[str, _Receipt]:
+        """Append what is new; return the session it was appended to, and the receipt."""
+        for _ in range(_TRIES):
+            target = _Target(session_id, await self.stored.load(put.project_id, session_id))
+            if (receipt := _repeated(put, target)) is not None:
+                return session_id, receipt
+            _check_expected(put.query.expected_seq, target.stored.last_seq)
+            comparison = await self._compared(put, target)
+            if comparison.difference is not None:
+                target = await self._fork_target(put, session_id, comparison.difference)
+                if (receipt := _repeated(put, target)) is not None:
+                    return target.session_id, receipt
+                comparison = await self._compared(put, target)
+                if comparison.difference is not None:
+                    raise _diverged(put, comparison.difference)
+            try:
+                return target.session_id, await self._append(put, target, comparison)
+            except _MovedOnError:
+                continue
+        raise ConflictError(
+            "The session is written to all the time, so the history cannot be compared with it. "
+            "Nothing was appended: send it again.",
+            code="session-moved-on",
+        )
+
+    async def _compared(self, put: _Put, target: _Target) -> Comparison:
+        stored, count = target.stored.units, len(put.sent.messages)
+        work = partial(compare, stored, put.units, count, continues=put.sent.continues)
+        return await run_in_loop_if(put.request.is_quick, work)
+
+    async def _fork_target(self, put: _Put, session_id: str, difference: Difference) -> _Target:
+        """Return the fork that takes what is new: the one that is there, or one to be made."""
+        fork_id = put.query.fork_id
+        if fork_id is None:
+            raise _diverged(put, difference)
+        up_to = difference.seq - 1
+
+        def find(unit: UnitOfWork) -> bool:
+            fork = unit[SessionRecords].find(fork_id)
+            if fork is None:
+                return False
+            origin = fork.forked_from
+            if origin is None or (origin.session_id, origin.up_to) != (session_id, up_to):
+                raise ConflictError(
+                    f"There is a session with the id {fork_id} in this project already, which is "
+                    "not this fork. Take another id. Nothing was appended.",
+                    code="session-exists",
+                )
+            return True
+
+        if await self.records.read(put.project_id, find):
+            return _Target(fork_id, await self.stored.load(put.project_id, fork_id))
+        stored = await self.stored.load(put.project_id, session_id)
+        return _Target(fork_id, stored.up_to(up_to), origin=session_id)
+
+    async def _append(self, put: _Put, target: _Target, comparison: Comparison) -> _Receipt:
+        prepared = [
+            await self._prepared(put, target, index, comparison) for index in comparison.new
+        ]
+        stored = target.stored
+        prompt = _prompt(put.sent, stored.prompt)
+        before = stored.prompt
+        is_changed = before is not None and prompt is not before and before.prompt != b"{}"
+        if target.origin is None and stored.is_there and not prepared and prompt is before:
+            return _Receipt(put.request.identity.digest, 0, stored.last_seq, stored.last_seq)
+
+        def append(unit: UnitOfWork) -> _Receipt:
+            now = utc_now()
+            if target.origin is not None:
+                write_fork(unit, target.origin, stored.last_seq, target.session_id)
+            session = unit[SessionRecords].enter(target.session_id, now)
+            if session.last_seq != stored.last_seq:
+                raise _MovedOnError
+            last_seq, appended = session.last_seq, 0
+            for each in prepared:
+                message, is_new = each.append(unit)
+                last_seq, appended = max(last_seq, message.seq), appended + is_new
+            receipt = _Receipt(
+                *(put.request.identity.digest, appended, last_seq, stored.last_seq, is_changed)
+            )
+            dumped = json_text({name: getattr(receipt, name) for name in _Receipt.__slots__})
+            unit[SessionPromptRecords].put(target.session_id, replace(prompt, receipt=dumped), now)
+            return receipt
+
+        size_bytes = sum(len(each.message.message) for each in prepared)
+        is_alone = target.origin is not None or size_bytes > MOST_TOGETHER_BYTES
+        return await self.records.write(put.project_id, append, is_alone=is_alone)
+
+    async def _prepared(
+        self, put: _Put, target: _Target, index: int, comparison: Comparison
+    ) -> PreparedMessage:
+        """Return a message whose media are stored; of one that has grown, what is new of it."""
+        is_grown = index == comparison.grown
+        key = (target.session_id, index, is_grown)
+        if key in put.prepared:
+            return put.prepared[key]
+        message = put.sent.messages[index]
+        if is_grown:
+            rest = await run_in_loop_if(
+                put.request.is_quick, _further, put, message, target.stored.units
+            )
+            if rest is None:
+                raise _diverged(put, Difference(index, "", target.stored.last_seq))
+            message = replace(message, read=describe_message(rest, read_entry(rest)))
+        digest = json_digest(message.read.value, prefix=target.session_id.encode() + b"\0")
+        request = StreamedRequest(
+            message.read, RequestIdentity(digest), put.request.is_quick, put.request.media
+        )
+        prepared = await self.messages.prepare_read(put.project_id, target.session_id, request)
+        put.prepared[key] = prepared
+        return prepared
+
+    async def _answer(
+        self, project_id: str, session_id: str, receipt: HistoryReceipt, query: ConversationQuery
+    ) -> RenderedBody:
+        """Return the receipt of what is stored, whatever becomes of the rendering."""
+        if query.render is None:
+            return RenderedBody(self.blobs, project_id, Rendering([receipt.encode()]))
+        try:
+            rendered = await self.renders.session(
+                project_id, session_id, query.render, since=query.since, moves=True
+            )
+        except PagefaultError as exc:
+            receipt.problem = exc.detail
+            return RenderedBody(self.blobs, project_id, Rendering([receipt.encode()]))
+        receipt.rendering = GAP
+        head, tail = receipt.around_gap()
+        pieces = joined_pieces([head, *rendered.rendering.pieces, tail])
+        return RenderedBody(self.blobs, project_id, Rendering(pieces))
+
+
+def _further(put: _Put, message: SentMessage, stored: Sequence[Unit]) -> JsonObject | None:
+    read = partial(units_of_message, media=put.request.media)
+    return further_blocks(message.read.value, read, stored)
+
+
+def _repeated(put: _Put, target: _Target) -> _Receipt | None:
+    """Return the receipt of the same request, if it was the last that was written."""
+    prompt = target.stored.prompt
+    if target.origin is not None or prompt is None or prompt.receipt is None:
+        return None
+    receipt = _Receipt(**parse_stored_json(prompt.receipt.encode()))
+    is_same = receipt.digest == put.request.identity.digest
+    if not is_same or receipt.last_seq != target.stored.last_seq:
+        return None
+    known = (None, receipt.expected_seq, receipt.last_seq)
+    return receipt if put.query.expected_seq in known else None
+
+
+def _check_expected(expected_seq: int | None, last_seq: int) -> None:
+    if expected_seq not in (None, last_seq):
+        raise ConflictError(
+            f"The session has come to seq {last_seq} meanwhile; nothing was appended. Read what is "
+            "new, and send the history again with that number.",
+            code="session-moved-on",
+        )
+
+
+def _prompt(sent: SentConversation, stored: SessionPrompt | None) -> SessionPrompt:
+    """Return what stands around from now on: what was sent, or what is stored if that is nothing.
+
+    The stored one is returned itself if it is the same.
+    """
+    known = stored or SessionPrompt(sent.dialect, b"{}")
+    if not sent.prompt or is_same_prompt(sent.prompt, parse_stored_json(known.prompt)):
+        return known
+    return SessionPrompt(sent.dialect, json_text(sent.prompt).encode())
+
+
+def _diverged(put: _Put, difference: Difference) -> ConflictError:
+    messages = put.sent.messages
+    is_end = difference.place >= len(messages)
+    at = put.sent.end if is_end else messages[difference.place].pointer + difference.pointer
+    what = "is missing" if is_end else "differs"
+    return ConflictError(
+        f"The session has something else from seq {difference.seq} on. Nothing was appended. Send "
+        "the history as it is stored, delete the session, or let a fork begin with what both have: "
+        "`onDivergence=fork&as=NEWID`.",
+        faults=[Fault(at, f"{what} from the entry with seq {difference.seq}")],
+        code="history-diverged",
+        members={"seq": difference.seq},
+    )

@@ -1,0 +1,144 @@
+"""What is stored of a session's conversation, as units that are compared with what is sent.
+
+A history only grows, so the units of its entries are remembered, and a step of an agent reads the
+entries that are new. `pagefault_dialects.messages.comparison` says what a unit is.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import anyio.to_thread
+
+from app.models.message import StoredEntry, StoredHistoryMessage, StoredMessage
+from app.services.calls.stored_message_turns import stored_message_turns
+from app.services.renders.loaded_sessions import referred
+from app.services.renders.turn_cache import TurnCache
+from app.stores.records.history import SessionHistory
+from app.stores.records.records import Records
+from app.stores.records.resources import ResourceRecords
+from app.stores.records.session_prompts import SessionPrompt, SessionPromptRecords
+from app.stores.records.unit_of_work import UnitOfWork
+from pagefault_dialects.messages.comparison import Unit, record_unit, units_of
+from pagefault_dialects.model.resource import Resource
+
+_ENTRIES_AT_ONCE = 200
+_FEW_ENTRIES = 8
+MOST_UNITS = 100_000
+"""So many units are remembered, some 200 bytes each."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredConversation:
+    """What is stored of a session: its units in the order of `seq`, and what stands around them.
+
+    Where nothing was ever written to a session, all of it is empty.
+    """
+
+    incarnation: str | None = None
+    last_seq: int = 0
+    units: Sequence[Unit] = ()
+    prompt: SessionPrompt | None = None
+    is_there: bool = False
+
+    def up_to(self, seq: int) -> "StoredConversation":
+        """Return the same of a fork that ends with an entry."""
+        units = tuple(each for each in self.units if each.place <= seq)
+        return StoredConversation(None, seq, units, self.prompt, is_there=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some entries of a history, the resources they refer to, and what stands around."""
+
+    incarnation: str | None
+    last_seq: int
+    prompt: SessionPrompt | None
+    entries: Sequence[StoredEntry]
+    resources: Mapping[str, Resource]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredConversations:
+    """Reads what is stored of conversations, and remembers it in each process."""
+
+    records: Records
+    _known: OrderedDict[tuple[str, str], StoredConversation] = field(
+        init=False, default_factory=OrderedDict
+    )
+
+    async def load(self, project_id: str, session_id: str) -> StoredConversation:
+        """Return what is stored of a session.
+
+        Raises:
+            StoreUnavailableError: The database did not answer.
+        """
+        key = (project_id, session_id)
+        known = self._known.get(key)
+        units = list(known.units) if known is not None else []
+        after_seq = known.last_seq if known is not None else 0
+        while True:
+            read = partial(_read, session_id=session_id, after_seq=after_seq)
+            part = await self.records.read(project_id, read)
+            if part is None:
+                return StoredConversation()
+            if known is not None and (
+                part.incarnation is None or part.incarnation != known.incarnation
+            ):
+                # Another session of this name.
+                known, units, after_seq = None, [], 0
+                continue
+            units += await self._units(part)
+            after_seq = part.entries[-1].seq if part.entries else part.last_seq
+            if len(part.entries) < _ENTRIES_AT_ONCE and after_seq >= part.last_seq:
+                break
+            if not part.entries:
+                break
+        stored = StoredConversation(
+            part.incarnation, part.last_seq, tuple(units), part.prompt, is_there=True
+        )
+        self._keep(key, stored)
+        return stored
+
+    async def _units(self, part: _Part) -> Sequence[Unit]:
+        if len(part.entries) <= _FEW_ENTRIES:
+            return _units_of(part)
+        return await anyio.to_thread.run_sync(_units_of, part)
+
+    def _keep(self, key: tuple[str, str], stored: StoredConversation) -> None:
+        self._known.pop(key, None)
+        if stored.incarnation is None or len(stored.units) > MOST_UNITS:
+            return
+        self._known[key] = stored
+        while sum(len(each.units) for each in self._known.values()) > MOST_UNITS:
+            self._known.popitem(last=False)
+
+
+def _read(unit: UnitOfWork, session_id: str, after_seq: int) -> _Part | None:
+    head = unit[SessionHistory].history_head(session_id)
+    if head is None:
+        return None
+    entries = unit[SessionHistory].entries(session_id, after_seq=after_seq, limit=_ENTRIES_AT_ONCE)
+    wanted = referred(entries, TurnCache())
+    resources = unit[ResourceRecords].find_in_session(wanted, session_id) if wanted else {}
+    prompt = unit[SessionPromptRecords].find(session_id)
+    # What was appended meanwhile belongs to it.
+    last_seq = max(head.last_seq, entries[-1].seq if entries else 0)
+    return _Part(head.incarnation, last_seq, prompt, entries, resources)
+
+
+def _units_of(part: _Part) -> Sequence[Unit]:
+    return [unit for entry in part.entries for unit in units_of_entry(entry, part.resources)]
+
+
+def units_of_entry(entry: StoredEntry, resources: Mapping[str, Resource]) -> Sequence[Unit]:
+    """Return the units of an entry: none of an interaction, one of a tool result or page fault."""
+    if isinstance(entry, StoredMessage):
+        return [record_unit(entry.tool_call_id, entry.seq)]
+    if not isinstance(entry, StoredHistoryMessage):
+        return []
+    if entry.is_page_fault:
+        return [record_unit(entry.tool_call_id or "", entry.seq)]
+    turns = stored_message_turns(entry, resources, audience="everyone", origin="", finds_media=True)
+    return units_of(turns, entry.seq)

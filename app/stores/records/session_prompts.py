@@ -1,0 +1,60 @@
+"""What stood around the newest list of messages that was put to a session: system, tools, model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Column, ColumnElement, ForeignKeyConstraint, LargeBinary, String, Table
+
+from app.stores.records.columns import UtcTime, metadata
+from app.stores.records.prepared_statements import Offered
+from app.stores.records.scope import read_row, values_of
+from app.stores.records.unit_of_work import Repository
+
+session_prompts = Table(
+    "session_prompts",
+    metadata,
+    Column("project_id", String, primary_key=True),
+    Column("session_id", String, primary_key=True),
+    Column("dialect", String),
+    Column("prompt", LargeBinary, nullable=False),
+    Column("receipt", String),
+    Column("updated_at", UtcTime, nullable=False),
+    ForeignKeyConstraint(
+        ["project_id", "session_id"],
+        ["sessions.project_id", "sessions.session_id"],
+        ondelete="CASCADE",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPrompt:
+    """The prompt of a session, and the receipt of the newest request that put its history.
+
+    `prompt` is a JSON object, and `dialect` that of the list it came with. `receipt` is JSON that
+    the service makes; `None` where a session has a prompt from elsewhere, as a fork has.
+    """
+
+    dialect: str | None
+    prompt: bytes
+    receipt: str | None = None
+
+
+class SessionPromptRecords(Repository):
+    """The prompts of one project's sessions."""
+
+    def find(self, session_id: str) -> SessionPrompt | None:
+        """Return the prompt of a session, if it has one."""
+        row = self._scope.find(session_prompts, session_id=session_id)
+        return read_row(SessionPrompt, row) if row else None
+
+    def put(self, session_id: str, prompt: SessionPrompt, now: datetime) -> None:
+        """Store the prompt of a session that the caller holds."""
+        values = values_of(prompt, session_id=session_id, updated_at=now)
+        self._scope.merge_all(session_prompts, [values], _replaced)
+
+
+def _replaced(offered: Offered) -> Mapping[str, ColumnElement[Any]]:
+    return {name: offered[name] for name in ("dialect", "prompt", "receipt", "updated_at")}

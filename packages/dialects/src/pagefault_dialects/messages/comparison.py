@@ -1,0 +1,323 @@
+"""Compare a conversation that is sent with the one that is stored, by what was read of both.
+
+A conversation is taken apart into units: texts and media by who says them, calls by id, name and
+arguments, answers by their calls. Ids of messages, times, usage, reasoning and marks for a cache
+are in no unit, and neither is how units were distributed over messages. What is said is compared in
+order, and so are calls. An answer is compared with the stored one for its call, wherever that
+stands; if that is the record of a tool result, it matches whatever it says.
+"""
+
+import hashlib
+from bisect import bisect_left
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple, TypeAlias
+
+from pagefault_dialects.json.values import JsonObject
+from pagefault_dialects.model.conversation import (
+    Address,
+    ComposedTurn,
+    DataItem,
+    InlineBytes,
+    Item,
+    Medium,
+    StoredBytes,
+    TextItem,
+)
+from pagefault_dialects.streams.json_digests import json_digest
+
+UnitKind: TypeAlias = Literal["said", "call", "answer"]
+DigestOf: TypeAlias = Callable[[bytes], str]
+"""Returns the SHA-256 of a medium, in hex, by the bytes that were read of it."""
+
+RECORD = b""
+"""The digest of an answer that is the record of a tool result."""
+_DIGEST_BYTES = 16
+_BLOCKS = ("content", "parts")
+_NOTHING: Sequence["Unit"] = ()
+
+
+class Unit(NamedTuple):
+    """A unit of a conversation.
+
+    `place` is the `seq` of a stored entry, or the index of a message that is sent, and `pointer`
+    where in that message it stands.
+    """
+
+    kind: UnitKind
+    digest: bytes
+    place: int
+    call_id: str = ""
+    is_system: bool = False
+    pointer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first thing that is sent and not what is stored.
+
+    `place` is the index of the message, which is the number of messages if too few were sent.
+    """
+
+    place: int
+    pointer: str
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What is new in a conversation, or where it differs from the stored one."""
+
+    new: Sequence[int] = ()
+    """The indexes of messages that are to be appended."""
+    grown: int | None = None
+    """The index of the first of these, if the beginning of that message is stored."""
+    difference: Difference | None = None
+
+
+def digest_bytes(data: bytes) -> str:
+    """Return the SHA-256 of bytes in hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def units_of(
+    turns: Iterable[ComposedTurn], place: int, digest_of: DigestOf = digest_bytes
+) -> list[Unit]:
+    """Return the units of the turns of one message."""
+    units: list[Unit] = []
+    for turn in turns:
+        said = [each for item in turn.items for each in _told(item, digest_of)]
+        if turn.role == "tool":
+            digest = _digest("answer", turn.call_id, *(each for _, each in said))
+            units.append(Unit("answer", digest, place, turn.call_id))
+            continue
+        is_system = turn.role == "system"
+        for pointer, each in said:
+            digest = _digest(turn.role, each)
+            units.append(Unit("said", digest, place, is_system=is_system, pointer=pointer))
+        for call in turn.calls:
+            digest = _digest("call", call.call_id, call.name, json_digest(call.arguments))
+            units.append(Unit("call", digest, place, call.call_id))
+    return units
+
+
+def record_unit(call_id: str, seq: int) -> Unit:
+    """Return the unit of a stored tool result."""
+    return Unit("answer", RECORD, seq, call_id)
+
+
+def _told(item: Item, digest_of: DigestOf) -> Iterator[tuple[str, str]]:
+    """Yield the pointer of an item and what it says, if anything is said with it."""
+    match item:
+        case TextItem(pointer, text):
+            if text:
+                yield pointer, f"text {text}"
+        case DataItem(pointer, value):
+            yield pointer, f"data {json_digest(value)}"
+        case Medium(pointer, StoredBytes(digest=digest)):
+            yield pointer, f"medium {digest}"
+        case Medium(pointer, InlineBytes(data)):
+            yield pointer, f"medium {digest_of(data)}"
+        case Medium(pointer, Address(url)):
+            yield pointer, f"address {url}"
+        case _:
+            return
+
+
+def _digest(*words: str) -> bytes:
+    sha256 = hashlib.sha256()
+    for word in words:
+        encoded = word.encode("utf-8", "surrogatepass")
+        sha256.update(b"%d:" % len(encoded))
+        sha256.update(encoded)
+    return sha256.digest()[:_DIGEST_BYTES]
+
+
+def compare(
+    stored: Sequence[Unit], sent: Sequence[Unit], messages: int, *, continues: bool = False
+) -> Comparison:
+    """Compare what is sent with what is stored.
+
+    Args:
+        stored: The units of all stored messages, and of tool results, in the order of `seq`.
+        sent: The units of the messages that are sent.
+        messages: How many these are; some may have no units.
+        continues: Whether they stand behind what is stored; else they are all of it.
+    """
+    return _Comparing(stored, sent, messages).run(continues=continues)
+
+
+class _Stream:
+    """The stored units of one kind, which are passed in order."""
+
+    def __init__(self, units: Sequence[Unit]) -> None:
+        self.units = units
+        self.position = 0
+        self.has_differed = False
+
+    @property
+    def next(self) -> Unit | None:
+        return self.units[self.position] if self.position < len(self.units) else None
+
+    def start_behind(self, sent: Sequence[Unit]) -> bool:
+        """Begin at the end, or at what is sent, if the stored units end with exactly that."""
+        self.position = len(self.units)
+        count = len(sent)
+        tail = self.units[-count:] if count else _NOTHING
+        is_repeated = [each.digest for each in tail] == [each.digest for each in sent]
+        if is_repeated:
+            self.position -= count
+        return is_repeated
+
+
+@dataclass(slots=True)
+class _Message:
+    """How many units of a message are stored, and how many are not."""
+
+    stored: int = 0
+    answered: int = 0
+    new: int = 0
+    new_answers: int = 0
+    first_seq: int | None = None
+
+
+@dataclass(slots=True)
+class _Comparing:
+    """A comparison that is being made."""
+
+    stored: Sequence[Unit]
+    sent: Sequence[Unit]
+    count: int
+    messages: dict[int, _Message] = field(default_factory=lambda: defaultdict(_Message))
+
+    def run(self, *, continues: bool) -> Comparison:
+        stored = [*without_repeated_calls(_behind_system(self.stored))]
+        sent = [*without_repeated_calls(self.sent)]
+        kinds: Sequence[UnitKind] = ("said", "call")
+        streams = {kind: _Stream([each for each in stored if each.kind == kind]) for kind in kinds}
+        if continues:
+            wanted = {kind: [each for each in sent if each.kind == kind] for kind in kinds}
+            are_repeated = [streams[kind].start_behind(wanted[kind]) for kind in kinds]
+            if not all(are_repeated):
+                for stream in streams.values():
+                    stream.position = len(stream.units)
+        answers: dict[str, deque[Unit]] = defaultdict(deque)
+        for each in stored:
+            if each.kind == "answer":
+                answers[each.call_id].append(each)
+        differences = [
+            found for unit in sent if (found := self._pass(unit, streams, answers)) is not None
+        ]
+        left = (stream.next for stream in streams.values())
+        differences += (Difference(self.count, "", each.place) for each in left if each is not None)
+        if differences:
+            # What is said and what is called are compared apart; either may differ first.
+            first = min(differences, key=lambda each: each.place)
+            seq = min(each.seq for each in differences)
+            return Comparison(difference=replace(first, seq=seq))
+        return self._new()
+
+    def _pass(
+        self, unit: Unit, streams: dict[UnitKind, _Stream], answers: dict[str, deque[Unit]]
+    ) -> Difference | None:
+        """Find a unit among the stored ones; return the difference if another one stands there."""
+        message = self.messages[unit.place]
+        if unit.kind == "answer":
+            return self._pass_answer(unit, answers[unit.call_id])
+        stream = streams[unit.kind]
+        known = stream.next
+        if known is None:
+            message.new += 1
+        elif stream.has_differed:
+            return None
+        elif known.digest == unit.digest:
+            stream.position += 1
+            message.stored += 1
+            message.first_seq = message.first_seq or known.place
+        else:
+            stream.has_differed = True
+            return Difference(unit.place, unit.pointer, known.place)
+        return None
+
+    def _pass_answer(self, unit: Unit, waiting: deque[Unit]) -> Difference | None:
+        message = self.messages[unit.place]
+        if not waiting:
+            message.new_answers += 1
+            return None
+        known = waiting.popleft()
+        message.answered += 1
+        is_same = known.digest in (RECORD, unit.digest)
+        return None if is_same else Difference(unit.place, unit.pointer, known.place)
+
+    def _new(self) -> Comparison:
+        """Return what is new, unless it stands before what is stored."""
+        matched = [index for index, each in self.messages.items() if each.stored]
+        last_stored = max(matched, default=-1)
+        new: list[int] = []
+        for index in sorted(self.messages):
+            message = self.messages[index]
+            if not (message.new or message.new_answers):
+                continue
+            is_before = index < last_stored
+            if is_before and (message.new or message.stored):
+                later = min(each for each in matched if each > index)
+                seq = self.messages[later].first_seq or 0
+                return Comparison(difference=Difference(index, "", seq))
+            new.append(index)
+        grown = next((index for index in new if self.messages[index].stored), None)
+        known = [index for index, each in self.messages.items() if each.stored or each.answered]
+        # What nothing is read of, such as reasoning, stays in front of what follows it.
+        silent = range(max(known, default=-1) + 1, max(new, default=-1))
+        new += (index for index in silent if index not in self.messages)
+        return Comparison(tuple(sorted(new)), grown)
+
+
+def _behind_system(stored: Sequence[Unit]) -> Sequence[Unit]:
+    """Return what is stored behind what the system says first, which is never compared."""
+    start = next((i for i, each in enumerate(stored) if not each.is_system), len(stored))
+    return stored[start:]
+
+
+def without_repeated_calls(units: Iterable[Unit]) -> Iterator[Unit]:
+    """Yield units without calls that are repeated before their answers."""
+    still_open: dict[str, bytes] = {}
+    for unit in units:
+        if unit.kind == "answer":
+            still_open.pop(unit.call_id, None)
+        elif unit.kind == "call":
+            if still_open.get(unit.call_id) == unit.digest:
+                continue
+            still_open[unit.call_id] = unit.digest
+        yield unit
+
+
+def further_blocks(
+    message: JsonObject, units: Callable[[JsonObject], Sequence[Unit]], stored: Sequence[Unit]
+) -> JsonObject | None:
+    """Return a message with only the blocks that are not stored; `None` if it has none apart.
+
+    Args:
+        message: A message whose beginning is stored.
+        units: Returns the units of a message that is like it.
+        stored: The units of the beginning that is stored, and answers that are.
+    """
+    known = {(each.kind, each.call_id or each.digest) for each in stored}
+
+    def is_stored(head: JsonObject) -> bool:
+        return all((each.kind, each.call_id or each.digest) in known for each in units(head))
+
+    for name in _BLOCKS:
+        blocks = message.get(name)
+        if not isinstance(blocks, list):
+            continue
+        # What has a block that is not stored has one with any more blocks as well.
+        heads = range(1, len(blocks))
+        stored_heads = bisect_left(
+            heads, True, key=lambda count: not is_stored({**message, name: blocks[:count]})
+        )
+        return {**message, name: blocks[stored_heads:]} if stored_heads else None
+    if isinstance(message.get("content"), str):
+        # What was said is stored, and calls came beside it.
+        return {**message, "content": None}
+    return None

@@ -1,0 +1,315 @@
+"""`PUT /api/sessions/{id}/history`: a conversation as a client has it, compared and appended."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.contract.session_requests import append, call_tool, listed, upload
+from tests.kit.media import b64, png
+from tests.kit.servers import LiveService
+
+Json = dict[str, Any]
+HISTORY = "/api/sessions/s/history"
+PICTURE = png(100, 100, noise=True)
+CALL = {"id": "c1", "type": "function", "function": {"name": "camera", "arguments": '{"zoom": 2}'}}
+USER: Json = {"role": "user", "content": "What do you see?"}
+CALLING: Json = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+ANSWER: Json = {"role": "tool", "tool_call_id": "c1", "content": "A ship."}
+SAID: Json = {"role": "assistant", "content": "I see a ship."}
+LIST = [USER, CALLING, ANSWER, SAID]
+
+
+def put(client: httpx.Client, body: object, session: str = "s", **query: Any) -> httpx.Response:  # noqa: ANN401
+    """The answer to a conversation that is put; it may be refused."""
+    path = f"/api/sessions/{session}/history"
+    headers = {"Content-Type": "application/json"}
+    return client.put(path, content=json.dumps(body), params=query, headers=headers)
+
+
+def receipt(client: httpx.Client, body: object, session: str = "s", **query: Any) -> Json:  # noqa: ANN401
+    """The receipt of a conversation that is put."""
+    answer = put(client, body, session, **query)
+    assert answer.status_code == 200, answer.text[:800]
+    record: Json = answer.json()
+    return record
+
+
+def contents(client: httpx.Client, session: str = "s") -> list[Json]:
+    """The messages of a history, as they were sent."""
+    path = f"/api/sessions/{session}/messages?limit=200&media=inline"
+    ours = {"seq", "id", "created_at", "entry"}
+    entries = listed(client, path)
+    return [
+        each["message"]
+        if "message" in each
+        else {key: each[key] for key in each if key not in ours}
+        for each in entries
+    ]
+
+
+def test_list_is_appended_and_only_its_new_end_the_next_time(client: httpx.Client) -> None:
+    assert receipt(client, LIST[:2]) == {"appended": 2, "lastSeq": 2}
+    assert receipt(client, LIST) == {"appended": 2, "lastSeq": 4}
+    assert contents(client) == LIST
+
+
+def test_same_list_again_appends_nothing_and_has_the_same_answer(client: httpx.Client) -> None:
+    first = receipt(client, LIST)
+    assert receipt(client, LIST) == first
+    assert receipt(client, [{**USER, "id": "msg_1"}, *LIST[1:]]) == {"appended": 0, "lastSeq": 4}
+    assert len(contents(client)) == 4
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (
+            {
+                "model": "m",
+                "max_tokens": 9,
+                "system": "Be brief.",
+                "messages": [
+                    {"role": "user", "content": [{"type": "text", "text": "What do you see?"}]},
+                    {
+                        "role": "assistant",
+                        "id": "msg_2",
+                        "content": [
+                            {
+                                "type": "tool_use",
+                                "id": "c1",
+                                "name": "camera",
+                                "input": {"zoom": 2},
+                            }
+                        ],
+                        "usage": {"input_tokens": 1},
+                    },
+                ],
+            },
+            "Be brief.",
+        ),
+        (
+            {
+                "systemInstruction": {"parts": [{"text": "Be kind."}]},
+                "contents": [
+                    {"role": "user", "parts": [{"text": "What do you see?"}]},
+                    {
+                        "role": "model",
+                        "parts": [
+                            {"functionCall": {"id": "c1", "name": "camera", "args": {"zoom": 2}}}
+                        ],
+                    },
+                ],
+            },
+            "Be kind.",
+        ),
+    ],
+)
+def test_same_conversation_in_another_dialect_is_the_same(
+    client: httpx.Client, body: Json, said: str
+) -> None:
+    receipt(client, LIST[:2])
+    assert receipt(client, body) == {"appended": 0, "lastSeq": 2}
+    rendered = client.get("/api/sessions/s/render?target=openai-chat").json()
+    assert rendered["messages"][0] == {"role": "system", "content": said}
+
+
+def test_response_and_a_single_message_go_behind_what_is_stored(client: httpx.Client) -> None:
+    receipt(client, LIST[:3])
+    response = {"object": "chat.completion", "choices": [{"index": 0, "message": SAID}]}
+    assert receipt(client, response) == {"appended": 1, "lastSeq": 4}
+    assert receipt(client, {**response, "id": "again"}) == {"appended": 0, "lastSeq": 4}
+    assert receipt(client, {"role": "user", "content": "And now?"})["lastSeq"] == 5
+
+
+def test_request_that_refers_to_a_response_goes_on(client: httpx.Client) -> None:
+    receipt(client, LIST)
+    body = {"previous_response_id": "resp_1", "input": "And now?"}
+    assert receipt(client, body) == {"appended": 1, "lastSeq": 5}
+
+
+def test_stored_result_matches_whatever_the_host_says_of_it(client: httpx.Client) -> None:
+    receipt(client, LIST[:2])
+    call_tool(client, "c1", "A ship on the sea, seen from the quay.")
+    preview = {**ANSWER, "content": "A ship on…"}
+    assert receipt(client, [USER, CALLING, preview, SAID]) == {"appended": 1, "lastSeq": 4}
+    rendered = client.get("/api/sessions/s/render?target=openai-chat").json()
+    assert [each["content"] for each in rendered["messages"]] == [
+        "What do you see?",
+        None,
+        "A ship on the sea, seen from the quay.",
+        "I see a ship.",
+    ]
+
+
+def test_result_without_its_call_page_faults_and_interactions_are_no_difference(
+    client: httpx.Client,
+) -> None:
+    receipt(client, LIST[:1])
+    call_tool(client, "c1", "A ship.")
+    client.post("/api/sessions/s/interactions", json={"input": "Beside it."})
+    assert receipt(client, LIST[:1])["lastSeq"] == 3
+    assert receipt(client, LIST) == {"appended": 2, "lastSeq": 5}
+
+
+def test_divergence_is_refused_with_pointer_and_seq(client: httpx.Client) -> None:
+    receipt(client, LIST)
+    other = [USER, CALLING, ANSWER, {**SAID, "content": "I see a whale."}]
+    refused = put(client, {"messages": other})
+    problem = refused.json()
+    assert (refused.status_code, problem["code"], problem["seq"]) == (409, "history-diverged", 4)
+    assert [each["pointer"] for each in problem["errors"]] == ["/messages/3/content"]
+    assert len(contents(client)) == 4
+
+
+def test_shorter_list_diverges_at_what_it_lacks_unless_that_is_a_result(
+    client: httpx.Client,
+) -> None:
+    receipt(client, LIST[:3])
+    assert receipt(client, LIST[:2]) == {"appended": 0, "lastSeq": 3}
+    receipt(client, LIST)
+    problem = put(client, LIST[:3]).json()
+    assert (problem["seq"], problem["errors"][0]["pointer"]) == (4, "/3")
+
+
+def test_divergence_may_fork_with_the_common_beginning(client: httpx.Client) -> None:
+    receipt(client, LIST)
+    other = [USER, {"role": "assistant", "content": "Nothing yet."}]
+    fork = {"onDivergence": "fork", "as": "s-2"}
+    made = receipt(client, other, **fork)
+    assert made == {"appended": 1, "lastSeq": 2, "sessionId": "s-2"}
+    assert receipt(client, other, **fork) == made
+    assert (contents(client), contents(client, "s-2")) == (LIST, other)
+    longer = [*other, {"role": "user", "content": "Look again."}]
+    assert receipt(client, longer, **fork) == {"appended": 1, "lastSeq": 3, "sessionId": "s-2"}
+    assert client.get("/api/sessions/s-2").json()["forkedFrom"] == {"sessionId": "s", "upTo": 1}
+    append(client, "t", content="Other.")
+    assert put(client, other, onDivergence="fork", **{"as": "t"}).json()["code"] == "session-exists"
+    assert receipt(client, LIST, **fork) == {"appended": 4, "lastSeq": 4}
+
+
+def test_fork_without_an_id_is_refused(client: httpx.Client) -> None:
+    assert put(client, LIST, onDivergence="fork").status_code == 422
+    assert put(client, LIST, **{"as": "s-2"}).status_code == 422
+
+
+def test_newest_system_and_tools_are_used_and_never_compared(client: httpx.Client) -> None:
+    tools = [{"type": "function", "function": {"name": "camera", "parameters": {}}}]
+    system = {"role": "system", "content": "Today is Monday."}
+    first = {"model": "m", "tools": tools, "messages": [system, *LIST[:2]]}
+    assert receipt(client, first) == {"appended": 2, "lastSeq": 2}
+    second = {**first, "messages": [{**system, "content": "Today is Tuesday."}, *LIST]}
+    assert receipt(client, second) == {"appended": 2, "lastSeq": 4, "systemChanged": True}
+    rendered = client.get("/api/sessions/s/render?target=anthropic").json()
+    assert rendered["system"] == "Today is Tuesday."
+    assert receipt(client, LIST) == {"appended": 0, "lastSeq": 4}
+    copied = client.post("/api/sessions/s/fork", json={"upTo": 4, "as": "copy"})
+    assert copied.status_code == 201
+    again = client.get("/api/sessions/copy/render?target=anthropic").json()
+    assert again["system"] == "Today is Tuesday."
+
+
+def test_last_message_may_grow(client: httpx.Client) -> None:
+    part = {"type": "tool-camera", "toolCallId": "c1", "input": {"zoom": 2}}
+    text = {"type": "text", "text": "Let me look."}
+    user = {"id": "u", "role": "user", "parts": [{"type": "text", "text": "What do you see?"}]}
+    begun = {"id": "a", "role": "assistant", "parts": [text, {**part, "state": "input-available"}]}
+    done = {**part, "state": "output-available", "output": "A ship."}
+    grown = {**begun, "parts": [text, done, {"type": "text", "text": "I see a ship."}]}
+    assert receipt(client, [user, begun]) == {"appended": 2, "lastSeq": 2}
+    assert receipt(client, [user, grown]) == {"appended": 1, "lastSeq": 3}
+    assert receipt(client, [user, grown])["lastSeq"] == 3
+    messages = client.get("/api/sessions/s/render?target=openai-chat").json()["messages"]
+    assert [each["content"] for each in messages] == [
+        "What do you see?",
+        "Let me look.",
+        "A ship.",
+        "I see a ship.",
+    ]
+
+
+def picture_of(data: bytes) -> Json:
+    url = f"data:image/png;base64,{b64(data)}"
+    return {"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}
+
+
+def test_media_are_moved_once_and_compared_by_their_bytes(client: httpx.Client) -> None:
+    shown = picture_of(PICTURE)
+    assert receipt(client, [shown]) == {"appended": 1, "lastSeq": 1}
+    assert receipt(client, [shown, SAID]) == {"appended": 1, "lastSeq": 2}
+    assert contents(client) == [shown, SAID]
+    assert client.get("/api/sessions/s").json()["counts"]["images"] == 1
+    other = picture_of(png(101, 100, noise=True))
+    assert put(client, [other, SAID]).json()["seq"] == 1
+    assert len(client.get("/api/resources").json()["items"]) == 1
+
+
+def test_reference_that_a_model_wrote_stays_text(client: httpx.Client) -> None:
+    picture = upload(client, PICTURE)["uri"]
+    receipt(client, [USER, {"role": "assistant", "content": f"@{picture}"}])
+    assert client.get("/api/sessions/s").json()["counts"]["resources"] == 0
+
+
+def test_lines_are_taken_as_a_list(client: httpx.Client) -> None:
+    lines = "\n\n".join(json.dumps(each) for each in LIST) + "\n"
+    headers = {"Content-Type": "application/x-ndjson"}
+    answer = client.put(HISTORY, content=lines, headers=headers)
+    assert (answer.status_code, answer.json()) == (200, {"appended": 4, "lastSeq": 4})
+
+
+@pytest.mark.parametrize("body", [{}, {"rows": 3}, [], [{"rows": 3}], 7, "text"])
+def test_what_is_no_conversation_is_refused(client: httpx.Client, body: object) -> None:
+    assert put(client, body).status_code == 422
+    assert client.get("/api/sessions/s").status_code == 404
+
+
+def test_overtaken_client_is_refused(client: httpx.Client) -> None:
+    receipt(client, LIST[:2], expectedSeq=0)
+    append(client, content="Meanwhile.")
+    refused = put(client, LIST, expectedSeq=2)
+    assert (refused.status_code, refused.json()["code"]) == (409, "session-moved-on")
+
+
+def test_rendering_is_that_of_the_session(client: httpx.Client) -> None:
+    made = receipt(client, LIST, render="anthropic", maxTokens=4_000)
+    rendered = client.get("/api/sessions/s/render?target=anthropic&maxTokens=4000").json()
+    assert made == {"appended": 4, "lastSeq": 4, "rendering": rendered}
+
+
+def test_of_two_at_once_each_message_is_appended_once(client: httpx.Client) -> None:
+    conversation = [{"role": "user", "content": f"Line {number}."} for number in range(12)]
+
+    def send(count: int) -> int:
+        return put(client, conversation[: 4 + count]).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        statuses = set(pool.map(send, range(8)))
+    assert statuses <= {200, 409}
+    receipt(client, conversation)
+    assert contents(client) == conversation
+
+
+def test_session_of_another_project_is_another_one(
+    client: httpx.Client, service: LiveService
+) -> None:
+    receipt(client, LIST)
+    with service.client() as other:
+        assert receipt(other, LIST[:1]) == {"appended": 1, "lastSeq": 1}
+
+
+def test_stored_messages_of_any_form_are_compared(client: httpx.Client) -> None:
+    append(client, role="system", content="Be brief.")
+    append(client, **USER)
+    append(client, **CALLING)
+    call_tool(client, "c1", "A ship.")
+    assert receipt(client, LIST) == {"appended": 1, "lastSeq": 5}
+
+
+def test_host_may_number_its_calls_anew_in_each_turn(client: httpx.Client) -> None:
+    again = [*LIST, {"role": "user", "content": "And now?"}, CALLING, {**ANSWER, "content": "Two."}]
+    assert receipt(client, LIST) == {"appended": 4, "lastSeq": 4}
+    assert receipt(client, again) == {"appended": 3, "lastSeq": 7}
+    assert receipt(client, [*again, SAID]) == {"appended": 1, "lastSeq": 8}
+    assert contents(client) == [*again, SAID]
