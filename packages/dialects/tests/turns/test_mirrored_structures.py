@@ -78,6 +78,7 @@ def test_what_the_parts_say_is_told_however_it_is_wrapped(
 @pytest.mark.parametrize(
     ("value", "said"),
     [
+        ({"type": ["text"], "text": "a"}, ["a"]),
         ({"a": 1}, ["hello"]),
         ({"message": "hello"}, ["hello"]),
         ({"result": "hello", "score": 1}, ["hello"]),

@@ -283,7 +283,8 @@ def _read(block: Mapping[str, JsonValue]) -> tuple[str | None, Sequence[_Member]
     if kind == "resource" and isinstance(resource, dict):
         text, beside = _payload_of(resource)
         return text, [*beside, *(each for each in _members(block) if each[0] != "resource")]
-    is_block = kind == "text" or kind in _MEDIA or not block.keys().isdisjoint(TYPE_NAMES)
+    is_medium = isinstance(kind, str) and kind in _MEDIA
+    is_block = kind == "text" or is_medium or not block.keys().isdisjoint(TYPE_NAMES)
     return _payload_of(block) if is_block else (None, ())
 
 
