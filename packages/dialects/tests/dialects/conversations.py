@@ -93,7 +93,8 @@ def _entries(case: Case) -> list[EntryReading]:
     return [entry for _, _, entry in read_conversation(case.value).entries]
 
 
-def _turns(entries: list[EntryReading]) -> Sequence[ComposedTurn]:
+def turns_of(entries: list[EntryReading]) -> Sequence[ComposedTurn]:
+    """The turns that entries are, paired."""
     messages = [each for entry in entries for each in entry.messages]
     recorded = [
         turn for index, each in enumerate(messages) for turn in foreign_turns(each, index + 1)
@@ -103,7 +104,7 @@ def _turns(entries: list[EntryReading]) -> Sequence[ComposedTurn]:
 
 def _rendered(case: Case, entries: list[EntryReading], target: str) -> list[str]:
     """Return what a rendering has wrong: what is not there once, and what stands beside it."""
-    rendered = render(_turns(entries), target)
+    rendered = render(turns_of(entries), target)
     seen = [each for message in rendered.messages for each in _shown(message)]
     words = "\n".join([rendered.system, *(text for kind, text in seen if kind == "text")])
     expected = [*case.expect.texts, *(text for _, text in case.expect.answers)]

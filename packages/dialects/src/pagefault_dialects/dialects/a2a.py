@@ -37,7 +37,7 @@ _ROLES = {
 
 
 def _is_message(value: JsonObject) -> bool:
-    return value.get("role") in _ROLES and objects(value.get("parts"))
+    return one_of(*_ROLES)(value.get("role")) and objects(value.get("parts"))
 
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
@@ -73,7 +73,8 @@ def _read_task(task: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 def _is_task(value: JsonObject) -> bool:
     status = value["status"]
-    return isinstance(status, dict) and "state" in status and ("id" in value or "history" in value)
+    history = value.get("history", [])
+    return isinstance(status, dict) and "state" in status and "id" in value and items(history)
 
 
 DIALECT = Dialect(

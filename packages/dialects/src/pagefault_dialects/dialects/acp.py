@@ -78,8 +78,8 @@ _ENDS = ("completed", "failed")
 _KINDS = ("sessionUpdate", "session_update")
 
 
-def _kind(update: JsonObject) -> JsonValue:
-    return next((update[name] for name in _KINDS if name in update), None)
+def _kind(update: JsonObject) -> str | None:
+    return next((update[name] for name in _KINDS if isinstance(update.get(name), str)), None)
 
 
 def _member(update: JsonObject, name: str, spelled: str) -> JsonValue:
@@ -181,8 +181,8 @@ def _continues(last: JsonValue, update: JsonObject) -> bool:
     kind = _kind(update)
     if not isinstance(last, dict) or kind not in _CHUNKS or _kind(last) != kind:
         return False
-    ids = (_member(each, "messageId", "message_id") for each in (last, update))
-    return len({each for each in ids if each is not None}) < 2
+    before, after = (_member(each, "messageId", "message_id") for each in (last, update))
+    return before is None or after is None or bool(before == after)
 
 
 def _with_chunk(last: JsonObject, update: JsonObject) -> JsonObject:

@@ -63,12 +63,19 @@ _ROLES = {
     "reasoning": "assistant",
     "activity": "assistant",
 }
+_is_source = one_of("data", "url")
 _MARKS = ("toolCalls", "encryptedValue", "encrypted_value", "subagentRunId", "subagent_run_id")
 _APART: tuple[tuple[str, str], ...] = (("role", "reasoning"), ("role", "activity"))
 
 
 def _is_message(value: JsonObject) -> bool:
-    return isinstance(value.get("id"), str) and value.get("role") in _ROLES
+    calls = value.get("toolCalls", value.get("tool_calls", []))
+    return (
+        string(value.get("id"))
+        and one_of(*_ROLES)(value.get("role"))
+        and isinstance(calls, list)
+        and all(isinstance(call, dict) and record(call.get("function")) for call in calls)
+    )
 
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
@@ -107,14 +114,14 @@ def _convert(block: JsonObject) -> list[JsonValue] | None:
 
 def _read_medium(block: JsonObject) -> list[JsonValue]:
     source = block["source"]
-    kind = "file" if block["type"] == "document" else str(block["type"])
+    kind = "file" if block.get("type") == "document" else str(block.get("type"))
     mime_type = source.get("mimeType", source.get("mime_type"))
     return [medium_block(kind, source["value"], mime_type, None)]
 
 
 def _is_medium(block: JsonObject) -> bool:
     source = block.get("source")
-    return isinstance(source, dict) and source.get("type") in ("data", "url") and "value" in source
+    return isinstance(source, dict) and _is_source(source.get("type")) and "value" in source
 
 
 def _read_binary(block: JsonObject) -> list[JsonValue]:

@@ -34,15 +34,15 @@ def _contents(members: Members) -> Iterable[Content]:
         yield Content(members["result"], members.path("result"))
 
 
-_ROLES = frozenset(("system", "user", "assistant", "tool"))
+_is_role = one_of("system", "user", "assistant", "tool")
 # How a host and its user come to terms, and what that costs.
-_APART = frozenset(
-    ("usage", "function_approval_request", "function_approval_response", "oauth_consent_request")
+_is_apart = one_of(
+    *("usage", "function_approval_request", "function_approval_response"), "oauth_consent_request"
 )
 
 
 def _is_message(value: JsonObject) -> bool:
-    return _role(value) in _ROLES and objects(value["contents"])
+    return _is_role(_role(value)) and objects(value["contents"])
 
 
 def _role(value: JsonObject) -> JsonValue:
@@ -71,7 +71,7 @@ def _blocks(part: JsonObject, reader: InnerReader) -> Iterator[JsonValue]:
         yield medium_block(medium_kind(mime_type), part["uri"], mime_type, None)
     elif kind == "error" and isinstance(part.get("message"), str):
         yield text_block(part["message"])
-    elif kind not in _APART:
+    elif not _is_apart(kind):
         yield from (block for _, block in reader.read_blocks([part], ""))
 
 

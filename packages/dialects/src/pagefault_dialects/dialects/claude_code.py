@@ -27,65 +27,72 @@ def _is_message(line: JsonValue) -> bool:
     )
 
 
-def _is_on_main_chain(line: JsonObject) -> bool:
-    return line.get("isSidechain") is not True
+def _is_of_subagent(line: JsonObject) -> bool:
+    return line.get("isSidechain") is True
 
 
 def _passes_over(line: JsonObject) -> bool:
-    return not _is_message(line) or not _is_on_main_chain(line)
+    return not _is_message(line) or _is_of_subagent(line)
 
 
 def _read_lines(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    numbered = [
-        (index, line)
-        for index, line in enumerate(lines)
-        if isinstance(line, dict) and _is_on_main_chain(line)
-    ]
-    kept = _on_chain([line for _, line in numbered])
-    grown: dict[str, int] = {}
+    numbered = [(index, line) for index, line in enumerate(lines) if isinstance(line, dict)]
+    main = [(index, line) for index, line in numbered if not _is_of_subagent(line)]
+    if any(_is_message(line) for _, line in main):
+        # A subagent has a file of its own as well, in which there is nothing else.
+        numbered = main
+    chain = _find_chain([line for _, line in numbered])
     read: list[tuple[str, JsonObject]] = []
+    by_message: dict[str, int] = {}
     for index, line in numbered:
-        if not _is_message(line) or (kept is not None and line.get("uuid") not in kept):
+        if not _is_message(line) or (chain and _name(line, "uuid") not in chain):
             continue
         message = line["message"]
-        name = message.get("id")
-        if line["type"] == "assistant" and isinstance(name, str) and name in grown:
-            place, whole = read[grown[name]]
-            read[grown[name]] = (place, _joined(whole, message))
+        name = _message_id(line)
+        if name in by_message:
+            place, whole = read[by_message[name]]
+            read[by_message[name]] = (place, _joined(whole, message))
             continue
-        if line["type"] == "assistant" and isinstance(name, str):
-            grown[name] = len(read)
+        if name:
+            by_message[name] = len(read)
         read.append((f"/{index}/message", message))
     yield from read
 
 
-def _on_chain(lines: Sequence[JsonObject]) -> set[str] | None:
-    """Return the lines from the newest message back to the first; `None` if lines have no ids.
+def _find_chain(lines: Sequence[JsonObject]) -> set[str]:
+    """Return the lines from the newest message back to the first; none if lines have no ids.
 
     Of calls at once, each is a line of its own and each answer stands behind its own, so that all
     but one are beside the way: they belong to a message that is on it.
     """
-    by_id = {line["uuid"]: line for line in lines if isinstance(line.get("uuid"), str)}
-    newest = next((line for line in reversed(lines) if _is_message(line)), None)
-    if newest is None or not by_id or newest.get("uuid") not in by_id:
-        return None
+    by_id = {name: line for line in lines if (name := _name(line, "uuid"))}
+    messages = [line for line in by_id.values() if _is_message(line)]
+    if not messages:
+        return set()
+    # Of equal times, the last line is the newest.
+    name = _name(max(reversed(messages), key=lambda line: _name(line, "timestamp")), "uuid")
     chain: set[str] = set()
-    name = newest["uuid"]
     while name in by_id and name not in chain:
         chain.add(name)
-        name = by_id[name].get("parentUuid")
-    messages = {by_id[each]["message"].get("id") for each in chain if _is_reply(by_id[each])}
-    siblings = {
-        name
-        for name, line in by_id.items()
-        if _is_reply(line) and line["message"].get("id") in messages - {None}
-    }
+        name = _name(by_id[name], "parentUuid")
+    replies = {_message_id(by_id[each]) for each in chain} - {""}
+    siblings = {name for name, line in by_id.items() if _message_id(line) in replies}
     answers = {
         name
         for name, line in by_id.items()
-        if line.get("parentUuid") in siblings and _only_answers(line)
+        if _name(line, "parentUuid") in siblings and _only_answers(line)
     }
     return chain | siblings | answers
+
+
+def _name(members: JsonObject, member: str) -> str:
+    name = members.get(member)
+    return name if isinstance(name, str) else ""
+
+
+def _message_id(line: JsonObject) -> str:
+    """Return the id of the reply that a line is a part of, if it is one."""
+    return _name(line["message"], "id") if _is_reply(line) else ""
 
 
 def _is_reply(line: JsonObject) -> bool:

@@ -22,7 +22,7 @@ def _is_head(value: JsonObject) -> bool:
 
 def _is_item(line: JsonObject) -> bool:
     if line.get("type") == "compacted":
-        return True
+        return isinstance(line.get("payload"), dict)
     item = line.get("payload") if line.get("type") == _ITEM else line
     return (
         isinstance(item, dict) and "type" in item and item["type"] not in (*_NO_MESSAGES, *_LINES)

@@ -61,7 +61,7 @@ _ROLES = {
 def _is_message(value: JsonObject) -> bool:
     has_content = objects(value["blocks"]) if "blocks" in value else string(value.get("content"))
     members = value.get("additional_kwargs")
-    return value.get("role") in _ROLES and has_content and isinstance(members, dict | None)
+    return one_of(*_ROLES)(value.get("role")) and has_content and isinstance(members, dict | None)
 
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
@@ -74,12 +74,12 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
         place = "/blocks" if "blocks" in value else "/content"
         yield compose_message(role, [(place, answer)], pointer)
         return
-    known = {block.get("id") for _, block in blocks if block.get("type") == "tool_use"}
+    known = [block.get("id") for _, block in blocks if block.get("type") == "tool_use"]
     # Those of the provider stand beside it, in its own form, and in newer versions again as blocks.
-    for index, call in enumerate(members.get("tool_calls") or ()):
-        place = f"/additional_kwargs/tool_calls/{index}"
+    calls = members.get("tool_calls")
+    for index, call in enumerate(calls if isinstance(calls, list) else ()):
         if isinstance(call, dict) and call.get("id") not in known:
-            blocks.append((place, _call(call)))
+            blocks.append((f"/additional_kwargs/tool_calls/{index}", _call(call)))
     del reader
     yield compose_message(role, blocks, pointer)
 

@@ -49,14 +49,19 @@ _SYSTEM = "gen_ai.system_instructions"
 _LISTS = ("gen_ai.input.messages", "gen_ai.output.messages")
 
 
+_is_role = one_of(*_ROLES)
+_is_typed = one_of(*_PARTS)
+_is_content = one_of("text", "reasoning")
+
+
 def _is_message(value: JsonObject) -> bool:
     parts = value["parts"]
-    return value.get("role") in _ROLES and objects(parts) and any(map(_is_part, parts))
+    return _is_role(value.get("role")) and objects(parts) and any(map(_is_part, parts))
 
 
 def _is_part(part: JsonObject) -> bool:
     kind = part.get("type")
-    return kind in _PARTS or (kind in ("text", "reasoning") and "content" in part)
+    return _is_typed(kind) or (_is_content(kind) and "content" in part)
 
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
