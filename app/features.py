@@ -81,6 +81,7 @@ FEATURES = (
             "app.stores.records.swept_blobs:SweptBlobRecords",
             "app.stores.records.swept_blobs:BlobReferenceRecords",
             "app.stores.records.stored_blobs:StoredBlobRecords",
+            "app.stores.records.blob_counts:BlobCountRecords",
         ),
     ),
     Feature(
@@ -97,7 +98,7 @@ FEATURES = (
         repositories=(
             "app.stores.records.pages:PageRecords",
             "app.stores.records.pages:PageLevelRecords",
-            "app.stores.records.pages:PageAccessRecords",
+            "app.stores.records.page_accesses:PageAccessRecords",
         ),
         commands={"page": "app.cli.page_commands:commands"},
     ),

@@ -8,7 +8,8 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from app.stores.records.pages import PageAccessRecords, PageLevelRecords, PageRecords
+from app.stores.records.page_accesses import PageAccessRecords
+from app.stores.records.pages import PageLevelRecords, PageRecords
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from pagefault_dialects.model.page import (

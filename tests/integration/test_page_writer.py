@@ -25,7 +25,8 @@ from app.services.pages.stored_pages import find_page
 from app.services.requests.streamed_bodies import StreamedBodies
 from app.services.requests.streamed_requests import StreamedRequests
 from app.stores.blobs.filesystem import FilesystemBlobStore
-from app.stores.records.pages import PageAccessRecords, PageRecords
+from app.stores.records.page_accesses import PageAccessRecords
+from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
 from app.stores.records.sessions import SessionRecords
 from app.wiring.stores import migrate_database, open_database

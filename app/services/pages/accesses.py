@@ -15,7 +15,7 @@ import anyio
 import structlog
 
 from app.services.concurrency.background import log_failures, run_beside, run_to_completion
-from app.stores.records.pages import PageAccessRecords
+from app.stores.records.page_accesses import PageAccessRecords
 from app.stores.records.records import Records
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.model.page import StoredPage

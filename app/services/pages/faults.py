@@ -2,9 +2,9 @@
 
 The stored message holds references where the answer holds data URIs; the page is never changed.
 
-A model whose fault cannot be carried out is told what is wrong, and what to send instead. A page id
-comes out of a model's own words, so it may stand in quotes or in a citation such as
-`[ref: img_001]`. It is never taken out of them: the page that it names is told.
+If a fault cannot be carried out, the answer says what is wrong, and what to send instead. A page id
+comes out of a model's own words, so it may stand in quotes or in a citation (`[ref: img_001]`).
+Such an id is not taken out of them; the answer names the page.
 """
 
 import hashlib
@@ -30,7 +30,8 @@ from app.services.pages.message_images import image_ids, with_images
 from app.services.pages.page_bodies import address_mime_type
 from app.services.pages.page_views import BlocksOptions, PageViews
 from app.stores.records.history import MessageRecords
-from app.stores.records.pages import PageAccessRecords, PageRecords
+from app.stores.records.page_accesses import PageAccessRecords
+from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords

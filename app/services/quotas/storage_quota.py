@@ -20,6 +20,7 @@ from app.errors import StoredBytesQuotaError
 from app.models.identity import new_id, utc_now
 from app.services.concurrency.background import log_failures, run_beside, run_to_completion
 from app.stores.blobs.store import BlobStore, StoredBlob
+from app.stores.records.blob_counts import BlobCountRecords
 from app.stores.records.blob_guard import BlobGuard
 from app.stores.records.records import Records
 from app.stores.records.stored_blobs import StoredBlobRecords, StoredTotal
@@ -89,7 +90,7 @@ class StorageQuota:
         last = ""
 
         def uncounted(unit: UnitOfWork) -> Mapping[str, int]:
-            return unit[StoredBlobRecords].uncounted(after=last, limit=DIGESTS_AT_ONCE)
+            return unit[BlobCountRecords].uncounted(after=last, limit=DIGESTS_AT_ONCE)
 
         # Asked without a lock first: where all are counted, no write waits for this.
         while sizes := await self._records.read(project_id, uncounted):
@@ -101,7 +102,7 @@ class StorageQuota:
         last = ""
 
         def unneeded(unit: UnitOfWork) -> Sequence[str]:
-            return unit[StoredBlobRecords].unneeded(after=last, limit=DIGESTS_AT_ONCE)
+            return unit[BlobCountRecords].unneeded(after=last, limit=DIGESTS_AT_ONCE)
 
         while digests := await self._records.read(project_id, unneeded):
             last = digests[-1]

@@ -23,10 +23,8 @@ from app.stores.records.prepared_statements import Offered, touch
 from app.stores.records.scope import AnyTable, scoped_update
 from app.stores.records.tables import (
     byte_reservations,
-    resources,
     stored_blobs,
     stored_totals,
-    upload_segments,
 )
 from app.stores.records.unit_of_work import Repository
 
@@ -137,32 +135,6 @@ class StoredBlobRecords(Repository):
         """Return the sizes of those of some blobs that are counted, by digest."""
         rows = self._scope.rows_with(stored_blobs.c.digest, digests)
         return {row.digest: row.size_bytes for row in rows}
-
-    def uncounted(self, *, after: str, limit: int) -> dict[str, int]:
-        """Return up to `limit` blobs that rows need and are not counted, behind a digest or `""`.
-
-        Sizes by digest, in order.
-        """
-        found: dict[str, int] = {}
-        for table in (resources, upload_segments):
-            digest, is_counted = table.c.digest, self._alike(table, stored_blobs)
-            columns = [digest, table.c.size_bytes]
-            missing = self._scope.select(table, digest > after, ~is_counted, columns=columns)
-            rows = self._scope.all(missing.order_by(digest).limit(limit))
-            found |= {row.digest: row.size_bytes for row in rows}
-        return {digest: found[digest] for digest in sorted(found)[:limit]}
-
-    def unneeded(self, *, after: str, limit: int) -> list[str]:
-        """Return up to `limit` digests that are counted and no row needs, behind one or `""`."""
-        found = self._scope.select(stored_blobs, stored_blobs.c.digest > after)
-        for table in (resources, upload_segments):
-            found = found.where(~self._alike(stored_blobs, table))
-        rows = self._scope.all(found.order_by(stored_blobs.c.digest).limit(limit))
-        return [row.digest for row in rows]
-
-    def _alike(self, outer: AnyTable, inner: AnyTable) -> ColumnElement[bool]:
-        """Return whether a table has a row of the project with the digest of a row of another."""
-        return self._scope.select(inner, inner.c.digest == outer.c.digest).exists()
 
     def _release(self, which: ColumnElement[bool]) -> int:
         self.total()

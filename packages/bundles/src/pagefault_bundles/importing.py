@@ -28,7 +28,8 @@ from app.services.sessions.sessions import ShownSession, uses_of
 from app.stores.blobs.store import BlobStore
 from app.stores.records.aliases import AliasRecords
 from app.stores.records.frontiers import FrontierRecords
-from app.stores.records.pages import PageAccessRecords, PageLevelRecords, PageRecords
+from app.stores.records.page_accesses import PageAccessRecords
+from app.stores.records.pages import PageLevelRecords, PageRecords
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.sessions import SessionRecords
