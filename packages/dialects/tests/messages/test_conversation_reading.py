@@ -12,6 +12,7 @@ from pagefault_dialects.messages.entry_reading import read_entry
 Json = Any
 
 SAID = {"role": "user", "content": "hi"}
+ASKED_OF_MCP = {"role": "user", "content": {"type": "text", "text": "hi"}}
 ANSWERED = {"role": "assistant", "content": "hello"}
 
 
@@ -54,6 +55,46 @@ def test_messages_are_found_in_what_stands_around_them(
 def test_what_stands_around_is_kept_as_it_was_sent() -> None:
     read = read_conversation({"system": "be brief", "max_tokens": 9, "messages": [SAID]})
     assert (read.dialect, read.prompt) == ("anthropic", {"system": "be brief"})
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer", "prompt"),
+    [
+        (
+            {"contents": "hi", "config": {"system_instruction": "be brief", "temperature": 1}},
+            "/contents",
+            {"system_instruction": "be brief"},
+        ),
+        ({"contents": ["hi"], "model": "m"}, "/contents/0", {"model": "m"}),
+        ({"contents": {"parts": [{"text": "hi"}]}}, "/contents", {}),
+        (
+            {"messages": [ASKED_OF_MCP], "systemPrompt": "be brief", "maxTokens": 9},
+            "/messages/0",
+            {"systemPrompt": "be brief"},
+        ),
+        (
+            {
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": "sampling/createMessage",
+                "params": {"messages": [ASKED_OF_MCP], "systemPrompt": "be brief"},
+            },
+            "/params/messages/0",
+            {"systemPrompt": "be brief"},
+        ),
+        (
+            {"jsonrpc": "2.0", "id": 1, "result": {"messages": [ASKED_OF_MCP]}},
+            "/result/messages/0",
+            {},
+        ),
+    ],
+)
+def test_requests_of_gemini_and_mcp_are_read_in_every_form(
+    body: Json, pointer: str, prompt: Json
+) -> None:
+    read = read_conversation(body)
+    assert [(place, entry.role) for place, _, entry in read.entries] == [(pointer, "user")]
+    assert (read.prompt, read.dialect) == (prompt, "gemini" if "contents" in body else "mcp")
 
 
 @pytest.mark.parametrize(

@@ -223,3 +223,15 @@ def test_a_file_of_mistral_is_read_as_one() -> None:
     block = {"type": "document_url", "document_url": "https://a.example/b.pdf"}
     said = turns([{"role": "user", "content": [block]}])
     assert not [item for item in said[0].items if isinstance(item, TextItem)]
+
+
+@pytest.mark.parametrize("spelled", ["stopReason", "stop_reason"])
+def test_what_the_model_of_a_client_answered_is_mcp(spelled: str) -> None:
+    call = {"type": "tool_use", "id": "t_1", "name": "look", "input": {}}
+    said = {"role": "assistant", "content": [call], "model": "m", spelled: "toolUse"}
+    read = read_conversation(said)
+    assert (read.dialect, read.continues, [entry.role for _, _, entry in read.entries]) == (
+        "mcp",
+        True,
+        ["assistant"],
+    )

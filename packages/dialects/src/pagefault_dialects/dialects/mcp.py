@@ -20,6 +20,7 @@ from pagefault_dialects.dialects.shapes import (
     Members,
     Object,
     anything,
+    objects,
     one_of,
     record,
     shape,
@@ -163,6 +164,38 @@ def _has_one_block(value: JsonObject) -> bool:
     return isinstance(content, dict) and isinstance(content.get("type"), str)
 
 
+def _sampled(value: JsonObject) -> tuple[str, JsonObject] | None:
+    """Return what a request or a response of MCP holds messages in, with its pointer."""
+    for name in ("params", "result"):
+        held = value.get(name)
+        if isinstance(held, dict) and (objects(held.get("messages")) or _is_answer(held)):
+            return f"/{name}", held
+    return None
+
+
+def _is_answer(value: JsonObject) -> bool:
+    """Return whether an object is what a client's model answered a server."""
+    return value.get("role") in ("user", "assistant") and "model" in value and "content" in value
+
+
+def _read_sampled(value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    found = _sampled(value)
+    if found is None:
+        return
+    pointer, held = found
+    if "messages" not in held:
+        yield pointer, held
+        return
+    for index, each in enumerate(held["messages"]):
+        yield f"{pointer}/messages/{index}", each
+
+
+def _prompt(value: JsonValue) -> JsonObject:
+    params = value.get("params")
+    held: JsonObject = params if isinstance(params, dict) else {}
+    return {name: held[name] for name in ("systemPrompt", "tools") if held.get(name)}
+
+
 _MEDIA = (("type", "image"), ("type", "audio"))
 
 DIALECT = Dialect(
@@ -178,6 +211,11 @@ DIALECT = Dialect(
             read=_read_result,
         ),
         MessageForm(marks=("role",), accepts=_has_one_block, read=_read_message),
+        MessageForm(
+            marks=("stopReason", "stop_reason"),
+            accepts=lambda value: "type" not in value and _is_answer(value),
+            read=_read_message,
+        ),
     ),
     message_blocks=(
         MessageBlock(marks=(("type", "resource"),), read=_read_resource),
@@ -189,15 +227,17 @@ DIALECT = Dialect(
     ),
     conversations=(
         ConversationForm(
+            marks=("jsonrpc",),
+            accepts=lambda value: _sampled(value) is not None,
+            read=_read_sampled,
+            prompt=_prompt,
+        ),
+        ConversationForm(
             marks=("content",),
-            accepts=lambda value: (
-                value.get("role") in ("user", "assistant")
-                and "model" in value
-                and _has_one_block(value)
-            ),
+            accepts=lambda value: _is_answer(value) and _has_one_block(value),
             read=lambda value: [("", value)],
             is_response=True,
         ),
     ),
-    frame=frozenset(("_meta", "model", "stopReason")),
+    frame=frozenset(("_meta", "meta", "model", "stopReason", "stop_reason")),
 )

@@ -14,6 +14,7 @@ from pagefault_dialects.messages.histories import (
     body_dialect,
     list_name,
     said_in,
+    surroundings,
 )
 
 _PROMPT = (*SYSTEM_NAMES, "tools", "toolConfig", "tool_config", "model", "modelId")
@@ -70,7 +71,7 @@ def read_conversation(value: JsonValue) -> ConversationReading:
     form = find_conversation(held) if name is None or isinstance(held, list) else None
     is_response = is_message or (form is not None and form[1].is_response)
     dialect = _dialect(value, [entry for _, _, entry in entries], form)
-    around = value if isinstance(value, dict) and not is_response else {}
+    around = surroundings(value) if isinstance(value, dict) and not is_response else {}
     continues = is_response or any(around.get(name) for name in _CONTINUES)
     prompt = {name: around[name] for name in _PROMPT if around.get(name) is not None}
     passed_over = 0

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from pagefault_dialects.dialects.foreign_message import DIALECTS, Dialect, ForeignMessage
 from pagefault_dialects.dialects.message_registry import find_conversation, read_message
-from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.json.values import JsonObject, JsonValue
 
 __all__ = [
     "DIALECTS",
@@ -23,11 +23,15 @@ __all__ = [
     "list_name",
     "main_dialect",
     "sent_messages",
+    "surroundings",
 ]
 
 _LISTS = ("messages", "input", "contents", "history")
 _OF_LISTS: Mapping[str, Dialect] = {"input": "openai-responses", "contents": "gemini"}
-SYSTEM_NAMES = ("system", "instructions", "systemInstruction", "system_instruction")
+SYSTEM_NAMES = (
+    *("system", "instructions", "systemInstruction", "system_instruction"),
+    *("systemPrompt", "system_prompt"),
+)
 """The members of a body with what the system says."""
 
 
@@ -112,17 +116,25 @@ def _are_typed(blocks: JsonValue) -> bool:
     )
 
 
-def _system(request: Mapping[str, JsonValue]) -> Iterator[ForeignMessage]:
+def surroundings(request: JsonObject) -> JsonObject:
+    """Return what stands around the messages of a request; Gemini's SDK has some in `config`."""
+    config = request.get("config")
+    return {**config, **request} if "contents" in request and isinstance(config, dict) else request
+
+
+def _system(request: JsonObject) -> Iterator[ForeignMessage]:
+    around = surroundings(request)
     for name in SYSTEM_NAMES:
-        said = request.get(name)
+        said = around.get(name)
         if not said:
             continue
+        whole = f"/{name}" if name in request else f"/config/{name}"
         parts = said.get("parts") if isinstance(said, dict) else None
-        content, around = (said, "") if parts is None else (parts, "/parts")
+        content, inner = (said, "") if parts is None else (parts, "/parts")
         count = len(content) if isinstance(content, list) else 0
-        places = {f"/content/{index}": f"{around}/{index}" for index in range(count)}
+        places = {f"/content/{index}": f"{inner}/{index}" for index in range(count)}
         message = {"role": "system", "content": content}
-        yield ForeignMessage(f"/{name}", message, places={"/content": "", **places}, is_apart=True)
+        yield ForeignMessage(whole, message, places={"/content": "", **places}, is_apart=True)
 
 
 def main_dialect(messages: Sequence[ForeignMessage]) -> Dialect | None:
