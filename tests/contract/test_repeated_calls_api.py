@@ -158,6 +158,20 @@ def test_page_fault_and_tool_call_answer_the_newest_call_of_their_id(client: htt
     assert len(rendering(client)["messages"]) == 6
 
 
+def test_page_fault_of_a_session_has_its_call(client: httpx.Client) -> None:
+    put(client, modality="text", content="A page.")
+    say(client, {"role": "user", "content": "What was on the page?"})
+    fault = {"session_id": "s", "tool_call_id": LONG, "target_level": 0}
+    assert client.post("/api/pages/p/fault", json=fault).status_code == 200
+    rendered = rendering(client)
+    (call,) = rendered["messages"][1]["tool_calls"]
+    assert call["function"]["name"] == "page_fault"
+    assert json.loads(call["function"]["arguments"]) == {"page_id": "p", "target_level": 0}
+    assert rendered["loss"] == []
+    diagnosis = client.post("/api/doctor", json={"sessionId": "s"}).json()
+    assert [each["rule"] for each in diagnosis["findings"]] == []
+
+
 @pytest.mark.parametrize("call_id", [LONG, "€" * LONGEST_CALL_ID, "sha-256:" + "0" * 64 + "#2"])
 def test_id_of_any_length_is_stored_and_shown_whole(client: httpx.Client, call_id: str) -> None:
     say(client, {"role": "user", "content": "Go."})
@@ -173,6 +187,56 @@ def test_id_of_any_length_is_stored_and_shown_whole(client: httpx.Client, call_i
     assert told(client)[1:] == [".", "a", "/", "b"]
     for target in ("anthropic", "openai-responses", "gemini"):
         assert rendering(client, target)["loss"] == []
+
+
+def test_calls_without_ids_are_paired_by_order_and_name(client: httpx.Client) -> None:
+    calls = [
+        {"type": "function", "function": {"name": name, "arguments": json.dumps({"path": path})}}
+        for name, path in (("list_dir", "."), ("read", "/a"), ("list_dir", "/"))
+    ]
+    assert say(client, {"role": "assistant", "content": "", "tool_calls": calls}).status_code == 201
+    answers: list[Json] = [
+        {"role": "tool", "name": "read", "content": "of /a"},
+        {"role": "tool", "name": "list_dir", "tool_call_id": "", "content": "of ."},
+        {"role": "tool", "tool_call_id": None, "content": "of /"},
+    ]
+    for answer in answers:
+        assert say(client, answer).status_code == 201
+    rendered = rendering(client)
+    [calling_message, *rest] = rendered["messages"]
+    paths = {
+        call["id"]: json.loads(call["function"]["arguments"])["path"]
+        for call in calling_message["tool_calls"]
+    }
+    assert [(f"of {paths[each['tool_call_id']]}", each["content"]) for each in rest] == [
+        (each["content"], each["content"]) for each in answers
+    ]
+    assert rendered["loss"] == []
+
+
+def test_answer_without_a_call_names_its_tool_or_none(client: httpx.Client) -> None:
+    store(client, result("a", "x"))
+    say(client, {"role": "tool", "tool_call_id": "y", "content": "b"})
+    named = [
+        call["function"]["name"]
+        for message in rendering(client)["messages"]
+        for call in message.get("tool_calls", ())
+    ]
+    assert named == ["list_dir", "unknown_tool"]
+
+
+def test_fork_knows_the_answers_that_it_has(client: httpx.Client) -> None:
+    for path in (".", "/"):
+        say(client, calling(path))
+        store(client, result(f"of {path}"))
+    forked = client.post("/api/sessions/s/fork", json={"upTo": 4, "as": "f"})
+    assert forked.status_code in (200, 201), forked.text
+    assert store(client, result("else", sessionId="f")) == (409, "tool-call-answered")
+    one, other = (
+        client.get(f"/api/sessions/{each}/render", params={"target": "openai-chat"}).json()
+        for each in ("s", "f")
+    )
+    assert one["messages"] == other["messages"]
 
 
 def test_id_is_too_long_above_its_limit(client: httpx.Client) -> None:

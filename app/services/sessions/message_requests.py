@@ -12,13 +12,14 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     FailFast,
+    Field,
     TypeAdapter,
     ValidationError,
     WrapValidator,
 )
 from pydantic.config import JsonDict
 
-from app.models.call_ids import LONGEST_CALL_ID, CallId
+from app.models.call_ids import LONGEST_CALL_ID
 from app.models.message import MessageContent, MessageRole, SideRole, wrap_message
 from app.services.requests.validation import as_object, validated
 from pagefault_dialects.json.values import JsonObject, JsonValue
@@ -83,7 +84,8 @@ class FlatMessage(BaseModel):
     content: Annotated[MessageContent | None, WrapValidator(_read_content)] = None
     name: str | None = None
     tool_calls: Annotated[list[JsonObject] | None, FailFast()] = None
-    tool_call_id: CallId | None = None
+    # Empty where a host or a provider gives calls no ids.
+    tool_call_id: Annotated[str | None, Field(max_length=LONGEST_CALL_ID)] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,13 @@ def test_result_of_a_tool_is_stored_read_listed_and_rendered(
     assert (refused.value.status, refused.value.code) == (409, "tool-call-answered")
 
 
+def test_new_call_of_a_known_id_has_its_own_result(session: Session) -> None:
+    first = session.tool_result("list_dir", "list_dir:0", "a.txt")
+    second = session.tool_result("list_dir", "list_dir:0", "a.txt", new_call=True)
+    assert first["id"] != second["id"]
+    assert {each["toolCallId"] for each in (first, second)} == {"list_dir:0"}
+
+
 def test_session_is_forked_and_both_go_on_apart(pf: Pagefault, session: Session) -> None:
     session.append({"role": "user", "content": "One."})
     session.append({"role": "user", "content": "Two."})

@@ -42,6 +42,15 @@ test("a tool result is stored once, and read back as it was answered", async () 
   assert.equal(rendered.rendering?.target, "anthropic");
 });
 
+test("a new call of a known id has its own result", async () => {
+  const draft = { toolName: "list_dir", toolCallId: "list_dir:0", result: "a.txt" };
+  const session = pf.session("anew");
+  const first = await session.toolResult(draft);
+  const second = await session.toolResult({ ...draft, newCall: true });
+  assert.notEqual(second.id, first.id);
+  assert.equal(second.toolCallId, first.toolCallId);
+});
+
 test("a refusal is an error of its kind, with the problem document", async () => {
   const draft = { sessionId: "refusals", toolName: "clock", toolCallId: "c1", result: 1 };
   await pf.toolResults.create(draft);

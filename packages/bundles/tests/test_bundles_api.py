@@ -173,6 +173,29 @@ def test_calls_that_were_answered_before_the_move_get_the_stored_answers(
         assert other.post("/api/tool-results", json=changed).status_code == 409
 
 
+def test_answers_to_calls_of_one_id_and_long_ids_are_moved(service: LiveService) -> None:
+    long = "call_" + "x" * 16_000
+    bodies = [
+        {"toolName": "t", "toolCallId": call_id, "result": text, "newCall": True}
+        for call_id, text in (("a", "one"), ("a", "two"), (long, "three"), (long, "four"))
+    ]
+    with service.client() as one, service.client() as other:
+        for body in bodies:
+            created = one.post("/api/tool-results", json={**body, "sessionId": SESSION})
+            assert created.status_code == 201
+        answer = {"role": "tool", "tool_call_id": "b", "content": "five"}
+        call = {"id": "b", "type": "function", "function": {"name": "t", "arguments": "{}"}}
+        for message in ({"role": "assistant", "content": None, "tool_calls": [call]}, answer) * 2:
+            done(one.post(f"/api/sessions/{SESSION}/messages", json=message))
+        bundle = export(one)
+        assert take_in(other, bundle).status_code == 201
+        assert export(other) == bundle
+        path = f"/api/sessions/{SESSION}/render?target=openai-chat"
+        assert other.get(path).json()["messages"] == one.get(path).json()["messages"]
+        again = other.post(f"/api/sessions/{SESSION}/messages", json=answer)
+        assert again.status_code == 200
+
+
 def test_moved_session_goes_on_and_can_be_deleted(service: LiveService) -> None:
     with service.client() as one, service.client() as other:
         make_small_session(one)
