@@ -2,9 +2,8 @@
 
 The stored message holds references where the answer holds data URIs; the page is never changed.
 
-If a fault cannot be carried out, the answer says what is wrong, and what to send instead. A page id
-comes out of a model's own words, so it may stand in quotes or in a citation (`[ref: img_001]`).
-Such an id is not taken out of them; the answer names the page.
+If a fault cannot be carried out, the answer says why, and what to send instead. A page id that is
+quoted or part of a citation (`[ref: img_001]`) is not used; the answer names the page.
 """
 
 import hashlib
