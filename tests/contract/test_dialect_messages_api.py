@@ -48,6 +48,7 @@ ANSWERS: list[Json] = [
     for number in (1, 2)
 ]
 ITEMS = [ASKED, REASONING, SAID, *CALLS, *ANSWERS]
+USER: Json = {"role": "user", "content": [{"type": "text", "text": "Which clocks are slow?"}]}
 ANTHROPIC: Json = {
     "id": "msg_01",
     "type": "message",
@@ -313,6 +314,24 @@ def test_bundle_has_both_kinds_of_messages_with_their_readings(
         assert read == rendered
         known = other.post(MESSAGES, json=ANSWERS[1])
         assert (known.status_code, known.json()["seq"]) == (200, 7)
+
+
+@pytest.mark.engines("embedded", "server")
+def test_bundle_has_what_stands_around_the_messages(
+    client: httpx.Client, service: LiveService
+) -> None:
+    request = {"system": "Be brief.", "max_tokens": 9, "tools": [], "messages": [{**USER}]}
+    assert client.put(f"{SESSION}/history", json=request).status_code == 200
+    bundle = export(client, "s")
+    query = {"target": "anthropic"}
+    rendered = client.get(f"{SESSION}/render", params=query).json()
+    assert rendered["system"] == "Be brief."
+    with service.client() as other:
+        assert take_in(other, bundle).status_code == 201
+        assert export(other, "s") == bundle
+        assert other.get(f"{SESSION}/render", params=query).json() == rendered
+        again = other.put(f"{SESSION}/history", json=request).json()
+        assert (again["appended"], again["lastSeq"]) == (0, 1)
 
 
 def test_doctor_of_a_session_reads_items_as_it_reads_them_pasted(client: httpx.Client) -> None:

@@ -448,6 +448,20 @@ def wrapped(role: str, **more: object) -> Callable[[Line], object]:
     return change
 
 
+def with_prompt(
+    place: int, *, prompt: str = '{"system":"x"}', dialect: str = "null"
+) -> Callable[[Members], Members]:
+    """A line with a prompt before another one of the history."""
+
+    def changed(members: Members) -> Members:
+        lines = members["history.jsonl"].splitlines()
+        line = f'{{"kind":"prompt","dialect":{dialect},"prompt":{prompt}}}'
+        lines.insert(place, line.encode())
+        return with_manifest({**members, "history.jsonl": b"\n".join(lines) + b"\n"})
+
+    return changed
+
+
 def foreign_blob(members: Members) -> Members:
     return with_manifest({**members, f"blobs/{sha256(b'x')}": b"x"})
 
@@ -575,6 +589,11 @@ CONTENTS: dict[str, Callable[[Members], Members]] = {
     "a message that is a list": in_line("history", MESSAGE, put("message", value=[])),
     "a message of no role": in_line("history", MESSAGE, put("message", "role", value="x")),
     "a message with a seq": in_line("history", MESSAGE, put("message", "seq", value=1)),
+    "a prompt behind an entry": with_prompt(1),
+    "two prompts": lambda members: with_prompt(0)(with_prompt(0)(members)),
+    "a prompt that is a list": with_prompt(0, prompt="[]"),
+    "a prompt with spaces": with_prompt(0, prompt='{"system": "x"}'),
+    "a prompt of no dialect": with_prompt(0, dialect='"morse"'),
     "a message of no dialect": in_line("history", MESSAGE, put("dialect", value="morse")),
     "a message read some day": in_line("history", MESSAGE, put("reading", value=99)),
     "a dialect without a reading": in_line("history", MESSAGE, put("reading", value=None)),

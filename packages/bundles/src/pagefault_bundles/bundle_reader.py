@@ -24,6 +24,7 @@ from app.models import session
 from app.models.limits import Limits
 from app.services.pages.versions import PAGE
 from app.stores.records.aliases import NamedResource
+from app.stores.records.session_prompts import SessionPrompt
 from pagefault_bundles import record_checks, rows
 from pagefault_bundles.archive import (
     BLOBS,
@@ -40,7 +41,7 @@ from pagefault_bundles.archive import (
 from pagefault_bundles.bundle_lines import named_resources, stored_resource
 from pagefault_bundles.bundle_records import Link
 from pagefault_bundles.format_errors import REPACK, errors_at, require
-from pagefault_bundles.message_checks import check_message
+from pagefault_bundles.message_checks import check_message, check_prompt
 from pagefault_dialects.model.resource import Resource
 
 MOST_MEMBERS = 100_000
@@ -213,6 +214,7 @@ class BundleCheck:
     resources: dict[str, Resource] = field(default_factory=dict)
     aliases: dict[str, NamedResource] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
+    prompt: SessionPrompt | None = None
     _texts: set[str] = field(default_factory=set)
     _asked: dict[int, str] = field(default_factory=dict)
     _answered: dict[int, str] = field(default_factory=dict)
@@ -300,6 +302,10 @@ class BundleCheck:
         for location, text in self.file.lines(HISTORY):
             with errors_at(location):
                 line = rows.read_line(rows.HISTORY_LINES, text)
+                if isinstance(line, rows.PromptLine):
+                    require(seq == 0 and self.prompt is None, "is not the first line")
+                    self.prompt = check_prompt(line, self.limits)
+                    continue
                 require(line.seq > seq, "does not have a number above that of the line before")
                 rows.check_number(line.seq)
                 seq = line.seq

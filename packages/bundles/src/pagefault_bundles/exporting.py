@@ -11,6 +11,7 @@ from typing import IO
 import anyio
 import anyio.to_thread
 import msgspec
+from msgspec import Raw
 
 from app.models.session import Session
 from app.services.pages.accesses import AccessCounts
@@ -20,6 +21,7 @@ from app.stores.records.aliases import AliasRecords
 from app.stores.records.frontiers import FrontierRecords
 from app.stores.records.pages import PageRecords
 from app.stores.records.records import Records
+from app.stores.records.session_prompts import SessionPromptRecords
 from app.stores.records.session_resources import SessionResourceRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
@@ -45,6 +47,7 @@ from pagefault_dialects.model.media import CHUNK_BYTES
 from pagefault_dialects.model.moments import rfc3339
 from pagefault_dialects.model.resource import Resource
 
+_NO_PROMPT = b"{}"
 _IN_MEMORY_BYTES = 1024 * 1024
 # Larger than any content.
 _ANY_BYTES = 2**40
@@ -200,7 +203,7 @@ class BundleExports:
                 session = require_found(unit[SessionRecords].find(session_id), "session")
                 resources = unit[SessionResourceRecords].all_of(session_id)
                 lines: tuple[Iterable[msgspec.Struct], ...] = (
-                    starmap(history_line, unit[BundleRecords].history(session_id)),
+                    _history_lines(unit, session_id),
                     map(interaction_line, unit[BundleRecords].interactions(session_id)),
                     _page_lines(unit, session_id),
                     _resource_lines(unit, resources, project_id),
@@ -213,6 +216,15 @@ class BundleExports:
             stack.pop_all()
         sizes = {resource.digest: resource.size_bytes for resource in resources}
         return Bundle(self.blobs, project_id, session, frontiers, files, sorted(sizes.items()))
+
+
+def _history_lines(
+    unit: UnitOfWork, session_id: str
+) -> Iterator[rows.HistoryLine | rows.PromptLine]:
+    prompt = unit[SessionPromptRecords].find(session_id)
+    if prompt is not None and prompt.prompt != _NO_PROMPT:
+        yield rows.PromptLine(prompt.dialect, Raw(prompt.prompt))
+    yield from starmap(history_line, unit[BundleRecords].history(session_id))
 
 
 def _page_lines(unit: UnitOfWork, session_id: str) -> Iterator[rows.PageLine]:

@@ -32,6 +32,7 @@ from app.stores.records.page_accesses import PageAccessRecords
 from app.stores.records.pages import PageLevelRecords, PageRecords
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
+from app.stores.records.session_prompts import SessionPromptRecords
 from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.stores.records.word_index import IndexedPage
@@ -156,8 +157,11 @@ class _BundleWriter:
             )
         for lines in self.bundle.batches(archive.PAGES, rows.PAGE_LINES):
             self._add_pages(lines)
-        for entries in self.bundle.batches(archive.HISTORY, rows.HISTORY_LINES):
-            self._add_history(entries)
+        if self.bundle.prompt is not None:
+            unit, session_id = self.unit, self.session.session_id
+            unit[SessionPromptRecords].put(session_id, self.bundle.prompt, utc_now())
+        for history in self.bundle.batches(archive.HISTORY, rows.HISTORY_LINES):
+            self._add_history([each for each in history if not isinstance(each, rows.PromptLine)])
         for interactions in self.bundle.batches(archive.INTERACTIONS, rows.INTERACTION_LINES):
             stored = [stored_interaction(line, self.session.session_id) for line in interactions]
             for taken in self.unit[BundleRecords].add_interactions(stored):

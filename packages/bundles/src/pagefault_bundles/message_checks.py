@@ -4,7 +4,9 @@ from collections.abc import Mapping
 
 from app.models.limits import Limits
 from app.models.message import sent_message
+from app.services.renders.prompt_turns import prompt_turns
 from app.services.sessions.message_requests import FlatMessage, only_answer
+from app.stores.records.session_prompts import SessionPrompt
 from pagefault_bundles import rows
 from pagefault_bundles.bundle_lines import parse_stored_object
 from pagefault_bundles.format_errors import require
@@ -39,6 +41,16 @@ def check_message(line: rows.MessageLine, limits: Limits) -> NeededResources:
     if line.role is None:
         _check_flat_reading(line, value)
     return form_references(forms, named=references_in(value))
+
+
+def check_prompt(line: rows.PromptLine, limits: Limits) -> SessionPrompt:
+    """Return the prompt in a line; raise unless it can be read."""
+    text = bytes(line.prompt)
+    require(len(text) <= limits.message_bytes, "has a prompt that is too long")
+    parse_stored_object(text, limits)
+    require(line.dialect is None or line.dialect in _NAMES, "has a prompt of no dialect")
+    prompt_turns(text, origin="")
+    return SessionPrompt(line.dialect, text)
 
 
 def _flat_answer(line: rows.MessageLine, value: Mapping[str, JsonValue]) -> str | None:

@@ -113,6 +113,16 @@ HistoryLine: TypeAlias = (
 )
 
 
+class PromptLine(_Line, tag_field="kind", tag="prompt", frozen=True):
+    """What stood around the newest list of messages that was put to the session; the first line.
+
+    `dialect` and `prompt` are as in `SessionPrompt`.
+    """
+
+    dialect: str | None
+    prompt: Raw
+
+
 class InteractionLine(_Line, frozen=True, omit_defaults=True):
     """An interaction, and its answer, null where it has none.
 
@@ -226,7 +236,9 @@ class ManifestHead(Struct, frozen=True):
 
 _Decoded = TypeVar("_Decoded")
 
-HISTORY_LINES: msgspec.json.Decoder[HistoryLine] = msgspec.json.Decoder(HistoryLine)
+HISTORY_LINES: msgspec.json.Decoder[HistoryLine | PromptLine] = msgspec.json.Decoder(
+    HistoryLine | PromptLine
+)
 INTERACTION_LINES = msgspec.json.Decoder(InteractionLine)
 PAGE_LINES = msgspec.json.Decoder(PageLine)
 RESOURCE_LINES = msgspec.json.Decoder(ResourceLine)
