@@ -6,7 +6,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -311,3 +311,53 @@ def install_beside_ai(folder: Path) -> None:
     (modules / "@pagefault").mkdir(parents=True)
     (modules / "@pagefault" / "client").symlink_to(client)
     (modules / "ai").symlink_to(installed(AI) / "node_modules" / "ai")
+
+
+def replied(text: str) -> Json:
+    """A reply of Messages."""
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "stub",
+        "content": [{"type": "text", "text": text}],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    }
+
+
+def generated(text: str) -> Json:
+    """A reply of GenerateContent."""
+    content = {"role": "model", "parts": [{"text": text}]}
+    return {"candidates": [{"content": content, "finishReason": "STOP"}]}
+
+
+@pytest.mark.parametrize(
+    ("name", "reply", "path", "variables"),
+    [
+        ("openai", completion, "/v1", ("OPENAI_BASE_URL", "OPENAI_API_KEY")),
+        ("anthropic", replied, "", ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY")),
+        ("google", generated, "", ("GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY")),
+    ],
+)
+def test_list_of_an_sdk_is_made_to_fit(
+    demo: LiveService,
+    name: str,
+    reply: Callable[[str], Json],
+    path: str,
+    variables: tuple[str, str],
+) -> None:
+    program = EXAMPLES / "fit" / f"fit_{name}.py"
+    code = [line for line in program.read_text().splitlines()[1:] if line.strip()]
+    assert len(code) <= 10
+    with stub_model(reply("Ten sheep."), reply("Yes.")) as model:
+        url, key = variables
+        given = {url: f"{model.url}{path}", key: "stub"}
+        printed = run([sys.executable, str(program)], demo, **given)
+        sent = model.requests
+    assert printed == "Ten sheep.\nYes.\n"
+    messages = [each.get("messages") or each["contents"] for each in sent]
+    assert [len(each) for each in messages] == [1, 3]
+    stored = httpx.get(f"{demo.base_url}/api/sessions/fit-{name}").json()
+    assert stored["lastSeq"] == 3

@@ -10,7 +10,7 @@ from pagefault_client._async.listening import AsyncEvents
 from pagefault_client._async.lists import AsyncItems
 from pagefault_client._async.memory import AsyncMemory
 from pagefault_client._async.reading import AsyncContent
-from pagefault_client._async.sessions import AsyncSession
+from pagefault_client._async.sessions import AsyncFitted, AsyncSession
 from pagefault_client._sync.client import Pagefault
 from pagefault_client._sync.content_files import ContentFile
 from pagefault_client._sync.conversation import Conversation
@@ -18,7 +18,7 @@ from pagefault_client._sync.listening import Events
 from pagefault_client._sync.lists import Items
 from pagefault_client._sync.memory import Memory
 from pagefault_client._sync.reading import Content
-from pagefault_client._sync.sessions import Session
+from pagefault_client._sync.sessions import Fitted, Session
 from pagefault_client._version import VERSION
 from pagefault_client.calls import Call
 from pagefault_client.errors import (
@@ -27,6 +27,7 @@ from pagefault_client.errors import (
     DigestMismatchError,
     ForbiddenError,
     GoneError,
+    HistoryDiverged,
     InvalidRequestError,
     NotFoundError,
     PagefaultError,
@@ -48,6 +49,7 @@ __all__ = [
     "AsyncContent",
     "AsyncConversation",
     "AsyncEvents",
+    "AsyncFitted",
     "AsyncItems",
     "AsyncMemory",
     "AsyncPagefault",
@@ -61,8 +63,10 @@ __all__ = [
     "DigestMismatchError",
     "Event",
     "Events",
+    "Fitted",
     "ForbiddenError",
     "GoneError",
+    "HistoryDiverged",
     "InvalidRequestError",
     "Items",
     "Level",

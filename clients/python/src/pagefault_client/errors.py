@@ -10,6 +10,7 @@
         ├── ForbiddenError        403
         ├── NotFoundError         404
         ├── ConflictError         409
+        │   └── HistoryDiverged   the session has another conversation than was sent
         ├── GoneError             410
         ├── PreconditionFailedError  412
         ├── TooManyRequestsError  429
@@ -113,6 +114,25 @@ class ConflictError(ProblemError):
     """The request contradicts what is stored."""
 
 
+class HistoryDiverged(ConflictError):  # noqa: N818 - a state to act on, as StopIteration is
+    """The session has another conversation than was sent; nothing was appended.
+
+    Attributes:
+        seq: The number of the first stored entry that differs.
+        pointer: Where what was sent differs from it, as a JSON pointer.
+    """
+
+    @property
+    def seq(self) -> int:
+        """Return the number of the first stored entry that differs."""
+        return int(self.problem.get("seq") or 0)
+
+    @property
+    def pointer(self) -> str:
+        """Return where what was sent differs."""
+        return str(self.errors[0].get("pointer", "")) if self.errors else ""
+
+
 class GoneError(ProblemError):
     """It was there, and is no longer kept."""
 
@@ -155,6 +175,8 @@ def problem_of(response: httpx.Response) -> ProblemError:
         # A proxy between here and the service has answered.
         document = {"title": response.reason_phrase, "detail": response.text[:500]}
     status = response.status_code
+    if document.get("code") == "history-diverged":
+        return HistoryDiverged(status, document, response.headers)
     otherwise = ServerError if status >= 500 else InvalidRequestError
     return _BY_STATUS.get(status, otherwise)(status, document, response.headers)
 

@@ -85,7 +85,22 @@ export class NotFoundError extends ProblemError {
 }
 
 export class ConflictError extends ProblemError {
-  override readonly name = "ConflictError";
+  override readonly name: string = "ConflictError";
+}
+
+/** The session has another conversation than was sent; nothing was appended. */
+export class HistoryDiverged extends ConflictError {
+  override readonly name = "HistoryDiverged";
+
+  /** The number of the first stored entry that differs. */
+  get seq(): number | undefined {
+    return this.problem.seq ?? undefined;
+  }
+
+  /** Where what was sent differs from it, as a JSON pointer. */
+  get pointer(): string | undefined {
+    return this.errors[0]?.pointer;
+  }
 }
 
 export class GoneError extends ProblemError {
@@ -130,7 +145,8 @@ const CLASSES: Readonly<Record<number, typeof ProblemError>> = {
 export function problemError(problem: Problem, retryAfter?: number): ProblemError {
   const { status } = problem;
   const usual = status >= 500 ? ServerError : status >= 400 ? InvalidRequestError : ProblemError;
-  return new (CLASSES[status] ?? usual)(problem, retryAfter);
+  const known = problem.code === "history-diverged" ? HistoryDiverged : CLASSES[status];
+  return new (known ?? usual)(problem, retryAfter);
 }
 
 /** The error for a response that is no success. */

@@ -1,5 +1,6 @@
 /** Sessions: conversations, their history, and their turns. */
-import { Conversation, type RenderQuery, type TurnOptions, type TurnStep } from "./conversation.ts";
+import { Conversation, type ProviderMessage, type RenderQuery, type TurnOptions, type TurnStep } from "./conversation.ts";
+import { PagefaultError } from "./errors.ts";
 import { readEvents, type EventOptions } from "./events.ts";
 import type {
   AppendMessageResponse,
@@ -9,6 +10,7 @@ import type {
   GetOutlineData,
   HistoryEntry,
   HistoryMessageDraft,
+  HistoryReceipt,
   InteractionDraft,
   InteractionPage,
   InteractionRecord,
@@ -20,6 +22,7 @@ import type {
   OutlinePage,
   PageManifest,
   PendingFork,
+  PutHistoryData,
   RenderedRecord,
   RenderedToolResult,
   RenderRequest,
@@ -82,6 +85,24 @@ export class Sessions {
   }
 }
 
+/** A conversation that was put to a session, and what to send to the model instead. */
+export interface Fitted {
+  /** The session that has it: a new one, if the conversation differed and a fork was wanted. */
+  readonly session: Session;
+  readonly messages: ProviderMessage[];
+  /** The system prompt, for providers that take it apart. */
+  readonly system: string | undefined;
+  readonly receipt: HistoryReceipt;
+}
+
+export type FitQuery = Omit<QueryOf<PutHistoryData>, "render" | "onDivergence" | "as"> & {
+  readonly target: NonNullable<QueryOf<PutHistoryData>["render"]>;
+  /** What to do if the session has something else: throw `HistoryDiverged`, or go on in a fork. */
+  readonly onDivergence?: "throw" | "fork" | undefined;
+  /** The id of the fork; by default one is made. */
+  readonly as?: string | undefined;
+};
+
 /** One session. It begins with the first thing that is written to it. */
 export class Session {
   readonly id: string;
@@ -126,6 +147,36 @@ export class Session {
       if (!("status" in forked)) return forked;
       await pause(COPYING_MS, options.signal);
     }
+  }
+
+  /**
+   * Put the conversation that an SDK has to the session: the list, or a whole request or response.
+   * Resolves with what to send to the model.
+   */
+  async fit(
+    messages: unknown,
+    { target, onDivergence = "throw", as, ...query }: FitQuery,
+    options: RequestOptions = {},
+  ): Promise<Fitted> {
+    const fork = onDivergence === "fork" && {
+      onDivergence: "fork",
+      as: as ?? `${this.id}-${newIdempotencyKey().slice(0, 8)}`,
+    };
+    const receipt = await this.transport.json<HistoryReceipt>({
+      ...options,
+      method: "PUT",
+      path: `${this.path}/history`,
+      query: { ...query, render: target, ...fork },
+      json: messages,
+    });
+    if (!receipt.rendering)
+      throw new PagefaultError(`The history is stored, but: ${receipt.problem ?? "not rendered"}`);
+    return {
+      session: new Session(this.transport, receipt.sessionId ?? this.id),
+      messages: receipt.rendering.messages as ProviderMessage[],
+      system: receipt.rendering.system ?? undefined,
+      receipt,
+    };
   }
 
   /** The history, from the beginning or behind a `seq`. */

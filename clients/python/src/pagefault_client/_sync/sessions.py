@@ -3,7 +3,9 @@
 # Written by generate.py from `_async/`; change that.
 
 import os
+import uuid
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Unpack, cast
 
@@ -17,6 +19,7 @@ from pagefault_client._sync.reading import written
 from pagefault_client._sync.tool_results import ToolResults
 from pagefault_client._sync.transport import Transport, lost
 from pagefault_client.calls import Body
+from pagefault_client.errors import PagefaultError
 from pagefault_client.options import SessionRenderOptions, Target, on_the_wire
 from pagefault_client.values import jsonable
 
@@ -46,6 +49,20 @@ class Sessions:
             ConflictError: The session is there already.
         """
         return self._transport.send(operations.import_session(bundle))
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A conversation that was put to a session, and what to send to the model instead."""
+
+    session: "Session"
+    """The session that has it: a new one, if the conversation differed and a fork was wanted."""
+    messages: list[dict[str, Any]]
+    """What the provider's request holds."""
+    system: str | None
+    """The system prompt, for providers that take it apart."""
+    receipt: models.HistoryReceipt
+    """The answer of the service."""
 
 
 class Session:
@@ -91,6 +108,52 @@ class Session:
             if forked.get("status") != "copying":
                 return cast("models.SessionRecord", forked)
             blocking.sleep(_COPYING_SECONDS)
+
+    def fit(
+        self,
+        messages: Any,  # noqa: ANN401 - of any SDK
+        *,
+        target: Target,
+        on_divergence: Literal["raise", "fork"] = "raise",
+        fork_id: str | None = None,
+        expected_seq: int | None = None,
+        **options: Unpack[SessionRenderOptions],
+    ) -> Fitted:
+        """Put the conversation that an SDK has to the session, and return what to send.
+
+        Args:
+            messages: The list, or a whole request or response, as any SDK has it.
+            target: Whose model it is for.
+            on_divergence: What to do if the session has something else: raise, or go on in a fork.
+            fork_id: The id of the fork; by default one is made.
+            expected_seq: The last `seq` that you know.
+            options: Those of a rendering, such as `max_tokens`; a frontier by its name.
+
+        Raises:
+            HistoryDiverged: The session has something else.
+            PagefaultError: The conversation is stored and cannot be shown.
+        """
+        forks = on_divergence == "fork"
+        chosen: dict[str, Any] = {**options}
+        for name in ("memory", "accept"):
+            chosen[name] = ",".join(chosen.get(name) or ())
+        body: Any = jsonable(messages)
+        receipt = self._transport.send(
+            operations.put_history(
+                self.id,
+                body,
+                render=target,
+                on_divergence="fork" if forks else None,
+                as_=(fork_id or f"{self.id}-{uuid.uuid4().hex[:8]}") if forks else None,
+                expected_seq=expected_seq,
+                **{name: value for name, value in chosen.items() if value not in (None, "")},
+            )
+        )
+        rendering = receipt.get("rendering")
+        if rendering is None:
+            raise PagefaultError(f"the history is stored, but: {receipt.get('problem')}")
+        session = Session(self._transport, receipt.get("sessionId") or self.id)
+        return Fitted(session, rendering["messages"], rendering.get("system"), receipt)
 
     def append(
         self,
