@@ -125,6 +125,9 @@ def test_instructions_are_what_stands_around_a_history() -> None:
     asked = {"part_kind": "user-prompt", "content": "look"}
     read = read_conversation([{**request, "parts": [asked]}, {**request, "parts": [asked]}])
     assert read.prompt == {"instructions": "be brief"}
+    system = {"part_kind": "system-prompt", "content": "you look"}
+    read = read_conversation([{**request, "parts": [system, asked]}])
+    assert read.prompt == {"instructions": "you look\n\nbe brief"}
     message = {"role": "user", "parts": [{"type": "text", "content": "look"}]}
     attributes = {
         "gen_ai.system_instructions": '[{"type": "text", "content": "be brief"}]',

@@ -70,12 +70,24 @@ _FUNCTION_MESSAGE = Envelope(
 
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    yield reader.read_role_message(_with_name(value), pointer, "openai-chat")
+    yield reader.read_role_message(_with_images(_with_name(value)), pointer, "openai-chat")
 
 
 def _read_role(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     """Yield a message with a role, whose blocks say which dialect it is in, if anything does."""
-    yield reader.read_role_message(value, pointer)
+    yield reader.read_role_message(_with_images(value), pointer)
+
+
+def _with_images(value: JsonObject) -> JsonObject:
+    """Return a message of Ollama, whose images are base64, with a block for each."""
+    images = value.get("images")
+    if not isinstance(images, list):
+        return value
+    blocks = [
+        medium_block("image", each, None, None) if isinstance(each, str) else each
+        for each in images
+    ]
+    return {**value, "images": blocks}
 
 
 def _with_name(value: JsonObject) -> JsonObject:

@@ -1,6 +1,7 @@
 """Pydantic AI: requests and responses, whose parts each have a role of their own."""
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_word
 from pagefault_dialects.dialects.foreign_message import (
@@ -179,10 +180,15 @@ def _read_all(messages: JsonValue) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _read_prompt(messages: list[JsonValue]) -> JsonObject:
-    """Return the newest instructions, which hold for all messages."""
+    """Return the newest instructions, which hold for all messages, behind the system's prompts."""
     found = (each.get("instructions") for each in reversed(messages) if isinstance(each, dict))
-    newest = next((each for each in found if each), None)
-    return {} if newest is None else {"instructions": newest}
+    newest = next((each for each in found if isinstance(each, str) and each), None)
+    if newest is None:
+        return {}
+    first = next(each for each in messages if isinstance(each, dict))
+    prompts = takewhile(lambda part: part["part_kind"] == "system-prompt", first["parts"])
+    texts = [part["content"] for part in prompts if isinstance(part.get("content"), str)]
+    return {"instructions": "\n\n".join([*texts, newest])}
 
 
 DIALECT = Dialect(
