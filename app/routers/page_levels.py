@@ -18,7 +18,8 @@ from app.http.page_parameters import LevelQuery, PageIdPath
 from app.http.parameters import Parameters
 from app.http.problem_types import problem_responses
 from app.http.rendered_responses import json_response, rendered_response
-from app.services.pages.faults import FaultRequest, PageFaults, read_fault_request
+from app.services.pages.fault_requests import FaultRequest, read_fault_request
+from app.services.pages.faults import PageFaults
 from app.services.pages.page_answers import PageReading
 from app.services.pages.page_views import BlocksOptions
 from app.wire.pages import PageBlocksRecord, PageToolMessage

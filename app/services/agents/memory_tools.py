@@ -20,7 +20,8 @@ from app.errors import NotFoundError
 from app.models.search_entry import SearchKind, SearchMatch
 from app.services.agents.tool_answers import elsewhere_line, hit_lines, medium_line, text_answer
 from app.services.agents.tools import ToolAnswer, ToolPlace, body_of, write_answer
-from app.services.pages.faults import FaultRequest, PageFaults, PreparedFault
+from app.services.pages.fault_requests import FaultRequest
+from app.services.pages.faults import PageFaults, PreparedFault
 from app.services.pages.page_lists import PageLists
 from app.services.pages.pages import Pages
 from app.services.renders.loaded_sessions import load_entry
