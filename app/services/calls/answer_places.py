@@ -18,8 +18,8 @@ from app.stores.records.history import SessionHistory, stored_message
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.json.values import json_text
 
-_ENTRIES_AT_ONCE = 200
-_BYTES_AT_ONCE = 4 * 1024 * 1024
+_ENTRIES_AT_ONCE = 50
+_MOST_LOOKED_BACK = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,40 +53,36 @@ def find_answer_place(unit: UnitOfWork, session_id: str | None, call_id: str | N
 
 def _is_called_again(unit: UnitOfWork, session_id: str, newest: RecordedAnswer) -> bool:
     """Return whether a call is open behind the newest answer of its id."""
-    calling = _calling(unit, session_id, newest.tool_call_id, after_seq=newest.seq)
-    if next(calling, None) is None:
+    head = unit[SessionHistory].history_head(session_id)
+    last_seq = head.last_seq if head else 0
+    call_id = newest.tool_call_id
+    behind = _calling(unit, session_id, call_id, after_seq=newest.seq, to=last_seq)
+    if next(behind, None) is None:
         return False
-    if next(calling, None) is not None:
-        return True
     before = 0
     if newest.answer_number > 1:
-        earlier = unit[AnsweredCallRecords].answer(
-            session_id, newest.tool_call_id, newest.answer_number - 1
-        )
+        earlier = unit[AnsweredCallRecords].answer(session_id, call_id, newest.answer_number - 1)
         before = earlier.seq if earlier else 0
-    # Without a call of its own, the answer is that of the call behind it.
-    calling = _calling(unit, session_id, newest.tool_call_id, after_seq=before, to=newest.seq)
-    return next(calling, None) is not None
+    calling = _calling(unit, session_id, call_id, after_seq=before, to=newest.seq - 1)
+    # Without a call of its own, the answer is that of the first call behind it.
+    return next(calling, None) is not None or next(behind, None) is not None
 
 
 def _calling(
-    unit: UnitOfWork, session_id: str, call_id: str, *, after_seq: int, to: int | None = None
-) -> Iterator[StoredHistoryMessage]:
-    """Yield the messages of a stretch of a history that make a call with an id."""
+    unit: UnitOfWork, session_id: str, call_id: str, *, after_seq: int, to: int
+) -> Iterator[int]:
+    """Yield the numbers of messages that make a call with an id, the newest first.
+
+    Of a long stretch only the end is read: a call is answered soon, and a writer holds the session.
+    """
     spelled = json_text(call_id)[1:-1].encode()
-    while (
-        stretch := unit[SessionHistory].stretch(
-            session_id, after_seq=after_seq, limit=_ENTRIES_AT_ONCE, most_bytes=_BYTES_AT_ONCE
-        )
-    ).rows:
-        for row in sorted(stretch.shown(MESSAGE), key=lambda row: row.seq):
-            if to is not None and row.seq >= to:
-                return
-            if spelled in row.message and makes_call(stored_message(row), call_id):
-                yield stored_message(row)
-        after_seq = stretch.rows[-1].seq
-        if to is not None and after_seq >= to:
-            return
+    for end in range(to, max(after_seq, to - _MOST_LOOKED_BACK), -_ENTRIES_AT_ONCE):
+        start = max(after_seq, end - _ENTRIES_AT_ONCE)
+        stretch = unit[SessionHistory].stretch(session_id, after_seq=start, limit=end - start)
+        for row in sorted(stretch.shown(MESSAGE), key=lambda row: -row.seq):
+            is_named = row.seq <= end and spelled in row.message
+            if is_named and makes_call(stored_message(row), call_id):
+                yield row.seq
 
 
 def makes_call(entry: StoredHistoryMessage, call_id: str) -> bool:

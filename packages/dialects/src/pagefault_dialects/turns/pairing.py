@@ -20,7 +20,7 @@ between, and an answer without a call moves behind its call when that is stored,
 those that are kept where they were shown: then the call is left out.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
@@ -62,7 +62,6 @@ class _Pairing:
         self._ids: set[str] = set()
         self._names: dict[str, str] = {}
         self._numbers: defaultdict[str, int] = defaultdict(lambda: 1)
-        self._answered: Counter[str] = Counter()
         self._answering: defaultdict[str, set[str]] = defaultdict(set)
         self._notes: list[LeftOut] = []
         self._denied: set[str] = set()
@@ -166,16 +165,15 @@ class _Pairing:
             self._orphans.add(group, turn)
 
     def _note_answer(self, call_id: str, tool_name: str) -> None:
-        self._answered[call_id] += 1
         self._answering[call_id].add(tool_name)
 
     def _is_told(self, answer: ComposedTurn) -> bool:
         """Return whether a call has its answer already, and this is none of a later call."""
         if answer.approval_id:
             return True
-        if not answer.call_id or self._answered[answer.call_id] < answer.answer_number:
+        names = self._answering.get(answer.call_id)
+        if not answer.call_id or not names or answer.answer_number > 1:
             return False
-        names = self._answering[answer.call_id]
         return not answer.tool_name or not names.isdisjoint(("", answer.tool_name))
 
     def _with_notes(self, turn: ComposedTurn) -> ComposedTurn:
