@@ -3,6 +3,7 @@
 Objects that the packages of providers dump are in `tests/dialects/messages.jsonl`.
 """
 
+import base64
 from typing import Any
 
 import pytest
@@ -10,12 +11,17 @@ import pytest
 from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.messages.conversation_reading import read_conversation
 from pagefault_dialects.messages.entry_reading import entry_turns, join_turns, read_entry
-from pagefault_dialects.model.conversation import ComposedTurn, TextItem
+from pagefault_dialects.model.conversation import ComposedTurn, InlineBytes, Medium, TextItem
 from pagefault_dialects.rendering import render
 from pagefault_dialects.turns.pairing import paired
 
 Json = Any
 
+PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAACAAAAAgAQAAAABbAUdZAAAAD0lEQVR42mNYBQQMg5cAAJImVQH6K/hYAAAAAElFTkSu"
+    "QmCC"
+)
+PNG_BYTES = base64.b64decode(PNG)
 ASKED: Json = {"role": "user", "content": "How cold is it?"}
 CALL = {"type": "function_call", "call_id": "c_1", "name": "look", "arguments": "{}"}
 
@@ -235,3 +241,10 @@ def test_what_the_model_of_a_client_answered_is_mcp(spelled: str) -> None:
         True,
         ["assistant"],
     )
+
+
+def test_a_picture_of_ollama_is_a_picture_also_where_it_is_stored_as_it_came() -> None:
+    message = {"role": "user", "content": "What is it?", "images": [PNG]}
+    text, picture = turns([message])[0].items
+    assert isinstance(picture, Medium)
+    assert (text, picture.source) == (TextItem("/content", "What is it?"), InlineBytes(PNG_BYTES))
