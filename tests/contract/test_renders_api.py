@@ -589,6 +589,82 @@ def test_what_a_tool_returned_twice_is_told_once(shared_client: httpx.Client, ta
         assert twice["loss"] == plain["loss"]
 
 
+BLOCKS_OF_MCP: dict[str, Json] = {
+    "text resource": {
+        "type": "resource",
+        "resource": {"uri": "file:///srv/prod/app.env", "mimeType": "text/plain", "text": "A=0"},
+    },
+    "JSON resource": {
+        "type": "resource",
+        "resource": {"uri": "file:///a.json", "mimeType": "application/json", "text": '{"a":1}'},
+        "annotations": {"priority": 0.5},
+        "_meta": {"io.example/kind": "settings"},
+    },
+    "app": {
+        "type": "resource",
+        "resource": {
+            "uri": "ui://weather/view",
+            "mimeType": "text/html;profile=mcp-app",
+            "text": "<!doctype html><p>Sunny</p>",
+            "_meta": {"ui": {"prefersBorder": True}},
+        },
+    },
+    "bytes": {
+        "type": "resource",
+        "resource": {
+            "uri": "file:///srv/report.pdf",
+            "mimeType": "application/pdf",
+            "blob": media.b64(media.pdf()),
+        },
+        "_meta": {"io.example/page": 3},
+    },
+    "image resource": {
+        "type": "resource",
+        "resource": {
+            "uri": "file:///srv/a.png",
+            "mimeType": "image/png",
+            "blob": media.b64(media.png()),
+        },
+    },
+    "link": {
+        "type": "resource_link",
+        "uri": "file:///srv/notes.md",
+        "name": "notes.md",
+        "title": "Notes",
+        "mimeType": "text/markdown",
+        "size": 1_200,
+        "description": "What was said.\nAnd by whom.",
+        "annotations": {"audience": ["assistant"]},
+        "_meta": {"io.example/n": 2**60},
+    },
+    "least link": {"type": "resource_link", "uri": "https://a.example/x", "name": "x"},
+    "text": {"type": "text", "text": "Hi.", "_meta": {"io.example/of": [1, None]}},
+    "image": {
+        "type": "image",
+        "data": media.b64(media.png()),
+        "mimeType": "image/png",
+        "_meta": {"io.example/dpi": 72},
+    },
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS_OF_MCP)
+def test_blocks_of_mcp_are_rendered_for_it_as_they_came(
+    shared_client: httpx.Client, name: str
+) -> None:
+    block = BLOCKS_OF_MCP[name]
+    sent = {"content": [block], "_meta": {"ui": {"resourceUri": "ui://weather/view"}}}
+    path = stored(shared_client, sent, f"mcp {name}")
+    record = rendering(shared_client, path, "mcp")
+    (message,) = record["messages"]
+    assert message["content"] == [block]
+    assert message["_meta"]["ui"] == {"resourceUri": "ui://weather/view"}
+    assert record["loss"] == []
+    if name in ("text resource", "link"):
+        read = all_words(rendering(shared_client, path, "openai-chat"))
+        assert read.count(block.get("uri") or block["resource"]["uri"]) == 1
+
+
 def test_revision_of_mcp_says_what_structured_content_may_be(client: httpx.Client) -> None:
     said = [{"type": "text", "text": "a"}]
     path = stored(client, {"content": said, "structuredContent": [1, "b"]})

@@ -14,8 +14,8 @@ Json: TypeAlias = dict[str, Any]
 
 _REVISION = "2026-07-28"
 _META = {"pagefault/toolCallId", "pagefault/toolName"}
-_LINK = re.compile(r"https?://[^\s/]+\S*|blob:[0-9a-f]{32}")
-_EMBEDDED = re.compile(r"blob:[0-9a-f]{32}|file:///[A-Za-z0-9_.~%-]+")
+_LINK = re.compile(r"[a-z][a-z0-9+.-]*:\S+")
+_EMBEDDED = re.compile(r"[a-z][a-z0-9+.-]*:\S+")
 
 
 def check_mcp(messages: list[Json]) -> None:
@@ -38,8 +38,8 @@ def _check_result(message: Json) -> None:
     assert dumped == shallow, f"the types know only {dumped} of {shallow}"
     assert message["resultType"] == "complete", f"a result of type {message['resultType']}"
     assert isinstance(message["isError"], bool), f"isError is {message['isError']!r}"
-    assert set(message["_meta"]) == _META, f"_meta has {list(message['_meta'])}"
-    assert all(message["_meta"].values()), "an id or a name is empty"
+    assert message["_meta"].keys() >= _META, f"_meta has {list(message['_meta'])}"
+    assert all(message["_meta"][name] for name in _META), "an id or a name is empty"
     for block in message["content"]:
         _check_block(block)
 
@@ -73,7 +73,9 @@ def _check_block(block: Json) -> None:
         case {"type": "resource", "resource": {"uri": uri, "mimeType": mime_type, "blob": blob}}:
             assert _EMBEDDED.fullmatch(uri), f"a resource at {uri!r}"
             check_encoded(blob, mime_type)
-        case {"type": "resource_link", "uri": uri, "name": name, "mimeType": _}:
+        case {"type": "resource", "resource": {"uri": uri, "mimeType": str(), "text": str()}}:
+            assert _EMBEDDED.fullmatch(uri), f"a resource at {uri!r}"
+        case {"type": "resource_link", "uri": uri, "name": name}:
             assert _LINK.fullmatch(uri), f"a link to {uri!r}"
             assert name, "a link without a name"
         case _:

@@ -99,7 +99,7 @@ def test_sound_history_has_no_findings_and_comes_back_as_it_was(client: httpx.Cl
     said = diagnosis(client, request)
     assert said == {
         "target": "openai-chat",
-        "profile": "openai-chat/2026-11-23",
+        "profile": "openai-chat/2026-11-29",
         "dialect": "openai-chat",
         "findings": [],
         "loss": [],

@@ -10,6 +10,7 @@ import pytest
 
 from pagefault_dialects.model.conversation import (
     Address,
+    BlockLabel,
     DataItem,
     InlineBytes,
     LeftOut,
@@ -93,6 +94,7 @@ def test_a_stored_medium_is_what_its_descriptor_says() -> None:
             5_200_000,
             MediaHints(None, None, 2.5),
             Words("transcript", "Hello."),
+            label=BlockLabel(meta={"transcript": "Hello."}),
         ),
     )
 
@@ -101,7 +103,15 @@ def test_a_small_image_is_in_the_record() -> None:
     encoded = base64.b64encode(png()).decode()
     part = {"type": "image", "image": encoded, "mimeType": "image/png", "name": "dot"}
     assert items(part) == (
-        Medium("/sanitized/parts/0", InlineBytes(png()), "image", "image/png", "dot", len(png())),
+        Medium(
+            "/sanitized/parts/0",
+            InlineBytes(png()),
+            "image",
+            "image/png",
+            "dot",
+            len(png()),
+            label=BlockLabel("dot"),
+        ),
     )
 
 
@@ -180,14 +190,14 @@ def test_mirror_of_a_block_is_told_by_the_part_that_carries_what_it_says() -> No
     block = {"uri": "file:///a.txt", "name": "a.txt", "mimeType": "text/plain", "text": "a"}
     mirror = {"result": [{"type": "resource", "resource": block}]}
     named = text("a", uri="file:///a.txt", name="a.txt")
-    for part, items in (
-        (named, []),
-        (text("a"), [DataItem("/sanitized/meta/structuredContent", mirror)]),
+    for part, label, items in (
+        (named, BlockLabel("a.txt", "file:///a.txt"), []),
+        (text("a"), None, [DataItem("/sanitized/meta/structuredContent", mirror)]),
     ):
         turn = tool_result_turn(
             record(part, structuredContent=mirror), origin=ORIGIN, audience="assistant"
         )
-        assert turn.items == (TextItem("/sanitized/parts/0", "a"), *items)
+        assert turn.items == (TextItem("/sanitized/parts/0", "a", label=label), *items)
 
 
 def long_record(whole: str, value: object) -> bytes:

@@ -19,7 +19,7 @@ _EXAMPLE_REQUEST: JsonDict = {
 }
 _EXAMPLE: JsonDict = {
     "target": "openai-chat",
-    "profile": "openai-chat/2026-11-23",
+    "profile": "openai-chat/2026-11-29",
     "dialect": "openai-chat",
     "findings": [
         {

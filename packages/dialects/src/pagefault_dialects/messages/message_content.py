@@ -21,6 +21,7 @@ from pagefault_dialects.media.block_table import TEXT_TYPES, without_frame
 from pagefault_dialects.media.file_type import HEAD_BYTES, settle_type
 from pagefault_dialects.model.conversation import (
     Address,
+    BlockLabel,
     InlineBytes,
     Invented,
     Item,
@@ -208,6 +209,10 @@ class ContentReading:
             item = _named(item, part, beside)
             shown = item.source.url if isinstance(item.source, Address) else None
             told = {key: told[key] for key in told if told[key] not in (item.filename, shown)}
+        if self.uses_words:
+            label = BlockLabel(told.get("name"), told.get("uri"))
+            yield replace(item, label=label) if any(told.values()) else item
+            return
         yield item
         if any(told.values()):
             yield TextItem(pointer, json_text({key: each for key, each in told.items() if each}))

@@ -52,6 +52,19 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
+class BlockLabel:
+    """What a text or a medium is called, and where it is from, as the block says that held it.
+
+    `meta` is the `_meta` of that block, and `mime_type` what the block calls its text.
+    """
+
+    name: str | None = None
+    uri: str | None = None
+    meta: Mapping[str, JsonValue] = field(default_factory=dict)
+    mime_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Medium:
     """A medium of a record.
 
@@ -79,6 +92,7 @@ class Medium:
     said_type: str | None = None
     is_in_text: bool = False
     detail: ImageDetail | None = None
+    label: BlockLabel | None = None
     seq: int | None = None
     """The entry it stands in, if that is another one than its turn begins in."""
 
@@ -122,13 +136,14 @@ class TextItem:
     """Text that stands at a pointer of the record, or that was written about what stands there.
 
     Where it shows all or some of a text that is stored, and does not name it, `handle` does. Where
-    it was shortened, `whole_chars` is how many characters there were.
+    it was shortened, `whole_chars` is how many characters there were. A `label` is told before it.
     """
 
     pointer: str
     text: str
     handle: str | None = None
     whole_chars: int | None = None
+    label: BlockLabel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +238,8 @@ class Turn(Generic[_Item]):
     """The call that a tool's turn answers, where it was stored with the answer."""
     joins: bool = False
     """Whether it belongs to the turn before it, if that is the assistant's as well."""
+    meta: Mapping[str, JsonValue] = field(default_factory=dict)
+    """`_meta` of a result, as MCP has it."""
     annotations: Mapping[str, Annotations] = field(default_factory=dict)
     """What MCP says of items, by their pointers: for whom they are, how much they matter."""
 

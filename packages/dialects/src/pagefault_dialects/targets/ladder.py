@@ -33,7 +33,13 @@ from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.render_options import RenderOptions, Rung, base64_length
 from pagefault_dialects.model.resource import DerivedImage, Resource
 from pagefault_dialects.targets.fitting import Fitting, LoadedMedia, MediumRef, Obstacle, places_of
-from pagefault_dialects.targets.media_lines import ERROR_LINE, medium_words, placeholder, size_words
+from pagefault_dialects.targets.media_lines import (
+    ERROR_LINE,
+    label_line,
+    medium_words,
+    placeholder,
+    size_words,
+)
 from pagefault_dialects.targets.profile import MediaClass, Profile
 
 _CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
@@ -260,8 +266,16 @@ class Ladder:
                 restore = f"GET {turn.origin}"
                 loss.append(_entry(item, "", "nothing", item.what, restore, item.seq))
             else:
-                items.append(item)
+                items += self._with_label(item)
         return cast(SettledTurn, replace(cast(Any, turn), items=tuple(items))), loss
+
+    def _with_label(self, item: TextItem | DataItem) -> list[SettledItem]:
+        """Return an item behind a line that says what it is called, unless its block does."""
+        if not isinstance(item, TextItem) or item.label is None:
+            return [item]
+        is_resource = self.profile.has_resources and item.label.uri is not None
+        line = None if is_resource else label_line(item.label, item.text)
+        return [item] if line is None else [TextItem(item.pointer, line), item]
 
     def _is_taken(self, turn: ComposedTurn, item: LeftOut) -> bool:
         """Return whether the target takes what is too long for words as a value of its own."""
@@ -272,7 +286,10 @@ class Ladder:
 
 def _is_settled(turn: ComposedTurn) -> TypeGuard[SettledTurn]:
     """Return whether a turn has nothing to decide; most have texts only."""
-    return all(isinstance(item, TextItem | DataItem) for item in turn.items)
+    return all(
+        item.label is None if isinstance(item, TextItem) else isinstance(item, DataItem)
+        for item in turn.items
+    )
 
 
 def _hold_to_count(choices: Sequence[Choice], kind: MediaClass, most: int | None) -> None:

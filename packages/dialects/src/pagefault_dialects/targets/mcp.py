@@ -7,11 +7,13 @@ each. Only a `SamplingMessage` can hold tool calls.
 Before revision 2026-07-28 structured content is an object, and before 2025-06-18 there is none;
 what is not taken is told in words, unless the words say it already. Links came with 2025-06-18, so
 before that an address is told in words. Audio came with 2025-03-26, and is a file before that.
-`resultType` is new in 2026-07-28, and passed over before.
+A text or a medium with an address is the resource, or the link, that it came as, and `_meta` stays;
+blocks have that since 2025-06-18. `resultType` is new in 2026-07-28, and passed over before.
 
 Source: Model Context Protocol, revisions 2024-11-05 to 2026-07-28.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,18 +21,24 @@ from types import MappingProxyType
 from urllib.parse import quote
 
 from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.media.types import mime_type_for_filename
 from pagefault_dialects.model.conversation import (
     Address,
+    BlockLabel,
     DataItem,
     MediaItem,
     SettledItem,
     SettledTurn,
     StoredBytes,
+    TextItem,
 )
 from pagefault_dialects.model.render_options import ImageDetail, McpRevision
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, blocks_of, file_name_of
 from pagefault_dialects.targets.profile import Profile, tool_use
 
+_APP = "ui://"
+_MIME_TYPE = re.compile(r"[\w.+*-]+/[\w.+*-]+(?:;.*)?")
+_SIZE = re.compile(r"(\d{1,18}) bytes")
 _AUDIO: McpRevision = "2025-03-26"
 _LINKS_AND_STRUCTURED_OBJECTS: McpRevision = "2025-06-18"
 _ANY_STRUCTURED_VALUE: McpRevision = "2026-07-28"
@@ -50,13 +58,14 @@ def of_revision(profile: Profile, revision: McpRevision) -> Profile:
 def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return settled turns as messages; `detail` has no place in them."""
     messages: list[Node] = []
-    medium = partial(_medium, profile.revision)
     for turn in turns:
         if turn.role == "tool":
             messages.append(_result(turn, profile))
             continue
         messages += (
-            {"role": turn.role, "content": block} for block in blocks_of(turn.items, medium)
+            {"role": turn.role, "content": block}
+            for item in turn.items
+            for block in _blocks(item, profile.revision)
         )
         if turn.calls:
             uses: list[Node] = [tool_use(call, profile) for call in turn.calls]
@@ -79,6 +88,7 @@ def _result(turn: SettledTurn, profile: Profile) -> Node:
     return result | {
         "isError": turn.is_error,
         "_meta": {
+            **{key: JsonLeaf(value) for key, value in turn.meta.items()},
             "pagefault/toolCallId": profile.call_id.fit(turn.call_id),
             "pagefault/toolName": profile.tool_name.fit(turn.tool_name),
         },
@@ -87,16 +97,81 @@ def _result(turn: SettledTurn, profile: Profile) -> Node:
 
 def _content(turn: SettledTurn, items: Sequence[SettledItem], profile: Profile) -> list[Node]:
     """Return items as blocks, each with the annotations of what it is, or tells of."""
-    medium = partial(_medium, profile.revision)
     content: list[Node] = []
     for item in items:
         about = item.medium if isinstance(item, MediaItem) else item
         annotations = _annotations(turn, about.pointer, profile.revision)
         content += (
             {**block, **annotations} if isinstance(block, dict) else block
-            for block in blocks_of((item,), medium)
+            for block in _blocks(item, profile.revision)
         )
     return content
+
+
+def _blocks(item: SettledItem, revision: McpRevision) -> list[Node]:
+    """Return an item as blocks: one with an address as the resource or the link that it came as."""
+    label = item.medium.label if isinstance(item, MediaItem) else getattr(item, "label", None)
+    blocks = blocks_of((item,), partial(_medium, revision))
+    if label is None or not blocks:
+        return blocks
+    meta: dict[str, Node] = {"_meta": JsonLeaf(dict(label.meta))} if label.meta else {}
+    if isinstance(item, TextItem) and label.uri is not None:
+        blocks = [_link_of_text(item.text, label, revision) or _resource_of_text(item.text, label)]
+    is_app = (label.uri or "").startswith(_APP)
+    return [
+        _with_meta(block, meta, is_of_resource=is_app)
+        if isinstance(block, dict) and revision >= _LINKS_AND_STRUCTURED_OBJECTS
+        else block
+        for block in blocks
+    ]
+
+
+def _with_meta(block: dict[str, Node], meta: dict[str, Node], *, is_of_resource: bool) -> Node:
+    """Return a block with its `_meta`: that of an app belongs to its resource."""
+    resource = block.get("resource")
+    if is_of_resource and isinstance(resource, dict):
+        return {**block, "resource": {**resource, **meta}}
+    return {**block, **meta}
+
+
+def _resource_of_text(text: str, label: BlockLabel) -> Node:
+    mime_type = label.mime_type or _type_of_text(label.uri or "")
+    return {
+        "type": "resource",
+        "resource": {"uri": label.uri, "mimeType": mime_type, "text": text},
+    }
+
+
+def _type_of_text(uri: str) -> str:
+    """Return what a text is called that its block called JSON or plain, or nothing."""
+    name = mime_type_for_filename(uri.rpartition("/")[2])
+    return name if name == "application/json" else "text/plain"
+
+
+def _link_of_text(text: str, label: BlockLabel, revision: McpRevision) -> dict[str, Node] | None:
+    """Return the link that the lines of a text tell of; `None` if they are the text of a resource.
+
+    The lines are the title, the name, the address, the type, the size and the description, as far
+    as there are such.
+    """
+    if revision < _LINKS_AND_STRUCTURED_OBJECTS or label.name is None:
+        return None
+    titles, found, rest = text.partition(f"{label.name}\n{label.uri}")
+    if not found or titles.count("\n") > 1 or (rest and not rest.startswith("\n")):
+        return None
+    link: dict[str, Node] = {"type": "resource_link", "uri": label.uri, "name": label.name}
+    if titles:
+        link["title"] = titles.removesuffix("\n")
+    about = rest.removeprefix("\n")
+    first, _, following = about.partition("\n")
+    if _MIME_TYPE.fullmatch(first):
+        link["mimeType"] = first
+        about = following
+    first, _, following = about.partition("\n")
+    if size := _SIZE.fullmatch(first):
+        link["size"] = int(size[1])
+        about = following
+    return link | ({"description": about} if about else {})
 
 
 def _annotations(turn: SettledTurn, pointer: str, revision: McpRevision) -> dict[str, Node]:
@@ -125,20 +200,21 @@ def _is_structured(item: SettledItem, turn: SettledTurn) -> bool:
 def _medium(revision: McpRevision, attachment: MediaItem) -> Node:
     if attachment.address is not None and revision >= _LINKS_AND_STRUCTURED_OBJECTS:
         return _link(attachment, attachment.address)
+    label = attachment.medium.label
+    if label is not None and label.uri is not None:
+        return _resource(attachment, label.uri)
     if attachment.kind == "image" or (attachment.kind == "audio" and revision >= _AUDIO):
         return {
             "type": attachment.kind,
             "data": b64(attachment),
             "mimeType": attachment.mime_type,
         }
-    return {
-        "type": "resource",
-        "resource": {
-            "uri": _uri(attachment),
-            "mimeType": attachment.mime_type,
-            "blob": b64(attachment),
-        },
-    }
+    return _resource(attachment, _uri(attachment))
+
+
+def _resource(attachment: MediaItem, uri: str) -> Node:
+    resource: Node = {"uri": uri, "mimeType": attachment.mime_type, "blob": b64(attachment)}
+    return {"type": "resource", "resource": resource}
 
 
 def _link(attachment: MediaItem, address: str) -> Node:

@@ -6,7 +6,14 @@ Source: `providers`, degradation ladder: `[Video: demo.mp4 (5.2 MB)]`.
 from collections.abc import Sequence
 
 from pagefault_dialects.json.values import json_text
-from pagefault_dialects.model.conversation import Address, MediaItem, Medium, SettledTurn, TurnCall
+from pagefault_dialects.model.conversation import (
+    Address,
+    BlockLabel,
+    MediaItem,
+    Medium,
+    SettledTurn,
+    TurnCall,
+)
 from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.model.resource import ResourceKind
 from pagefault_dialects.pages.one_line import bracketed_name, one_line
@@ -16,6 +23,8 @@ from pagefault_dialects.targets.profile import Profile
 ERROR_LINE = "[The tool reported an error.]"
 
 _NAMES: dict[ResourceKind, str] = {"image": "Image", "audio": "Audio", "video": "Video"}
+_HEAD_CHARS = 8_192
+_LONGEST_LABEL = 2_048
 _UNITS = ("kB", "MB", "GB", "TB")
 
 
@@ -51,6 +60,17 @@ def frame_line(turn: SettledTurn, attachment: MediaItem, call_id: str) -> str:
     """Return the line before a medium that stands outside of the answer it belongs to."""
     tool = one_line(turn.tool_name) or "without a name"
     return f"{medium_words(attachment.medium)}, from the tool {tool}, call {call_id}:"
+
+
+def label_line(label: BlockLabel, text: str) -> str | None:
+    """Return the line before a text that says what it is called and where it is from.
+
+    `None` where its own first lines say so, as those of a link do.
+    """
+    head = text[:_HEAD_CHARS]
+    named = (label.name, label.uri)
+    said = [bracketed_name(each)[:_LONGEST_LABEL] for each in named if each and each not in head]
+    return f"[{', '.join(dict.fromkeys(said))}]" if said else None
 
 
 def write_text(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:

@@ -102,7 +102,7 @@ class Profile:
     """Where the facts are from, with a date."""
     write: "Callable[[Sequence[SettledTurn], Profile, ImageDetail], list[Node]]"
     """Writes settled turns as the provider's messages."""
-    version: str = "2026-11-23"
+    version: str = "2026-11-29"
     """Of this row; it changes with every change of what is rendered."""
     media: Mapping[MediaClass, MediaRule] = field(default_factory=lambda: MappingProxyType({}))
     """The rules, by class; a class that is missing is not taken at all."""
@@ -136,6 +136,8 @@ class Profile:
     """How long a text file may be that is read out in place of the file."""
     revision: McpRevision = "2026-07-28"
     """Of MCP, the revision of the protocol."""
+    has_resources: bool = False
+    """Whether a text with an address is a block of its own; else the address is told before it."""
     mark_cached: Callable[[Node], Node] | None = None
     """Writes the mark at a message that what comes before it, and itself, is to be cached; `None`
     where there are no such marks."""

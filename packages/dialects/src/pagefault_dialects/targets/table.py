@@ -57,8 +57,6 @@ _HANDED_ON: Mapping[MediaClass, MediaRule] = MappingProxyType(
 )
 _EVERYBODY: frozenset[TurnRole] = frozenset({"user", "tool", "assistant"})
 
-_NEWER = "2026-11-29"
-
 # What rows of one family have in common.
 _openai_profile = partial(
     Profile, tokens=_OF_OPENAI, request_bytes=50 * _MB, tool_name=_OPENAI_NAMES
@@ -70,7 +68,6 @@ _strict_profile = partial(
     starts_with_user=True,
     takes_blank_texts=False,
 )
-_newer_profile = partial(Profile, version=_NEWER)
 _framework_profile = partial(Profile, media=_HANDED_ON, media_roles=_EVERYBODY, has_error_flag=True)
 
 _ROWS = (
@@ -103,7 +100,6 @@ _ROWS = (
         "anthropic",
         "types of anthropic 2.12, documentation of November 2026",
         anthropic.write,
-        version=_NEWER,
         mark_cached=anthropic.mark_cached,
         tokens=_OF_ANTHROPIC,
         media={
@@ -146,7 +142,6 @@ _ROWS = (
         "bedrock",
         "service model of botocore 1.44, documentation of November 2026",
         bedrock.write,
-        version="2026-11-28",
         mark_cached=bedrock.mark_cached,
         tokens=_OF_ANTHROPIC,
         media={
@@ -165,7 +160,7 @@ _ROWS = (
         call_id=IdRule(r"a-zA-Z0-9_.:-", 64),
         tool_name=IdRule(r"a-zA-Z0-9_-", 64),
     ),
-    _newer_profile(
+    Profile(
         "mistral",
         "types of mistralai 3.7, rules of mistral-common",
         mistral.write,
@@ -179,7 +174,7 @@ _ROWS = (
         call_id=IdRule(r"a-zA-Z0-9", 9, exact_chars=9),
         tool_name=_OPENAI_NAMES,
     ),
-    _newer_profile(
+    Profile(
         "ollama",
         "types of ollama 0.6, documentation of November 2026",
         ollama.write,
@@ -191,6 +186,7 @@ _ROWS = (
         mcp.write,
         has_system_apart=True,
         takes_structured=mcp.takes_structured,
+        has_resources=True,
     ),
     _framework_profile(
         "langchain",
@@ -213,10 +209,9 @@ _ROWS = (
         "pydantic-ai",
         "types of pydantic-ai 2.68",
         pydantic_ai.write,
-        version=_NEWER,
         address_roles=frozenset({"user", "tool"}),
     ),
-    _newer_profile(
+    Profile(
         "otel-genai",
         "semantic conventions for generative AI, types of opentelemetry-util-genai 1.3b0",
         otel_genai.write,

@@ -15,6 +15,7 @@ from pagefault_dialects.json.values import JsonValue, parse_stored_json
 from pagefault_dialects.model.conversation import (
     Address,
     Annotations,
+    BlockLabel,
     ComposedTurn,
     DataItem,
     InlineBytes,
@@ -39,6 +40,8 @@ from pagefault_dialects.texts.cuts import whole_text_uri
 from pagefault_dialects.turns.handles import text_line
 from pagefault_dialects.turns.mirrored_structures import Said, is_told
 
+# What the pipeline notes of a block beside the members of its tool.
+_OWN_META = frozenset({"mimeType", "block"})
 _WORDS_OF_META = ("caption", "transcript", "alt", "description")
 _LONGEST_NAMED = 200
 _ROLES = frozenset({"assistant", "user"})
@@ -101,6 +104,7 @@ def tool_result_turn(
         is_error=not meta["success"],
         structured=structured,
         is_apart=True,
+        meta=meta.get("_meta") or {},
         annotations={
             f"/sanitized/parts/{index}": known
             for index, part in enumerate(record["parts"])
@@ -153,8 +157,18 @@ def _of_audience(
     if not is_for(part.get("annotations"), audience):
         return left_out_for(pointer, part["type"], part["annotations"])
     if part["type"] == "text":
-        return TextItem(pointer, part["text"])
+        return TextItem(pointer, part["text"], label=_label(part))
     return _medium(part, pointer, resources)
+
+
+def _label(part: Mapping[str, Any]) -> BlockLabel | None:
+    """Return what a part carries beside its content, if it carries something."""
+    name, uri, meta = part.get("name"), part.get("uri"), part.get("_meta") or {}
+    if not (name or uri or meta):
+        return None
+    kept = {key: value for key, value in meta.items() if key not in _OWN_META}
+    mime_type = meta.get("mimeType")
+    return BlockLabel(name, uri, kept, mime_type if isinstance(mime_type, str) else None)
 
 
 def _medium(part: dict[str, Any], pointer: str, resources: Mapping[str, Any]) -> Medium:
@@ -173,6 +187,7 @@ def _medium(part: dict[str, Any], pointer: str, resources: Mapping[str, Any]) ->
         size_bytes=len(source.data) if isinstance(source, InlineBytes) else known.get("size"),
         hints=MediaHints(known.get("width"), known.get("height"), known.get("durationSeconds")),
         words=words_of(part.get("_meta")),
+        label=_label(part),
     )
 
 

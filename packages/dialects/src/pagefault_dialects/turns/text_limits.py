@@ -55,10 +55,11 @@ def _items(turn: ComposedTurn, most_chars: int, whole: Mapping[str, str]) -> Ite
         text, many = whole.get(item.text, item.text), whole_length(item.text)
         if len(text) <= most_chars:
             is_same = text == item.text
-            yield item if is_same else TextItem(item.pointer, text, _handle(turn, item.text))
+            handle = _handle(turn, item.text)
+            yield item if is_same else replace(item, text=text, handle=handle, whole_chars=None)
             continue
         shown = shortened(text, most_chars, entry_call(turn))
-        yield TextItem(item.pointer, shown, _handle(turn, item.text), many)
+        yield replace(item, text=shown, handle=_handle(turn, item.text), whole_chars=many)
         reason = f"Texts of up to {most_chars} characters are shown whole, and this has {many}."
         yield LeftOut(item.pointer, "text", "text-too-long", reason, to="preview")
 
