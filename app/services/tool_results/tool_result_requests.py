@@ -9,6 +9,7 @@ A call of a session has one result: what it was answered with before is looked u
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -27,11 +28,13 @@ from app.stores.blobs.store import BlobDraft
 from app.stores.records.tool_results import ToolResultRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.errors import Fault, InvalidPayloadError
+from pagefault_dialects.json.repeated_keys import RepeatedKeys
 from pagefault_dialects.json.values import JsonObject, JsonValue, parse_json, values_in
 from pagefault_dialects.messages.entry_reading import entry_calls, is_flat, read_entry
 from pagefault_dialects.model.base import ClientId
 from pagefault_dialects.model.media import InMemoryMedia
-from pagefault_dialects.model.normalized import NormalizedToolResult
+from pagefault_dialects.model.normalized import NormalizedToolResult, Warning, more_warnings
+from pagefault_dialects.pages.one_line import quoted_short
 from pagefault_dialects.streams.json_stream import JsonStream
 from pagefault_dialects.streams.long_strings import LongString
 from pagefault_dialects.streams.placeholder_reading import read_with_placeholders
@@ -49,6 +52,8 @@ _EXAMPLE: JsonDict = {
         ]
     },
 }
+_MOST_REPEATED = 20
+_LONGEST_KEY = 200
 _NAME = Field(min_length=1, max_length=512)
 _NOT_ONE = (
     "The body is not a tool result: it takes toolName, toolCallId, result, and optionally success, "
@@ -97,10 +102,11 @@ class ToolResultRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ReadToolResult:
-    """A request, and the JSON value that it was read from."""
+    """A request, the JSON value that it was read from, and warnings about that."""
 
     request: ToolResultRequest
     value: JsonValue
+    warnings: tuple[Warning, ...] = ()
 
 
 def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> ReadToolResult:
@@ -111,13 +117,29 @@ def read_tool_result_request(body: bytes, *, max_depth: int, max_nodes: int) -> 
         PayloadTooLargeError: Nested too deep or too many values.
         InvalidPayloadError: Not a tool result; the faults point to what is wrong.
     """
-    value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes)
+    keys = RepeatedKeys()
+    value = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, make_object=keys.make_object)
+    warnings = tuple(_repeated_keys(keys, value))
     if isinstance(value, dict) and _has_numbers_to_spell(value.get("callMessage")):
         # A message keeps its numbers as they are written; of a result their values count.
         spelled = parse_json(body, max_depth=max_depth, max_nodes=max_nodes, spelled=True)
         assert isinstance(spelled, dict)  # noqa: S101 - the same body
         value = {**value, "callMessage": spelled["callMessage"]}
-    return ReadToolResult(_checked(value), value)
+    return ReadToolResult(_checked(value), value, warnings)
+
+
+def _repeated_keys(keys: RepeatedKeys, value: JsonValue) -> Iterator[Warning]:
+    """Yield a warning for each key that an object has more than once, and of how many are left."""
+    places = keys.places(value)
+    for pointer, key in islice(places, _MOST_REPEATED):
+        inside = pointer.removeprefix("/result") if pointer.startswith("/result") else ""
+        named = quoted_short(without_lone_surrogates(key), _LONGEST_KEY)
+        where = "The object" if pointer else "The request"
+        yield Warning(
+            "repeated-key", inside, f"{where} has the key {named} more than once; the last is read."
+        )
+    if left := sum(1 for _ in places):
+        yield more_warnings(left)
 
 
 def _has_numbers_to_spell(message: JsonValue) -> bool:
@@ -244,7 +266,7 @@ def normalize_streamed(
     if not strings:
         whole = read(json.body(()))
         identity = identity_of_stream(json, whole.value, {})
-        return NormalizedRequest(whole.request, _normalized(whole.request), identity)
+        return NormalizedRequest(whole.request, _normalized(whole), identity)
     marks = PlaceholderMarks()
     firsts: dict[str, int] = {}
     placeholders: dict[int, Placeholder] = {}
@@ -258,7 +280,7 @@ def normalize_streamed(
     def settle(
         read: ReadToolResult, placeholders: dict[int, Placeholder]
     ) -> tuple[tuple[ReadToolResult, NormalizedToolResult], set[int]]:
-        normalized = _normalized(read.request)
+        normalized = _normalized(read)
         settled, found = _settled(normalized, strings, placeholders)
         missing = {number for number, each in placeholders.items() if each.data not in found}
         # One medium may be in the result and in what made the call, where it is needed as text.
@@ -273,10 +295,14 @@ def normalize_streamed(
     )
 
 
-def _normalized(request: ToolResultRequest) -> NormalizedToolResult:
-    return normalize_tool_result(
+def _normalized(read: ReadToolResult) -> NormalizedToolResult:
+    request = read.request
+    normalized = normalize_tool_result(
         request.result, call_id=request.tool_call_id, tool_name=request.tool_name
     )
+    if not read.warnings:
+        return normalized
+    return replace(normalized, warnings=(*normalized.warnings, *read.warnings))
 
 
 def whole_request(

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 from pagefault_dialects.text_windows import WINDOW_CHARS, match_end
@@ -173,10 +174,16 @@ class Pieces:
     Args:
         text: The text.
         hooks: What `json.JSONDecoder` is given.
+
+    Attributes:
+        outer_pairs: With an `object_pairs_hook`, what that was given for the last piece.
     """
 
     def __init__(self, text: str, hooks: Hooks) -> None:
         self._text = text
+        self.outer_pairs: list[tuple[str, Any]] = []
+        if make_object := hooks.get("object_pairs_hook"):
+            hooks = {**hooks, "object_pairs_hook": partial(self._make_object, make_object)}
         self._decoder = json.JSONDecoder(**hooks)
         # The decoder knows this list alone: one that leads to the text is in a cycle with it.
         self._children = children = list[Any]()
@@ -212,6 +219,11 @@ class Pieces:
             yield piece
             start = end + 1
 
+    def _make_object(self, make_object: Callable[[Any], Any], pairs: list[tuple[str, Any]]) -> Any:  # noqa: ANN401 - any object
+        # The outermost object is made last. Its keys may be repeated in other pieces.
+        self.outer_pairs = pairs
+        return make_object(pairs)
+
     def _parsed(self, decoder: json.JSONDecoder, container: LargeContainer, members: str) -> Any:  # noqa: ANN401
         text = self._text
         try:
@@ -238,7 +250,7 @@ def _built(text: str, large: list[LargeContainer], hooks: Hooks) -> Any:  # noqa
     values: dict[int, Any] = {}
     for container in large:
         found = pieces.of(container, lambda child: values.pop(child.start))
-        values[container.start] = _joined(found, hooks.get("object_pairs_hook"))
+        values[container.start] = _joined(found, pieces, hooks.get("object_pairs_hook"))
     return values[large[-1].start]
 
 
@@ -257,17 +269,17 @@ def check_root(text: str, large: list[LargeContainer]) -> None:
         raise NotInPiecesError
 
 
-def _joined(pieces: Iterator[Any], make_object: Callable[[Any], Any] | None) -> Any:  # noqa: ANN401
-    whole = next(pieces)
+def _joined(found: Iterator[Any], pieces: Pieces, make_object: Callable[[Any], Any] | None) -> Any:  # noqa: ANN401 - any JSON
+    whole = next(found)
     if isinstance(whole, list):
-        for piece in pieces:
+        for piece in found:
             whole += piece
     elif make_object is None:
-        for piece in pieces:
+        for piece in found:
             whole |= piece
     else:
-        pairs = [*whole.items()]
-        for piece in pieces:
-            pairs += piece.items()
+        pairs = [*pieces.outer_pairs]
+        for _ in found:
+            pairs += pieces.outer_pairs
         whole = make_object(pairs)
     return whole
