@@ -20,6 +20,7 @@ from app.services.media.media_checks import MediaChecks, probe_media
 from app.stores.blobs.store import BlobStore, read_whole
 from pagefault_dialects.errors import PagefaultError
 from pagefault_dialects.media.expired_links import damage_of_link
+from pagefault_dialects.media.legacy_charsets import LegacyText, decode_any_text
 from pagefault_dialects.model.conversation import (
     Address,
     ComposedTurn,
@@ -31,9 +32,15 @@ from pagefault_dialects.model.conversation import (
 from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.model.resource import Damage, DerivedImage, ImageRecipe
-from pagefault_dialects.targets.fitting import Fitting, LoadedMedia, MediaPlan, MediumRef, places_of
+from pagefault_dialects.targets.fitting import (
+    Fitting,
+    LoadedMedia,
+    MediaPlan,
+    MediumRef,
+    loaded_texts,
+    places_of,
+)
 from pagefault_dialects.targets.profile import MediaClass, Profile
-from pagefault_dialects.text_windows import decode_text
 
 _CLASSES: tuple[MediaClass, ...] = ("image", "audio", "video", "document")
 _AT_ONCE = 4
@@ -64,7 +71,7 @@ class MediaLoader:
         media = [place.medium for place in places_of(turns)]
         images: dict[int, DerivedImage] = {}
         costly: dict[int, str] = {}
-        texts: dict[int, str] = {}
+        texts: dict[int, LegacyText] = {}
 
         async def make(index: int, recipe: ImageRecipe) -> None:
             medium = media[index]
@@ -91,9 +98,9 @@ class MediaLoader:
                     data = source.data
                 case StoredBytes() as source:
                     data = await read_whole(self.blobs, project_id, source.digest)
-            text = decode_text(data)
-            # A text in an encoding that is not told is no text that could be read out.
-            if "\ufffd" not in text:
+            # To find a charset takes a while, and most texts are in UTF-8.
+            text = await anyio.to_thread.run_sync(decode_any_text, data, media[index].declared_type)
+            if text is not None:
                 texts[index] = text
 
         # Of those that are held in memory until they are sent, the newest are made.
@@ -104,7 +111,8 @@ class MediaLoader:
         wanted = [index for index in media_plan.images if index not in left_out]
         makes = (partial(make, index, media_plan.images[index]) for index in wanted)
         await _together([*makes, *(partial(read, index) for index in media_plan.texts)])
-        return LoadedMedia(images, texts, costly)
+        read_out = loaded_texts(texts)
+        return replace(read_out, images=images, costly=costly)
 
 
 def measured(turns: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:

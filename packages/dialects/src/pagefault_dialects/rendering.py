@@ -16,6 +16,7 @@ from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.expired_links import damage_of_link
 from pagefault_dialects.media.headers import hints_of
+from pagefault_dialects.media.legacy_charsets import decode_any_text
 from pagefault_dialects.media.soundness import damage_of
 from pagefault_dialects.model.conversation import Address, ComposedTurn, InlineBytes, Item, Medium
 from pagefault_dialects.model.frontier import NOTHING_EVICTED, Frontier
@@ -24,13 +25,12 @@ from pagefault_dialects.model.media import InMemoryMedia
 from pagefault_dialects.model.render_options import RenderOptions, base64_length
 from pagefault_dialects.rendered_documents import document_of, mark
 from pagefault_dialects.targets.base64_leaves import json_pieces
-from pagefault_dialects.targets.fitting import LoadedMedia, places_of, plan_media
+from pagefault_dialects.targets.fitting import loaded_texts, places_of, plan_media
 from pagefault_dialects.targets.ladder import Ladder, Settled
 from pagefault_dialects.targets.opening_turns import with_lines
 from pagefault_dialects.targets.profile import Profile
 from pagefault_dialects.targets.table import find_profile
 from pagefault_dialects.targets.tokens import request_text_bytes
-from pagefault_dialects.text_windows import decode_text
 from pagefault_dialects.turns.handles import with_handles
 from pagefault_dialects.turns.text_limits import with_texts_within
 
@@ -126,10 +126,10 @@ def _settle(turns: Sequence[ComposedTurn], profile: Profile, options: RenderOpti
         index: text
         for index in plan.texts
         if isinstance(source := media[index].source, InlineBytes)
-        and "\ufffd" not in (text := decode_text(source.data))
+        and (text := decode_any_text(source.data, media[index].declared_type)) is not None
     }
     ladder = Ladder(profile, options, most_base64=most, sign=None)
-    return ladder.settle(turns, LoadedMedia({}, texts))
+    return ladder.settle(turns, loaded_texts(texts))
 
 
 def _examine(item: Item) -> Item:

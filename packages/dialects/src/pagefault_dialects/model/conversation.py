@@ -96,6 +96,11 @@ class Medium:
     seq: int | None = None
     """The entry it stands in, if that is another one than its turn begins in."""
 
+    @property
+    def declared_type(self) -> str | None:
+        """The MIME type as its block wrote it, where that is known."""
+        return self.label.mime_type if self.label is not None else None
+
 
 @dataclass(frozen=True, slots=True)
 class MediaItem:

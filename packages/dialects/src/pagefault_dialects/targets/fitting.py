@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from pagefault_dialects.media.legacy_charsets import LegacyText
 from pagefault_dialects.media.types import is_textual
 from pagefault_dialects.model.conversation import Address, ComposedTurn, Medium, StoredBytes
 from pagefault_dialects.model.render_options import RenderOptions, base64_length
@@ -288,6 +289,8 @@ class LoadedMedia:
 
     images: Mapping[int, DerivedImage] = field(default_factory=dict)
     texts: Mapping[int, str] = field(default_factory=dict)
+    charsets: Mapping[int, str] = field(default_factory=dict)
+    """Of texts that were in a charset of before Unicode, what it is called."""
     costly: Mapping[int, str] = field(default_factory=dict)
     """Why images were not decoded to be made smaller: a sentence for each."""
 
@@ -297,6 +300,14 @@ class LoadedMedia:
         if reason is None:
             return obstacle
         return replace(obstacle, reason=f"{obstacle.reason} {reason}")
+
+
+def loaded_texts(texts: Mapping[int, LegacyText]) -> LoadedMedia:
+    """Return texts that were read, with the charsets of those that had to be decoded."""
+    return LoadedMedia(
+        texts={index: each.text for index, each in texts.items()},
+        charsets={index: each.charset for index, each in texts.items() if each.charset},
+    )
 
 
 def plan_media(

@@ -57,6 +57,8 @@ class Choice:
     """The smaller image that it may still become."""
     words: Words | None = None
     """What can be read in its place."""
+    charset: str | None = None
+    """In which charset of before Unicode the words are."""
     is_first_picture: bool = False
     """Whether the smaller image is but the first of an animation."""
     rung: Rung = "original"
@@ -86,6 +88,8 @@ class Choice:
         else:
             self._note("placeholder" if self.words is None else self.words.kind, obstacle)
             self.attachment = None
+            if self.charset is not None:
+                self._note_charset(self.charset)
 
     def items(self) -> list[SettledItem]:
         """Return what stands in the medium's place: itself, with what is to be said, or words."""
@@ -116,6 +120,12 @@ class Choice:
         if self.is_first_picture:
             facts.append("only its first picture")
         return f"[{', '.join([medium_words(medium), *(facts or ['shown in fewer bytes'])])}]"
+
+    def _note_charset(self, charset: str) -> None:
+        place = self.place
+        why = Obstacle("decoded", f"The text is in {charset}, and was decoded; the bytes stay.")
+        seq = place.medium.seq or place.turn.seq
+        self.steps.append(_entry(why, place.medium.pointer, charset, "text", _restore(place), seq))
 
     def _note(self, to: Rung, obstacle: Obstacle) -> None:
         place = self.place
@@ -204,6 +214,7 @@ class Ladder:
             self._attached(place, medium.source, medium),
             smaller=None if made is None else self._smaller(place, made),
             words=Words("text", text) if medium.words is None and text else medium.words,
+            charset=loaded.charsets.get(place.index) if medium.words is None else None,
             is_first_picture=made is not None and made.is_first_picture,
         )
         obstacle = fitting.obstacle(place)

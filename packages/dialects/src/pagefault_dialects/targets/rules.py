@@ -239,6 +239,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "a preview stands for it",
             "`maxText`",
         ),
+        "decoded": _lost(
+            "A text is in UTF-8.", "it is decoded from the charset that it is in", "Pagefault"
+        ),
         "not-stored": _lost("A medium was stored.", "a line stands for it", "Pagefault"),
     }
 )

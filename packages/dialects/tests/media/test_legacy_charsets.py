@@ -1,0 +1,103 @@
+"""Texts in charsets of before UTF-8 are decoded, and what is no text is not."""
+
+import os
+
+import pytest
+
+from pagefault_dialects.media.legacy_charsets import (
+    LegacyText,
+    decode_any_text,
+    decode_legacy_text,
+)
+from pagefault_dialects.model.conversation import BlockLabel, InlineBytes, Medium, Turn
+from pagefault_dialects.rendering import render
+from tests.kit import media
+
+GERMAN = "Grüße aus München, die Straße ist geschlossen.\n"
+TEXTS = {
+    "German": (GERMAN, "cp1252", "windows-1252"),
+    "one word": ("Grüße", "cp1252", "windows-1252"),
+    "a table": ("name;city\nMüller;Köln\nJosé;Málaga\n", "cp1252", "windows-1252"),
+    "French": ("Réunion à l'été: déjà reçu, coûte très cher.\n", "latin-1", "windows-1252"),
+    "code": ("def f():\n    # Größe prüfen\n    return 1\n" * 20, "cp1252", "windows-1252"),
+    "Polish": ("Zażółć gęślą jaźń. Proszę przesłać.", "cp1250", "windows-1250"),
+    "Russian": ("Привет, как дела? Это простой текст на русском языке.", "cp1251", "windows-1251"),
+    "KOI8": ("Привет, как дела? Это простой текст на русском.", "koi8-r", "KOI8-R"),
+    "Greek": ("Καλημέρα κόσμε, τι κάνεις σήμερα;", "cp1253", "windows-1253"),
+    "Shift_JIS": ("こんにちは、世界。これは日本語のテキストです。", "cp932", "Shift_JIS"),
+    "EUC-JP": ("こんにちは、世界。これは日本語のテキストです。", "euc_jp", "EUC-JP"),
+    "GB18030": ("你好世界。这是一段中文文本。用来测试编码。", "gb18030", "GB18030"),
+    "Korean": ("안녕하세요 세계. 이것은 한국어 텍스트입니다. ", "cp949", "EUC-KR"),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("times", [1, 2_000])
+def test_a_text_is_decoded_from_the_charset_it_is_in(name: str, times: int) -> None:
+    text, encoding, charset = TEXTS[name]
+    assert decode_any_text((text * times).encode(encoding)) == LegacyText(text * times, charset)
+
+
+def test_a_text_of_unicode_is_in_no_charset_of_before() -> None:
+    assert decode_any_text(GERMAN.encode()) == LegacyText(GERMAN, "")
+    assert decode_any_text(GERMAN.encode("utf-16")) == LegacyText(GERMAN, "")
+
+
+@pytest.mark.parametrize(
+    ("declared", "charset"),
+    [
+        ("iso-8859-1", "windows-1252"),
+        ("Windows-1252", "windows-1252"),
+        ("ISO-8859-15", "ISO-8859-15"),
+        ("cp437", "cp437"),
+    ],
+)
+def test_a_declared_charset_is_tried_first(declared: str, charset: str) -> None:
+    data = "Grüße".encode(declared)
+    assert decode_legacy_text(data, declared) == LegacyText("Grüße", charset)
+
+
+@pytest.mark.parametrize("declared", ["hex", "no-such", "x" * 100, "utf-8", "ascii\0"])
+def test_a_declared_charset_that_cannot_be_is_passed_over(declared: str) -> None:
+    assert decode_legacy_text("Grüße".encode("cp1252"), declared) == LegacyText(
+        "Grüße", "windows-1252"
+    )
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        media.png(),
+        media.jpeg(),
+        media.wav(),
+        b"\x00\x01" * 500,
+        b"PK\x03\x04" + b"\xe4" * 20,
+        b"a\xff" + b"\x00",
+    ],
+)
+@pytest.mark.parametrize("declared", [None, "windows-1252"])
+def test_bytes_that_are_no_text_are_not_decoded(data: bytes, declared: str | None) -> None:
+    assert decode_legacy_text(data, declared) is None
+
+
+def test_random_bytes_are_not_decoded() -> None:
+    assert [decode_legacy_text(os.urandom(1_000)) for _ in range(100)] == [None] * 100
+
+
+def test_a_text_of_several_readings_is_left_alone() -> None:
+    assert decode_legacy_text("שלום עולם".encode("cp1255")) is None
+
+
+def test_a_rendering_says_from_which_charset_a_text_was_decoded() -> None:
+    data = GERMAN.encode("cp1252")
+    label = BlockLabel(mime_type="text/csv; charset=ISO-8859-1")
+    for each in (None, label):
+        medium = Medium("/a", InlineBytes(data), "text", "text/csv", "a.csv", 47, label=each)
+        rendered = render([Turn("user", (medium,), seq=1)], "anthropic")
+        (message,) = rendered.messages
+        assert GERMAN.strip() in message["content"][0]["text"]
+        assert [(loss.from_, loss.to, loss.code) for loss in rendered.loss] == [
+            ("original", "text", "type-not-taken"),
+            ("windows-1252", "text", "decoded"),
+        ]
