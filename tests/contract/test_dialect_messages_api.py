@@ -168,6 +168,24 @@ def with_value(value: JsonValue, path: tuple[str | int, ...], member: object) ->
     return copy
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        [USER],
+        {"model": "m", "messages": [USER]},
+        {"object": "chat.completion", "choices": [{"message": {"role": "assistant"}}]},
+        {"object": "response", "output": [SAID]},
+    ],
+    ids=["list", "request", "completion", "response"],
+)
+def test_whole_history_is_refused_with_the_route_that_takes_it(
+    client: httpx.Client, body: object
+) -> None:
+    refused = client.post(MESSAGES, json=body)
+    assert outcome(refused) == (422, "invalid-payload")
+    assert "`PUT /api/sessions/{session_id}/history`" in refused.json()["detail"]
+
+
 @pytest.mark.engines("embedded", "server")
 def test_event_has_role_dialect_and_what_was_sent(client: httpx.Client) -> None:
     post(client, ANTHROPIC, {"role": "user", "content": "Flat."})

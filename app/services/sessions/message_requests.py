@@ -22,9 +22,12 @@ from pydantic.config import JsonDict
 from app.models.call_ids import LONGEST_CALL_ID
 from app.models.message import MessageContent, MessageRole, SideRole, wrap_message
 from app.services.requests.validation import as_object, validated
+from pagefault_dialects.dialects.message_registry import find_conversation
+from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.media.embedded_data_uris import InlineForm, Movable
 from pagefault_dialects.messages.entry_reading import EntryReading, is_flat, read_entry
+from pagefault_dialects.messages.histories import list_name
 from pagefault_dialects.messages.message_calls import as_answer
 from pagefault_dialects.messages.message_media import media_of_reading
 from pagefault_dialects.messages.message_references import referred_by_message
@@ -42,6 +45,10 @@ _EXAMPLE: JsonDict = {
 
 
 _NOT_ONE = "The body is not a message; `errors` says where."
+_WHOLE_HISTORY = (
+    "The body is a whole history, and this route takes one message. "
+    "`PUT /api/sessions/{session_id}/history` takes histories."
+)
 _BLOCKS = TypeAdapter(Annotated[list[dict[str, Any]], FailFast()])
 
 
@@ -132,10 +139,21 @@ def read_message(body: JsonValue) -> ReadMessage:
     Raises:
         InvalidPayloadError: No dialect knows it; the faults say where.
     """
+    if isinstance(body, list):
+        raise InvalidPayloadError(_WHOLE_HISTORY)
     value = as_object(body)
     if is_flat(value):
         validated(FlatMessage, value, _NOT_ONE)
-    return describe_message(value, read_entry(value))
+    return describe_message(value, _read_entry(value))
+
+
+def _read_entry(value: JsonObject) -> EntryReading:
+    try:
+        return read_entry(value)
+    except InvalidPayloadError as exc:
+        if find_conversation(value) is None and list_name(value) is None:
+            raise
+        raise InvalidPayloadError(_WHOLE_HISTORY, faults=exc.faults) from exc
 
 
 def describe_message(value: JsonObject, reading: EntryReading) -> ReadMessage:
