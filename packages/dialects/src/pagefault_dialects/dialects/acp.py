@@ -1,6 +1,7 @@
 """The Agent Client Protocol: updates of a session, which are pieces of messages and of calls."""
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_word
 from pagefault_dialects.dialects.foreign_message import (
@@ -148,33 +149,52 @@ def _is_update(value: JsonObject) -> bool:
     return _kind(_inside(value)[0]) is not None
 
 
-def _read_updates(updates: JsonValue) -> list[tuple[str, JsonValue]]:
-    """Return the messages that updates are pieces of: chunks are joined, and a call is updated."""
-    read: list[tuple[str, JsonValue]] = []
-    calls: dict[str, int] = {}
+def _read_updates(updates: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the messages that updates are pieces of: chunks are joined, and a call is updated."""
+    read: list[tuple[str, list[JsonValue]]] = []
+    calls: dict[str, list[JsonValue]] = {}
     for index, value in enumerate(updates):
         if not isinstance(value, dict) or not _is_update(value):
-            read.append((f"/{index}", value))
+            read.append((f"/{index}", [value]))
             continue
         update, place = _inside(value)
         if not _is_told(update):
             continue
         kind, call_id = _kind(update), _call_id(update)
         if kind in _CALLS and call_id in calls:
-            started = calls[call_id]
-            read[started] = (read[started][0], _updated(read[started][1], update))
-        elif read and _continues(read[-1][1], update):
-            read[-1] = (read[-1][0], _with_chunk(read[-1][1], update))
+            calls[call_id].append(update)
+        elif read and _continues(read[-1][1][-1], update):
+            read[-1][1].append(update)
         else:
+            pieces = [update]
             if kind == "tool_call":
-                calls[call_id] = len(read)
-            read.append((f"/{index}{place}", update))
-    return read
+                calls[call_id] = pieces
+            read.append((f"/{index}{place}", pieces))
+    return ((place, pieces[0] if len(pieces) == 1 else _joined(pieces)) for place, pieces in read)
 
 
-def _updated(call: JsonObject, update: JsonObject) -> JsonObject:
-    more = {name: each for name, each in update.items() if each is not None and name not in _KINDS}
-    return {**call, **more}
+def _joined(pieces: list[JsonObject]) -> JsonObject:
+    first, rest = pieces[0], pieces[1:]
+    if _kind(first) in _CHUNKS:
+        return {**first, "content": [*_joined_blocks(pieces)]}
+    newer = [(name, each) for update in rest for name, each in update.items()]
+    known = {name: each for name, each in newer if each is not None and name not in _KINDS}
+    return {**first, **known}
+
+
+def _joined_blocks(chunks: list[JsonObject]) -> Iterator[JsonValue]:
+    contents = (chunk["content"] for chunk in chunks)
+    blocks = (
+        block
+        for content in contents
+        for block in (content if isinstance(content, list) else [content])
+    )
+    for is_text, run in groupby(blocks, _is_text):
+        if is_text:
+            first = next(run)
+            yield {**first, "text": "".join([first["text"], *(block["text"] for block in run)])}
+        else:
+            yield from run
 
 
 def _continues(last: JsonValue, update: JsonObject) -> bool:
@@ -183,18 +203,6 @@ def _continues(last: JsonValue, update: JsonObject) -> bool:
         return False
     before, after = (_member(each, "messageId", "message_id") for each in (last, update))
     return before is None or after is None or bool(before == after)
-
-
-def _with_chunk(last: JsonObject, update: JsonObject) -> JsonObject:
-    content = last["content"]
-    blocks = [*content] if isinstance(content, list) else [content]
-    added = update["content"]
-    for block in added if isinstance(added, list) else [added]:
-        if blocks and _is_text(blocks[-1]) and _is_text(block):
-            blocks[-1] = {**blocks[-1], "text": blocks[-1]["text"] + block["text"]}
-        else:
-            blocks.append(block)
-    return {**last, "content": blocks}
 
 
 def _is_text(block: JsonValue) -> bool:

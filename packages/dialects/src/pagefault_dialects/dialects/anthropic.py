@@ -1,4 +1,4 @@
-"""Anthropic's Messages: blocks that answer calls, and the user's message of them."""
+"""Anthropic's Messages: requests, answers, and the blocks in them, also of its own tools."""
 
 from collections.abc import Iterable, Iterator
 

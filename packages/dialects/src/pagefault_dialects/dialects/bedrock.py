@@ -1,4 +1,4 @@
-"""Bedrock's Converse: blocks that answer calls."""
+"""Bedrock's Converse: messages of blocks, and its answer."""
 
 from collections.abc import Iterator
 

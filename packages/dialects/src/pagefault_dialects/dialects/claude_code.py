@@ -8,8 +8,9 @@ subagents and the time before a compaction are not on it.
 from collections.abc import Iterator, Sequence
 
 from pagefault_dialects.dialects.envelope import Dialect
+from pagefault_dialects.dialects.foreign_message import text_block
 from pagefault_dialects.dialects.message_forms import ConversationForm
-from pagefault_dialects.json.values import JsonObject, JsonValue
+from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
 
 _SIDES = ("user", "assistant")
 _OWN = frozenset(("sessionId", "parentUuid", "leafUuid", "snapshot"))
@@ -42,21 +43,23 @@ def _read_lines(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
         # A subagent has a file of its own as well, in which there is nothing else.
         numbered = main
     chain = _find_chain([line for _, line in numbered])
-    read: list[tuple[str, JsonObject]] = []
-    by_message: dict[str, int] = {}
+    read: list[tuple[str, list[JsonObject]]] = []
+    by_message: dict[str, list[JsonObject]] = {}
     for index, line in numbered:
         if not _is_message(line) or (chain and _name(line, "uuid") not in chain):
             continue
         message = line["message"]
         name = _message_id(line)
         if name in by_message:
-            place, whole = read[by_message[name]]
-            read[by_message[name]] = (place, _joined(whole, message))
+            by_message[name].append(message)
             continue
+        pieces = [message]
         if name:
-            by_message[name] = len(read)
-        read.append((f"/{index}/message", message))
-    yield from read
+            by_message[name] = pieces
+        read.append((f"/{index}/message", pieces))
+    yield from (
+        (place, pieces[0] if len(pieces) == 1 else _joined(pieces)) for place, pieces in read
+    )
 
 
 def _find_chain(lines: Sequence[JsonObject]) -> set[str]:
@@ -108,13 +111,12 @@ def _only_answers(line: JsonObject) -> bool:
     )
 
 
-def _joined(whole: JsonObject, message: JsonObject) -> JsonObject:
-    """Return a message with the blocks of its next line, which a line may repeat."""
-    content, added = whole.get("content"), message.get("content")
-    if not isinstance(content, list) or not isinstance(added, list):
-        return whole
-    more = [block for block in added if block not in content]
-    return {**message, "content": [*content, *more]}
+def _joined(pieces: Sequence[JsonObject]) -> JsonObject:
+    """Return a message with the blocks of all its lines, once where lines repeat them."""
+    contents = (each.get("content") for each in pieces)
+    lists = (each if isinstance(each, list) else [text_block(each or "")] for each in contents)
+    blocks = {json_text(block): block for content in lists for block in content}
+    return {**pieces[-1], "content": [*blocks.values()]}
 
 
 DIALECT = Dialect(

@@ -1,4 +1,4 @@
-"""Gemini's Content: parts that answer function calls, in both spellings."""
+"""Gemini's Content, in both spellings, and its answer."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""MCP: envelopes of a CallToolResult, which `results.call_tool_results` reads."""
+"""MCP: results of tools, prompts, and messages of its sampling."""
 
 from collections.abc import Iterable, Iterator
 

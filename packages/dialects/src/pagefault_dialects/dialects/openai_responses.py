@@ -1,4 +1,4 @@
-"""OpenAI's Responses API: items of its input and output that answer calls."""
+"""OpenAI's Responses API: items of its input and of its output."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""Strands Agents: Bedrock's result of a tool alone, and what its MCP client adds to it."""
+"""Strands Agents: Bedrock's messages, a result of a tool alone, and additions of its MCP client."""
 
 from collections.abc import Iterable
 
