@@ -141,10 +141,9 @@ def test_a_document_of_words_is_told_behind_its_title_and_context(document: Json
     )
 
 
-def test_the_address_of_an_embedded_text_is_told_in_a_line_before_it() -> None:
+def test_an_embedded_text_of_a_message_keeps_its_address() -> None:
     resource = {"uri": "file:///srv/prod/app.env", "mimeType": "text/plain", "text": "A=1"}
     message = {"role": "user", "content": {"type": "resource", "resource": resource}}
-    assert turns(message)[0].items == (
-        TextItem("/content", "[resource: file:///srv/prod/app.env]"),
-        TextItem("/content", "A=1"),
-    )
+    (item,) = turns(message)[0].items
+    assert isinstance(item, TextItem)
+    assert (item.text, item.label and item.label.uri) == ("A=1", resource["uri"])

@@ -8,7 +8,6 @@ from pagefault_dialects.dialects.foreign_message import (
     answer_block,
     call_block,
     compose_message,
-    text_block,
 )
 from pagefault_dialects.dialects.message_forms import (
     ConversationForm,
@@ -145,20 +144,6 @@ def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Itera
     yield reader.read_role_message(value, pointer, "mcp")
 
 
-def _read_resource(block: JsonObject) -> list[JsonValue] | None:
-    """Return an embedded text behind its address; `None` for bytes."""
-    resource = block.get("resource")
-    if not isinstance(resource, dict) or not isinstance(said := resource.get("text"), str):
-        return None
-    uri = resource.get("uri")
-    named = [{**text_block(f"[resource: {uri}]"), **_annotations(block)}] if uri else []
-    return [*named, {**text_block(said), **_annotations(block)}]
-
-
-def _annotations(block: JsonObject) -> JsonObject:
-    return {name: block[name] for name in ("annotations",) if name in block}
-
-
 def _has_one_block(value: JsonObject) -> bool:
     content = value.get("content")
     return isinstance(content, dict) and isinstance(content.get("type"), str)
@@ -218,7 +203,6 @@ DIALECT = Dialect(
         ),
     ),
     message_blocks=(
-        MessageBlock(marks=(("type", "resource"),), read=_read_resource),
         MessageBlock(marks=(("type", "resource"), ("type", "resource_link"))),
         MessageBlock(
             marks=_MEDIA,
