@@ -42,6 +42,7 @@ MODULES = {
     "agents": "agents",
     "context": "context",
     "dialects": "dialects",
+    "conversations": "conversations",
 }
 """By group, in the order in which they are run and written down, the module that measures it."""
 

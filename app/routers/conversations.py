@@ -1,7 +1,7 @@
 """`/api/sessions/{session_id}/history`: the whole conversation, put as a client has it."""
 
 from collections.abc import AsyncIterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Depends, Query, Response
 
@@ -9,7 +9,6 @@ from app.errors import ConflictError
 from app.http.api_router import ApiRouter
 from app.http.calls import Call, CallDep
 from app.http.dependencies import service
-from app.http.openapi_operations import json_body
 from app.http.parameters import SessionIdPath
 from app.http.render_queries import SessionRenderOptionsDep, SinceQuery
 from app.http.rendered_responses import rendered_response
@@ -27,14 +26,7 @@ ConversationPutsDep = Annotated[ConversationPuts, Depends(service(ConversationPu
 _LINES = frozenset({"application/x-ndjson", "application/jsonl", "application/x-jsonlines"})
 
 
-def _body() -> dict[str, Any]:
-    described = json_body(Conversation)
-    lines = {"schema": {"type": "string", "description": "One JSON object on each line."}}
-    described["requestBody"]["content"]["application/x-ndjson"] = lines
-    return described
-
-
-@router.writes("PUT", "", HistoryReceipt, ConflictError, openapi_extra=_body())
+@router.writes("PUT", "", HistoryReceipt, ConflictError, body=Conversation)
 async def put_history(  # noqa: PLR0913, PLR0917 - one for each parameter of the address
     call: CallDep,
     puts: ConversationPutsDep,
@@ -62,9 +54,10 @@ async def put_history(  # noqa: PLR0913, PLR0917 - one for each parameter of the
 ) -> Response:
     """Make a session have this conversation: append what it lacks, in one transaction.
 
-    The body is a request of any provider, a list of messages, a response, or a transcript. What
-    was read of it is compared with what is stored; ids, times, usage and marks for a cache are not.
-    The newest system, tools and model are used from then on. Sent again, nothing is appended.
+    The body is a request of any provider, a list of messages, a response, or a transcript; its
+    lines may come as `application/x-ndjson`. What was read of it is compared with what is stored;
+    ids, times, usage and marks for a cache are not. The newest system, tools and model are used
+    from then on. Sent again, nothing is appended.
     """
     if (on_divergence == "fork") != (fork_id is not None):
         raise InvalidPayloadError(

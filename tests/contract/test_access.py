@@ -54,6 +54,8 @@ BODIES: dict[tuple[str, str], object] = {
     ("PUT", "/api/pages/{page_id}/representations/{level}"): {"content": "x"},
     ("POST", "/api/pages/{page_id}/fault"): {"session_id": "s", "tool_call_id": "c"},
     ("POST", "/api/sessions/{session_id}/messages"): {"role": "user"},
+    ("PUT", "/api/sessions/{session_id}/history"): [{"role": "user", "content": "x"}],
+    ("POST", "/api/sessions/{session_id}/fork"): {"upTo": 0, "as": "s-fork"},
     ("POST", "/api/sessions/{session_id}/interactions"): {"input": "x"},
     ("PUT", "/api/sessions/{session_id}/interactions/{interaction_id}/output"): {
         "role": "assistant",
@@ -89,6 +91,7 @@ CREATING_ALIASES = ("PUT", "/api/aliases/{alias}")
 CREATING_SESSIONS = [
     ("PUT", "/api/sessions/{session_id}"),
     ("POST", "/api/sessions/{session_id}/messages"),
+    ("PUT", "/api/sessions/{session_id}/history"),
     ("POST", "/api/sessions/{session_id}/interactions"),
     ("POST", "/api/sessions/{session_id}/turns"),
     ("POST", "/api/sessions/{session_id}/tool-calls"),
@@ -380,7 +383,7 @@ def test_id_of_a_foreign_session_is_free(
         absent = send(stranger, route, ABSENT)
         found = stranger.get("/api/sessions/s-theirs").json()
     kind = route[1].rpartition("/")[2]
-    status = 200 if kind in ("turns", "tool-calls") else 201
+    status = 200 if kind in ("turns", "tool-calls", "history") else 201
     assert (foreign.status_code, absent.status_code) == (status, status)
     assert found["lastSeq"] == {"{session_id}": 0, "tool-calls": 2}.get(kind, 1)
     assert neighbours.owner.get("/api/sessions/s-theirs").content == before

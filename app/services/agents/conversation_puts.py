@@ -16,9 +16,9 @@ from app.models.limits import Limits
 from app.services.agents.conversation_requests import (
     SentConversation,
     SentMessage,
+    SentUnits,
     is_same_prompt,
     read_sent,
-    sent_units,
     units_of_message,
 )
 from app.services.agents.stored_units import StoredConversation, StoredConversations
@@ -128,6 +128,7 @@ class ConversationPuts:
     """Reads the bodies of requests."""
     limits: Limits
     """What a body is held to."""
+    _sent_units: SentUnits = field(init=False, default_factory=SentUnits)
 
     async def put(
         self,
@@ -160,7 +161,9 @@ class ConversationPuts:
             identity_prefix=session_id.encode() + b"\0",
         )
         async with reading as request:
-            units = await run_in_loop_if(request.is_quick, sent_units, request.value, request.media)
+            units = await run_in_loop_if(
+                request.is_quick, self._sent_units.units, request.value, request.media
+            )
             put = _Put(project_id, request, units, query)
             written_to, receipt = await self._put(put, session_id)
         is_fork = written_to != session_id

@@ -1,18 +1,24 @@
 """Requests that put a whole conversation: the body, read and taken apart into units."""
 
+import hashlib
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 
 from app.services.sessions.message_requests import ReadMessage, describe_message
 from app.stores.blobs.draft_media import StreamedMedia
 from pagefault_dialects.errors import Fault, InvalidPayloadError
-from pagefault_dialects.json.values import JsonObject, JsonValue
+from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
 from pagefault_dialects.messages.comparison import Unit, digest_bytes, units_of
 from pagefault_dialects.messages.conversation_reading import read_conversation
 from pagefault_dialects.messages.entry_reading import EntryReading, entry_turns, read_entry
 
 MESSAGES = "messages"
 """The member of a prompt with what the system says first among the messages."""
+# Some ten megabytes of memory.
+_MOST_MESSAGES = 20_000
+_MOST_UNITS_EACH = 8
 _MARKS = ("cache_control", "cachePoint", "cache_point")
 
 
@@ -66,18 +72,46 @@ def read_sent(value: JsonValue) -> SentConversation:
     return SentConversation(messages, reading.dialect, prompt, reading.continues, end)
 
 
-def sent_units(conversation: SentConversation, media: StreamedMedia) -> Sequence[Unit]:
-    """Return the units of the messages that were sent; blocks.
+class SentUnits:
+    """Takes apart what is sent, and remembers the units of messages without media.
 
-    Args:
-        conversation: What was sent.
-        media: The media that are in drafts already.
+    A step sends all messages of the steps before it. What a message is taken apart into follows
+    from its JSON, so it is known by the digest of that.
     """
-    return [
-        unit
-        for index, each in enumerate(conversation.messages)
-        for unit in units_of_reading(each.reading, index, media)
-    ]
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[bytes, Sequence[Unit]] = OrderedDict()
+        self._lock = Lock()
+
+    def units(self, conversation: SentConversation, media: StreamedMedia) -> Sequence[Unit]:
+        """Return the units of the messages that were sent; blocks.
+
+        Args:
+            conversation: What was sent.
+            media: The media that are in drafts already.
+        """
+        return [
+            unit._replace(place=index)
+            for index, each in enumerate(conversation.messages)
+            for unit in self._units_of(each, media)
+        ]
+
+    def _units_of(self, message: SentMessage, media: StreamedMedia) -> Sequence[Unit]:
+        if message.read.movable:
+            return units_of_reading(message.reading, 0, media)
+        key = hashlib.sha256(json_text(message.read.value).encode()).digest()
+        with self._lock:
+            known = self._known.get(key)
+            if known is not None:
+                self._known.move_to_end(key)
+                return known
+        units = units_of_reading(message.reading, 0, media)
+        if len(units) <= _MOST_UNITS_EACH:
+            with self._lock:
+                self._known[key] = units
+                if len(self._known) > _MOST_MESSAGES:
+                    self._known.popitem(last=False)
+        return units
 
 
 def units_of_reading(reading: EntryReading, place: int, media: StreamedMedia) -> list[Unit]:
