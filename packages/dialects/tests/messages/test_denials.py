@@ -94,6 +94,17 @@ def test_call_that_was_approved_waits_for_its_result() -> None:
     assert (answer.call_id, answer.is_error) == ("w7", False)
 
 
+def test_denial_of_a_tool_of_mcp_is_told_with_its_reason() -> None:
+    asked = {"type": "mcp_approval_request", "id": "m1", "name": "delete", "server_label": "fs"}
+    denied = {"type": "mcp_approval_response", "approval_request_id": "m1", "approve": False}
+    history: Json = {
+        "input": [USER, {**asked, "arguments": "{}"}, {**denied, "reason": "too expensive"}]
+    }
+    healed = heal(history, "openai-chat")
+    assert healed.messages[-1] == {"role": "user", "content": SAID}
+    assert heal(history).messages == history["input"]
+
+
 @pytest.mark.parametrize("name", ["response", "response and result"])
 def test_history_with_a_denial_is_healthy_for_its_own_sdk(name: str) -> None:
     history = {"messages": [USER, *DENIED[name], ON]}

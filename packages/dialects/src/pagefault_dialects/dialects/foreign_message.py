@@ -91,6 +91,11 @@ def text_block(text: str) -> JsonValue:
     return {"type": "text", "text": text}
 
 
+def denial_text(reason: JsonValue) -> str:
+    """Return what a model is told if a user has denied a call, with the reason that was given."""
+    return f"[The user denied this call: {reason}]" if reason else "[The user denied this call.]"
+
+
 def call_block(call_id: JsonValue, name: JsonValue, arguments: JsonValue) -> JsonValue:
     """Return a call of a tool; arguments that are a text are the JSON of an object."""
     return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}

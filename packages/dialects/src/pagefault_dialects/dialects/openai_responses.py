@@ -14,6 +14,8 @@ from pagefault_dialects.dialects.foreign_message import (
     ForeignMessage,
     call_block,
     compose_message,
+    denial_text,
+    text_block,
 )
 from pagefault_dialects.dialects.message_forms import (
     ConversationForm,
@@ -138,6 +140,10 @@ _NO_ARGUMENTS = frozenset(
 def _read_item(item: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
     """Yield the message that an item without a role is."""
     kind = item["type"]
+    if kind == "mcp_approval_response" and item.get("approve") is False:
+        denial = text_block(denial_text(item.get("reason")))
+        yield compose_message("user", [("", denial)], pointer, is_as_sent=True)
+        return
     blocks = _item_blocks(item, kind, reader)
     if kind in _OUTPUTS or (kind.endswith("_output") and "call_id" in item):
         yield compose_message("tool", blocks, pointer, is_as_sent=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from pagefault_dialects.dialects.envelope import Dialect, Envelope, Wrapper, by_word
-from pagefault_dialects.dialects.foreign_message import ForeignMessage, compose_message
+from pagefault_dialects.dialects.foreign_message import ForeignMessage, compose_message, denial_text
 from pagefault_dialects.dialects.message_forms import InnerReader, MessageBlock, MessageForm
 from pagefault_dialects.dialects.shapes import (
     Check,
@@ -223,7 +223,7 @@ def _is_denied(approval: JsonValue) -> bool:
 
 def _denial(approval: JsonValue) -> str:
     reason = approval.get("reason") if isinstance(approval, dict) else None
-    return f"[The user denied this call: {reason}]" if reason else "[The user denied this call.]"
+    return denial_text(reason)
 
 
 def read_approval_request(block: JsonObject) -> tuple[str, str] | None:
