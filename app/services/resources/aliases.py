@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from app.errors import ConflictError, NotFoundError
 from app.models.identity import decode_moment_cursor, encode_moment_cursor, utc_now
-from app.models.resource_descriptor import MOST_ALIASES, Alias, check_alias, is_alias
+from app.models.resource_descriptor import Alias, check_alias, is_alias
 from app.services.requests.validation import WriteCondition, require_found
 from app.stores.records.aliases import AliasRecords
 from app.stores.records.records import Records
@@ -143,8 +143,7 @@ def name_resource(
             raise _alias_taken()
         unit[AliasRecords].move(alias, resource.resource_id, now=now)
         written = Alias(alias, resource, now)
-    if unit[AliasRecords].count_most([resource.resource_id]) > MOST_ALIASES:
-        raise too_many_aliases()
+    unit[AliasRecords].check_count([resource.resource_id])
     return written, is_new
 
 
@@ -157,15 +156,6 @@ def check_room_for_alias(unit: UnitOfWork, alias: str, size_bytes: int) -> None:
     named = unit[AliasRecords].find(alias)
     if named is not None and named.resource.size_bytes != size_bytes:
         raise _alias_taken()
-
-
-def too_many_aliases() -> ConflictError:
-    """Return the error for one alias more than a resource may have."""
-    return ConflictError(
-        f"A resource may have {MOST_ALIASES} aliases. Delete one that is no longer needed first. "
-        "Nothing was stored.",
-        code="too-many-aliases",
-    )
 
 
 def _alias_taken() -> ConflictError:

@@ -7,7 +7,8 @@ from typing import Any
 
 from sqlalchemy import Row, Select, Update, func
 
-from app.models.resource_descriptor import Alias
+from app.errors import ConflictError
+from app.models.resource_descriptor import MOST_ALIASES, Alias
 from app.stores.records.columns import newest_first
 from app.stores.records.prepared_statements import touch
 from app.stores.records.resources import stored_resource
@@ -92,12 +93,21 @@ class AliasRecords(Repository):
             found.setdefault(row.resource_id, {})[row.alias] = row.created_at
         return found
 
-    def count_most(self, resource_ids: Collection[str]) -> int:
-        """Return how many aliases that one of the resources has which has most."""
+    def check_count(self, resource_ids: Collection[str]) -> None:
+        """Make sure that none of some resources has more aliases than it may.
+
+        Raises:
+            ConflictError: One has.
+        """
         identity = aliases.c.resource_id
         counted = self._scope.select(aliases, columns=[func.count().label("aliases")])
         rows = self._scope.rows_with(identity, resource_ids, counted.group_by(identity))
-        return max((row.aliases for row in rows), default=0)
+        if any(row.aliases > MOST_ALIASES for row in rows):
+            raise ConflictError(
+                f"A resource may have {MOST_ALIASES} aliases. Delete one that is no longer needed "
+                "first. Nothing was stored.",
+                code="too-many-aliases",
+            )
 
     def add_all(self, named: Mapping[str, NamedResource]) -> Sequence[str]:
         """Store aliases that are not there; return those that name another resource already."""

@@ -18,12 +18,10 @@ from app.errors import ConflictError
 from app.models.event import NewEvent
 from app.models.identity import utc_now
 from app.models.limits import Limits
-from app.models.resource_descriptor import MOST_ALIASES
 from app.models.session import Session, SessionUse
 from app.services.concurrency.background import run_to_completion
 from app.services.pages.page_bodies import refers_to_text
 from app.services.quotas.storage_quota import StorageQuota
-from app.services.resources.aliases import too_many_aliases
 from app.services.sessions.sessions import ShownSession, uses_of
 from app.stores.blobs.store import BlobStore
 from app.stores.records.aliases import AliasRecords
@@ -229,8 +227,7 @@ class _BundleWriter:
                 code="alias-exists",
             )
         named = {each.resource_id for each in self.bundle.aliases.values()}
-        if self.unit[AliasRecords].count_most(named) > MOST_ALIASES:
-            raise too_many_aliases()
+        self.unit[AliasRecords].check_count(named)
         self.unit[BundleRecords].size_entries(self.session.session_id)
         self.unit[BundleRecords].add_links(self.session.session_id, self.bundle.links)
 
