@@ -140,7 +140,11 @@ _BLOCKS = (
         accepts=lambda block: isinstance(block.get("id"), str),
     ),
     MessageBlock(
-        marks=(("type", "image"),), accepts=lambda block: isinstance(block.get("source"), dict)
+        marks=(("type", "image"),),
+        # AG-UI has its values under one name.
+        accepts=lambda block: (
+            isinstance(block.get("source"), dict) and "value" not in block["source"]
+        ),
     ),
     MessageBlock(
         marks=(("type", "text"),),

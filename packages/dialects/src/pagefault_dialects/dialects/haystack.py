@@ -11,7 +11,15 @@ from pagefault_dialects.dialects.foreign_message import (
     thought_block,
 )
 from pagefault_dialects.dialects.message_forms import InnerReader, MessageBlock, MessageForm
-from pagefault_dialects.dialects.shapes import content, flag, items, one_of, record, shape, string
+from pagefault_dialects.dialects.shapes import (
+    content,
+    flag,
+    items,
+    one_of,
+    record,
+    shape,
+    string,
+)
 from pagefault_dialects.dialects.tool_output import BlockForm
 from pagefault_dialects.json.values import JsonObject, JsonValue
 
@@ -54,7 +62,18 @@ def _read_file(part: JsonObject) -> list[JsonValue]:
 
 
 def _read_message(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    yield reader.read_role_message(value, pointer)
+    message = reader.read_role_message(value, pointer)
+    # Its texts look like those of others, but no other takes what stands beside them.
+    yield replace(message, dialect=None, reader="haystack", is_as_sent=False)
+
+
+def _is_message(value: JsonObject) -> bool:
+    parts = value.get("content")
+    return (
+        string(value.get("role"))
+        and isinstance(parts, list)
+        and all(isinstance(part, dict) and "type" not in part for part in parts)
+    )
 
 
 def _read_underscored(
@@ -62,7 +81,7 @@ def _read_underscored(
 ) -> Iterator[ForeignMessage]:
     """Yield a message as versions before 2.9 wrote it."""
     bare = {name.removeprefix("_"): each for name, each in value.items()}
-    message = reader.read_role_message(bare, pointer)
+    message = next(_read_message(bare, pointer, reader))
     places = {f"/content/{index}": f"/_content/{index}" for index in range(len(bare["content"]))}
     yield replace(message, places={"/content": "/_content", **places})
 
@@ -106,7 +125,7 @@ DIALECT = Dialect(
     messages=(
         MessageForm(
             marks=("meta",),
-            accepts=lambda value: string(value.get("role")) and items(value.get("content")),
+            accepts=_is_message,
             read=_read_message,
         ),
         MessageForm(

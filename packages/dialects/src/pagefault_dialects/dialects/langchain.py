@@ -69,7 +69,8 @@ def _read_data(value: JsonObject, pointer: str, reader: InnerReader) -> list[For
 
 
 def _read_typed(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
-    yield reader.read_role_message({**value, "role": _ROLES[value["type"]]}, pointer, "langchain")
+    role = value["role"] if "role" in value else _ROLES[value["type"]]
+    yield reader.read_role_message({**value, "role": role}, pointer, "langchain")
 
 
 def _read_role(value: JsonObject, pointer: str, reader: InnerReader) -> Iterator[ForeignMessage]:
@@ -95,6 +96,7 @@ _KINDS = {
     **{"human": "user", "ai": "assistant", "chat": "user"},
 }
 _CLASSES = {"ai": "AI"}
+_OF_ANY_ROLE = ("chat", "ChatMessage", "ChatMessageChunk", "chatMessageChunk")
 _ROLES = {
     spelled: role
     for kind, role in _KINDS.items()
@@ -151,7 +153,10 @@ DIALECT = Dialect(
         ),
         MessageForm(
             marks=tuple(("type", kind) for kind in _ROLES),
-            accepts=lambda value: "content" in value and not isinstance(value.get("role"), str),
+            # Only a message of any role has one.
+            accepts=lambda value: (
+                "content" in value and ("role" not in value or value["type"] in _OF_ANY_ROLE)
+            ),
             read=_read_typed,
         ),
         MessageForm(marks=(*_OWN, "tool_calls"), accepts=_has_own_members, read=_read_role),

@@ -59,6 +59,8 @@ _ROLES = {
 
 
 def _is_message(value: JsonObject) -> bool:
+    if "blocks" not in value and not value.keys() <= {"role", "content", "additional_kwargs"}:
+        return False
     has_content = objects(value["blocks"]) if "blocks" in value else string(value.get("content"))
     members = value.get("additional_kwargs")
     return one_of(*_ROLES)(value.get("role")) and has_content and isinstance(members, dict | None)

@@ -177,17 +177,13 @@ def _is_ui_message(value: JsonObject) -> bool:
 def _is_ui_part(part: JsonObject) -> bool:
     """Return whether a part is one of a user interface; OpenTelemetry's have their own members."""
     kind = part.get("type")
-    return "state" in part or "text" in part or not _is_other_part(kind)
+    return "state" in part or (kind is not None and ("text" in part or kind not in _OTHER_PARTS))
 
 
 _OTHER_PARTS = (
     *("text", "reasoning", "tool_call", "tool_call_response"),
     *("blob", "uri", "compaction"),
 )
-
-
-def _is_other_part(kind: JsonValue) -> bool:
-    return kind is None or kind in _OTHER_PARTS
 
 
 def _of_ui_part(part: JsonValue) -> Iterator[JsonValue]:
@@ -265,6 +261,7 @@ DIALECT = Dialect(
     ),
     message_blocks=(
         MessageBlock(marks=(("type", "tool-call"),)),
+        MessageBlock(marks=(("type", "image"),), accepts=lambda block: "image" in block),
         MessageBlock(
             marks=(("type", "file"),),
             accepts=lambda block: any(
