@@ -307,6 +307,13 @@ def test_stored_messages_of_any_form_are_compared(client: httpx.Client) -> None:
     assert receipt(client, LIST) == {"appended": 1, "lastSeq": 5}
 
 
+def test_more_new_messages_than_are_appended_at_once_are_refused(client: httpx.Client) -> None:
+    said = [{"role": "user", "content": str(number)} for number in range(10_001)]
+    refused = put(client, said)
+    assert (refused.status_code, refused.json()["code"]) == (413, "payload-too-large")
+    assert client.get("/api/sessions/s").status_code == 404
+
+
 def test_host_may_number_its_calls_anew_in_each_turn(client: httpx.Client) -> None:
     again = [*LIST, {"role": "user", "content": "And now?"}, CALLING, {**ANSWER, "content": "Two."}]
     assert receipt(client, LIST) == {"appended": 4, "lastSeq": 4}

@@ -39,7 +39,7 @@ from app.stores.records.sessions import SessionRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.conversations import HistoryReceipt
 from app.wire.shape import GAP
-from pagefault_dialects.errors import Fault, PagefaultError
+from pagefault_dialects.errors import Fault, PagefaultError, PayloadTooLargeError
 from pagefault_dialects.json.values import JsonObject, json_text, parse_stored_json
 from pagefault_dialects.messages.comparison import (
     Comparison,
@@ -52,6 +52,8 @@ from pagefault_dialects.messages.entry_reading import read_entry
 from pagefault_dialects.model.render_options import Rendering, joined_pieces
 from pagefault_dialects.streams.json_digests import json_digest
 
+MOST_NEW = 10_000
+"""Messages that are appended at once: others wait for the transaction, which takes seconds."""
 # So often is a conversation compared again because somebody else has written meanwhile.
 _TRIES = 16
 
@@ -231,6 +233,11 @@ class ConversationPuts:
         return _Target(fork_id, stored.up_to(up_to), origin=session_id)
 
     async def _append(self, put: _Put, target: _Target, comparison: Comparison) -> _Receipt:
+        if len(comparison.new) > MOST_NEW:
+            raise PayloadTooLargeError(
+                f"The session lacks {len(comparison.new):,} of these messages, and {MOST_NEW:,} "
+                "are appended at once. Nothing was: put the beginning of the list first."
+            )
         prepared = [
             await self._prepared(put, target, index, comparison) for index in comparison.new
         ]

@@ -6,6 +6,7 @@ import { inspect } from "node:util";
 import {
   ConflictError,
   ConnectionError,
+  HistoryDiverged,
   InvalidRequestError,
   NotFoundError,
   Pagefault,
@@ -69,6 +70,31 @@ test("a refusal is an error of its kind, with the problem document", async () =>
   assert.equal(wrong.errors[0]?.pointer, "/modality");
   assert.throws(() => pf.pages.get(".."), TypeError);
   assert.throws(() => pf.session(""), TypeError);
+});
+
+test("a session is forked, and the list of an SDK is made to fit", async () => {
+  const session = pf.session("fitted");
+  const history = [
+    { role: "user", content: "What time is it?" },
+    { role: "assistant", content: "Ten." },
+  ];
+  const fitted = await session.fit(history, { target: "anthropic", maxTokens: 4_000 });
+  assert.deepEqual(
+    fitted.messages.map((each) => each["role"]),
+    ["user", "assistant"],
+  );
+  assert.equal(fitted.receipt.appended, 2);
+  const forked = await session.fork(1, "fitted-2");
+  assert.deepEqual(forked.forkedFrom, { sessionId: "fitted", upTo: 1 });
+  const other = [history[0], { role: "assistant", content: "Nine." }];
+  const diverged = await session
+    .fit(other, { target: "anthropic" })
+    .catch((failure: unknown) => failure);
+  assert.ok(diverged instanceof HistoryDiverged && diverged instanceof ConflictError);
+  assert.deepEqual([diverged.seq, diverged.pointer], [2, "/1/content"]);
+  const apart = await session.fit(other, { target: "anthropic", onDivergence: "fork" });
+  assert.notEqual(apart.session.id, session.id);
+  assert.equal(apart.receipt.lastSeq, 2);
 });
 
 test("pages are written, read at each level, found, faulted and removed", async () => {
