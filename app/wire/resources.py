@@ -100,7 +100,7 @@ class AliasDraft(WireModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"uri": _URI}]})
 
     uri: str
-    """The `blob:` URI of a resource, or its bare id."""
+    """The `blob:` URI of a resource, or its bare id; or the `https` address of a file elsewhere."""
 
 
 class AliasRecord(Shape, kw_only=True):

@@ -68,7 +68,7 @@ SERVICES = (
     Provider(ContentSources, _content_sources),
     Provider(Resources, _resources),
     Provider(ResourceTexts, _resource_texts),
-    Provider(Aliases, lambda services: Aliases(services[Records])),
+    Provider(Aliases, lambda services: Aliases(services[Records], services[BlobStore])),
     Provider(ReferenceResolver, _references),
     Provider(DerivedImages, _derived_images),
     Provider(Posters, _posters),

@@ -209,7 +209,7 @@ def test_alias_of_other_characters_is_refused_and_told_which(
     assert listed(client, "/api/resources") == []
 
 
-@pytest.mark.parametrize("uri", ["", "doc-1", f"blob:{'0' * 32}", "blob:x", "https://e.org/x"])
+@pytest.mark.parametrize("uri", ["", "doc-1", f"blob:{'0' * 32}", "blob:x", "http://e.org/x"])
 def test_alias_of_no_resource_is_refused(client: httpx.Client, uri: str) -> None:
     upload(client, png(), alias="doc-1")
     refused = name(client, "doc-2", uri)

@@ -1,7 +1,8 @@
 """Interactions as turns: what a user asked, with files, and what was answered (spec 001)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, TypeAlias, cast
 
 from app.models.stored_interaction import (
@@ -11,16 +12,25 @@ from app.models.stored_interaction import (
     bound_resource_id,
 )
 from pagefault_dialects.json.values import JsonValue, parse_stored_json
+from pagefault_dialects.media.types import (
+    OCTET_STREAM,
+    canonical_mime_type,
+    mime_type_for_filename,
+)
 from pagefault_dialects.model.conversation import (
+    Address,
     ComposedTurn,
     Item,
     LeftOut,
+    Medium,
     TextItem,
     Turn,
     TurnRole,
     stored_medium,
 )
-from pagefault_dialects.model.resource import Resource
+from pagefault_dialects.model.resource import LINK_TYPE, Resource, resource_kind
+
+_NO_LINKS: Mapping[str, str] = MappingProxyType({})
 
 ReadRaw: TypeAlias = Callable[[JsonValue, str], Iterable[Item]]
 """What a value that is stored as it came shows, at a pointer."""
@@ -32,6 +42,7 @@ def interaction_turns(
     *,
     origin: str,
     read: ReadRaw,
+    links: Mapping[str, str] = _NO_LINKS,
 ) -> list[ComposedTurn]:
     """Return the turn of the user, and the answer that came along with it, if one did.
 
@@ -40,11 +51,12 @@ def interaction_turns(
         resources: What is attached, by id; what is missing is told as a line.
         origin: The path of the entry.
         read: Reads texts and legacy objects, which may hold media.
+        links: The addresses in attached files that hold nothing but one, by the ids of these.
     """
     value = parse_stored_json(entry.input)
     asked: ComposedTurn = Turn(
         role="user",
-        items=tuple(_input(value, entry, resources, read)),
+        items=tuple(_input(value, entry, _Attached(resources, links), read)),
         origin=origin,
         seq=entry.seq,
     )
@@ -89,7 +101,7 @@ def _said(output: bytes, pointer: str, read: ReadRaw) -> ComposedTurn:
 def _input(
     value: Any,  # noqa: ANN401 - what a client stored
     entry: StoredInteraction,
-    resources: Mapping[str, Resource],
+    attached: "_Attached",
     read: ReadRaw,
 ) -> Iterator[Item]:
     if entry.input_kind != "multimodal":
@@ -99,12 +111,29 @@ def _input(
         pointer = f"/interaction/input/parts/{index}"
         if part.get("text") is not None:
             yield from read(part["text"], f"{pointer}/text")
-        yield from _attached(part, pointer, entry.bindings, resources)
+        yield from _attached(part, pointer, entry.bindings, attached)
+
+
+@dataclass(frozen=True, slots=True)
+class _Attached:
+    """What may be attached to an interaction."""
+
+    resources: Mapping[str, Resource]
+    links: Mapping[str, str]
+
+
+def _linked(pointer: str, url: str, name: str | None, declared: str | None) -> Medium:
+    """Return a file that is elsewhere, of the type that is declared or its name stands for."""
+    mime_type = canonical_mime_type(declared or "") or OCTET_STREAM
+    if mime_type == OCTET_STREAM:
+        mime_type = mime_type_for_filename(name or "") or OCTET_STREAM
+    return Medium(pointer, Address(url), resource_kind(mime_type), mime_type, name, None)
 
 
 def _attached(
-    part: dict[str, Any], pointer: str, bindings: Bindings, resources: Mapping[str, Resource]
+    part: dict[str, Any], pointer: str, bindings: Bindings, known: "_Attached"
 ) -> Iterator[Item]:
+    resources = known.resources
     for index, attached in enumerate(part.get("attachments", ())):
         here = f"{pointer}/attachments/{index}"
         resource_id = bound_resource_id(attached["id"], bindings)
@@ -114,5 +143,8 @@ def _attached(
             yield LeftOut(here, "attachment", "not-stored", reason)
         elif resource_id not in resources:
             yield TextItem(here, f"[File: {attached['id']}, which is no longer there]")
+        elif resource_id in known.links and attached.get("mime_type") != LINK_TYPE:
+            name, url = resources[resource_id].filename, known.links[resource_id]
+            yield _linked(here, url, name, attached.get("mime_type"))
         else:
             yield stored_medium(resources[resource_id], here)

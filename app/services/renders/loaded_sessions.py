@@ -1,7 +1,7 @@
 """Load what is rendered: a session with its resources and structures."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from app.errors import NotFoundError
@@ -13,6 +13,7 @@ from app.services.renders.prompt_turns import prompt_turns, with_prompt
 from app.services.renders.structured_contents import read_apart
 from app.services.renders.turn_cache import TurnCache
 from app.services.requests.validation import require_found
+from app.services.resources.link_files import read_links
 from app.stores.blobs.store import BlobStore
 from app.stores.records.history import SessionHistory
 from app.stores.records.records import Records
@@ -51,6 +52,8 @@ class LoadedSession:
     known: TurnCache
     last_seq: int = 0
     prompt: bytes | None = None
+    links: Mapping[str, str] = field(default_factory=dict)
+    """The addresses in files that hold nothing but one, by the ids of these."""
 
     def up_to(self, seq: int | None) -> "LoadedSession":
         """Return the session as it was when that entry was the last; with `None`, all of it."""
@@ -97,7 +100,9 @@ class LoadedSession:
                 )
                 return self.known.turns(entry, resources, said, origin=origin, audience=audience)
             case StoredInteraction():
-                return interaction_turns(entry, self.resources, origin=origin, read=raw)
+                return interaction_turns(
+                    entry, self.resources, origin=origin, read=raw, links=self.links
+                )
             case StoredAnswer():
                 return [answer_turn(entry, origin=origin, read=raw)]
 
@@ -131,7 +136,8 @@ async def load_session(
     )
     results = [each.sanitized for each in entries if isinstance(each, StoredMessage)]
     apart = await read_apart(blobs, project_id, results)
-    return LoadedSession(session_id, entries, resources, apart, known, last_seq, prompt)
+    links = await read_links(blobs, project_id, resources)
+    return LoadedSession(session_id, entries, resources, apart, known, last_seq, prompt, links)
 
 
 async def load_entry(
@@ -154,7 +160,8 @@ async def load_entry(
     entries, resources = await records.read(project_id, read)
     results = [each.sanitized for each in entries if isinstance(each, StoredMessage)]
     apart = await read_apart(blobs, project_id, results)
-    return LoadedSession(session_id, entries, resources, apart, known)
+    links = await read_links(blobs, project_id, resources)
+    return LoadedSession(session_id, entries, resources, apart, known, links=links)
 
 
 def _all_entries(

@@ -7,14 +7,19 @@ from hashlib import sha256
 from app.errors import ConflictError, NotFoundError
 from app.models.identity import decode_moment_cursor, encode_moment_cursor, utc_now
 from app.models.resource_descriptor import Alias, check_alias, is_alias
+from app.services.media.media_keeper import MediaKeeper
 from app.services.requests.validation import WriteCondition, require_found
+from app.services.resources.link_files import MOST_LINK_BYTES, is_link, link_file
+from app.stores.blobs.store import BlobStore
 from app.stores.records.aliases import AliasRecords
 from app.stores.records.records import Records
 from app.stores.records.resources import ResourceRecords
 from app.stores.records.unit_of_work import UnitOfWork
 from app.wire.resources import alias_record
 from pagefault_dialects.errors import Fault, InvalidPayloadError
-from pagefault_dialects.model.resource import Resource, parse_resource_id
+from pagefault_dialects.media.file_names import safe_file_name
+from pagefault_dialects.model.resource import LINK_TYPE, Resource, parse_resource_id
+from pagefault_dialects.results.parts import filename_of_url
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,6 +27,7 @@ class Aliases:
     """Gives resources further names, reads them and takes them back."""
 
     records: Records
+    blobs: BlobStore
 
     async def get(self, project_id: str, alias: str) -> Alias:
         """Return an alias with the resource it names.
@@ -76,7 +82,8 @@ class Aliases:
         Args:
             project_id: The caller's project.
             alias: The alias.
-            uri: The URI or bare id of the resource.
+            uri: The URI or bare id of the resource; or an `https` address, which a small file is
+                made of that the alias names. Nothing is fetched.
             condition: What the request asks of the alias as it is.
             is_guarded: Whether the request names the version that it means to replace.
 
@@ -87,18 +94,24 @@ class Aliases:
             PreconditionFailedError: The condition does not hold.
         """
         check_alias(alias)
-        resource_id = _resource_id(uri, pointer="/uri")
+        link = await self._store_link(project_id, uri) if is_link(uri) else None
+        resource_id = link.resource_id if link else _resource_id(uri, pointer="/uri")
 
         def name(unit: UnitOfWork) -> tuple[Alias, bool]:
-            resource = unit[ResourceRecords].find(resource_id)
+            resource = link or unit[ResourceRecords].find(resource_id)
             if resource is None:
                 raise _no_resource("/uri")
             # Its row is held from here on. One that was only derived from another file, and
             # would go with it, is kept for itself.
-            unit[ResourceRecords].ensure(resource)
+            resource, _ = unit[ResourceRecords].ensure(resource)
             return name_resource(unit, alias, resource, condition=condition, is_guarded=is_guarded)
 
         return await self.records.write(project_id, name)
+
+    async def _store_link(self, project_id: str, url: str) -> Resource:
+        """Store a file that holds an address; the same address is the same file."""
+        keeper = MediaKeeper(self.blobs, project_id, limit_bytes=MOST_LINK_BYTES, now=utc_now())
+        return await keeper.store(link_file(url), LINK_TYPE, safe_file_name(filename_of_url(url)))
 
     async def delete(self, project_id: str, alias: str, *, condition: WriteCondition) -> None:
         """Remove an alias. The resource and what was written with the alias stay as they are.
@@ -180,7 +193,8 @@ def _resource_id(uri: str, *, pointer: str) -> str:
 
 def _no_resource(pointer: str) -> InvalidPayloadError:
     return InvalidPayloadError(
-        "`uri` has to be the `blob:` URI or the bare id of a resource of this project. Upload the "
-        "file with POST /api/resources, and send what it answers. Nothing was stored.",
+        "`uri` has to be the `blob:` URI or the bare id of a resource of this project, or an "
+        "`https` address of at most 2,048 characters. Upload the file with POST /api/resources, "
+        "and send what it answers. Nothing was stored.",
         faults=[Fault(pointer, "is no resource of this project")],
     )

@@ -110,6 +110,10 @@ class Damage:
     """Its pixels, where it is repairable: they may have been unknown when it was stored."""
 
 
+LINK_TYPE = "text/uri-list"
+"""Of a file that holds an address in the place of the file that is there."""
+
+
 @dataclass(frozen=True, slots=True)
 class ImageRecipe:
     """What an image has to be like."""

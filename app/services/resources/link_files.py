@@ -1,0 +1,50 @@
+"""Files that hold an address: what an alias names where the file itself is elsewhere.
+
+Such a file is a resource like any other, of type `text/uri-list` (RFC 2483), so that it is deleted,
+exported and bound as others are. Nothing is fetched from the address, and nothing dialled; targets
+that load media from addresses get it, and others a line.
+"""
+
+import re
+from collections.abc import Mapping
+
+from app.stores.blobs.store import BlobStore, read_whole
+from pagefault_dialects.model.media import InMemoryMedia
+from pagefault_dialects.model.resource import LINK_TYPE, Resource
+
+MOST_LINK_BYTES = 2_050
+_MOST_CHARS = 2_048
+_MOST_AT_ONCE = 200
+# As a link of a message: visible ASCII, with a host and no credentials.
+_LINK = re.compile(r"https://[^\s/?#@\\]+(?:[/?#][!-~]*)?", re.ASCII | re.IGNORECASE)
+
+
+def is_link(text: str) -> bool:
+    """Return whether a text is the address of a file elsewhere."""
+    return len(text) <= _MOST_CHARS and _LINK.fullmatch(text) is not None and text.isascii()
+
+
+def link_file(url: str) -> InMemoryMedia:
+    """Return the file that holds an address."""
+    return InMemoryMedia(f"{url}\r\n".encode("ascii"), LINK_TYPE)
+
+
+async def read_links(
+    blobs: BlobStore, project_id: str, resources: Mapping[str, Resource]
+) -> Mapping[str, str]:
+    """Return the addresses in files that hold nothing but one, by the ids of these.
+
+    Raises:
+        StoreUnavailableError: The store did not answer, or has lost the bytes.
+    """
+    links: dict[str, str] = {}
+    for resource_id, resource in resources.items():
+        if resource.mime_type != LINK_TYPE or resource.size_bytes > MOST_LINK_BYTES:
+            continue
+        if len(links) >= _MOST_AT_ONCE:
+            break
+        data = await read_whole(blobs, project_id, resource.digest)
+        url = data.decode("ascii", "replace").strip()
+        if is_link(url):
+            links[resource_id] = url
+    return links
