@@ -80,7 +80,7 @@ def test_example_has_every_member_and_is_a_valid_event(name: str) -> None:
 def written(client: httpx.Client) -> list[Block]:
     """An event of every kind, made as the document says."""
     call_tool(client, "call_1", "It is ten.", "demo")
-    append(client, "demo", content="What is the time?")
+    append(client, "demo", content="What is the time?", type="message")
     asked = ask(client, session_id="demo")
     output = f"/api/sessions/demo/interactions/{asked['id']}/output"
     assert client.put(output, json=ANSWER).is_success
