@@ -44,6 +44,8 @@ class HistoryReceipt(Shape, kw_only=True):
     """The fork that was written to, if the history differed and `onDivergence=fork` was given."""
     system_changed: bool = False
     """Whether the system, the tools or the model are others than before. The new ones are used."""
+    passed_over: int = 0
+    """How many elements of the list are no messages: lines of a transcript, reports, states."""
     rendering: Annotated[object, ShownAs(RenderedRecord)] = None
     """The session for a model, if `render` names a target."""
     problem: str | None = None

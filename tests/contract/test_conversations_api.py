@@ -259,6 +259,13 @@ def test_lines_are_taken_as_a_list(client: httpx.Client) -> None:
     assert (answer.status_code, answer.json()) == (200, {"appended": 4, "lastSeq": 4})
 
 
+def test_lines_of_a_transcript_that_are_no_messages_are_counted(client: httpx.Client) -> None:
+    summary = {"type": "summary", "summary": "Weather", "leafUuid": "1"}
+    line = {"type": "user", "uuid": "1", "parentUuid": None, "sessionId": "s", "message": USER}
+    assert receipt(client, [summary, line]) == {"appended": 1, "lastSeq": 1, "passedOver": 1}
+    assert contents(client) == [USER]
+
+
 @pytest.mark.parametrize("body", [{}, {"rows": 3}, [], [{"rows": 3}], 7, "text"])
 def test_what_is_no_conversation_is_refused(client: httpx.Client, body: object) -> None:
     assert put(client, body).status_code == 422

@@ -174,6 +174,7 @@ class ConversationPuts:
             last_seq=receipt.last_seq,
             session_id=written_to if is_fork else None,
             system_changed=receipt.system_changed,
+            passed_over=put.sent.passed_over,
         )
         return await self._answer(project_id, written_to, answer, query)
 

@@ -40,6 +40,7 @@ class SentConversation:
     prompt: JsonObject
     continues: bool
     end: str
+    passed_over: int = 0
 
 
 def read_sent(value: JsonValue) -> SentConversation:
@@ -69,7 +70,9 @@ def read_sent(value: JsonValue) -> SentConversation:
     last = reading.entries[-1][0] if reading.entries else ""
     around, _, index = last.rpartition("/")
     end = f"{around}/{int(index) + 1}" if index.isdigit() else last
-    return SentConversation(messages, reading.dialect, prompt, reading.continues, end)
+    return SentConversation(
+        messages, reading.dialect, prompt, reading.continues, end, reading.passed_over
+    )
 
 
 class SentUnits:

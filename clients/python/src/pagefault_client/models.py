@@ -664,6 +664,7 @@ class HistoryReceipt(TypedDict):
     lastSeq: int
     sessionId: NotRequired[str | None]
     systemChanged: NotRequired[bool]
+    passedOver: NotRequired[int]
     rendering: NotRequired[RenderedRecord]
     problem: NotRequired[str | None]
 
