@@ -121,6 +121,7 @@ FEATURES = (
             "app.stores.records.sessions:SessionRecords",
             "app.stores.records.history:SessionHistory",
             "app.stores.records.history:MessageRecords",
+            "app.stores.records.answered_calls:AnsweredCallRecords",
             "app.stores.records.interactions:InteractionRecords",
             "app.stores.records.session_resources:SessionResourceRecords",
             "app.stores.records.session_copies:SessionCopyRecords",

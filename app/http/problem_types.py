@@ -35,6 +35,7 @@ PROBLEM_SUBCODES: Mapping[str, Mapping[str, str]] = {
         "request-superseded": "Another request with the same key took over; send it again.",
         "interaction-answered": "The interaction has another answer already, which is set once.",
         "tool-call-answered": "The tool call has another result already; no other is open.",
+        "history-diverged": "The session has something else from a `seq` on; fork it, or read it.",
         "session-moved-on": "Others have written to the session meanwhile; read that first.",
         "frontier-contended": "Others move the frontier all the time; send it again.",
         "page-exists": "A page with this id is there already; PUT replaces it.",

@@ -159,6 +159,10 @@ class _Reading:
     def _read_approval(self, block: dict[str, JsonValue], pointer: str) -> None:
         """Take what a host and its user have come to terms about: a denial answers the call."""
         left = without_a_place(pointer, str(block["type"]))
+        if not self._content.uses_words:
+            # A message from before messages had a reading is read as it was then.
+            self._saying().items.append(left)
+            return
         if request := read_approval_request(block):
             self._approvals.update([request])
         response = None if self._role == "assistant" else read_approval_response(block)
