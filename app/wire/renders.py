@@ -208,7 +208,9 @@ class RenderFields(WireModel):
         return self._members_of(RenderOptions)
 
     def _members_of(self, kind: type[_Kind]) -> _Kind:
-        return kind(**{each.name: getattr(self, each.name) for each in fields(kind)})
+        # Which model is asked is no member; where it is known, the service knows it.
+        names = (each.name for each in fields(kind) if each.name in type(self).model_fields)
+        return kind(**{name: getattr(self, name) for name in names})
 
 
 class SessionRenderRequest(RenderFields):

@@ -10,7 +10,7 @@ from tests.contract.broken_histories import BROKEN
 
 pytestmark = pytest.mark.engines("embedded")
 
-MADE = {"smaller", "repaired"}
+MADE = {"smaller", "larger", "repaired"}
 """Images that the service makes, and the library does not."""
 
 

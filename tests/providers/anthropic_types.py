@@ -18,10 +18,15 @@ _CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _URL = re.compile(r"https://[^\s/]+\S*")
 _BLOCKS = {
-    "user": {"text", "image", "document", "tool_result"},
-    "assistant": {"text", "tool_use"},
+    "user": {"text", "image", "document", "tool_result", "search_result", "container_upload"},
+    "assistant": {
+        *("text", "tool_use", "thinking", "redacted_thinking", "server_tool_use"),
+        *("web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result"),
+        *("bash_code_execution_tool_result", "text_editor_code_execution_tool_result"),
+        *("tool_search_tool_result", "container_upload"),
+    },
 }
-_HELD = {"text", "image", "document"}
+_HELD = {"text", "image", "document", "search_result", "tool_reference"}
 _MOST_TITLE_CHARS = 500
 _MOST_IMAGE_BASE64 = 5_000_000
 _MOST_BASE64 = 32_000_000
@@ -47,9 +52,8 @@ def _whole(value: object) -> object:
 
 
 def _check_message(message: Json) -> None:
-    role, blocks = message["role"], message["content"]
+    role, blocks = message["role"], _blocks(message["content"])
     assert role in _BLOCKS, f"a message of the {role}"
-    assert isinstance(blocks, list), "content that is no list"
     assert blocks, "nothing is said"
     kinds = [block["type"] for block in blocks]
     assert _BLOCKS[role] >= set(kinds), f"the {role} says {kinds}"
@@ -73,8 +77,7 @@ def _check_block(block: Json) -> None:
 def _check_result(result: Json) -> None:
     call_id = result["tool_use_id"]
     assert _CALL_ID.fullmatch(call_id), f"the id {call_id!r} of an answer"
-    content = result.get("content", [])
-    assert isinstance(content, list), "an answer that is no list"
+    content = _blocks(result.get("content", []))
     kinds = {block["type"] for block in content}
     assert kinds <= _HELD, f"an answer holds {kinds}"
     if result.get("is_error"):
@@ -84,16 +87,21 @@ def _check_result(result: Json) -> None:
 
 
 def _step(message: Json) -> tuple[list[str], list[str]]:
-    blocks = message["content"]
+    blocks = _blocks(message["content"])
     calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
     answers = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
     return calls, answers
 
 
 def _media(messages: list[Json]) -> list[Json]:
-    blocks = [block for message in messages for block in message["content"]]
-    held = [inner for block in blocks for inner in block.get("content", ())]
-    return [block for block in (*blocks, *held) if "source" in block]
+    blocks = [block for message in messages for block in _blocks(message["content"])]
+    results = [block for block in blocks if block["type"] == "tool_result"]
+    held = [inner for result in results for inner in _blocks(result.get("content", []))]
+    return [block for block in (*blocks, *held) if block["type"] in ("image", "document")]
+
+
+def _blocks(content: str | list[Json]) -> list[Json]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def _check_medium(block: Json) -> int:
@@ -101,6 +109,8 @@ def _check_medium(block: Json) -> int:
     source = block["source"]
     title = block.get("title")
     assert title is None or 1 <= len(title) <= _MOST_TITLE_CHARS, f"a title {title!r}"
+    if source["type"] in ("file", "text", "content"):
+        return 0
     if source["type"] == "url":
         assert _URL.fullmatch(source["url"]), f"no URL: {source['url'][:80]}"
         return 0

@@ -49,6 +49,7 @@ def check_openai_compat(messages: list[Json]) -> None:
         else:
             _check_typed(_MESSAGE, message)
             _check_said(message)
+            assert message["content"] is not None, "null, which many servers refuse"
     _check_calls(_chat_steps(messages), _ANY_ID)
     media = _media(messages)
     assert all("image_url" in block for block in media), "there are media other than images"
@@ -71,14 +72,14 @@ def check_openai_responses(messages: list[Json]) -> None:
     """Raise unless the Responses API takes the items."""
     for item in messages:
         _check_typed(_ITEM, item)
-        assert "type" in item, "an item without a type"
-        if item["type"] == "function_call":
+        kind = item.get("type", "message")
+        if kind == "function_call":
             _check_call(item)
-        elif item["type"] == "function_call_output":
+        elif kind == "function_call_output":
             _check_blocks(item["output"], may_be_empty=True)
-        else:
-            assert item["type"] == "message", f"an item of type {item['type']}"
-            assert item["role"] == "user" or isinstance(item["content"], str), (
+        elif kind == "message":
+            is_output = "id" in item
+            assert item["role"] == "user" or is_output or isinstance(item["content"], str), (
                 f"blocks in the words of the {item['role']}"
             )
             _check_blocks(item["content"])
@@ -117,7 +118,6 @@ def _check_said(message: Json) -> None:
         _check_blocks(message["content"])
         return
     assert calls, "an empty list of calls"
-    assert message["content"] is None or message["content"], "an empty text beside calls"
     for call in calls:
         _check_call(call["function"])
 
@@ -144,13 +144,13 @@ def _chat_steps(messages: list[Json]) -> Iterator[Step]:
 
 
 def _response_steps(items: list[Json]) -> Iterator[Step]:
-    steps: dict[str, Does] = {
-        "function_call": "calls",
-        "function_call_output": "answers",
-        "message": "says",
-    }
     for item in items:
-        yield steps[item["type"]], item.get("call_id", "")
+        kind = item.get("type", "message")
+        if kind == "message":
+            yield "says", ""
+        elif "call_id" in item or kind.startswith("function_call"):
+            does: Does = "answers" if kind.endswith("_output") else "calls"
+            yield does, item.get("call_id", "")
 
 
 def _check_calls(steps: Iterable[Step], ids: re.Pattern[str]) -> None:

@@ -41,6 +41,7 @@ from pagefault_dialects.model.conversation import (
     LeftOut,
     Medium,
     MediumSource,
+    ProviderBlock,
     StoredBytes,
     TextItem,
 )
@@ -248,6 +249,8 @@ def _said(item: Item) -> tuple[str, ...]:
             return ("left out", item.what, item.code)
         case Invented():
             return ("invented", item.what)
+        case ProviderBlock():
+            return ("block", item.what, json_text(dict(item.forms)))
 
 
 def _source(source: MediumSource) -> str:

@@ -64,10 +64,10 @@ def test_model_is_told_of_a_denial_and_why(name: str) -> None:
     block = {"type": "tool_result", "tool_use_id": "w7", "content": text, "is_error": True}
     use = {"type": "tool_use", "id": "w7", "name": "pay", "input": {}}
     assert healed.messages == [
-        {"role": "user", "content": [{"type": "text", "text": "pay"}]},
+        USER,
         {"role": "assistant", "content": [use]},
         {"role": "user", "content": [block]},
-        {"role": "user", "content": [{"type": "text", "text": "ok"}]},
+        ON,
     ]
     assert {each.code for each in healed.loss} <= {"no-place"}
 

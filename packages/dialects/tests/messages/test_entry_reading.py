@@ -13,7 +13,13 @@ from pagefault_dialects.messages.entry_reading import (
     read_entry,
     read_stored,
 )
-from pagefault_dialects.model.conversation import ComposedTurn, TextItem, Turn, TurnCall
+from pagefault_dialects.model.conversation import (
+    ComposedTurn,
+    ProviderBlock,
+    TextItem,
+    Turn,
+    TurnCall,
+)
 
 Json = dict[str, Any]
 
@@ -113,10 +119,11 @@ def test_a_block_of_one_provider_is_told_in_words_also_where_it_is_stored() -> N
     read = read_stored(message, "anthropic", READING)
     stored = entry_turns(read, 1, "", {}, audience="assistant", moved_out=frozenset())
     assert stored == turns(message)
-    assert [item.text for item in stored[0].items if isinstance(item, TextItem)] == [
-        "https://a.example",
-        "Snow.",
-    ]
+    [kept, said] = stored[0].items
+    assert isinstance(kept, ProviderBlock)
+    assert (kept.words, kept.forms) == ("https://a.example", {"anthropic": block})
+    assert isinstance(said, TextItem)
+    assert said.text == "Snow."
 
 
 @pytest.mark.parametrize(

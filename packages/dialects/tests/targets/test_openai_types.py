@@ -56,6 +56,7 @@ def output(*blocks: Json) -> Json:
     return {**OUTPUT, "output": list(blocks)}
 
 
+SAID_CALLS = {**CALLS, "content": ""}
 REFUSED_BY_CHAT: dict[str, list[Json]] = {
     "an image in a tool message": [tool([IMAGE])],
     "a member that a tool message has not": [tool("Done.", name="f")],
@@ -69,7 +70,6 @@ REFUSED_BY_CHAT: dict[str, list[Json]] = {
     "an empty message": [{"role": "user", "content": ""}],
     "an assistant who says nothing": [{"role": "assistant", "content": None}],
     "an empty list of calls": [{**CALLS, "tool_calls": []}],
-    "an empty text beside calls": [{**CALLS, "content": ""}, ANSWER],
     "arguments that are no text": [
         call(function={"name": "f", "arguments": {}}),
         ANSWER,
@@ -122,12 +122,13 @@ REFUSED_BY_COMPAT: dict[str, list[Json]] = {
     "an empty list of blocks": [tool([])],
     "an empty text block": [tool([{"type": "text", "text": ""}, IMAGE])],
     "bytes of another type": [tool([image(data_uri(JPEG, "image/png"))])],
-    "a call without an answer": [CALLS],
+    "a call without an answer": [SAID_CALLS],
+    "null beside calls": [CALLS, tool("Done.")],
     "an image of the assistant": [{"role": "assistant", "content": [IMAGE]}],
 }
 
 REFUSED_BY_RESPONSES: dict[str, list[Json]] = {
-    "a message of the other API": [USER],
+    "a message of the other API": [CALLS],
     "an image without detail": [
         {**MESSAGE, "content": [{"type": "input_image", "image_url": URL}]}
     ],
@@ -140,7 +141,7 @@ REFUSED_BY_RESPONSES: dict[str, list[Json]] = {
     "words of the assistant without an id": [
         {**MESSAGE, "role": "assistant", "content": [{"type": "output_text", "text": "Hi."}]}
     ],
-    "an item of another kind": [{"type": "item_reference", "id": "msg_1"}],
+    "an item of another kind": [{"type": "message_reference", "id": "msg_1"}],
     "an empty list of blocks": [output()],
     "an empty text block": [output({"type": "input_text", "text": ""})],
     "an empty message": [{**MESSAGE, "content": ""}],
@@ -197,5 +198,5 @@ def test_the_responses_api_refuses(messages: list[Json]) -> None:
 
 def test_what_is_only_wrong_beside_the_wrong_ones_is_taken() -> None:
     check_openai_chat([USER, CALLS, ANSWER, user(IMAGE, audio(base64(WAV), "wav"))])
-    check_openai_compat([USER, CALLS, tool([IMAGE]), user(IMAGE)])
+    check_openai_compat([USER, SAID_CALLS, tool([IMAGE]), user(IMAGE)])
     check_openai_responses([MESSAGE, FUNCTION_CALL, OUTPUT, {**MESSAGE, "role": "assistant"}])

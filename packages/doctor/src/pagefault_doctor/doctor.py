@@ -23,7 +23,12 @@ from pagefault_dialects.errors import Fault, InvalidPayloadError, PayloadTooLarg
 from pagefault_dialects.json.repeated_keys import RepeatedKeys
 from pagefault_dialects.json.surrogates import lone_surrogates
 from pagefault_dialects.json.values import JsonValue, parse_json, parse_stored_json, repaired
-from pagefault_dialects.messages.diagnosis import diagnose, entry_pointer, is_home
+from pagefault_dialects.messages.diagnosis import (
+    diagnose,
+    entry_pointer,
+    is_home,
+    written_anew,
+)
 from pagefault_dialects.messages.findings import found, quoted
 from pagefault_dialects.messages.histories import (
     Dialect,
@@ -143,14 +148,20 @@ class Doctor:
         history, main = patient.history, query.dialect or patient.dialect
         profile = TARGETS[query.target or main or "openai-chat"]
         options = RenderOptions(max_tokens=query.max_tokens)
+        is_session = patient.is_session
         settled, _ = await self.settling.fitted(
             project_id, history.turns, profile, options, NOTHING_EVICTED, is_whole=True
         )
+        examine = partial(diagnose, history, profile, settled.loss, main, is_session=is_session)
+        diagnosed = await self.settling.worked(examine)
+        findings = [*patient.findings, *diagnosed]
+        if diagnosed:
+            anew = await self.settling.worked(partial(written_anew, history.turns))
+            settled, _ = await self.settling.fitted(
+                project_id, anew, profile, options, NOTHING_EVICTED, is_whole=True
+            )
 
         def written() -> Rendering:
-            is_session = patient.is_session
-            findings = diagnose(history, profile, settled.loss, main, is_session=is_session)
-            findings = [*patient.findings, *findings]
             is_well = not (findings or is_session) and is_home(history, profile.target, main)
             loss = settled.loss
             if not is_session:

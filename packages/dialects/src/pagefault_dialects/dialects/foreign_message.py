@@ -48,6 +48,8 @@ class ForeignMessage:
     """Whether it is what the system says, beside the list of messages."""
     is_as_sent: bool = True
     """Whether it is in a form that requests have; not in one of files, logs or interfaces."""
+    sent: JsonValue = None
+    """The value that was sent, where the message is all of it."""
     reader: str = ""
     """The dialect of the registry that it shows; empty for words alone, which are of any."""
 

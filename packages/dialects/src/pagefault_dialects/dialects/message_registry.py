@@ -59,8 +59,9 @@ def read_message(
         dialect: The dialect that it is in, where that is known; its forms are asked first.
     """
     found = _Reader(0, dialect).read_message(value, pointer)
+    sent = value if len(found) == 1 and found[0].pointer == pointer else None
     return [
-        replace(each, is_as_sent=False) if each.pointer != pointer and each.is_as_sent else each
+        replace(each, sent=sent, is_as_sent=each.is_as_sent and each.pointer == pointer)
         for each in found
     ]
 

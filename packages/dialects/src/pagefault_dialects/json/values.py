@@ -392,3 +392,8 @@ def join_template(pieces: list[str | MediaSlot]) -> TextTemplate:
         text = "".join(piece for piece in run if isinstance(piece, str))
         joined += run if not is_text else [text] if text else []
     return tuple(joined)
+
+
+def says_something(value: JsonValue) -> bool:
+    """Return whether a member says anything; SDKs write all fields that were not given."""
+    return not (value is None or value is False or value in ("", [], {}))

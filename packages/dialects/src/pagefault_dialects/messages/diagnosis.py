@@ -1,6 +1,7 @@
 """Diagnoses of histories: all findings, in the order of the messages."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from pagefault_dialects.json.values import json_text
 from pagefault_dialects.messages.findings import found, of_loss, of_pairs, of_turns, quoted
@@ -55,6 +56,11 @@ def diagnose(
     named = [_with_pointer(each, history.messages) for each in findings]
     order = {each.pointer: index for index, each in enumerate(history.messages)}
     return sorted(named, key=lambda each: _order(each, order))
+
+
+def written_anew(turns: Sequence[ComposedTurn]) -> list[ComposedTurn]:
+    """Return the turns of a history with a fault, of which no message is written as it was sent."""
+    return [replace(turn, natives=()) for turn in turns]
 
 
 def _by_entry(finding: Finding) -> Finding:

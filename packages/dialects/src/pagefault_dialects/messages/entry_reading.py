@@ -17,12 +17,14 @@ from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.messages.message_calls import as_answer
 from pagefault_dialects.messages.message_turns import MessageEntry, message_turns
+from pagefault_dialects.messages.native_messages import kept_for_provider, native_message
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
     Invented,
     Item,
     LeftOut,
     Medium,
+    ProviderBlock,
     TurnCall,
 )
 from pagefault_dialects.model.render_options import Audience
@@ -203,7 +205,8 @@ def foreign_turns(
     finds_media: bool = True,
 ) -> list[ComposedTurn]:
     """Return one message in its common form as turns; see `entry_turns`."""
-    entry = MessageEntry(foreign.message or {}, seq, origin, moved_out=moved_out)
+    message = foreign.message or {}
+    entry = MessageEntry(message, seq, origin, moved_out=moved_out, keeps_blocks=True)
     read = message_turns(
         entry, resources, audience=audience, finds_media=finds_media, uses_words=True
     )
@@ -212,8 +215,17 @@ def foreign_turns(
         if len(read) > 1 and turn.role == "assistant" and not turn.items and not turn.calls:
             # Nothing is said behind the answers.
             continue
-        turns.append(_with_places(turn, foreign))
-    return turns
+        placed = _with_places(turn, foreign)
+        if any(isinstance(item, ProviderBlock) for item in placed.items):
+            items = tuple(_kept(item, foreign) for item in placed.items)
+            placed = replace(placed, items=items)
+        turns.append(placed)
+    native = native_message(foreign, turns)
+    return turns if native is None else [replace(turn, natives=(native,)) for turn in turns]
+
+
+def _kept(item: Item, foreign: ForeignMessage) -> Item:
+    return kept_for_provider(item, foreign) if isinstance(item, ProviderBlock) else item
 
 
 def _with_places(turn: ComposedTurn, foreign: ForeignMessage) -> ComposedTurn:
@@ -263,7 +275,11 @@ def _as_one(run: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
         for turn in run
         for item in turn.items
     )
-    return [replace(first, items=items, calls=tuple(call for turn in run for call in turn.calls))]
+    calls = tuple(call for turn in run for call in turn.calls)
+    natives = tuple(native for turn in run for native in turn.natives)
+    # Messages that are put into one are written anew; items make a turn as they are.
+    is_of_items = all(each.dialect == "openai-responses" for each in natives)
+    return [replace(first, items=items, calls=calls, natives=natives if is_of_items else ())]
 
 
 def is_flat(value: JsonObject) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from pagefault_dialects.json.surrogates import has_lone_surrogate
 from pagefault_dialects.json.values import JsonValue, repaired
-from pagefault_dialects.messages.diagnosis import diagnose, is_home
+from pagefault_dialects.messages.diagnosis import diagnose, is_home, written_anew
 from pagefault_dialects.messages.histories import body_dialect, sent_messages
 from pagefault_dialects.messages.reading import locate_loss, read_messages
 from pagefault_dialects.model.render_options import RenderOptions
@@ -39,6 +39,9 @@ def heal(
     rendered = render(read.turns, profile.target, options)
     is_plain = is_whole and replace(options, max_tokens=None) == _DEFAULTS
     is_at_home = is_plain and is_home(read, profile.target, main)
-    if is_at_home and not diagnose(read, profile, rendered.loss, main):
+    found = diagnose(read, profile, rendered.loss, main)
+    if is_at_home and not found:
         return replace(rendered, messages=sent_messages(history), loss=())
+    if found:
+        rendered = render(written_anew(read.turns), profile.target, options)
     return replace(rendered, loss=tuple(locate_loss(rendered.loss, read.messages)))

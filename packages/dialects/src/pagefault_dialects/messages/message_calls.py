@@ -13,6 +13,7 @@ from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
 from pagefault_dialects.json.pointers import child_pointer
 from pagefault_dialects.json.values import JsonValue, parse_embedded_json, parse_repaired_json
 from pagefault_dialects.messages.message_content import is_block, left_beside
+from pagefault_dialects.messages.provider_blocks import thought_signature
 from pagefault_dialects.model.conversation import LeftOut, TurnCall
 from pagefault_dialects.results.call_tool_results import CallToolResult, read_call_tool_result
 
@@ -63,7 +64,9 @@ def as_call(block: JsonValue, seq: int, number: int) -> TurnCall | None:
         number: How many calls stand before it in the message.
     """
     held = _held(block, _CALL_TYPES, _CALL_MEMBERS)
-    return None if held is None else _call(held, seq, number)
+    if held is None or not is_block(block):
+        return None
+    return _call(held, seq, number, block)
 
 
 def left_of_call(block: dict[str, JsonValue], pointer: str) -> Iterator[LeftOut]:
@@ -224,14 +227,20 @@ def _inner(listed: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return inner if is_block(inner) else {}
 
 
-def _call(held: Mapping[str, JsonValue], seq: int, number: int) -> TurnCall:
+def _call(
+    held: Mapping[str, JsonValue],
+    seq: int,
+    number: int,
+    around: Mapping[str, JsonValue] | None = None,
+) -> TurnCall:
     arguments = _first(held, _ARGUMENTS)
     if isinstance(arguments, str):
         arguments = _parsed(arguments)
     if not isinstance(arguments, dict):
         arguments = {} if arguments is None else {"input": arguments}
     call_id = _text(_first(held, _IDS)) or f"call_{seq}_{number + 1}"
-    return TurnCall(call_id, _text(_first(held, _NAMES)), arguments)
+    signature = thought_signature(around or held)
+    return TurnCall(call_id, _text(_first(held, _NAMES)), arguments, thought_signature=signature)
 
 
 def _parsed(text: str) -> JsonValue:

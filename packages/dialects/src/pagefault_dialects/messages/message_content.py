@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from pagefault_dialects.json.pointers import child_pointer
-from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.json.values import JsonValue, json_text, says_something
 from pagefault_dialects.media import block_table
 from pagefault_dialects.media.block_table import TEXT_TYPES, without_frame
 from pagefault_dialects.media.file_type import HEAD_BYTES, settle_type
+from pagefault_dialects.messages.provider_blocks import is_kept, own_block
 from pagefault_dialects.model.conversation import (
     Address,
     BlockLabel,
@@ -27,6 +28,7 @@ from pagefault_dialects.model.conversation import (
     Item,
     LeftOut,
     Medium,
+    ProviderBlock,
     TextItem,
     stored_medium,
 )
@@ -77,7 +79,8 @@ class ContentReading:
 
     `resources` are those that they refer to, by id; `moved` are the ids of media that the service
     itself has moved out of them. With `finds_media`, texts are looked through for base64. With
-    `uses_words`, blocks that only their provider knows are told in words.
+    `uses_words`, blocks that only their provider knows are told in words; with `keeps_blocks` they
+    are items of their own.
     """
 
     resources: Mapping[str, Resource]
@@ -85,6 +88,7 @@ class ContentReading:
     moved: frozenset[str] = frozenset()
     finds_media: bool = False
     uses_words: bool = False
+    keeps_blocks: bool = False
 
     def raw(self, value: JsonValue, pointer: str) -> Iterator[Item]:
         """Yield what a value shows that is stored as it came: itself, or media found in it."""
@@ -158,6 +162,9 @@ class ContentReading:
 
         Messages that were stored without a reading are read as they were read when they came.
         """
+        if self.keeps_blocks and not _is_text(block):
+            yield from self._of_provider(block, pointer, [*shown])
+            return
         is_known = not (self.finds_media or self.uses_words) or _is_text(block)
         shows_medium = False
         for item in shown:
@@ -166,7 +173,9 @@ class ContentReading:
             elif isinstance(item, Medium):
                 shows_medium = True
                 yield replace(item, is_in_text=False)
-            elif isinstance(item, TextItem) and not _is_object_text(item.text):
+            elif isinstance(item, ProviderBlock) or (
+                isinstance(item, TextItem) and not _is_object_text(item.text)
+            ):
                 yield item
             else:
                 kind = _kind(block)
@@ -176,6 +185,33 @@ class ContentReading:
                 if not (shows_medium or moved):
                     yield TextItem(pointer, _words_of_block(kind, block))
                 yield without_a_place(pointer, kind)
+
+    def _of_provider(
+        self, block: dict[str, JsonValue], pointer: str, shown: list[Item]
+    ) -> Iterator[Item]:
+        """Yield what a block shows; one that is none but its provider's is kept as it came."""
+        kind = _kind(block)
+        said: list[Item] = []
+        is_object = False
+        for item in shown:
+            if isinstance(item, TextItem) and _is_object_text(item.text):
+                is_object = True
+                moved = self._moved_media(item.text, pointer)
+                said += (replace(each, is_in_text=False) for each in moved)
+            else:
+                said.append(replace(item, is_in_text=False) if isinstance(item, Medium) else item)
+        if not is_object and any(isinstance(item, TextItem | Medium) for item in said):
+            yield from said
+        elif any(isinstance(item, Medium) for item in said):
+            yield from said
+            yield without_a_place(pointer, kind)
+        elif is_kept(kind, block):
+            yield own_block(block, pointer, kind, _words_of_block(kind, block))
+        else:
+            # A block of a kind that all know, with a fault.
+            yield from said
+            yield TextItem(pointer, _words_of_block(kind, block))
+            yield replace(without_a_place(pointer, kind), to="text")
 
     def _text(self, text: str, pointer: str) -> Iterator[Item]:
         resource_id = parse_resource_id(text) if text.startswith("@blob:") else None
@@ -334,11 +370,6 @@ def left_beside(
             yield reasoning(child_pointer(pointer, name))
         elif name not in _FRAMES or (name == "annotations" and isinstance(value, list)):
             yield without_a_place(child_pointer(pointer, name), name)
-
-
-def says_something(value: JsonValue) -> bool:
-    """Return whether a member says anything; SDKs write all fields that were not given."""
-    return not (value is None or value is False or value in ("", [], {}))
 
 
 def reasoning(pointer: str) -> LeftOut:

@@ -51,6 +51,11 @@ def message_faults(messages: Sequence[ForeignMessage], main: Dialect | None) -> 
         yield from _of_sides(messages)
 
 
+def call_faults(foreign: ForeignMessage) -> Iterator[Finding]:
+    """Yield the faults of the calls in a message, by the rules of its own dialect."""
+    return _of_calls(foreign, foreign.dialect or "openai-chat")
+
+
 def _of_calls(foreign: ForeignMessage, dialect: Dialect) -> Iterator[Finding]:
     message = foreign.message or {}
     for pointer, call, arguments, name in _calls(message):

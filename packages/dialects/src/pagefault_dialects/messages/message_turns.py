@@ -31,6 +31,12 @@ from pagefault_dialects.messages.message_content import (
     reasoning,
     without_a_place,
 )
+from pagefault_dialects.messages.provider_blocks import (
+    SIGNATURES,
+    SIGNED,
+    thought_block,
+    thought_member,
+)
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
     DataItem,
@@ -73,7 +79,8 @@ class MessageEntry:
 
     `origin` is the path it is read from. `page_fault` is what a page fault asked for, where that
     was stored. `moved_out` has the ids of media that were moved out of
-    its texts when it was stored.
+    its texts when it was stored. With `keeps_blocks`, what only its provider understands is kept
+    for that; what was stored before dialects were known is read without.
     """
 
     message: Mapping[str, Any]
@@ -82,6 +89,7 @@ class MessageEntry:
     is_page_fault: bool = False
     page_fault: PageFaultCall | None = None
     moved_out: frozenset[str] = frozenset()
+    keeps_blocks: bool = False
 
 
 def message_turns(
@@ -103,7 +111,10 @@ def message_turns(
         uses_words: Whether blocks that only their provider knows are told in words, as they are
             with `finds_media`.
     """
-    content = ContentReading(resources, audience, entry.moved_out, finds_media, uses_words)
+    content = ContentReading(
+        *(resources, audience, entry.moved_out, finds_media, uses_words),
+        keeps_blocks=entry.keeps_blocks,
+    )
     return _Reading(entry, content).turns()
 
 
@@ -147,9 +158,10 @@ class _Reading:
                 call := as_call(block, self._entry.seq, self._called)
             ):
                 self._call(call)
-                self._saying().items.extend(left_of_call(block, here))
-            elif is_reasoning(block):
-                self._saying().items.append(reasoning(here))
+                self._saying().items.extend(self._signed(call, left_of_call(block, here)))
+            elif is_block(block) and is_reasoning(block):
+                kept = thought_block(block, here) if self._entry.keeps_blocks else reasoning(here)
+                self._saying().items.append(kept)
             elif is_block(block) and block.get("type") in _APART:
                 self._read_approval(block, here)
             elif not (is_block(block) and block.keys() <= _MARKS):
@@ -202,7 +214,22 @@ class _Reading:
         refusal = message.get("refusal")
         if isinstance(refusal, str) and refusal:
             self._saying().items.append(TextItem("/refusal", refusal))
-        self._saying().items.extend(left_beside(message, self._known(), ""))
+        for item in left_beside(message, self._known(), ""):
+            self._saying().items.append(self._beside(item))
+
+    def _signed(self, call: TurnCall, left: Iterator[LeftOut]) -> Iterator[LeftOut]:
+        """Yield what a call loses; its signature is kept by those who check it."""
+        is_kept = self._entry.keeps_blocks and call.thought_signature is not None
+        for item in left:
+            is_signature = is_kept and item.what in SIGNATURES
+            yield replace(item, kept_by=SIGNED) if is_signature else item
+
+    def _beside(self, item: LeftOut) -> Item:
+        """Return what stands beside the content, kept for its provider if it is a thought."""
+        name = item.pointer.removeprefix("/")
+        if item.code != "reasoning" or not self._entry.keeps_blocks:
+            return item
+        return thought_member(name, self._message.get(name), item.pointer) or item
 
     def _known(self) -> frozenset[str]:
         """Return the members that are read, as they have to be for that."""
@@ -230,7 +257,7 @@ class _Reading:
                 self._call(call)
             else:
                 said.calls[index] = call
-            self._saying().items.extend(left_of_listed(block, pointer))
+            self._saying().items.extend(self._signed(call, left_of_listed(block, pointer)))
 
     def _voice(self, audio: dict[str, JsonValue]) -> Iterator[Item]:
         transcript = audio.get("transcript")

@@ -7,9 +7,9 @@ decide.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
-from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.model.resource import Damage, MediaHints, Resource, ResourceKind
 
@@ -164,7 +164,7 @@ class LeftOut:
     """Something that no rendering of this kind shows, and why.
 
     `restore` is how to get at it, if not by reading the record; `to` is what stands there instead;
-    `handle_line` names it to a model.
+    `handle_line` names it to a model. Targets of the dialects that it is `kept_by` do show it.
     """
 
     pointer: str
@@ -176,6 +176,7 @@ class LeftOut:
     handle_line: str | None = None
     seq: int | None = None
     """The entry it stands in, if that is another one than its turn begins in."""
+    kept_by: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +192,26 @@ class Invented:
     seq: int | None
 
 
-Item: TypeAlias = TextItem | DataItem | Medium | LeftOut | Invented
-SettledItem: TypeAlias = TextItem | DataItem | MediaItem
+@dataclass(frozen=True, slots=True)
+class ProviderBlock:
+    """Something that only its own provider understands: a file by its id, a search, a thought.
+
+    `forms` has it as the requests of a dialect have it, by the names of the dialects that do. For
+    all others `words` take its place, if there are any, and the account of the loss names `what`,
+    `code` and `reason`. `model` is the model that thought it, where that is known.
+    """
+
+    pointer: str
+    forms: Mapping[str, JsonObject]
+    what: str
+    code: str
+    reason: str
+    words: str = ""
+    model: str | None = None
+
+
+Item: TypeAlias = TextItem | DataItem | Medium | LeftOut | Invented | ProviderBlock
+SettledItem: TypeAlias = TextItem | DataItem | MediaItem | ProviderBlock
 
 _Item = TypeVar("_Item")
 
@@ -208,6 +227,23 @@ class TurnCall:
     name: str
     arguments: dict[str, JsonValue]
     approval_id: str = ""
+    thought_signature: str | None = None
+    """What Gemini signed it with, in whatever dialect that came."""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeMessage:
+    """A message as it was sent, and what was read of it.
+
+    `message` shares its texts with the items of `turns`. References in it stand for stored media.
+    `dialect` is `None` where the message is of every dialect that has such. `model` is the one that
+    wrote it, where that is known.
+    """
+
+    dialect: str | None
+    message: JsonObject
+    turns: "tuple[ComposedTurn, ...]"
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +283,11 @@ class Turn(Generic[_Item]):
     """`_meta` of a result, as MCP has it."""
     annotations: Mapping[str, Annotations] = field(default_factory=dict)
     """What MCP says of items, by their pointers: for whom they are, how much they matter."""
+    natives: tuple[NativeMessage, ...] = field(default=(), compare=False, repr=False)
+    """The message that it is, or is part of; several where items were joined."""
+    written: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
+    """The messages that are written in its place, once it is settled: those that it was sent in.
+    None where its items are written; empty where the turn before it has the message."""
 
 
 ComposedTurn: TypeAlias = Turn[Item]

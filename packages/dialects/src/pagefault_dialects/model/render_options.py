@@ -71,6 +71,8 @@ class RenderOptions:
     """The most pixels of the longer side of an image."""
     count_tokens: bool = True
     """Whether the answer says what the messages cost, for which a vocabulary is kept in memory."""
+    model: str | None = None
+    """The model that the messages are for, if it is known: it gets no other model's thoughts."""
 
 
 @dataclass(frozen=True, slots=True)

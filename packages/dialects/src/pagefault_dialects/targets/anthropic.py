@@ -10,11 +10,13 @@ Source: `providers`, `anthropic`; types of anthropic 2.12.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import groupby
 
+from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.media.types import canonical_mime_type
-from pagefault_dialects.model.conversation import MediaItem, SettledTurn
-from pagefault_dialects.model.render_options import ImageDetail
+from pagefault_dialects.model.conversation import MediaItem, NativeMessage, SettledTurn
+from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 from pagefault_dialects.targets.base64_leaves import (
     Node,
     b64,
@@ -23,8 +25,21 @@ from pagefault_dialects.targets.base64_leaves import (
     text_block,
 )
 from pagefault_dialects.targets.media_lines import ERROR_LINE, attached_line, frame_line
+from pagefault_dialects.targets.native_messages import (
+    are_own_blocks,
+    members_of_request,
+    write_runs,
+)
 from pagefault_dialects.targets.profile import Profile, tool_use
 
+_ROLES = ("user", "assistant")
+_MEMBERS = frozenset({"role", "content"})
+_OF_RESPONSES = frozenset(
+    {
+        *("id", "type", "model", "stop_reason", "stop_sequence", "stop_details", "usage"),
+        *("container", "context_management"),
+    }
+)
 _WHERE = "attached after the tool results"
 _MOST_TITLE_CHARS = 500
 
@@ -34,6 +49,13 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
 
     `detail` has no place in them.
     """
+    messages = write_runs(turns, partial(_write, profile=profile), content="content")
+    if messages:
+        messages[-1] = _without_trailing_space(messages[-1])
+    return messages
+
+
+def _write(turns: Sequence[SettledTurn], profile: Profile) -> list[Node]:
     messages: list[Node] = []
     for are_answers, group in groupby(turns, lambda turn: turn.role == "tool"):
         if are_answers:
@@ -43,14 +65,41 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
             calls = [tool_use(call, profile) for call in turn.calls]
             if content := [*blocks_of(turn.items, _medium, seen_text_block), *calls]:
                 messages.append({"role": turn.role, "content": content})
-    if messages:
-        messages[-1] = _without_trailing_space(messages[-1])
     return messages
+
+
+def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
+    """Return a message as requests have it; `None` if it is of another dialect, or refused."""
+    sent = native.message
+    if sent.get("role") not in _ROLES or native.dialect not in (None, "anthropic"):
+        return None
+    request = members_of_request(sent, _MEMBERS, _OF_RESPONSES)
+    content = None if request is None else request.get("content")
+    if isinstance(content, list):
+        return request if are_own_blocks(content) and _are_answers_sound(content) else None
+    return request if isinstance(content, str) else None
+
+
+def _are_answers_sound(content: Sequence[JsonValue]) -> bool:
+    """Return whether answers stand first, and those of failures hold nothing but text."""
+    is_behind = False
+    for block in content:
+        if not isinstance(block, dict) or block.get("type") != "tool_result":
+            is_behind = True
+            continue
+        held = block.get("content")
+        blocks = held if isinstance(held, list) else []
+        is_text = all(isinstance(each, dict) and each.get("type") == "text" for each in blocks)
+        if is_behind or (block.get("is_error") and not (is_text and held)):
+            return False
+    return True
 
 
 def _without_trailing_space(message: Node) -> Node:
     """Return the last message as it may end, if it is the assistant's."""
     match message:
+        case {"role": "assistant", "content": str(text)}:
+            return {"role": "assistant", "content": text.rstrip()}
         case {"role": "assistant", "content": [*before, {"type": "text", "text": str(text)}]}:
             return {"role": "assistant", "content": [*before, *text_block(text.rstrip())]}
     return message
@@ -58,7 +107,12 @@ def _without_trailing_space(message: Node) -> Node:
 
 def mark_cached(message: Node) -> Node:
     """Return a message whose last block has the mark up to which is cached."""
-    if not isinstance(message, dict) or not isinstance(content := message["content"], list):
+    if not isinstance(message, dict):
+        return message
+    content = message["content"]
+    if isinstance(content, str):
+        content = text_block(content)
+    if not isinstance(content, list) or not content:
         return message
     last = content[-1]
     if not isinstance(last, dict):

@@ -21,6 +21,7 @@ from pagefault_dialects.model.conversation import (
     InlineBytes,
     Item,
     MediaItem,
+    ProviderBlock,
     SettledItem,
     StoredBytes,
     TextItem,
@@ -96,14 +97,28 @@ def seen_text_block(text: str) -> list[Node]:
     return [] if text.isspace() else text_block(text)
 
 
+def own_block(block: ProviderBlock) -> dict[str, Node]:
+    """Return a settled block of the provider's own as it came."""
+    [form] = block.forms.values()
+    return {
+        name: JsonLeaf(value) if isinstance(value, dict | list) else value
+        for name, value in form.items()
+    }
+
+
 def blocks_of(
     items: Iterable[SettledItem], medium: WriteMedium, text: WriteText = text_block
 ) -> list[Node]:
-    """Return what `text` makes of each text that is not empty, and `medium` of each attachment."""
+    """Return what `text` makes of each text that is not empty, and `medium` of each attachment.
+
+    A block of the provider's own is written as it came.
+    """
     blocks: list[Node] = []
     for item in items:
         if isinstance(item, MediaItem):
             blocks.append(medium(item))
+        elif isinstance(item, ProviderBlock):
+            blocks.append(own_block(item))
         elif words := text_of(item):
             blocks += text(words)
     return blocks
@@ -113,7 +128,7 @@ def content_of(
     items: Sequence[SettledItem], medium: WriteMedium, text: WriteText = text_block
 ) -> str | list[Node]:
     """Return one string where there is only text, else as `blocks_of`."""
-    if any(isinstance(item, MediaItem) for item in items):
+    if any(isinstance(item, MediaItem | ProviderBlock) for item in items):
         return blocks_of(items, medium, text)
     return joined(map(text_of, items))
 

@@ -17,17 +17,28 @@ document names`, as the service says it.
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
 
+from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.media.types import canonical_mime_type, mime_type_for_filename
-from pagefault_dialects.model.conversation import DataItem, MediaItem, SettledItem, SettledTurn
-from pagefault_dialects.model.render_options import ImageDetail
+from pagefault_dialects.model.conversation import (
+    DataItem,
+    MediaItem,
+    NativeMessage,
+    ProviderBlock,
+    SettledItem,
+    SettledTurn,
+)
+from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 from pagefault_dialects.model.resource import resource_kind
-from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, text_of
+from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, own_block, text_of
 from pagefault_dialects.targets.media_lines import ERROR_LINE, attached_line, frame_line
+from pagefault_dialects.targets.native_messages import members_of_request
 from pagefault_dialects.targets.profile import MediaClass, Profile, media_class
+
+_MEMBERS = frozenset({"role", "content"})
 
 _OPENXML = "application/vnd.openxmlformats-officedocument"
 FORMATS: Mapping[MediaClass, Mapping[str, str]] = MappingProxyType(
@@ -82,16 +93,48 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
     """
     writer = _Writer(profile)
     said: list[tuple[str, list[Node]]] = []
-    for are_answers, group in groupby(turns, lambda turn: turn.role == "tool"):
-        if are_answers:
-            said.append(("user", writer.answers(group)))
-        else:
-            said += ((turn.role, writer.said(turn)) for turn in group)
+    for is_native, run in groupby(turns, lambda turn: turn.written is not None):
+        for are_answers, group in groupby(run, lambda turn: turn.role == "tool"):
+            if is_native:
+                said += (each for turn in group for each in writer.sent(turn))
+            elif are_answers:
+                said.append(("user", writer.answers(group)))
+            else:
+                said += ((turn.role, writer.said(turn)) for turn in group)
     spoken = [(role, blocks) for role, blocks in said if blocks]
     return [
         {"role": role, "content": [block for _, blocks in run for block in blocks]}
         for role, run in groupby(spoken, lambda each: each[0])
     ]
+
+
+def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
+    """Return a message as requests have it; `None` if it is of another dialect, or refused."""
+    sent = native.message
+    content = sent.get("content")
+    is_own = native.dialect in (None, "bedrock") and sent.get("role") in ("user", "assistant")
+    if not is_own or not isinstance(content, list) or not all(map(_is_own, content)):
+        return None
+    answers = ["toolResult" in block for block in content if isinstance(block, dict)]
+    if answers != sorted(answers, reverse=True) or not all(map(_is_sound, content)):
+        return None
+    return members_of_request(sent, _MEMBERS, frozenset())
+
+
+def _is_own(block: JsonValue) -> bool:
+    if not isinstance(block, dict) or "type" in block:
+        return False
+    return any(value is not None for value in block.values())
+
+
+def _is_sound(block: JsonValue) -> bool:
+    """Return whether an answer of a failure holds nothing but text, and some."""
+    answer = block.get("toolResult") if isinstance(block, dict) else None
+    if not isinstance(answer, dict) or answer.get("status") != "error":
+        return True
+    held = answer.get("content")
+    blocks = held if isinstance(held, list) else []
+    return bool(blocks) and all(isinstance(each, dict) and "text" in each for each in blocks)
 
 
 def mark_cached(message: Node) -> Node:
@@ -108,6 +151,15 @@ class _Writer:
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
         self._names: set[str] = set()
+
+    def sent(self, turn: SettledTurn) -> Iterator[tuple[str, list[Node]]]:
+        """Yield who says the messages that a turn was sent in, and their blocks."""
+        for message in turn.written or ():
+            for block in message["content"]:
+                document = block.get("document")
+                if isinstance(document, dict) and isinstance(name := document.get("name"), str):
+                    self._names.add(name.lower())
+            yield message["role"], message["content"]
 
     def said(self, turn: SettledTurn) -> list[Node]:
         """Return the blocks of a turn that is no tool's."""
@@ -160,6 +212,8 @@ class _Writer:
                 documents.append(item)
             elif isinstance(item, MediaItem):
                 blocks.append(_medium(item))
+            elif isinstance(item, ProviderBlock):
+                blocks.append(own_block(item))
             elif may_hold_json and isinstance(item, DataItem) and isinstance(item.value, dict):
                 blocks.append({"json": JsonLeaf(item.value)})
             else:

@@ -14,23 +14,29 @@ Source: `providers`, `gemini`; types of google-genai 3.4; "Thought Signatures", 
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from functools import partial
 from itertools import groupby
 
-from pagefault_dialects.json.values import JsonValue, json_text, values_in
+from pagefault_dialects.json.values import JsonObject, JsonValue, json_text, values_in
 from pagefault_dialects.media.types import canonical_mime_type
 from pagefault_dialects.model.conversation import (
     DataItem,
     MediaItem,
+    NativeMessage,
     SettledItem,
     SettledTurn,
     TurnCall,
 )
-from pagefault_dialects.model.render_options import ImageDetail
+from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 from pagefault_dialects.pages.one_line import one_line
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, blocks_of, joined, text_of
 from pagefault_dialects.targets.media_lines import ERROR_LINE, attached_line, frame_line
+from pagefault_dialects.targets.native_messages import members_of_request, write_runs
 from pagefault_dialects.targets.profile import Profile
 
+_ROLES = ("user", "model", "function", None)
+_MEMBERS = frozenset({"role", "parts"})
+_BESIDE = frozenset({"thought", "thoughtSignature", "thought_signature"})
 _WHERE = "attached after the tool results"
 _FOREIGN_CALL = "skip_thought_signature_validator"
 _OWN_MEMBERS = frozenset({"output", "error"})
@@ -47,6 +53,27 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
 
     `detail` has no place in them.
     """
+    return write_runs(turns, partial(_write, profile=profile), content="parts")
+
+
+def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
+    """Return a message as requests have it; `None` if it is of another dialect, or refused."""
+    sent = native.message
+    parts = sent.get("parts")
+    is_own = native.dialect in (None, "gemini") and sent.get("role") in _ROLES
+    if not is_own or not isinstance(parts, list) or not parts or not all(map(_is_part, parts)):
+        return None
+    return members_of_request(sent, _MEMBERS, frozenset())
+
+
+def _is_part(part: JsonValue) -> bool:
+    # Parts with a `type` are of the Vercel AI SDK.
+    if not isinstance(part, dict) or "type" in part:
+        return False
+    return any(part[name] is not None for name in part.keys() - _BESIDE)
+
+
+def _write(turns: Sequence[SettledTurn], profile: Profile) -> list[Node]:
     contents: list[Node] = []
     for are_answers, group in groupby(turns, lambda turn: turn.role == "tool"):
         if are_answers:
@@ -80,7 +107,8 @@ def _calls(calls: Sequence[TurnCall], profile: Profile) -> list[Node]:
             "name": profile.tool_name.fit(call.name),
             "args": JsonLeaf(call.arguments) if is_kept else {"json": json_text(call.arguments)},
         }
-        signature: dict[str, Node] = {} if parts else {"thoughtSignature": _FOREIGN_CALL}
+        signed = call.thought_signature or (None if parts else _FOREIGN_CALL)
+        signature: dict[str, Node] = {"thoughtSignature": signed} if signed else {}
         parts.append({"functionCall": written, **signature})
     return parts
 

@@ -8,12 +8,16 @@ Source: langchain-core 1, `messages.content`.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
-from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnRole
-from pagefault_dialects.model.render_options import ImageDetail
+from pagefault_dialects.json.values import JsonObject
+from pagefault_dialects.model.conversation import MediaItem, NativeMessage, SettledTurn, TurnRole
+from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, content_of, file_name_of
+from pagefault_dialects.targets.native_messages import write_runs
 from pagefault_dialects.targets.profile import Profile
 
+_KINDS = frozenset({"human", "ai", "system", "tool", "function"})
 _TYPES: dict[TurnRole, str] = {"user": "human", "assistant": "ai"}
 
 
@@ -22,6 +26,17 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
 
     `detail` has no place in them.
     """
+    return write_runs(turns, partial(_write, profile=profile))
+
+
+def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
+    """Return a message as it is; `None` if it is of another dialect, or stands in a wrapper."""
+    sent = native.message
+    is_own = native.dialect == "langchain" and sent.get("type") in _KINDS
+    return sent if is_own and isinstance(sent.get("content"), str | list) else None
+
+
+def _write(turns: Sequence[SettledTurn], profile: Profile) -> list[Node]:
     messages: list[Node] = []
     for turn in turns:
         content = content_of(turn.items, _medium)

@@ -20,25 +20,28 @@ from functools import partial
 from types import MappingProxyType
 from urllib.parse import quote
 
-from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
 from pagefault_dialects.media.types import mime_type_for_filename
 from pagefault_dialects.model.conversation import (
     Address,
     BlockLabel,
     DataItem,
     MediaItem,
+    NativeMessage,
     SettledItem,
     SettledTurn,
     StoredBytes,
     TextItem,
 )
-from pagefault_dialects.model.render_options import ImageDetail, McpRevision
+from pagefault_dialects.model.render_options import ImageDetail, McpRevision, RenderOptions
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, blocks_of, file_name_of
+from pagefault_dialects.targets.native_messages import write_runs
 from pagefault_dialects.targets.profile import Profile, tool_use
 
 _APP = "ui://"
 _MIME_TYPE = re.compile(r"[\w.+*-]+/[\w.+*-]+(?:;.*)?")
 _SIZE = re.compile(r"(\d{1,18}) bytes")
+_MEMBERS = frozenset({"role", "content", "_meta"})
 _AUDIO: McpRevision = "2025-03-26"
 _LINKS_AND_STRUCTURED_OBJECTS: McpRevision = "2025-06-18"
 _ANY_STRUCTURED_VALUE: McpRevision = "2026-07-28"
@@ -57,6 +60,39 @@ def of_revision(profile: Profile, revision: McpRevision) -> Profile:
 
 def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return settled turns as messages; `detail` has no place in them."""
+    return write_runs(turns, partial(_write, profile=profile))
+
+
+def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
+    """Return a message as it is; `None` if it is of another dialect, or of another revision."""
+    sent = native.message
+    is_own = native.dialect == "mcp" or _is_sampling(sent.get("content"))
+    if not is_own or options.protocol_version < _ANY_STRUCTURED_VALUE:
+        return None
+    if "role" in sent:
+        is_said = sent["role"] in ("user", "assistant") and sent.keys() <= _MEMBERS
+        content = sent.get("content")
+        blocks = content if isinstance(content, list) else [content]
+        return sent if is_said and blocks and all(map(_is_typed, blocks)) else None
+    content = sent.get("content")
+    is_typed = isinstance(content, list) and all(map(_is_typed, content))
+    return sent if is_typed and "resultType" in sent and "jsonrpc" not in sent else None
+
+
+def _is_typed(block: JsonValue) -> bool:
+    return isinstance(block, dict) and isinstance(block.get("type"), str)
+
+
+def _is_sampling(content: JsonValue) -> bool:
+    """Return whether a content is of calls, or of results as only MCP's sampling spells them."""
+    blocks = content if isinstance(content, list) else []
+    return bool(blocks) and all(
+        isinstance(each, dict) and (each.get("type") == "tool_use" or "toolUseId" in each)
+        for each in blocks
+    )
+
+
+def _write(turns: Sequence[SettledTurn], profile: Profile) -> list[Node]:
     messages: list[Node] = []
     for turn in turns:
         if turn.role == "tool":

@@ -20,10 +20,17 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import groupby
 
-from pagefault_dialects.json.values import json_text
+from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
 from pagefault_dialects.media.types import canonical_mime_type
-from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall
-from pagefault_dialects.model.render_options import ImageDetail
+from pagefault_dialects.model.conversation import (
+    MediaItem,
+    NativeMessage,
+    ProviderBlock,
+    SettledItem,
+    SettledTurn,
+    TurnCall,
+)
+from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 from pagefault_dialects.targets.base64_leaves import (
     Node,
     b64,
@@ -31,13 +38,39 @@ from pagefault_dialects.targets.base64_leaves import (
     data_uri_of,
     file_name_of,
     joined,
+    own_block,
     text_block,
     text_of,
 )
 from pagefault_dialects.targets.media_lines import attached_line, frame_line
+from pagefault_dialects.targets.native_messages import (
+    members_of_request,
+    write_runs,
+)
 from pagefault_dialects.targets.profile import Profile
 
 _WHERE = "attached after the tool messages"
+_TEXT = frozenset({"text"})
+_BLOCKS = {
+    "system": _TEXT,
+    "developer": _TEXT,
+    "user": frozenset({"text", "image_url", "input_audio", "file"}),
+    "assistant": frozenset({"text", "refusal"}),
+    "tool": _TEXT,
+}
+_SAID = frozenset({"role", "content", "name"})
+_MEMBERS = {
+    "system": _SAID,
+    "developer": _SAID,
+    "user": _SAID,
+    "assistant": _SAID | {"refusal", "audio", "tool_calls", "function_call"},
+    "tool": frozenset({"role", "content", "tool_call_id"}),
+}
+_OF_RESPONSES = frozenset({"annotations", "parsed"})
+_MEMBERS_OF_CALLS = frozenset({"id", "type", "function", "custom"})
+_MEMBERS_OF_TEXTS = frozenset({"type", "role", "content", "id", "status", "phase"})
+_OF_PARSED = frozenset({"parsed_arguments", "created_by"})
+_PARTS_OF_ITEMS = ("input_text", "input_image", "input_file", "input_audio", "output_text")
 
 
 def write_chat(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
@@ -48,7 +81,7 @@ def write_chat(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDeta
             messages += _answers(group, profile, detail)
             continue
         for turn in group:
-            messages += _said(turn, profile, detail)
+            messages += _said(turn, profile, detail) if turn.written is None else turn.written
     return messages
 
 
@@ -57,7 +90,7 @@ def write_compat(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDe
     messages: list[Node] = []
     for turn in turns:
         if turn.role != "tool":
-            messages += _said(turn, profile, detail)
+            messages += map(_for_any_server, _said(turn, profile, detail))
             continue
         call_id = profile.call_id.fit(turn.call_id)
         content = content_of(turn.items, partial(_medium, detail=detail))
@@ -69,30 +102,70 @@ def write_responses(
     turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail
 ) -> list[Node]:
     """Return settled turns as input items of `openai-responses`."""
+    return write_runs(turns, partial(_items, profile=profile, detail=detail))
+
+
+def _items(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     items: list[Node] = []
     for turn in turns:
-        content = content_of(turn.items, partial(_input, detail=detail), _input_text)
         if turn.role == "tool":
+            content = content_of(turn.items, partial(_input, detail=detail), _input_text)
             call_id = profile.call_id.fit(turn.call_id)
             items.append({"type": "function_call_output", "call_id": call_id, "output": content})
-        elif content:
-            items.append({"type": "message", "role": turn.role, "content": content})
+            continue
+        for is_item, group in groupby(turn.items, _is_item):
+            if is_item:
+                items += (own_block(each) for each in group if isinstance(each, ProviderBlock))
+            elif content := content_of([*group], partial(_input, detail=detail), _input_text):
+                items.append({"type": "message", "role": turn.role, "content": content})
         for call in turn.calls:
             call_id = profile.call_id.fit(call.call_id)
             items.append({"type": "function_call", "call_id": call_id, **_called(call, profile)})
     return items
 
 
+def _is_item(item: SettledItem) -> bool:
+    """Return whether something is an item of its own, and not a part of a message."""
+    if not isinstance(item, ProviderBlock):
+        return False
+    [form] = item.forms.values()
+    return form.get("type") not in _PARTS_OF_ITEMS
+
+
+def _for_any_server(message: Node) -> Node:
+    """Return a message as servers take it that refuse `null` beside calls."""
+    if isinstance(message, dict) and message.get("content") is None:
+        return {**message, "content": ""}
+    return message
+
+
 def _said(turn: SettledTurn, profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return the message of a turn that is no tool's; none where nothing was said."""
-    content = content_of(turn.items, partial(_medium, detail=detail))
+    thoughts: dict[str, Node] = {}
+    items: list[SettledItem] = []
+    for item in turn.items:
+        if isinstance(item, ProviderBlock) and item.code == "reasoning":
+            thoughts |= own_block(item)
+        else:
+            items.append(item)
+    content = content_of(items, partial(_medium, detail=detail))
     if not turn.calls:
-        return [{"role": turn.role, "content": content}] if content else []
+        message: dict[str, Node] = {"role": turn.role, "content": content, **thoughts}
+        return [message] if content or thoughts else []
     calls: list[Node] = []
     for call in turn.calls:
         call_id = profile.call_id.fit(call.call_id)
-        calls.append({"id": call_id, "type": "function", "function": _called(call, profile)})
-    return [{"role": turn.role, "content": content or None, "tool_calls": calls}]
+        signed = _signature(call) if profile.home == "openai-compat" else {}
+        function = {"function": _called(call, profile)}
+        calls.append({"id": call_id, "type": "function", **function, **signed})
+    return [{"role": turn.role, "content": content or None, **thoughts, "tool_calls": calls}]
+
+
+def _signature(call: TurnCall) -> dict[str, Node]:
+    """Return the member that Gemini's endpoint for OpenAI's clients demands back."""
+    if call.thought_signature is None:
+        return {}
+    return {"extra_content": {"google": {"thought_signature": call.thought_signature}}}
 
 
 def _called(call: TurnCall, profile: Profile) -> dict[str, Node]:
@@ -103,12 +176,17 @@ def _answers(group: Iterable[SettledTurn], profile: Profile, detail: ImageDetail
     messages: list[Node] = []
     media: list[Node] = []
     for turn in group:
+        if turn.written is not None:
+            messages += turn.written
+            continue
         call_id = profile.call_id.fit(turn.call_id)
         texts: list[str | None] = []
         for item in turn.items:
             if isinstance(item, MediaItem):
                 texts.append(attached_line(item, _WHERE))
                 media += [*text_block(frame_line(turn, item, call_id)), _medium(item, detail)]
+            elif isinstance(item, ProviderBlock):
+                media += [*text_block(f"From the call {call_id}:"), own_block(item)]
             else:
                 texts.append(text_of(item))
         messages.append({"role": "tool", "tool_call_id": call_id, "content": joined(texts)})
@@ -135,6 +213,63 @@ def _input(attachment: MediaItem, detail: ImageDetail) -> Node:
         return {"type": "input_file", "file_url": attachment.url}
     name = file_name_of(attachment)
     return {"type": "input_file", "filename": name, "file_data": data_uri_of(attachment)}
+
+
+def chat_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
+    """Return a message as requests of `openai-chat` have it; `None` if they have no such."""
+    sent = native.message
+    blocks = _BLOCKS.get(str(sent.get("role")))
+    if blocks is None or native.dialect not in (None, "openai-chat"):
+        return None
+    request = members_of_request(sent, _MEMBERS[sent["role"]], _OF_RESPONSES)
+    if request is None:
+        return None
+    if isinstance(audio := request.get("audio"), dict):
+        request["audio"] = {"id": audio.get("id")}
+    content, calls = request.get("content"), request.get("tool_calls")
+    if isinstance(content, list):
+        is_own = bool(content) and all(
+            _type(block) in blocks and block.get("text") != "" for block in content
+        )
+    else:
+        is_own = bool(content) or (not blocks.isdisjoint(("refusal",)) and content in (None, ""))
+    if calls is None:
+        request.pop("tool_calls", None)
+        return request if is_own and (content or _says_more(request)) else None
+    is_own = is_own and isinstance(calls, list) and bool(calls)
+    return request if is_own and all(map(_is_call, calls)) else None
+
+
+def _says_more(request: JsonObject) -> bool:
+    return any(request.get(name) for name in ("refusal", "audio"))
+
+
+def _type(block: JsonValue) -> JsonValue:
+    return block.get("type") if isinstance(block, dict) else None
+
+
+def _is_call(call: JsonValue) -> bool:
+    """Return whether a call has nothing but what requests have."""
+    if not isinstance(call, dict) or not call.keys() <= _MEMBERS_OF_CALLS:
+        return False
+    function = call.get("function")
+    if not isinstance(function, dict):
+        return call.get("type") == "custom" and isinstance(call.get("custom"), dict)
+    return call.get("type") == "function"
+
+
+def responses_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
+    """Return an item as requests of `openai-responses` have it; `None` if they have no such."""
+    sent = native.message
+    if native.dialect not in (None, "openai-responses"):
+        return None
+    content = sent.get("content")
+    if sent.get("type", "message") == "message":
+        is_text = isinstance(content, str) and bool(content) and sent.keys() <= _MEMBERS_OF_TEXTS
+        is_list = native.dialect is not None and isinstance(content, list) and bool(content)
+        if not is_text and not is_list:
+            return None
+    return {name: value for name, value in sent.items() if name not in _OF_PARSED}
 
 
 def _input_text(text: str) -> list[Node]:

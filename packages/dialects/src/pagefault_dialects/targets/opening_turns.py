@@ -12,6 +12,7 @@ from pagefault_dialects.model.conversation import (
     Invented,
     Item,
     LeftOut,
+    ProviderBlock,
     SettledItem,
     SettledTurn,
     TextItem,
@@ -123,6 +124,8 @@ def _replied(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[Compos
 def _is_written(item: Item, profile: Profile) -> bool:
     if isinstance(item, TextItem) and profile.takes_blank_texts:
         return bool(item.text)
+    if isinstance(item, ProviderBlock) and profile.takes_block(item):
+        return True
     return _says_something(item)
 
 
@@ -135,12 +138,15 @@ def _by_user(turn: SettledTurn) -> SettledTurn:
     if turn.role != "system":
         return turn
     mark = (TextItem("", FROM_THE_SYSTEM),) if any(map(_says_something, turn.items)) else ()
-    by_user: SettledTurn = replace(turn, role="user", items=(*mark, *turn.items))
+    items = (*mark, *turn.items)
+    by_user: SettledTurn = replace(turn, role="user", items=items, written=None)
     return by_user
 
 
 def _says_something(item: Item | SettledItem) -> bool:
     if isinstance(item, LeftOut | Invented):
         return False
+    if isinstance(item, ProviderBlock):
+        return bool(item.words)
     text = item.text if isinstance(item, TextItem) else None
     return text is None or bool(text.strip())

@@ -8,9 +8,15 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.media.types import canonical_mime_type
-from pagefault_dialects.model.conversation import SettledTurn, TurnCall, TurnRole
+from pagefault_dialects.model.conversation import (
+    NativeMessage,
+    ProviderBlock,
+    SettledTurn,
+    TurnCall,
+    TurnRole,
+)
 from pagefault_dialects.model.render_options import ImageDetail, McpRevision, RenderOptions
 from pagefault_dialects.model.resource import ResourceKind
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node
@@ -143,6 +149,18 @@ class Profile:
     where there are no such marks."""
     takes_structured: Callable[[JsonValue], bool] = lambda _: False
     """Whether a value is taken as `structuredContent`, whatever its length."""
+    home: str = ""
+    """The dialect whose blocks its requests have, those too that nobody else understands."""
+    home_types: frozenset[str] = frozenset()
+    """Types of media that only messages of its own dialect may have."""
+    ids_are_optional: bool = False
+    """Whether calls and answers find each other by their names, too."""
+    as_request: Callable[[NativeMessage, RenderOptions], JsonObject | None] | None = None
+    """Returns a message that was sent as its requests have it; `None` if they have no such."""
+
+    def takes_block(self, block: ProviderBlock) -> bool:
+        """Return whether its requests have a block that others do not understand."""
+        return bool(self.home) and self.home in block.forms
 
     @property
     def takes_late_system(self) -> bool:

@@ -13,7 +13,13 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from pagefault_dialects.json.values import json_text
-from pagefault_dialects.model.conversation import ComposedTurn, MediaItem, SettledTurn
+from pagefault_dialects.model.conversation import (
+    ComposedTurn,
+    MediaItem,
+    ProviderBlock,
+    SettledItem,
+    SettledTurn,
+)
 from pagefault_dialects.model.resource import ResourceKind
 from pagefault_dialects.targets.base64_leaves import text_of
 
@@ -104,7 +110,7 @@ class TokenRule:
     def turn(self, turn: SettledTurn) -> int:
         """Return what a turn costs, and what stands around it."""
         items = (
-            self.medium(item) if isinstance(item, MediaItem) else self.text(text_of(item) or "")
+            self.medium(item) if isinstance(item, MediaItem) else self.text(_words(item))
             for item in turn.items
         )
         calls = (self.text(call.name) + self.text(json_text(call.arguments)) for call in turn.calls)
@@ -153,6 +159,10 @@ def _tokenizer() -> "tiktoken.Encoding":
 
     # It is part of a package, whose digest is checked; nothing is downloaded.
     return tiktoken.Encoding(**ENCODING_CONSTRUCTORS[_VOCABULARY]())
+
+
+def _words(item: SettledItem) -> str:
+    return json_text(dict(item.forms)) if isinstance(item, ProviderBlock) else text_of(item) or ""
 
 
 def request_text_bytes(turns: Iterable[ComposedTurn]) -> int:

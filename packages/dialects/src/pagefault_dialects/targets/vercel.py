@@ -16,11 +16,19 @@ Source: ai 7 and ai 6, `modelMessageSchema`.
 
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import partial
 from itertools import groupby
 
-from pagefault_dialects.json.values import JsonValue, json_text, values_in
-from pagefault_dialects.model.conversation import DataItem, MediaItem, SettledTurn, TurnCall
-from pagefault_dialects.model.render_options import ImageDetail
+from pagefault_dialects.json.values import JsonObject, JsonValue, json_text, values_in
+from pagefault_dialects.model.conversation import (
+    DataItem,
+    MediaItem,
+    NativeMessage,
+    ProviderBlock,
+    SettledTurn,
+    TurnCall,
+)
+from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 from pagefault_dialects.targets.base64_leaves import (
     JsonLeaf,
     Node,
@@ -32,8 +40,17 @@ from pagefault_dialects.targets.base64_leaves import (
     text_of,
 )
 from pagefault_dialects.targets.media_lines import ERROR_LINE
+from pagefault_dialects.targets.native_messages import members_of_request, write_runs
 from pagefault_dialects.targets.profile import Profile
 
+_ROLES = ("user", "assistant", "tool")
+_MEMBERS = frozenset({"role", "content", "providerOptions"})
+_PARTS = frozenset(
+    {
+        *("text", "image", "file", "reasoning", "reasoning-file", "custom"),
+        *("tool-call", "tool-result", "tool-approval-request", "tool-approval-response"),
+    }
+)
 _LARGEST_SAFE_INTEGER = 2**53 - 1
 
 
@@ -42,12 +59,43 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
 
     `detail` has no place in them.
     """
-    return _messages(turns, profile, _output_file)
+    return write_runs(turns, partial(_messages, profile=profile, output_file=_output_file))
 
 
 def write_6(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -> list[Node]:
     """Return settled turns as messages of version 6; see `write`."""
-    return _messages(turns, profile, _output_file_6)
+    return write_runs(turns, partial(_messages, profile=profile, output_file=_output_file_6))
+
+
+def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
+    """Return a `ModelMessage` as it is; `None` if a message is none."""
+    sent = native.message
+    if sent.get("role") not in _ROLES or native.dialect not in (None, "vercel"):
+        return None
+    content = sent.get("content")
+    is_text = isinstance(content, str) and sent["role"] != "tool"
+    is_list = isinstance(content, list) and all(map(_is_part, content))
+    return members_of_request(sent, _MEMBERS, frozenset()) if is_text or is_list else None
+
+
+def as_request_6(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
+    """Return a `ModelMessage` of version 6 as it is; `None` if it may be of version 7."""
+    content = native.message.get("content")
+    parts = content if isinstance(content, list) else []
+    return None if any(map(_has_files, parts)) else as_request(native, options)
+
+
+def _has_files(part: JsonValue) -> bool:
+    """Return whether a part has files in the output of a tool, or none as text."""
+    if not isinstance(part, dict):
+        return False
+    output = part.get("output")
+    is_content = isinstance(output, dict) and output.get("type") == "content"
+    return is_content or isinstance(part.get("data"), dict)
+
+
+def _is_part(part: JsonValue) -> bool:
+    return isinstance(part, dict) and part.get("type") in _PARTS
 
 
 def _messages(
@@ -93,8 +141,9 @@ def _call(call: TurnCall, profile: Profile) -> Node:
 
 
 def _output(turn: SettledTurn, output_file: WriteMedium) -> Node:
-    said = [item for item in turn.items if isinstance(item, MediaItem) or text_of(item)]
-    if any(isinstance(item, MediaItem) for item in said):
+    own = (MediaItem, ProviderBlock)
+    said = [item for item in turn.items if isinstance(item, own) or text_of(item)]
+    if any(isinstance(item, own) for item in said):
         first: list[Node] = [{"type": "text", "text": ERROR_LINE}] if turn.is_error else []
         return {"type": "content", "value": [*first, *blocks_of(said, output_file)]}
     kind = "error-" if turn.is_error else ""

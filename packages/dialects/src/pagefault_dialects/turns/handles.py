@@ -18,6 +18,7 @@ from pagefault_dialects.model.conversation import (
     Item,
     LeftOut,
     Medium,
+    ProviderBlock,
     StoredBytes,
     TextItem,
 )
@@ -74,7 +75,7 @@ def _named(turn: ComposedTurn, takes_structured: TakesStructured) -> Iterator[It
     is_structured = turn.structured is not None and takes_structured(turn.structured[0])
     for item in turn.items:
         yield item
-        if isinstance(item, Invented):
+        if isinstance(item, Invented | ProviderBlock):
             continue
         if isinstance(item, Medium):
             line = _medium_line(item)

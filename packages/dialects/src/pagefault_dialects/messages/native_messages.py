@@ -1,0 +1,61 @@
+"""Messages and blocks as they were sent, beside what was read of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pagefault_dialects.dialects.foreign_message import ForeignMessage
+from pagefault_dialects.json.pointers import follow, parse_json_pointer
+from pagefault_dialects.json.values import JsonObject
+from pagefault_dialects.messages.message_faults import call_faults
+from pagefault_dialects.messages.provider_blocks import forms_of_provider, is_signed, model_of
+from pagefault_dialects.model.conversation import ComposedTurn, NativeMessage, ProviderBlock
+
+_COMPAT = "openai-compat"
+
+
+def native_message(foreign: ForeignMessage, turns: Sequence[ComposedTurn]) -> NativeMessage | None:
+    """Return a message as it was sent; `None` if it is not all of that, or has faults."""
+    is_sound = foreign.said_role is None and not any(call_faults(foreign))
+    if not isinstance(foreign.sent, dict) or not is_sound:
+        return None
+    return NativeMessage(_dialect(foreign), foreign.sent, tuple(turns), model_of(foreign.sent))
+
+
+def kept_for_provider(block: ProviderBlock, foreign: ForeignMessage) -> ProviderBlock:
+    """Return a block with the forms that it has in the dialects of its provider."""
+    if _COMPAT in block.forms:
+        return replace(block, model=model_of(foreign.message or {}))
+    message: Mapping[str, Any] = foreign.sent if isinstance(foreign.sent, dict) else {}
+    said = _block_at(message, block.pointer.removeprefix(foreign.pointer))
+    [common] = block.forms.values()
+    sent = common if said is None else said
+    owner = _dialect(foreign) or _owner_of(sent)
+    forms = {owner: sent}
+    if block.code == "reasoning":
+        forms |= forms_of_provider(sent, foreign.message or {})
+        if not is_signed(forms.get("anthropic")):
+            # Anthropic refuses one that it has not signed.
+            forms.pop("anthropic", None)
+    return replace(block, forms=forms, model=model_of(message))
+
+
+def _block_at(message: Mapping[str, Any], pointer: str) -> JsonObject | None:
+    """Return the block at a pointer; the message itself, if that is an item."""
+    names = parse_json_pointer(pointer)
+    if names is None:
+        return None
+    found = follow(dict(message), names)
+    return found.value if isinstance(found.value, dict) else None
+
+
+def _dialect(foreign: ForeignMessage) -> str | None:
+    return foreign.dialect or foreign.reader or None
+
+
+def _owner_of(block: JsonObject) -> str:
+    """Return the dialect of a block in a message that shows none."""
+    kind = block.get("type")
+    if kind == "reasoning":
+        return "vercel"
+    return "anthropic" if isinstance(kind, str) else "bedrock"

@@ -1,0 +1,127 @@
+"""What a message holds for its own provider alone: thoughts, files by id, searches, signatures.
+
+A thought belongs to a provider: that of the dialect, or the one that a framework names. It is kept
+in the form that the requests of that provider have, beside the one that it came in.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, TypeGuard
+
+from pagefault_dialects.json.values import JsonObject, JsonValue
+from pagefault_dialects.model.conversation import ProviderBlock
+
+SIGNED = frozenset({"gemini", "openai-compat"})
+"""The dialects that take the signature of a call."""
+SIGNATURES = frozenset({"reasoning", "extra_content", "providerOptions", "providerMetadata"})
+"""What is told as left out where a call is signed."""
+
+_OF_COMPAT = frozenset({"reasoning", "reasoning_content", "reasoning_details", "thinking"})
+_OPTIONS = ("providerOptions", "providerMetadata", "callProviderMetadata")
+_MODELS = ("model", "model_name", "modelVersion")
+_TEXTS = ("thinking", "reasoning", "text", "content")
+# Blocks that every dialect has; only what names a file of the provider's is for it alone.
+_OF_ALL = frozenset(
+    {
+        *("text", "image", "audio", "video", "document", "file", "media", "object"),
+        *("image_url", "input_audio", "input_text", "output_text", "input_image", "input_file"),
+        *("tool_use", "tool_result", "tool-call", "tool-result", "tool_call", "function_call"),
+        *("function_call_output", "toolUse", "toolResult", "functionCall", "functionResponse"),
+        *("inlineData", "inline_data", "function_response", "thinking", "reasoning", "refusal"),
+        *("json", "resource", "resource_link", "role", "content", "name", "args", "id", "thought"),
+        *("thoughtSignature", "thought_signature"),
+    }
+)
+_OF_FILES = frozenset({"file_id", "fileId", "s3Location", "fileUri", "file_uri", "content"})
+_BODIES = frozenset({"text", "blob"})
+_KIND = re.compile(r"[A-Za-z][A-Za-z0-9_-]+")
+_GONE = " What was said before it is gone."
+_UNKNOWN = ""
+
+
+def thought_block(block: JsonObject, pointer: str) -> ProviderBlock:
+    """Return what a model thought, to be kept for its provider."""
+    reason = "Only the model that thought it takes it back."
+    return ProviderBlock(pointer, {_UNKNOWN: block}, "reasoning", "reasoning", reason)
+
+
+def thought_member(name: str, value: JsonValue, pointer: str) -> ProviderBlock | None:
+    """Return what a model thought beside the content; `None` where it stands in no request."""
+    if name not in _OF_COMPAT:
+        return None
+    reason = "Only the model that thought it takes it back."
+    forms = {"openai-compat": {name: value}}
+    return ProviderBlock(pointer, forms, "reasoning", "reasoning", reason)
+
+
+def own_block(block: JsonObject, pointer: str, kind: str, words: str) -> ProviderBlock:
+    """Return a block that only its own provider knows, with what all others are told."""
+    reason = f"Other dialects have no place for `{kind}`."
+    if "compaction" in kind:
+        reason += _GONE
+    return ProviderBlock(pointer, {_UNKNOWN: block}, kind, "no-place", reason, words)
+
+
+def is_kept(kind: str, block: JsonObject) -> bool:
+    """Return whether a block is one that its provider takes, and not a faulty one of all."""
+    if kind not in _OF_ALL:
+        is_of_kind = "type" in block or _is_object(block.get(kind))
+        return is_of_kind and _KIND.fullmatch(kind) is not None
+    inner = block.get(kind)
+    if kind == "resource_link":
+        return block.keys() >= {"uri", "name"}
+    if kind == "resource":
+        return _is_object(inner) and "uri" in inner and not _BODIES.isdisjoint(inner)
+    holders = (block, inner, *(each.get("source") for each in (block, inner) if _is_object(each)))
+    return any(_is_object(each) and not _OF_FILES.isdisjoint(each) for each in holders)
+
+
+def _is_object(value: JsonValue) -> TypeGuard[JsonObject]:
+    return isinstance(value, dict)
+
+
+def model_of(message: Mapping[str, Any]) -> str | None:
+    """Return the model that wrote a message, where that is known."""
+    around = message.get("response_metadata")
+    holders = (message, around if isinstance(around, dict) else {})
+    said = (holder.get(name) for holder in holders for name in _MODELS)
+    return next((each for each in said if isinstance(each, str) and each), None)
+
+
+def thought_signature(call: Mapping[str, Any]) -> str | None:
+    """Return what Gemini signed a call with, as the dialects carry it."""
+    extra = call.get("extra_content")
+    google = extra.get("google") if isinstance(extra, dict) else None
+    holders = [call, google, *(_options(call, "google", name) for name in _OPTIONS)]
+    names = ("thoughtSignature", "thought_signature")
+    said = (each.get(name) for each in holders if isinstance(each, dict) for name in names)
+    return next((each for each in said if isinstance(each, str) and each), None)
+
+
+def forms_of_provider(block: JsonObject, message: Mapping[str, Any]) -> dict[str, JsonObject]:
+    """Return a thought that a framework carries as the provider it names has it."""
+    text = next((each for name in _TEXTS if isinstance(each := block.get(name), str)), "")
+    around = message.get("response_metadata")
+    providers = [block.get("provider_name")]
+    providers.append(around.get("model_provider") if isinstance(around, dict) else None)
+    signature = block.get("signature")
+    for name in _OPTIONS:
+        if isinstance(of_anthropic := _options(block, "anthropic", name), dict):
+            providers.append("anthropic")
+            signature = of_anthropic.get("signature")
+    extras = block.get("extras")
+    if signature is None and isinstance(extras, dict):
+        signature = extras.get("signature")
+    if "anthropic" in providers and isinstance(signature, str):
+        return {"anthropic": {"type": "thinking", "thinking": text, "signature": signature}}
+    return {}
+
+
+def is_signed(thought: JsonObject | None) -> bool:
+    """Return whether a thought is one that Anthropic takes back."""
+    return bool(thought and (thought.get("signature") or thought.get("data")))
+
+
+def _options(holder: Mapping[str, Any], provider: str, name: str) -> JsonValue:
+    options = holder.get(name)
+    return options.get(provider) if isinstance(options, dict) else None

@@ -1,0 +1,200 @@
+"""What each medium of a rendering is shown as, and how far down the ladder it has gone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pagefault_dialects.model.conversation import (
+    Address,
+    ComposedTurn,
+    InlineBytes,
+    Invented,
+    LeftOut,
+    MediaItem,
+    Medium,
+    ProviderBlock,
+    SettledItem,
+    StoredBytes,
+    TextItem,
+    Words,
+)
+from pagefault_dialects.model.loss import LossEntry
+from pagefault_dialects.model.render_options import Rung, base64_length
+from pagefault_dialects.targets.fitting import MediumRef, Obstacle
+from pagefault_dialects.targets.media_lines import (
+    medium_words,
+    placeholder,
+    size_words,
+)
+from pagefault_dialects.targets.profile import MediaClass
+
+
+@dataclass(slots=True)
+class Choice:
+    """What a medium is shown as, so far."""
+
+    place: MediumRef
+    """Where it stands."""
+    attachment: MediaItem | None
+    """What it is attached as; `None` for words."""
+    smaller: MediaItem | None = None
+    """The smaller image that it may still become."""
+    words: Words | None = None
+    """What can be read in its place."""
+    charset: str | None = None
+    """In which charset of before Unicode the words are."""
+    is_first_picture: bool = False
+    """Whether the smaller image is but the first of an animation."""
+    rung: Rung = "original"
+    """Where it is on the ladder."""
+    steps: list[LossEntry] = field(default_factory=list)
+    """The steps it took, in order."""
+    waived: Obstacle | None = None
+    """What is no obstacle as long as its message is written as it was sent."""
+
+    @property
+    def base64_chars(self) -> int:
+        """How much of a request it takes."""
+        if self.attachment is None or self.attachment.address is not None:
+            return 0
+        return base64_length(self.attachment.size_bytes)
+
+    @property
+    def is_helped_by_pixels(self) -> bool:
+        """Whether the smaller image takes less of a request."""
+        if self.smaller is None:
+            return False
+        return base64_length(self.smaller.size_bytes) < self.base64_chars
+
+    def step_down(self, obstacle: Obstacle, *, to_words: bool) -> None:
+        """Go down: to the smaller or repaired image, if there is one of use, else to words."""
+        if self.smaller is not None and not to_words:
+            self._note(obstacle.becomes, obstacle)
+            self.attachment, self.smaller = self.smaller, None
+        else:
+            self._note("placeholder" if self.words is None else self.words.kind, obstacle)
+            self.attachment = None
+            if self.charset is not None:
+                self._note_charset(self.charset)
+
+    def heed_obstacle(self) -> None:
+        """Go down for what is an obstacle wherever the message is written anew."""
+        obstacle, self.waived = self.waived, None
+        if obstacle is not None and self.rung == "original":
+            self.step_down(obstacle, to_words=not obstacle.fixable_by_resize)
+
+    def items(self) -> list[SettledItem]:
+        """Return what stands in the medium's place: itself, with what is to be said, or words."""
+        medium = self.place.medium
+        if self.attachment is None:
+            return [TextItem(medium.pointer, self._text(medium))]
+        said = [medium.before, self._note_of_smaller(self.attachment)]
+        return [*(TextItem(medium.pointer, text) for text in said if text), self.attachment]
+
+    def _text(self, medium: Medium) -> str:
+        if medium.instead is not None:
+            return medium.instead
+        if self.words is None:
+            return placeholder(medium)
+        return f"[{medium_words(medium)}, {self.words.kind} below]\n{self.words.text}"
+
+    def _note_of_smaller(self, attachment: MediaItem) -> str | None:
+        if self.rung == "original":
+            return None
+        medium = self.place.medium
+        facts = ["repaired"] if self.rung == "repaired" else []
+        was = (medium.hints.width, medium.hints.height)
+        now = (attachment.hints.width, attachment.hints.height)
+        if was != now:
+            facts.append(f"shown as {now[0]}x{now[1]} instead of {was[0]}x{was[1]} pixels")
+        if attachment.mime_type != medium.mime_type:
+            facts.append(f"shown as {attachment.mime_type}")
+        if self.is_first_picture:
+            facts.append("only its first picture")
+        return f"[{', '.join([medium_words(medium), *(facts or ['shown in fewer bytes'])])}]"
+
+    def _note_charset(self, charset: str) -> None:
+        place = self.place
+        why = Obstacle("decoded", f"The text is in {charset}, and was decoded; the bytes stay.")
+        seq = place.medium.seq or place.turn.seq
+        self.steps.append(
+            loss_entry(why, place.medium.pointer, charset, "text", _restore(place), seq)
+        )
+
+    def _note(self, to: Rung, obstacle: Obstacle) -> None:
+        place = self.place
+        seq = place.medium.seq or place.turn.seq
+        entry = loss_entry(obstacle, place.medium.pointer, self.rung, to, _restore(place), seq)
+        self.steps.append(entry)
+        self.rung = to
+
+
+def _restore(place: MediumRef) -> str:
+    match place.medium.source:
+        case StoredBytes(resource_id=resource_id):
+            return f"GET /api/resources/{resource_id}/content"
+        case Address(url=url):
+            return f"GET {url}"
+        case InlineBytes():
+            return record_path(place.turn, place.medium)
+
+
+def record_path(turn: ComposedTurn, item: Medium | LeftOut) -> str:
+    """Return the request that reads the record an item stands in."""
+    if item.seq is None:
+        return f"GET {turn.origin}"
+    entries, _, _ = turn.origin.rpartition("/")
+    return f"GET {entries}/{item.seq}"
+
+
+def hold_to_count(choices: Sequence[Choice], kind: MediaClass, most: int | None) -> None:
+    """Put words in the place of the oldest media of a class until at most `most` are left."""
+    if most is None:
+        return
+    attached = [each for each in choices if each.attachment and each.place.media_class == kind]
+    obstacle = Obstacle(
+        "too-many-media", f"At most {most} of this kind ({kind}) may be there; the newest stay."
+    )
+    for choice in attached[: max(0, len(attached) - most)]:
+        choice.step_down(obstacle, to_words=True)
+
+
+def hold_to_size(choices: Sequence[Choice], most_base64: int) -> None:
+    """Step the oldest media down until all together fit: to smaller images, then to words."""
+    obstacle = Obstacle(
+        "request-too-large",
+        f"All media together may have {size_words(most_base64)} of base64; the newest stay.",
+    )
+    for choice in choices:
+        # What does not fit alone would drive out all others and go itself in the end.
+        while choice.base64_chars > most_base64:
+            choice.step_down(obstacle, to_words=not choice.is_helped_by_pixels)
+    total = sum(choice.base64_chars for choice in choices)
+    for to_words in (False, True):
+        for choice in choices:
+            if total <= most_base64:
+                return
+            if not choice.base64_chars or not (to_words or choice.is_helped_by_pixels):
+                continue
+            total -= choice.base64_chars
+            choice.step_down(obstacle, to_words=to_words)
+            total += choice.base64_chars
+
+
+def loss_entry(
+    why: Obstacle | LeftOut | Invented | ProviderBlock,
+    pointer: str,
+    from_: str,
+    to: str,
+    restore: str,
+    seq: int | None,
+) -> LossEntry:
+    """Return the entry of the loss for a step, an omission or an addition."""
+    return LossEntry(
+        seq=seq,
+        pointer=pointer,
+        from_=from_,
+        to=to,
+        code=why.code,
+        reason=why.reason,
+        restore=restore,
+    )
