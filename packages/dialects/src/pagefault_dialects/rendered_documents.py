@@ -18,6 +18,8 @@ from pagefault_dialects.turns.pairing import places
 _HASH_BYTES = 8
 # What has the blocks that a side says, in the targets that have such.
 _BLOCKS = ("content", "parts")
+_MARKS = ("cache_control", "cachePoint")
+_MOST_MARKS = 4
 
 
 def document_of(settled: Settled, profile: Profile, options: RenderOptions) -> dict[str, Node]:
@@ -176,13 +178,46 @@ def mark(
         stable: How many messages were sent before.
     """
     messages = document["messages"]
-    if not options.cache_markers or profile.mark_cached is None or not isinstance(messages, list):
+    if profile.mark_cached is None or not isinstance(messages, list):
         return
-    places = {each - 1 for each in (stable, len(messages)) if each > 0}
-    document["messages"] = [
-        profile.mark_cached(message) if index in places else message
-        for index, message in enumerate(messages)
-    ]
+    places = {each - 1 for each in (stable, len(messages)) if each > 0 and options.cache_markers}
+    document["messages"] = _with_few_marks(
+        [
+            profile.mark_cached(message) if index in places else message
+            for index, message in enumerate(messages)
+        ]
+    )
+
+
+def _with_few_marks(messages: list[Node]) -> list[Node]:
+    """Return messages without the oldest marks of those that are more than a provider takes."""
+    too_many = sum(map(_is_marked, chain.from_iterable(map(_blocks, messages)))) - _MOST_MARKS
+    if too_many <= 0:
+        return messages
+    fewer: list[Node] = []
+    for message in messages:
+        kept: list[Node] = []
+        for block in _blocks(message):
+            if too_many > 0 and isinstance(block, dict) and _is_marked(block):
+                too_many -= 1
+                bare: Node = {key: each for key, each in block.items() if key not in _MARKS}
+                kept += [bare] if bare else []
+            else:
+                kept.append(block)
+        if isinstance(message, dict) and isinstance(message.get("content"), list):
+            fewer.append({**message, "content": kept})
+        else:
+            fewer.append(message)
+    return fewer
+
+
+def _blocks(message: Node) -> list[Node]:
+    content = message.get("content") if isinstance(message, dict) else None
+    return content if isinstance(content, list) else []
+
+
+def _is_marked(block: Node) -> bool:
+    return isinstance(block, dict) and any(block.get(name) for name in _MARKS)
 
 
 def equal_hashes(sent: bytes, hashes: Sequence[bytes]) -> int:

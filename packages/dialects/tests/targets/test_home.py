@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from packages.dialects.tests.targets.home_histories import HOMES, MARK, home_histories
+from packages.dialects.tests.targets.home_histories import HOMES, MARK, Json, home_histories
 from pagefault_dialects import render
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.reading import read_messages
@@ -44,3 +44,41 @@ def _texts(value: JsonValue, name: str = "") -> list[str]:
 
 
 _WORDS = ("text", "content", "output", "value", "parts")
+
+
+def _rendered(messages: list[Json], target: str) -> list[JsonValue]:
+    return render(read_messages(messages).turns, target).messages
+
+
+def test_signature_of_a_call_goes_to_gemini_and_to_its_endpoint_for_clients_of_openai() -> None:
+    extra = {"extra_content": {"google": {"thought_signature": "UkVB"}}}
+    function = {"name": "f", "arguments": "{}"}
+    call = {"id": "c1", "type": "function", "function": function, **extra}
+    history = [{"role": "user", "content": "q"}, _calling(call), _ANSWER]
+    assert _rendered(history, "openai-compat")[1] == _calling(call) | {"content": ""}
+    parts = _rendered(history, "gemini")[1]["parts"]
+    assert parts[0]["thoughtSignature"] == "UkVB"
+
+
+def test_thoughts_stay_in_messages_of_compatible_servers_and_nothing_is_null_beside_calls() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    said = _calling(call) | {"reasoning_content": "I should call f"}
+    history = [{"role": "user", "content": "q"}, said, _ANSWER]
+    assert _rendered(history, "openai-compat")[1] == said | {"content": ""}
+
+
+def test_request_has_no_more_than_four_marks_for_the_cache() -> None:
+    mark = {"cache_control": {"type": "ephemeral"}}
+    history = [
+        {"role": role, "content": [{"type": "text", "text": "Hi.", **mark}]}
+        for role in ("user", "assistant") * 3
+    ]
+    marked = ["cache_control" in each["content"][0] for each in _rendered(history, "anthropic")]
+    assert marked == [False, False, True, True, True, True]
+
+
+def _calling(call: Json) -> Json:
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
+_ANSWER: Json = {"role": "tool", "tool_call_id": "c1", "content": "r"}

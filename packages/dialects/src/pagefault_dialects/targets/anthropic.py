@@ -98,10 +98,13 @@ def _are_answers_sound(content: Sequence[JsonValue]) -> bool:
 def _without_trailing_space(message: Node) -> Node:
     """Return the last message as it may end, if it is the assistant's."""
     match message:
-        case {"role": "assistant", "content": str(text)}:
-            return {"role": "assistant", "content": text.rstrip()}
-        case {"role": "assistant", "content": [*before, {"type": "text", "text": str(text)}]}:
-            return {"role": "assistant", "content": [*before, *text_block(text.rstrip())]}
+        case {"role": "assistant", "content": str(said)}:
+            return {"role": "assistant", "content": said.rstrip()}
+        case {"role": "assistant", "content": [*before, last]} if isinstance(last, dict):
+            text = last.get("text")
+            if last.get("type") == "text" and isinstance(text, str) and text != text.rstrip():
+                cut: Node = {**last, "text": text.rstrip()}
+                return {"role": "assistant", "content": [*before, cut]}
     return message
 
 
