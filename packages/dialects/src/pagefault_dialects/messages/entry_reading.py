@@ -270,7 +270,7 @@ def _as_one(run: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
     first = run[0]
     items = tuple(
         replace(item, seq=turn.seq)
-        if turn.seq != first.seq and isinstance(item, Medium | LeftOut)
+        if turn.seq != first.seq and isinstance(item, Medium | LeftOut | ProviderBlock)
         else item
         for turn in run
         for item in turn.items

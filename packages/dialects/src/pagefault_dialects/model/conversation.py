@@ -208,6 +208,8 @@ class ProviderBlock:
     reason: str
     words: str = ""
     model: str | None = None
+    seq: int | None = None
+    """The entry it stands in, if that is another one than its turn begins in."""
 
 
 Item: TypeAlias = TextItem | DataItem | Medium | LeftOut | Invented | ProviderBlock

@@ -217,8 +217,8 @@ class Ladder:
             return [replace(block, forms=own)], []
         words: list[SettledItem] = [TextItem(block.pointer, block.words)] if block.words else []
         to = "text" if words else "nothing"
-        restore = f"GET {turn.origin}"
-        return words, [loss_entry(block, block.pointer, block.what, to, restore, turn.seq)]
+        restore, seq = record_path(turn, block), block.seq or turn.seq
+        return words, [loss_entry(block, block.pointer, block.what, to, restore, seq)]
 
     def _with_label(self, item: TextItem | DataItem) -> list[SettledItem]:
         """Return an item behind a line that says what it is called, unless its block does."""

@@ -138,7 +138,7 @@ def _restore(place: MediumRef) -> str:
             return record_path(place.turn, place.medium)
 
 
-def record_path(turn: ComposedTurn, item: Medium | LeftOut) -> str:
+def record_path(turn: ComposedTurn, item: Medium | LeftOut | ProviderBlock) -> str:
     """Return the request that reads the record an item stands in."""
     if item.seq is None:
         return f"GET {turn.origin}"
