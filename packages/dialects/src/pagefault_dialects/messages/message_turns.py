@@ -188,6 +188,9 @@ class _Reading:
         self._said[-1].answers.append(replace(turn, approval_id=approval_id))
 
     def _call(self, call: TurnCall) -> None:
+        if not self._entry.keeps_blocks and call.thought_signature is not None:
+            # A message from before messages had a reading is read as it was then.
+            call = replace(call, thought_signature=None)
         said = self._saying()
         said.calls.append(call)
         self._calling.setdefault(call.call_id, said)
