@@ -99,7 +99,8 @@ def test_marks_stand_at_the_last_message_and_at_the_last_that_was_sent_before(
     assert marked["stableThrough"] == len(first["messages"])
 
     def is_marked(message: Json) -> bool:
-        return bool(mark.items() <= message["content"][-1].items())
+        last = message["content"][-1]
+        return isinstance(last, dict) and mark.items() <= last.items()
 
     places = [at for at, message in enumerate(marked["messages"]) if is_marked(message)]
     assert places == [len(first["messages"]) - 1, len(plain["messages"]) - 1]

@@ -37,7 +37,7 @@ def home_histories(draw: st.DrawFn, dialect: HomeDialect) -> list[Json]:
     messages = dialect.begins(draw)
     for round_ in range(draw(st.integers(1, 3))):
         messages.append(dialect.user(draw))
-        ids = [f"call_{round_}_{number}" for number in range(draw(st.integers(0, 2)))]
+        ids = [f"use_{round_}_{number}" for number in range(draw(st.integers(0, 2)))]
         messages += dialect.assistant(draw, ids)
         if ids:
             messages += dialect.answers(draw, ids)
