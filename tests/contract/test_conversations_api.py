@@ -266,6 +266,14 @@ def test_lines_of_a_transcript_that_are_no_messages_are_counted(client: httpx.Cl
     assert contents(client) == [USER]
 
 
+def test_line_that_is_no_json_is_named(client: httpx.Client) -> None:
+    lines = f'{json.dumps(USER)}\n\n{{"role": nobody}}\n{json.dumps(SAID)}\n'
+    headers = {"Content-Type": "application/x-ndjson"}
+    refused = client.put(HISTORY, content=lines, headers=headers)
+    assert (refused.status_code, refused.json()["code"]) == (400, "invalid-json")
+    assert "(line 3," in refused.json()["detail"]
+
+
 @pytest.mark.parametrize("body", [{}, {"rows": 3}, [], [{"rows": 3}], 7, "text"])
 def test_what_is_no_conversation_is_refused(client: httpx.Client, body: object) -> None:
     assert put(client, body).status_code == 422

@@ -160,13 +160,16 @@ def _without_marks(prompt: Mapping[str, JsonValue]) -> JsonObject:
 async def lines_as_array(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Yield lines of JSON as one JSON array.
 
-    A line break separates values; inside of strings, JSON has none.
+    A line break separates values; inside of strings, JSON has none. It is kept, so that an error
+    names the line.
     """
     yield b"["
     is_at_start, has_values = True, False
     async for chunk in chunks:
         for index, piece in enumerate(chunk.split(b"\n")):
-            is_at_start = is_at_start or index > 0
+            if index > 0:
+                yield b"\n"
+                is_at_start = True
             if is_at_start and not piece.strip():
                 continue
             yield b"," + piece if is_at_start and has_values else piece

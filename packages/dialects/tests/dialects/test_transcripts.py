@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from pagefault_dialects.errors import InvalidPayloadError
 from pagefault_dialects.messages.conversation_reading import read_conversation
 
 Json = dict[str, Any]
@@ -135,3 +136,28 @@ def test_instructions_are_what_stands_around_a_history() -> None:
         "gen_ai.request.model": "m",
     }
     assert read_conversation(attributes).prompt == {"instructions": "be brief", "model": "m"}
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        ASKED,
+        {"type": "response_item", "payload": {"type": "message", **ASKED["message"]}},
+        {"invocationId": "i", "author": "user", "content": {"parts": [{"text": "look"}]}},
+        {"sessionUpdate": "agent_message_chunk", "content": BLOCK},
+        {"type": "TextMessage", "source": "user", "content": "look"},
+        {"kind": "response", "parts": [{"part_kind": "text", "content": "look"}]},
+    ],
+)
+@pytest.mark.parametrize("next_one", [ASKED["message"], {"type": "message", **SEEN["message"]}])
+def test_a_message_of_another_dialect_among_them_is_read(first: Json, next_one: Json) -> None:
+    read = read_conversation([first, next_one])
+    assert (len(read.entries), read.passed_over) == (2, 0)
+    assert read.entries[1][:2] == ("/1", next_one)
+
+
+def test_what_no_dialect_knows_among_events_is_refused() -> None:
+    event = {"invocationId": "i", "author": "user", "content": {"parts": [{"text": "look"}]}}
+    with pytest.raises(InvalidPayloadError) as refused:
+        read_conversation([event, {"rows": 3}])
+    assert [fault.pointer for fault in refused.value.faults] == ["/1"]

@@ -41,7 +41,8 @@ def _read_event(event: JsonObject, pointer: str, reader: InnerReader) -> list[Fo
 
 def _is_beside(event: JsonObject) -> bool:
     """Return whether an event says nothing, or is a part of one that comes whole."""
-    return not isinstance(event.get("content"), dict) or event.get("partial") is True
+    is_silent = event.get("content") is None or event.get("partial") is True
+    return _is_event(event) and is_silent
 
 
 def _read_events(events: JsonValue, around: str = "") -> Iterator[tuple[str, JsonValue]]:

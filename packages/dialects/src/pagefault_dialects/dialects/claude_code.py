@@ -28,12 +28,17 @@ def _is_message(line: JsonValue) -> bool:
     )
 
 
+def _is_bare(value: JsonObject) -> bool:
+    """Return whether an element is a message without a line around it."""
+    return isinstance(value.get("role"), str) and value.get("type") in (None, "message")
+
+
 def _is_of_subagent(line: JsonObject) -> bool:
     return line.get("isSidechain") is True
 
 
 def _passes_over(line: JsonObject) -> bool:
-    return not _is_message(line) or _is_of_subagent(line)
+    return not _is_bare(line) and (not _is_message(line) or _is_of_subagent(line))
 
 
 def _read_lines(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
@@ -46,6 +51,9 @@ def _read_lines(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     read: list[tuple[str, list[JsonObject]]] = []
     by_message: dict[str, list[JsonObject]] = {}
     for index, line in numbered:
+        if _is_bare(line):
+            read.append((f"/{index}", [line]))
+            continue
         if not _is_message(line) or (chain and _name(line, "uuid") not in chain):
             continue
         message = line["message"]

@@ -24,9 +24,11 @@ def _is_item(line: JsonObject) -> bool:
     if line.get("type") == "compacted":
         return isinstance(line.get("payload"), dict)
     item = line.get("payload") if line.get("type") == _ITEM else line
-    return (
-        isinstance(item, dict) and "type" in item and item["type"] not in (*_NO_MESSAGES, *_LINES)
-    )
+    if not isinstance(item, dict):
+        return False
+    kind = item.get("type")
+    # Of other dialects, a message may have no type.
+    return "role" in item if kind is None else kind not in (*_NO_MESSAGES, *_LINES)
 
 
 def _read_lines(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
@@ -34,9 +36,9 @@ def _read_lines(lines: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     for index, line in enumerate(lines):
         if not isinstance(line, dict) or not _is_item(line):
             continue
-        if line["type"] == "compacted":
+        if line.get("type") == "compacted":
             read = _compacted(read, line["payload"], f"/{index}/payload")
-        elif line["type"] == _ITEM:
+        elif line.get("type") == _ITEM:
             read.append((f"/{index}/payload", line["payload"]))
         else:
             read.append((f"/{index}", line))
