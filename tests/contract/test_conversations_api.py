@@ -266,6 +266,19 @@ def test_lines_of_a_transcript_that_are_no_messages_are_counted(client: httpx.Cl
     assert contents(client) == [USER]
 
 
+def test_calls_without_ids_are_the_same_in_each_step(client: httpx.Client) -> None:
+    call = {"role": "model", "parts": [{"functionCall": {"name": "look", "args": {}}}]}
+    response = {"name": "look", "response": {"result": "A ship."}}
+    step = [call, {"role": "user", "parts": [{"functionResponse": response}]}]
+    asked = {"role": "user", "parts": [{"text": "look"}]}
+    said = {"role": "model", "parts": [{"text": "A ship."}]}
+    assert receipt(client, [asked, call]) == {"appended": 2, "lastSeq": 2}
+    assert receipt(client, [asked, *step]) == {"appended": 1, "lastSeq": 3}
+    assert receipt(client, [asked, *step, *step]) == {"appended": 2, "lastSeq": 5}
+    assert receipt(client, [asked, *step, *step, said]) == {"appended": 1, "lastSeq": 6}
+    assert contents(client) == [asked, *step, *step, said]
+
+
 def test_line_that_is_no_json_is_named(client: httpx.Client) -> None:
     lines = f'{json.dumps(USER)}\n\n{{"role": nobody}}\n{json.dumps(SAID)}\n'
     headers = {"Content-Type": "application/x-ndjson"}

@@ -8,6 +8,7 @@ stands; if that is the record of a tool result, it matches whatever it says.
 """
 
 import hashlib
+import re
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,6 +35,8 @@ DigestOf: TypeAlias = Callable[[bytes], str]
 RECORD = b""
 """The digest of an answer that is the record of a tool result."""
 _DIGEST_BYTES = 16
+# A call without an id is named by where it stands, which is elsewhere once it is stored.
+_NAMED_BY_US = re.compile(r"^call_[0-9]{1,19}_[0-9]{1,9}$")
 _BLOCKS = ("content", "parts")
 _NOTHING: Sequence["Unit"] = ()
 
@@ -97,8 +100,10 @@ def units_of(
             digest = _digest(turn.role, each)
             units.append(Unit("said", digest, place, is_system=is_system, pointer=pointer))
         for call in turn.calls:
-            digest = _digest("call", call.call_id, call.name, json_digest(call.arguments))
-            units.append(Unit("call", digest, place, call.call_id))
+            said_id = _NAMED_BY_US.sub("", call.call_id)
+            digest = _digest("call", said_id, call.name, json_digest(call.arguments))
+            is_ours = call.call_id.startswith(f"call_{place}_")
+            units.append(Unit("call", digest, place, "" if is_ours else call.call_id))
     return units
 
 
@@ -286,7 +291,7 @@ def without_repeated_calls(units: Iterable[Unit]) -> Iterator[Unit]:
         if unit.kind == "answer":
             still_open.pop(unit.call_id, None)
         elif unit.kind == "call":
-            if still_open.get(unit.call_id) == unit.digest:
+            if unit.call_id and still_open.get(unit.call_id) == unit.digest:
                 continue
             still_open[unit.call_id] = unit.digest
         yield unit
