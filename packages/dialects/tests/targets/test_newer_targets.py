@@ -21,6 +21,7 @@ from packages.dialects.tests.targets.settled import (
     written,
 )
 from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.messages.reading import read_messages
 from pagefault_dialects.model.conversation import (
     Address,
     ComposedTurn,
@@ -419,3 +420,17 @@ def test_a_small_image_is_a_line_for_anthropic_where_no_service_makes_images() -
     assert [(entry.to, entry.code) for entry in rendered.loss] == [
         ("placeholder", "too-few-pixels")
     ]
+
+
+def test_thoughts_of_mistral_go_back_to_mistral_alone() -> None:
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "Look there."}]}
+    said = {"type": "text", "text": "I look."}
+    history: JsonValue = [
+        {"role": "user", "content": "How cold is it?"},
+        {"role": "assistant", "content": [thought, said]},
+    ]
+    turns = read_messages(history).turns
+    to_mistral, to_openai = render(turns, "mistral"), render(turns, "openai-chat")
+    assert to_mistral.messages[1] == {"role": "assistant", "content": [thought, said]}
+    assert to_openai.messages[1] == {"role": "assistant", "content": "I look."}
+    assert ([*to_mistral.loss], [each.code for each in to_openai.loss]) == ([], ["reasoning"])

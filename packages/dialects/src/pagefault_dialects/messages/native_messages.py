@@ -30,7 +30,7 @@ def kept_for_provider(block: ProviderBlock, foreign: ForeignMessage) -> Provider
     said = _block_at(message, block.pointer.removeprefix(foreign.pointer))
     [common] = block.forms.values()
     sent = common if said is None else said
-    owner = _dialect(foreign) or _owner_of(sent)
+    owner = "mistral" if _is_of_mistral(sent) else _dialect(foreign) or _owner_of(sent)
     forms = {owner: sent}
     if block.code == "reasoning":
         forms |= forms_of_provider(sent, foreign.message or {})
@@ -51,6 +51,11 @@ def _block_at(message: Mapping[str, Any], pointer: str) -> JsonObject | None:
 
 def _dialect(foreign: ForeignMessage) -> str | None:
     return foreign.dialect or foreign.reader or None
+
+
+def _is_of_mistral(block: JsonObject) -> bool:
+    """Return whether a block is a thought of Mistral's, which is a list of texts."""
+    return block.get("type") == "thinking" and isinstance(block.get("thinking"), list)
 
 
 def _owner_of(block: JsonObject) -> str:

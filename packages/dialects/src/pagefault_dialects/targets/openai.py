@@ -229,7 +229,7 @@ def chat_request(native: NativeMessage, options: RenderOptions) -> JsonObject | 
     content, calls = request.get("content"), request.get("tool_calls")
     if isinstance(content, list):
         is_own = bool(content) and all(
-            _type(block) in blocks and block.get("text") != "" for block in content
+            _type(block) in blocks and _is_block(block) for block in content
         )
     else:
         is_own = bool(content) or (not blocks.isdisjoint(("refusal",)) and content in (None, ""))
@@ -246,6 +246,13 @@ def _says_more(request: JsonObject) -> bool:
 
 def _type(block: JsonValue) -> JsonValue:
     return block.get("type") if isinstance(block, dict) else None
+
+
+def _is_block(block: JsonObject) -> bool:
+    """Return whether a block says something in the form of OpenAI's; Mistral's have bare URLs."""
+    kind = block["type"]
+    said = block.get(kind)
+    return bool(said) if kind in ("text", "refusal") else isinstance(said, dict)
 
 
 def _is_call(call: JsonValue) -> bool:

@@ -177,6 +177,7 @@ _ROWS = (
         "mistral",
         "types of mistralai 3.7, rules of mistral-common",
         mistral.write,
+        home="mistral",
         media={
             "image": MediaRule(_IMAGES, most_base64=13 * _MB, most=8, addresses=_HTTPS),
             "document": MediaRule(_PDF, addresses=_HTTPS),
