@@ -1,8 +1,10 @@
 """Runs the tools of models over a project's pages and resources.
 
 What a model refers to it has seen in its session: a handle leads to a resource that something in
-the session refers to, or with a scope of the project, to any of the project's. A page id comes out
-of a model's own words, and is understood in quotes, in a citation, or with a dot behind it.
+the session refers to, or with a scope of the project, to any of the project's. That of a medium
+that was too small for a file of its own leads to its entry, whose record has the bytes. A page id
+comes out of a model's own words, and is understood in quotes, in a citation, or with a dot behind
+it.
 
 Source: `agents`, "Tools for models".
 """
@@ -18,7 +20,8 @@ import anyio.to_thread
 
 from app.errors import NotFoundError
 from app.models.search_entry import SearchKind, SearchMatch
-from app.services.agents.tool_answers import elsewhere_line, hit_lines, medium_line, text_answer
+from app.services.agents.entry_media import InlineMedium, find_inline_medium
+from app.services.agents.tool_answers import elsewhere_line, hit_lines, resource_line, text_answer
 from app.services.agents.tools import ToolAnswer, ToolPlace, body_of, write_answer
 from app.services.pages.fault_requests import FaultRequest
 from app.services.pages.faults import PageFaults, PreparedFault
@@ -143,8 +146,14 @@ class MemoryTools:
         return ["Not in a page, but in this session:", *lines] if lines else []
 
     async def _read_text(self, place: ToolPlace, asked: ReadTextArguments) -> ToolAnswer:
-        if (named := ENTRY_NAMED.search(asked.ref)) is not None:
-            return write_answer(await self._entry(place, int(named.group(1)), asked))
+        named = ENTRY_NAMED.search(asked.ref)
+        if named is not None and named.group(2) is None:
+            seq = int(named.group(1))
+            words = await self._entry_text(place, seq)
+            return write_answer(await self._of_text(f"entry {seq}", words, asked))
+        if (medium := await self._inline_medium(place, asked.ref)) is not None:
+            mime_type = medium.medium.mime_type
+            return write_answer(await self._of_text(mime_type, medium.text(), asked))
         resource = await self._resource(place, asked.ref)
         if not is_textual(resource.mime_type):
             raise WrongArgumentsError(
@@ -170,9 +179,8 @@ class MemoryTools:
                     break
         return _stretch(resource.mime_type, taken, start, asked)
 
-    async def _entry(self, place: ToolPlace, seq: int, asked: ReadTextArguments) -> str:
-        """Return what is asked of the words of an entry of the session's history."""
-        query = _query(asked)
+    async def _entry_text(self, place: ToolPlace, seq: int) -> str:
+        """Return the words of an entry of the session's history."""
         try:
             loaded = await load_entry(
                 self.records, self.blobs, place.project_id, place.session_id, seq
@@ -180,12 +188,16 @@ class MemoryTools:
         except NotFoundError as exc:
             raise WrongArgumentsError(f"This session has no entry {seq}.") from exc
         turns = await anyio.to_thread.run_sync(loaded.answer, "assistant")
-        text = entry_text(turns)
+        return entry_text(turns)
+
+    async def _of_text(self, what: str, text: str, asked: ReadTextArguments) -> str:
+        """Return what is asked of a text that is in memory."""
+        query = _query(asked)
         if query is None:
-            return _stretch(f"entry {seq}", text[asked.offset :], len(text), asked)
+            return _stretch(what, text[asked.offset :], len(text), asked)
         depth = self.texts.limits.json_depth
         found = await anyio.to_thread.run_sync(partial(find_in_text, text, query, max_depth=depth))
-        return text_answer(f"entry {seq}", *found)
+        return text_answer(what, *found)
 
     async def _decoded(self, project_id: str, resource: Resource) -> AsyncGenerator[str, None]:
         decoder = None
@@ -197,12 +209,14 @@ class MemoryTools:
             yield rest
 
     async def _view_media(self, place: ToolPlace, asked: ViewMediaArguments) -> ToolAnswer:
+        if (medium := await self._inline_medium(place, asked.ref)) is not None:
+            return medium.show(asked.level)
         resource = await self._resource(place, asked.ref)
         if is_textual(resource.mime_type):
-            return write_answer(f"{medium_line(resource)}\nIt is a text: use read_text.")
+            return write_answer(f"{resource_line(resource)}\nIt is a text: use read_text.")
         words = await self._words(place, resource)
         if asked.level >= Level.ABSTRACT:
-            return write_answer("\n".join([medium_line(resource), *words]))
+            return write_answer("\n".join([resource_line(resource), *words]))
         link: dict[str, JsonValue] = {
             "type": "resource_link",
             "uri": resource.uri,
@@ -227,15 +241,15 @@ class MemoryTools:
             raise WrongArgumentsError("The page was not saved: send either content or ref.")
         page: dict[str, JsonValue] = {"modality": "text", "content": asked.content}
         if asked.ref is not None:
-            resource = await self._resource(place, asked.ref)
-            kind = resource_kind(resource.mime_type)
+            mime_type, content = await self._content(place, asked.ref)
+            kind = resource_kind(mime_type)
             if kind == "binary":
                 raise WrongArgumentsError(
-                    f"The page was not saved: {resource.mime_type} is no kind of page. Save what "
+                    f"The page was not saved: {mime_type} is no kind of page. Save what "
                     "you know of it as content."
                 )
-            page = {"modality": kind, "content": resource.reference}
-            page |= {} if kind == "text" else {"mime_type": resource.mime_type}
+            page = {"modality": kind, "content": content}
+            page |= {} if kind == "text" else {"mime_type": mime_type}
         page |= {"session_id": place.session_id, "caption": asked.caption, "pinned": asked.pinned}
         if asked.page_type is not None:
             page["page_type"] = asked.page_type
@@ -263,8 +277,21 @@ class MemoryTools:
                 f"There are no stored media{f' of kind {asked.kind}' if asked.kind else ''}."
             )
         more = [f"There are more than these {_LISTED}: ask for one kind."]
-        lines = [medium_line(each) for each in found[:_LISTED]]
+        lines = [resource_line(each) for each in found[:_LISTED]]
         return write_answer("\n".join(lines + (more if len(found) > _LISTED else [])))
+
+    async def _content(self, place: ToolPlace, ref: str) -> tuple[str, str]:
+        """Return the MIME type of what a handle names, and the content of a page that has it."""
+        medium = await self._inline_medium(place, ref)
+        if medium is None:
+            resource = await self._resource(place, ref)
+            return resource.mime_type, resource.reference
+        mime_type = medium.medium.mime_type
+        is_text = resource_kind(mime_type) == "text"
+        return mime_type, medium.text() if is_text else f"data:{mime_type};base64,{medium.base64}"
+
+    async def _inline_medium(self, place: ToolPlace, said: str) -> InlineMedium | None:
+        return await find_inline_medium(self.records, self.blobs, place, said)
 
     async def _resource(self, place: ToolPlace, said: str) -> Resource:
         """Return the resource that a handle names, with whatever stands around it."""

@@ -6,6 +6,7 @@ from typing import Any
 from app.models.search_entry import SearchMatch
 from app.services.pages.page_lists import Hit
 from app.services.pages.stored_pages import read_descriptor, read_fields
+from pagefault_dialects.model.conversation import Medium, stored_medium
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.pages.one_line import duration_words, one_line, quoted, quoted_short
 from pagefault_dialects.targets.tokens import count_tokens
@@ -73,17 +74,22 @@ def _shortened_words(words: str, most_chars: int, most_tokens: int) -> str:
     return ""
 
 
-def medium_line(resource: Resource) -> str:
+def resource_line(resource: Resource) -> str:
+    """Return what is known of a stored medium; see `medium_line`."""
+    return medium_line(stored_medium(resource, ""), resource.reference)
+
+
+def medium_line(medium: Medium, handle: str) -> str:
     """Return what is known of a medium: `[audio @blob:… a.mp3 5:42, audio/mpeg, 45210 bytes]`."""
-    words = [resource.kind, resource.reference]
-    if resource.filename:
-        words.append(one_line(resource.filename).replace("[", "(").replace("]", ")"))
-    hints = resource.hints
+    words = [medium.kind, handle]
+    if medium.filename:
+        words.append(one_line(medium.filename).replace("[", "(").replace("]", ")"))
+    hints = medium.hints
     if hints.width and hints.height:
         words.append(f"{hints.width}{_BY}{hints.height}")
     if hints.duration_seconds is not None:
         words.append(duration_words(hints.duration_seconds))
-    return f"[{' '.join(words)}, {resource.mime_type}, {resource.size_bytes} bytes]"
+    return f"[{' '.join(words)}, {medium.mime_type}, {medium.size_bytes} bytes]"
 
 
 def text_answer(

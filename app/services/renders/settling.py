@@ -165,6 +165,7 @@ class Settling:
         is_whole: bool,
     ) -> tuple[Sequence[ComposedTurn], int]:
         """Return the turns with all that is said of them, and the most base64 beside it."""
+        turns = measured(turns)
         if options.handles:
             turns = with_handles(turns, profile.takes_structured)
         turns = with_lines(turns, profile, is_whole=is_whole)
@@ -173,7 +174,7 @@ class Settling:
             limits.append(max(0, profile.request_bytes - request_text_bytes(turns)))
         if options.max_bytes is not None:
             limits.append(options.max_bytes)
-        return measured(turns), min(limits)
+        return turns, min(limits)
 
     def _signer(self, project_id: str, options: RenderOptions) -> Sign | None:
         if options.media != "signed-url" or self.content_base_url is None:

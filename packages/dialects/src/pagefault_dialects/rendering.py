@@ -108,12 +108,10 @@ def _fit(turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions
 
 
 def _settle(turns: Sequence[ComposedTurn], profile: Profile, options: RenderOptions) -> Settled:
+    turns = [replace(turn, items=tuple(map(_examine, turn.items))) for turn in turns]
     if options.handles:
         turns = with_handles(turns, profile.takes_structured)
-    turns = [
-        replace(turn, items=tuple(map(_examine, turn.items)))
-        for turn in with_lines(turns, profile, is_whole=True)
-    ]
+    turns = with_lines(turns, profile, is_whole=True)
     limits = [base64_length(_MOST_BYTES)]
     if profile.request_bytes is not None:
         limits.append(max(0, profile.request_bytes - request_text_bytes(turns)))

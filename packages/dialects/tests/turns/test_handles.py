@@ -61,6 +61,18 @@ def test_what_is_not_stored_has_no_name(source: InlineBytes | Address) -> None:
     assert with_handles(turns) == turns
 
 
+@pytest.mark.parametrize(
+    ("own_seq", "is_evicted", "seq"), [(None, False, 12), (13, False, 13), (None, True, 12)]
+)
+def test_medium_within_its_entry_is_named_by_entry_and_digest(
+    own_seq: int | None, is_evicted: bool, seq: int
+) -> None:
+    shown = medium(source=InlineBytes(b"a"), seq=own_seq, is_evicted=is_evicted)
+    (turn,) = with_handles([Turn("tool", (shown,), seq=12)])
+    line = f"[image @entry:{seq}/ca978112ca1b shot.png 320{TIMES}180]"
+    assert turn.items == (shown, TextItem("/sanitized/parts/0", line))
+
+
 WHOLE = "é" * 9_001
 
 

@@ -1,6 +1,7 @@
 """`/mcp`: the memory as a server of MCP, asked by the client of the official SDK."""
 
 import base64
+import hashlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -147,6 +148,20 @@ async def test_image_is_shown_with_its_handle(
     (image,) = [block for block in shown.content if block.type == "image"]
     assert base64.b64decode(image.data) == PICTURE
     assert handle in texts(shown)
+
+
+@MODES
+async def test_image_within_an_entry_is_shown_with_its_handle(
+    service: LiveService, key: str, own: httpx.Client, mode: str
+) -> None:
+    small = media.png(32, 32)
+    call_tool(own, "seen", [{"type": "image", "data": b64(small)}])
+    digest = hashlib.sha256(small).hexdigest()[:12]
+    async with asking(service, key, mode=mode) as client:
+        shown = await client.call_tool("view_media", {"ref": f"@entry:1/{digest}"})
+    (image,) = [block for block in shown.content if block.type == "image"]
+    assert base64.b64decode(image.data) == small
+    assert f"@entry:3/{digest}" in texts(shown)
 
 
 @pytest.mark.promise(

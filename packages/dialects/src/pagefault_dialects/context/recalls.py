@@ -26,8 +26,8 @@ PAGE_FAULT = "page_fault"
 _READ_TEXT, _VIEW_MEDIA = "read_text", "view_media"
 MEDIUM_NAMED = re.compile(r"(?:@?blob:)?([0-9a-f]{32})(?![0-9A-Za-z])")
 """A medium as models name it, with whatever stands around its handle."""
-ENTRY_NAMED = re.compile(r"@?entry:([0-9]{1,15})")
-"""An entry as models name it."""
+ENTRY_NAMED = re.compile(r"@?entry:([0-9]{1,15})(?:/([0-9a-f]{12})(?![0-9A-Za-z]))?")
+"""An entry as models name it, or a medium in it: the entry and the beginning of its digest."""
 
 
 @dataclass(frozen=True, slots=True)

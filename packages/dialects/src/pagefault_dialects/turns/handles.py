@@ -1,11 +1,13 @@
 """Handles: lines that name stored media and long texts to a model, so that it can refer to them.
 
 A text that was too long for its record has a resource of its own, and is named by that. Any other
-long text of a session is named by its entry, since no resource has it.
+long text of a session is named by its entry, since no resource has it. A medium that is part of its
+entry is named by that and the beginning of its digest: media of one message share a pointer.
 
 Source: `agents`, "Handles".
 """
 
+import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -14,6 +16,7 @@ from pagefault_dialects.json.values import JsonValue, json_text
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
     DataItem,
+    InlineBytes,
     Invented,
     Item,
     LeftOut,
@@ -27,6 +30,7 @@ from pagefault_dialects.texts.cuts import needs_preview, whole_length, whole_tex
 
 _BY = "\N{MULTIPLICATION SIGN}"
 
+_DIGEST_CHARS = 12
 _LINE = re.compile(r"\s*\[[a-z]+ @blob:[0-9a-f]{32}(?: [^\[\]]*)?\]\s*")
 
 TakesStructured = Callable[[JsonValue], bool]
@@ -35,9 +39,9 @@ TakesStructured = Callable[[JsonValue], bool]
 def with_handles(
     turns: Sequence[ComposedTurn], takes_structured: TakesStructured = lambda _: False
 ) -> Sequence[ComposedTurn]:
-    """Return the turns with a line behind each stored medium, and each long text, that names it.
+    """Return the turns with a line behind each medium that is stored, and each long text.
 
-    The line stands there whether the medium itself is shown, made smaller or left out.
+    The line names it. It stands there whether the medium is shown, made smaller or left out.
 
     Args:
         turns: A conversation.
@@ -56,9 +60,25 @@ def is_handle_line(text: str) -> bool:
     return _LINE.fullmatch(text) is not None
 
 
-def handle_line(medium: Medium, resource_id: str) -> str:
+def handle_of(medium: Medium, seq: int | None) -> str | None:
+    """Return the handle of a medium, `@blob:…` or `@entry:12/…`; `None` if it has none.
+
+    Args:
+        medium: The medium.
+        seq: The number of the entry it stands in, if it stands in one of a session.
+    """
+    match medium.source:
+        case StoredBytes(resource_id=resource_id):
+            return f"@blob:{resource_id}"
+        case InlineBytes(data=data) if seq is not None:
+            return f"@entry:{seq}/{hashlib.sha256(data).hexdigest()[:_DIGEST_CHARS]}"
+        case _:
+            return None
+
+
+def handle_line(medium: Medium, handle: str) -> str:
     """Return the line for a medium: kind, handle, file name, width and height in pixels."""
-    words = [medium.kind, f"@blob:{resource_id}"]
+    words = [medium.kind, handle]
     if medium.filename:
         words.append(bracketed_name(medium.filename))
     if medium.hints.width and medium.hints.height:
@@ -78,7 +98,7 @@ def _named(turn: ComposedTurn, takes_structured: TakesStructured) -> Iterator[It
         if isinstance(item, Invented | ProviderBlock):
             continue
         if isinstance(item, Medium):
-            line = _medium_line(item)
+            line = _medium_line(turn, item)
         elif isinstance(item, LeftOut | DataItem) and is_structured:
             # What stands in a place of its own is no text.
             continue
@@ -90,11 +110,12 @@ def _named(turn: ComposedTurn, takes_structured: TakesStructured) -> Iterator[It
             yield TextItem(item.pointer, line)
 
 
-def _medium_line(medium: Medium) -> str | None:
-    # The line in the place of an evicted medium names it already.
-    if medium.is_evicted or not isinstance(medium.source, StoredBytes):
+def _medium_line(turn: ComposedTurn, medium: Medium) -> str | None:
+    # The line in the place of an evicted medium names it already, if it has a file of its own.
+    if medium.is_evicted and isinstance(medium.source, StoredBytes):
         return None
-    return handle_line(medium, medium.source.resource_id)
+    handle = handle_of(medium, medium.seq or turn.seq)
+    return None if handle is None else handle_line(medium, handle)
 
 
 def _long_text_line(turn: ComposedTurn, item: TextItem | DataItem) -> str | None:

@@ -1,0 +1,99 @@
+"""Media whose bytes are part of an entry of a session's history, as tools show them."""
+
+from dataclasses import dataclass, replace
+
+import anyio.to_thread
+import pybase64
+
+from app.errors import NotFoundError
+from app.services.agents.tool_answers import medium_line
+from app.services.agents.tools import ToolAnswer, ToolPlace, write_answer
+from app.services.renders.loaded_sessions import LoadedSession, load_entry
+from app.stores.blobs.store import BlobStore
+from app.stores.records.records import Records
+from pagefault_dialects.context.recalls import ENTRY_NAMED
+from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.media.headers import hints_of
+from pagefault_dialects.media.legacy_charsets import decode_any_text
+from pagefault_dialects.media.types import is_textual
+from pagefault_dialects.model.conversation import InlineBytes, Medium
+from pagefault_dialects.model.page import Level
+from pagefault_dialects.tools.tool_arguments import WrongArgumentsError
+from pagefault_dialects.turns.handles import handle_of
+
+
+@dataclass(frozen=True, slots=True)
+class InlineMedium:
+    """A medium in an entry, the handle that names it, and its bytes."""
+
+    medium: Medium
+    handle: str
+    data: bytes
+
+    @property
+    def base64(self) -> str:
+        """The bytes as base64."""
+        return pybase64.b64encode(self.data).decode()
+
+    def text(self) -> str:
+        """Return the text that it is.
+
+        Raises:
+            WrongArgumentsError: It is none.
+        """
+        mime_type = self.medium.mime_type
+        decoded = decode_any_text(self.data, self.medium.declared_type)
+        if decoded is None or not is_textual(mime_type):
+            raise WrongArgumentsError(f"{self.handle} is {mime_type} and no text. Use view_media.")
+        return decoded.text
+
+    def show(self, level: Level) -> ToolAnswer:
+        """Return the answer that shows it, or what is known of it."""
+        line = medium_line(self.medium, self.handle)
+        if is_textual(self.medium.mime_type):
+            return write_answer(f"{line}\nIt is a text: use read_text.")
+        words = [self.medium.words.text] if self.medium.words else []
+        if level >= Level.ABSTRACT:
+            return write_answer("\n".join([line, *words]))
+        shown: dict[str, JsonValue] = {
+            "type": "file",
+            "data": self.base64,
+            "mimeType": self.medium.mime_type,
+            "filename": self.medium.filename,
+        }
+        return ToolAnswer([shown, *({"type": "text", "text": each} for each in words)])
+
+
+async def find_inline_medium(
+    records: Records, blobs: BlobStore, place: ToolPlace, said: str
+) -> InlineMedium | None:
+    """Return the medium that a handle names by its entry; `None` if it names none of the session.
+
+    Raises:
+        StoreUnavailableError: A store did not answer.
+    """
+    named = ENTRY_NAMED.search(said)
+    if named is None or named.group(2) is None:
+        return None
+    seq = int(named.group(1))
+    try:
+        loaded = await load_entry(records, blobs, place.project_id, place.session_id, seq)
+    except NotFoundError:
+        return None
+    handle = f"@entry:{seq}/{named.group(2)}"
+    return await anyio.to_thread.run_sync(_find, loaded, seq, handle)
+
+
+def _find(loaded: LoadedSession, seq: int, handle: str) -> InlineMedium | None:
+    # The handle was shown to those whom the medium is for.
+    for turn in loaded.answer("everyone"):
+        for item in turn.items:
+            if (
+                isinstance(item, Medium)
+                and isinstance(item.source, InlineBytes)
+                and handle_of(item, seq) == handle
+            ):
+                data = item.source.data
+                measured = replace(item, hints=hints_of(data, item.mime_type))
+                return InlineMedium(measured, handle, data)
+    return None
