@@ -215,7 +215,7 @@ torture: $(VENV)/dev.stamp web nginx
 	@TORTURE=long KILL_ROUNDS=long TORTURE_FIGURES=$(CURDIR)/$(VENV)/torture.md \
 	  $(BIN)/python -m pytest -n 2 --dist loadgroup --durations 20 tests/faults tests/security \
 	  tests/e2e/test_kill.py tests/integration/test_sweep_race.py tests/integration/test_migrations.py \
-	  packages/dialects/tests/context; \
+	  packages/dialects/tests/context packages/dialects/tests/targets/test_home.py; \
 	  status=$$?; echo; echo "$$(date -u +%F), commit $$(git rev-parse --short HEAD)"; echo; \
 	  cat $(VENV)/torture.md; exit $$status
 

@@ -1,21 +1,25 @@
 """A history that is rendered for its own dialect comes out as it went in."""
 
+import os
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from packages.dialects.tests.targets.home_histories import HOMES, MARK, Json, home_histories
+from packages.dialects.tests.targets.settled import PNG, base64
 from pagefault_dialects import render
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.reading import read_messages
 from pagefault_dialects.targets.table import TARGETS
 
+_EXAMPLES = 2_000 if os.environ.get("TORTURE") == "long" else 300
 _EVERY = pytest.mark.parametrize("target", HOMES)
 
 
 @_EVERY
 @given(data=st.data())
-@settings(max_examples=2_000)
+@settings(max_examples=_EXAMPLES)
 def test_valid_history_comes_out_as_it_went_in(target: str, data: st.DataObject) -> None:
     sent = data.draw(home_histories(HOMES[target]))
     rendered = render(read_messages(sent).turns, target)
@@ -77,8 +81,18 @@ def test_request_has_no_more_than_four_marks_for_the_cache() -> None:
     assert marked == [False, False, True, True, True, True]
 
 
+def test_items_that_are_one_turn_come_out_with_the_blocks_of_their_provider() -> None:
+    history: list[Json] = [
+        {"role": "user", "content": "q"},
+        {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": _PICTURE},
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": MARK},
+    ]
+    assert _rendered(history, "openai-responses") == history
+
+
 def _calling(call: Json) -> Json:
     return {"role": "assistant", "content": None, "tool_calls": [call]}
 
 
+_PICTURE = base64(PNG)
 _ANSWER: Json = {"role": "tool", "tool_call_id": "c1", "content": "r"}

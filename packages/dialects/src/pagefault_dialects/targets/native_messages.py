@@ -305,6 +305,9 @@ def _is_same_item(shown: Item, read: Item) -> bool:
         return is_as_read and not is_told
     if isinstance(shown, LeftOut) and isinstance(read, LeftOut):
         return (shown.pointer, shown.code) == (read.pointer, read.code)
+    if isinstance(shown, ProviderBlock) and isinstance(read, ProviderBlock):
+        # In a turn of several messages, each names the message it came in.
+        return (shown.pointer, shown.forms) == (read.pointer, read.forms)
     return type(shown) is type(read) and shown == read
 
 
