@@ -90,6 +90,48 @@ def test_items_that_are_one_turn_come_out_with_the_blocks_of_their_provider() ->
     assert _rendered(history, "openai-responses") == history
 
 
+_LANGCHAIN: Json = {
+    "type": "ai",
+    "content": [{"type": "thinking", "thinking": "Hm.", "signature": MARK}],
+    "response_metadata": {"model_provider": "anthropic"},
+}
+_PYDANTIC_AI: Json = {
+    "kind": "response",
+    "parts": [
+        {
+            "part_kind": "thinking",
+            "content": "Hm.",
+            "signature": MARK,
+            "provider_name": "anthropic",
+        }
+    ],
+}
+_VERCEL: Json = {
+    "id": "m1",
+    "role": "assistant",
+    "parts": [
+        {
+            "type": "reasoning",
+            "text": "Hm.",
+            "providerMetadata": {"anthropic": {"signature": MARK}},
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize("message", [_LANGCHAIN, _PYDANTIC_AI, _VERCEL])
+def test_signed_thoughts_that_a_framework_carries_go_to_their_provider_alone(message: Json) -> None:
+    asked = {"role": "user", "content": "q"}
+    turns = read_messages([asked, message, {"role": "user", "content": "Go on."}]).turns
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": MARK}
+    rendered = render(turns, "anthropic")
+    assert (rendered.messages[1]["content"], rendered.loss) == ([thought], ())
+    for other in ("openai-chat", "openai-compat", "openai-responses", "gemini", "bedrock", "mcp"):
+        rendered = render(turns, other)
+        assert MARK not in str(rendered.messages)
+        assert [(each.to, each.code) for each in rendered.loss] == [("nothing", "reasoning")]
+
+
 def _calling(call: Json) -> Json:
     return {"role": "assistant", "content": None, "tool_calls": [call]}
 

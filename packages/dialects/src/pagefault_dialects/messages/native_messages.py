@@ -33,7 +33,7 @@ def kept_for_provider(block: ProviderBlock, foreign: ForeignMessage) -> Provider
     owner = "mistral" if _is_of_mistral(sent) else _dialect(foreign) or _owner_of(sent)
     forms = {owner: sent}
     if block.code == "reasoning":
-        forms |= forms_of_provider(sent, foreign.message or {})
+        forms |= forms_of_provider(sent, message)
         if not is_signed(forms.get("anthropic")):
             # Anthropic refuses one that it has not signed.
             forms.pop("anthropic", None)
