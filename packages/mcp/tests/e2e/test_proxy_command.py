@@ -120,6 +120,12 @@ def history(data: Path, session: str = "demo") -> list[Json]:
     return listed
 
 
+def calls_in(entries: list[Json]) -> list[Json]:
+    """Return the first call of each message that calls tools, in entries of any form."""
+    messages = [each.get("message", each) for each in entries]
+    return [each["tool_calls"][0] for each in messages if "tool_calls" in each]
+
+
 REQUESTS: list[tuple[str, Json]] = [
     ("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}}),
     ("tools/list", {}),
@@ -160,7 +166,7 @@ def test_calls_and_results_are_in_the_history(tmp_path: Path) -> None:
     answers = []
     for entry in history(tmp_path / "data"):
         if entry["role"] == "assistant":
-            (call,) = entry["tool_calls"]
+            (call,) = entry["message"]["tool_calls"]
             calls[call["id"]] = call["function"]
         else:
             meta = entry["sanitized"]["meta"]
@@ -197,7 +203,7 @@ def test_result_that_comes_later_is_stored_when_it_comes(tmp_path: Path) -> None
     assert [each["role"] for each in entries] == ["assistant", "assistant", "tool"]
     (result,) = [each for each in entries if "sanitized" in each]
     assert result["sanitized"]["parts"] == [{"type": "text", "text": "done at last"}]
-    assert entries[1]["tool_calls"][0]["id"] == result["toolCallId"]
+    assert calls_in(entries)[1]["id"] == result["toolCallId"]
 
 
 def test_end_of_a_task_is_what_its_call_is_answered_with(tmp_path: Path) -> None:
@@ -224,11 +230,7 @@ def test_end_of_a_task_is_what_its_call_is_answered_with(tmp_path: Path) -> None
     assert shown[0][2]["text"] == HANDLE
     assert [*map(_without_content, heard[1])] == [*map(_without_content, heard[0])]
     entries = history(tmp_path / "data")
-    called = {
-        each["tool_calls"][0]["id"]: json.loads(each["tool_calls"][0]["function"]["arguments"])
-        for each in entries
-        if "tool_calls" in each
-    }
+    called = {each["id"]: json.loads(each["function"]["arguments"]) for each in calls_in(entries)}
     results = [each["sanitized"] for each in entries if "sanitized" in each]
     ended = {
         called[each["meta"]["toolCallId"]]["ends"]: (each["meta"]["success"], each["parts"][0])
@@ -305,6 +307,7 @@ SOUND_BLOCKS: dict[str, Json] = {
     },
     "2025-03-26": mcp_server.MIXED[2],
 }
+WORDS = {"uri": "file:///a.txt", "mimeType": "text/plain", "text": "words"}
 LINK_BLOCKS: dict[str, Json] = {
     "2025-03-26": text("[Image: a.png (http://a.test/a)]"),
     "2025-06-18": mcp_server.MIXED[3],
@@ -326,7 +329,7 @@ def test_host_gets_media_as_the_revision_knows_them_that_it_has_agreed_on(
         "content": [
             *(*mcp_server.MIXED[:2], text(HANDLE), sound, text(SOUND_HANDLE)),
             LINK_BLOCKS[max(revision, "2025-03-26")],
-            text("words"),
+            {"type": "resource", "resource": WORDS},
             # What older hosts do not read elsewhere.
             *([] if revision >= "2025-06-18" else [text('{"n":1}')]),
         ],
@@ -687,7 +690,7 @@ def test_handles_become_files_where_the_schema_takes_them(tmp_path: Path) -> Non
     assert got == json.loads(mcp_server.told(expected))
     assert not files.exists()
     # The history has the call as the model made it.
-    calls = [each["tool_calls"][0] for each in history(tmp_path / "data") if "tool_calls" in each]
+    calls = calls_in(history(tmp_path / "data"))
     assert json.loads(calls[-1]["function"]["arguments"]) == given
 
 
@@ -777,7 +780,7 @@ def test_numbers_that_are_none_pass_and_their_calls_are_stored(tmp_path: Path) -
     assert echoed["result"]["content"][0]["text"] == '{"image": "@blob:1", "t": Infinity}'
     assert heard == [mcp_server.ANSWERS["word"] % number for number in range(2)]
     entries = history(tmp_path / "data")
-    calls = [each["tool_calls"][0] for each in entries if "tool_calls" in each]
+    calls = calls_in(entries)
     assert [each["function"]["arguments"] for each in calls[1:]] == given
     assert len(entries) == 2 * 3
 
@@ -794,10 +797,10 @@ def test_arguments_that_are_too_long_leave_the_call_in_the_history(tmp_path: Pat
     assert (own["id"], own["result"]["isError"]) == (1.5, True)
     assert "longer than 8 MiB" in own["result"]["content"][0]["text"]
     call, result = history(tmp_path / "data")
-    written = json.loads(call["tool_calls"][0]["function"]["arguments"])
+    written = json.loads(calls_in([call])[0]["function"]["arguments"])
     beginning = "9.4 MB of arguments, which are not kept. They begin: "
     assert written == {"input": beginning + '{"of": "' + "x" * 991}
-    assert call["tool_calls"][0]["id"] == result["toolCallId"]
+    assert calls_in([call])[0]["id"] == result["toolCallId"]
     told = f"pagefault: handles for picture stay as they are: its arguments are {UNREADABLE}\n"
     assert (tmp_path / "stderr").read_text() == told
 
@@ -831,7 +834,7 @@ def test_call_that_was_asked_for_input_is_one_call_with_one_result(tmp_path: Pat
         assert b'"blue"' in host.ask(2, "tools/call", **again, inputResponses={})
         assert host.leave() == 0
     call, result = history(tmp_path / "data")
-    assert call["tool_calls"][0]["id"] == result["toolCallId"]
+    assert calls_in([call])[0]["id"] == result["toolCallId"]
     assert result["sanitized"]["parts"] == [{"type": "text", "text": "blue"}]
 
 
@@ -858,7 +861,10 @@ def test_history_tells_which_server_a_call_went_to(tmp_path: Path) -> None:
         entries = client.get("/api/sessions/demo/messages").json()["items"]
         rendered = client.get("/api/sessions/demo/render?target=openai-chat").json()
     server = {"pagefault/server": "said"}
-    assert [each.get("_meta") or each["sanitized"]["meta"]["_meta"] for each in entries] == [
+    assert [
+        each["message"]["_meta"] if "message" in each else each["sanitized"]["meta"]["_meta"]
+        for each in entries
+    ] == [
         server,
         {**server, "a": [1]},
         server,
