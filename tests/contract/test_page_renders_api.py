@@ -6,6 +6,7 @@ from types import MappingProxyType
 import httpx
 import pytest
 
+from app.models.call_ids import LONGEST_CALL_ID
 from pagefault_dialects.targets.table import TARGETS
 from tests.contract.page_requests import data_uri, level_of, pointers, put, read, supply
 from tests.contract.render_requests import (
@@ -164,7 +165,9 @@ def test_rendering_by_body_is_that_of_the_address(client: httpx.Client) -> None:
         ("level=4", "/query/level"),
         ("level=high", "/query/level"),
         ("toolCallId=", "/query/toolCallId"),
-        (f"toolCallId={'x' * 513}", "/query/toolCallId"),
+        pytest.param(
+            f"toolCallId={'x' * (LONGEST_CALL_ID + 1)}", "/query/toolCallId", id="too long an id"
+        ),
         ("target=nothing", "/query/target"),
     ],
 )
