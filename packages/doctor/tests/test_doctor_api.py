@@ -207,7 +207,10 @@ def test_session_is_examined_by_the_numbers_of_its_entries(client: httpx.Client)
     append(client, role="tool", tool_call_id="c1", content="A cat.")
     said = diagnosis(client, {"sessionId": "s"}, target="anthropic")
     assert said["findings"] == [{"seq": 2, "pointer": "", "callId": "c1", **NO_CALL}]
-    assert said["messages"] == rendering(client, SESSION_RENDER, "anthropic")["messages"]
+    # A history with a fault is written anew, its texts as blocks.
+    first, *others = rendering(client, SESSION_RENDER, "anthropic")["messages"]
+    blocks = [{"type": "text", "text": first["content"]}]
+    assert said["messages"] == [{**first, "content": blocks}, *others]
 
 
 def test_session_has_the_findings_of_the_same_history_pasted(client: httpx.Client) -> None:
