@@ -412,7 +412,8 @@ def test_result_under_another_tool_name_is_refused_with_what_differs(
         f"({stored}). Requests are compared by their JSON: key order, white space and escapes make "
         "no difference. Of the first one only a digest is kept: `toolName` differs, and whether "
         "other members do as well cannot be said. Read the record, and compare. A call has "
-        "one result: take a new toolCallId for another. (/toolName is not what it is in the record)"
+        "one result. Where another call has the same id, append the message that makes it first, "
+        "send it as callMessage, or say newCall=true. (/toolName is not what it is in the record)"
     )
 
 

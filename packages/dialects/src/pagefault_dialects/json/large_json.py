@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, TypeAlias
 
 from pagefault_dialects.text_windows import WINDOW_CHARS, match_end
@@ -168,24 +167,36 @@ class _Search:
         return self._large
 
 
+class _OuterObject:
+    """Makes objects with a hook, and keeps the pairs of the last.
+
+    The outermost object is made last. Its keys may be repeated in other pieces.
+    """
+
+    def __init__(self, make_object: Callable[[Any], Any]) -> None:
+        self._make_object = make_object
+        self.pairs: list[tuple[str, Any]] = []
+
+    def make(self, pairs: list[tuple[str, Any]]) -> Any:  # noqa: ANN401 - any object
+        self.pairs = pairs
+        return self._make_object(pairs)
+
+
 class Pieces:
     """Parses large containers of a text piece by piece.
 
     Args:
         text: The text.
         hooks: What `json.JSONDecoder` is given.
-
-    Attributes:
-        outer_pairs: With an `object_pairs_hook`, what that was given for the last piece.
     """
 
     def __init__(self, text: str, hooks: Hooks) -> None:
         self._text = text
-        self.outer_pairs: list[tuple[str, Any]] = []
-        if make_object := hooks.get("object_pairs_hook"):
-            hooks = {**hooks, "object_pairs_hook": partial(self._make_object, make_object)}
+        self._outer = _OuterObject(hooks.get("object_pairs_hook", dict))
+        if "object_pairs_hook" in hooks:
+            hooks = {**hooks, "object_pairs_hook": self._outer.make}
+        # The decoder knows these alone: one that leads to the text is in a cycle with it.
         self._decoder = json.JSONDecoder(**hooks)
-        # The decoder knows this list alone: one that leads to the text is in a cycle with it.
         self._children = children = list[Any]()
         constant: dict[str, Any] = {"parse_constant": lambda _: children.pop()}
         self._with_child = json.JSONDecoder(**{**hooks, **constant})
@@ -219,10 +230,10 @@ class Pieces:
             yield piece
             start = end + 1
 
-    def _make_object(self, make_object: Callable[[Any], Any], pairs: list[tuple[str, Any]]) -> Any:  # noqa: ANN401 - any object
-        # The outermost object is made last. Its keys may be repeated in other pieces.
-        self.outer_pairs = pairs
-        return make_object(pairs)
+    @property
+    def outer_pairs(self) -> list[tuple[str, Any]]:
+        """With an `object_pairs_hook`, what that was given for the last piece."""
+        return self._outer.pairs
 
     def _parsed(self, decoder: json.JSONDecoder, container: LargeContainer, members: str) -> Any:  # noqa: ANN401
         text = self._text
