@@ -18,6 +18,7 @@ _PARTS = {
     "user": {"text", "inlineData", "functionResponse"},
     "model": {"text", "functionCall"},
 }
+_MARKS = {"thought", "thoughtSignature"}
 _HELD = {"image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"}
 _BESIDE = {
     *("audio/wav", "audio/mpeg", "audio/aiff", "audio/aac", "audio/ogg", "audio/flac"),
@@ -85,7 +86,7 @@ def _check_content(message: Json) -> None:
     role, parts = message["role"], message["parts"]
     assert role in _PARTS, f"a content of the {role}"
     assert parts, "nothing is said"
-    kinds = [kind for part in parts for kind in part if kind != "thoughtSignature"]
+    kinds = [kind for part in parts for kind in part if kind not in _MARKS]
     assert len(kinds) == len(parts), f"{len(parts)} parts hold {kinds}"
     assert _PARTS[role] >= set(kinds), f"the {role} says {kinds}"
     answers = kinds.count("functionResponse")

@@ -31,7 +31,7 @@ def kept_for_provider(block: ProviderBlock, foreign: ForeignMessage) -> Provider
     [common] = block.forms.values()
     sent = common if said is None else said
     owner = "mistral" if _is_of_mistral(sent) else _dialect(foreign) or _owner_of(sent)
-    forms = {owner: sent}
+    forms = {} if owner is None else {owner: sent}
     if block.code == "reasoning":
         forms |= forms_of_provider(sent, message)
         if not is_signed(forms.get("anthropic")):
@@ -58,9 +58,12 @@ def _is_of_mistral(block: JsonObject) -> bool:
     return block.get("type") == "thinking" and isinstance(block.get("thinking"), list)
 
 
-def _owner_of(block: JsonObject) -> str:
-    """Return the dialect of a block in a message that shows none."""
+def _owner_of(block: JsonObject) -> str | None:
+    """Return the dialect of a block in a message that shows none; `None` if it is of no form."""
     kind = block.get("type")
     if kind == "reasoning":
         return "vercel"
-    return "anthropic" if isinstance(kind, str) else "bedrock"
+    if isinstance(kind, str):
+        return "anthropic"
+    is_union = len(block) == 1 and all(isinstance(each, dict) for each in block.values())
+    return "bedrock" if is_union else None

@@ -9,7 +9,7 @@ Messages of one side that follow each other stay apart; the service reads them a
 Source: `providers`, `anthropic`; types of anthropic 2.12.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
@@ -31,6 +31,7 @@ from pagefault_dialects.targets.native_messages import (
     write_runs,
 )
 from pagefault_dialects.targets.profile import Profile, tool_use
+from pagefault_dialects.targets.request_shapes import ADDRESS, Shape, fits_type
 
 _ROLES = ("user", "assistant")
 _MEMBERS = frozenset({"role", "content"})
@@ -40,6 +41,24 @@ _OF_RESPONSES = frozenset(
         *("container", "context_management"),
     }
 )
+_SOURCES: Mapping[str, Shape] = {
+    "base64": {"media_type": str, "data": str},
+    "url": {"url": ADDRESS},
+    "text": {"data": str},
+    "file": {"file_id": str},
+    "content": {"content": (str, list)},
+}
+_BLOCKS: Mapping[str, Shape] = {
+    "text": {"text": str},
+    "image": {"source": {"type": str}},
+    "document": {"source": {"type": str}},
+    "thinking": {"thinking": str, "signature": str},
+    "redacted_thinking": {"data": str},
+    "tool_use": {"id": str, "name": str, "input": dict},
+    "server_tool_use": {"id": str, "name": str, "input": dict},
+    "tool_result": {"tool_use_id": str, "content?": (str, list)},
+    "search_result": {"source": str, "title": str, "content": list},
+}
 _WHERE = "attached after the tool results"
 _MOST_TITLE_CHARS = 500
 
@@ -76,8 +95,20 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     request = members_of_request(sent, _MEMBERS, _OF_RESPONSES)
     content = None if request is None else request.get("content")
     if isinstance(content, list):
-        return request if are_own_blocks(content) and _are_answers_sound(content) else None
+        is_own = are_own_blocks(content) and all(map(_is_block, content))
+        return request if is_own and _are_answers_sound(content) else None
     return request if isinstance(content, str) else None
+
+
+def _is_block(block: JsonValue) -> bool:
+    """Return whether a block, and each that an answer holds, has what its type demands."""
+    if not isinstance(block, dict) or not fits_type(block, _BLOCKS):
+        return False
+    held = block.get("content") if block.get("type") == "tool_result" else None
+    if isinstance(held, list) and not all(map(_is_block, held)):
+        return False
+    source = block.get("source")
+    return not isinstance(source, dict) or fits_type(source, _SOURCES)
 
 
 def _are_answers_sound(content: Sequence[JsonValue]) -> bool:

@@ -37,8 +37,20 @@ from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, own_bl
 from pagefault_dialects.targets.media_lines import ERROR_LINE, attached_line, frame_line
 from pagefault_dialects.targets.native_messages import members_of_request
 from pagefault_dialects.targets.profile import MediaClass, Profile, media_class
+from pagefault_dialects.targets.request_shapes import Shape, fits_members
 
 _MEMBERS = frozenset({"role", "content"})
+
+_CONTENTS: Mapping[str, Shape] = {
+    "text": str,
+    "image": {"format": str, "source": dict},
+    "document": {"name": str, "source": dict},
+    "video": {"format": str, "source": dict},
+    "toolUse": {"toolUseId": str, "name": str, "input": dict},
+    "toolResult": {"toolUseId": str, "content": list},
+    "cachePoint": {"type": str},
+    "reasoningContent": ({"reasoningText": {"text": str}}, {"redactedContent": str}),
+}
 
 _OPENXML = "application/vnd.openxmlformats-officedocument"
 FORMATS: Mapping[MediaClass, Mapping[str, str]] = MappingProxyType(
@@ -124,7 +136,7 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
 def _is_own(block: JsonValue) -> bool:
     if not isinstance(block, dict) or "type" in block:
         return False
-    return any(value is not None for value in block.values())
+    return any(value is not None for value in block.values()) and fits_members(block, _CONTENTS)
 
 
 def _is_sound(block: JsonValue) -> bool:

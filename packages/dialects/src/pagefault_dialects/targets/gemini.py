@@ -12,7 +12,7 @@ of a turn carries the one that the documentation has for calls of other models.
 Source: `providers`, `gemini`; types of google-genai 3.4; "Thought Signatures", FAQ.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from itertools import groupby
@@ -33,10 +33,25 @@ from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, blocks
 from pagefault_dialects.targets.media_lines import ERROR_LINE, attached_line, frame_line
 from pagefault_dialects.targets.native_messages import members_of_request, write_runs
 from pagefault_dialects.targets.profile import Profile
+from pagefault_dialects.targets.request_shapes import Shape, fits, fits_members
 
 _ROLES = ("user", "model", "function", None)
 _MEMBERS = frozenset({"role", "parts"})
 _BESIDE = frozenset({"thought", "thoughtSignature", "thought_signature"})
+_DATA: Mapping[str, Shape] = {
+    "text": str,
+    "inlineData": {"mimeType": str, "data": str},
+    "inline_data": {"mime_type": str, "data": str},
+    "fileData": {"fileUri": str},
+    "file_data": {"file_uri": str},
+    "functionCall": {"name": str, "args?": dict},
+    "function_call": {"name": str, "args?": dict},
+    "functionResponse": {"name": str, "response": dict},
+    "function_response": {"name": str, "response": dict},
+    "executableCode": {"code": str},
+    "executable_code": {"code": str},
+}
+_MARKS: Shape = {"thought?": bool, "thoughtSignature?": str, "thought_signature?": str}
 _WHERE = "attached after the tool results"
 _FOREIGN_CALL = "skip_thought_signature_validator"
 _OWN_MEMBERS = frozenset({"output", "error"})
@@ -70,7 +85,8 @@ def _is_part(part: JsonValue) -> bool:
     # Parts with a `type` are of the Vercel AI SDK.
     if not isinstance(part, dict) or "type" in part:
         return False
-    return any(part[name] is not None for name in part.keys() - _BESIDE)
+    says_something = any(part[name] is not None for name in part.keys() - _BESIDE)
+    return says_something and fits_members(part, _DATA) and fits(part, _MARKS)
 
 
 def _write(turns: Sequence[SettledTurn], profile: Profile) -> list[Node]:

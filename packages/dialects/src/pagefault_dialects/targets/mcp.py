@@ -14,7 +14,8 @@ Source: Model Context Protocol, revisions 2024-11-05 to 2026-07-28.
 """
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -37,11 +38,22 @@ from pagefault_dialects.model.render_options import ImageDetail, McpRevision, Re
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, blocks_of, file_name_of
 from pagefault_dialects.targets.native_messages import write_runs
 from pagefault_dialects.targets.profile import Profile, tool_use
+from pagefault_dialects.targets.request_shapes import Shape, fits_type
 
 _APP = "ui://"
 _MIME_TYPE = re.compile(r"[\w.+*-]+/[\w.+*-]+(?:;.*)?")
 _SIZE = re.compile(r"(\d{1,18}) bytes")
 _MEMBERS = frozenset({"role", "content", "_meta"})
+_ADDRESS = re.compile(r"[^\s\x00-\x1f\x7f]+")
+_SHAPES: Mapping[str, Shape] = {
+    "text": {"text": str},
+    "image": {"data": str, "mimeType": str},
+    "audio": {"data": str, "mimeType": str},
+    "resource": {"resource": {"uri": _ADDRESS}},
+    "resource_link": {"uri": _ADDRESS, "name": str},
+    "tool_use": {"id": str, "name": str, "input": dict},
+    "tool_result": {"toolUseId": str, "content": list},
+}
 _AUDIO: McpRevision = "2025-03-26"
 _LINKS_AND_STRUCTURED_OBJECTS: McpRevision = "2025-06-18"
 _ANY_STRUCTURED_VALUE: McpRevision = "2026-07-28"
@@ -80,7 +92,8 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
 
 
 def _is_typed(block: JsonValue) -> bool:
-    return isinstance(block, dict) and isinstance(block.get("type"), str)
+    is_typed = isinstance(block, dict) and isinstance(block.get("type"), str)
+    return is_typed and fits_type(block, _SHAPES)
 
 
 def _is_sampling(content: JsonValue) -> bool:
@@ -174,7 +187,7 @@ def _resource_of_text(text: str, label: BlockLabel) -> Node:
     mime_type = label.mime_type or _type_of_text(label.uri or "")
     return {
         "type": "resource",
-        "resource": {"uri": label.uri, "mimeType": mime_type, "text": text},
+        "resource": {"uri": _as_uri(label.uri or ""), "mimeType": mime_type, "text": text},
     }
 
 
@@ -195,7 +208,8 @@ def _link_of_text(text: str, label: BlockLabel, revision: McpRevision) -> dict[s
     titles, found, rest = text.partition(f"{label.name}\n{label.uri}")
     if not found or titles.count("\n") > 1 or (rest and not rest.startswith("\n")):
         return None
-    link: dict[str, Node] = {"type": "resource_link", "uri": label.uri, "name": label.name}
+    uri = _as_uri(label.uri or "")
+    link: dict[str, Node] = {"type": "resource_link", "uri": uri, "name": label.name}
     if titles:
         link["title"] = titles.removesuffix("\n")
     about = rest.removeprefix("\n")
@@ -238,7 +252,7 @@ def _medium(revision: McpRevision, attachment: MediaItem) -> Node:
         return _link(attachment, attachment.address)
     label = attachment.medium.label
     if label is not None and label.uri is not None:
-        return _resource(attachment, label.uri)
+        return _resource(attachment, _as_uri(label.uri))
     if attachment.kind == "image" or (attachment.kind == "audio" and revision >= _AUDIO):
         return {
             "type": attachment.kind,
@@ -263,6 +277,14 @@ def _link(attachment: MediaItem, address: str) -> Node:
     if not isinstance(attachment.source, Address):
         link["size"] = attachment.size_bytes
     return link
+
+
+def _as_uri(address: str) -> str:
+    """Return an address with the spaces and control characters escaped that no URI has."""
+    return "".join(
+        quote(sign, safe="", errors="replace") if unicodedata.category(sign)[0] in "ZC" else sign
+        for sign in address
+    )
 
 
 def _uri(attachment: MediaItem) -> str:

@@ -16,7 +16,7 @@ turn in which nothing was said has no item; an answer always has.
 Source: `providers`, `openai-chat` and `openai-responses`; spec 000, "Multi-block Tool Results".
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
@@ -48,6 +48,7 @@ from pagefault_dialects.targets.native_messages import (
     write_runs,
 )
 from pagefault_dialects.targets.profile import Profile
+from pagefault_dialects.targets.request_shapes import ADDRESS, WORDS, Shape, fits, fits_type
 
 _WHERE = "attached after the tool messages"
 _TEXT = frozenset({"text"})
@@ -66,10 +67,29 @@ _MEMBERS = {
     "assistant": _SAID | {"refusal", "audio", "tool_calls", "function_call"},
     "tool": frozenset({"role", "content", "tool_call_id"}),
 }
+_SHAPES: Mapping[str, Shape] = {
+    "text": {"text": WORDS},
+    "refusal": {"refusal": WORDS},
+    "image_url": {"image_url": {"url": ADDRESS}},
+    "input_audio": {"input_audio": {"data": str, "format": str}},
+    "file": {"file": {"file_id?": str, "file_data?": str, "filename?": str}},
+}
+_MESSAGE: Shape = {"content?": (str, list), "name?": str, "refusal?": str}
+_ANSWER: Shape = {"content": (str, list), "tool_call_id": str}
+_FUNCTION: dict[str, Shape] = {"name": str, "arguments": str}
 _OF_RESPONSES = frozenset({"annotations", "parsed"})
 _MEMBERS_OF_CALLS = frozenset({"id", "type", "function", "custom"})
 _MEMBERS_OF_TEXTS = frozenset({"type", "role", "content", "id", "status", "phase"})
 _OF_PARSED = frozenset({"parsed_arguments", "created_by"})
+_ITEMS: Mapping[str, Shape] = {
+    "function_call": {"call_id": str, **_FUNCTION},
+    "function_call_output": {"call_id": str, "output": (str, list)},
+    "reasoning": {"id?": str, "summary": list},
+    "input_text": {"text": str},
+    "output_text": {"text": str},
+    "input_image": {"image_url?": ADDRESS, "file_id?": str},
+    "input_file": {"file_id?": str, "file_data?": str, "file_url?": ADDRESS, "filename?": str},
+}
 _PARTS_OF_ITEMS = ("input_text", "input_image", "input_file", "input_audio", "output_text")
 
 
@@ -222,7 +242,8 @@ def chat_request(native: NativeMessage, options: RenderOptions) -> JsonObject | 
     if blocks is None or native.dialect not in (None, "openai-chat"):
         return None
     request = members_of_request(sent, _MEMBERS[sent["role"]], _OF_RESPONSES)
-    if request is None:
+    shape = _ANSWER if sent["role"] == "tool" else _MESSAGE
+    if request is None or not fits(request, shape):
         return None
     if isinstance(audio := request.get("audio"), dict):
         request["audio"] = {"id": audio.get("id")}
@@ -250,9 +271,7 @@ def _type(block: JsonValue) -> JsonValue:
 
 def _is_block(block: JsonObject) -> bool:
     """Return whether a block says something in the form of OpenAI's; Mistral's have bare URLs."""
-    kind = block["type"]
-    said = block.get(kind)
-    return bool(said) if kind in ("text", "refusal") else isinstance(said, dict)
+    return fits_type(block, _SHAPES)
 
 
 def _is_call(call: JsonValue) -> bool:
@@ -262,7 +281,7 @@ def _is_call(call: JsonValue) -> bool:
     function = call.get("function")
     if not isinstance(function, dict):
         return call.get("type") == "custom" and isinstance(call.get("custom"), dict)
-    return call.get("type") == "function"
+    return call.get("type") == "function" and fits(function, _FUNCTION)
 
 
 def responses_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
@@ -276,7 +295,17 @@ def responses_request(native: NativeMessage, options: RenderOptions) -> JsonObje
         is_list = native.dialect is not None and isinstance(content, list) and bool(content)
         if not is_text and not is_list:
             return None
+    if not all(map(_is_of_its_type, [sent, *_blocks(content), *_blocks(sent.get("output"))])):
+        return None
     return {name: value for name, value in sent.items() if name not in _OF_PARSED}
+
+
+def _blocks(content: JsonValue) -> list[JsonValue]:
+    return content if isinstance(content, list) else []
+
+
+def _is_of_its_type(value: JsonValue) -> bool:
+    return isinstance(value, dict) and fits_type(value, _ITEMS)
 
 
 def _input_text(text: str) -> list[Node]:

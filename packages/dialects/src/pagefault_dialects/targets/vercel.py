@@ -14,7 +14,7 @@ show a model no image that is called a file there.
 Source: ai 7 and ai 6, `modelMessageSchema`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from itertools import groupby
@@ -42,6 +42,7 @@ from pagefault_dialects.targets.base64_leaves import (
 from pagefault_dialects.targets.media_lines import ERROR_LINE
 from pagefault_dialects.targets.native_messages import members_of_request, write_runs
 from pagefault_dialects.targets.profile import Profile
+from pagefault_dialects.targets.request_shapes import WORDS, Shape, fits_type
 
 _ROLES = ("user", "assistant", "tool")
 _MEMBERS = frozenset({"role", "content", "providerOptions"})
@@ -51,6 +52,19 @@ _PARTS = frozenset(
         *("tool-call", "tool-result", "tool-approval-request", "tool-approval-response"),
     }
 )
+_SHAPES: Mapping[str, Shape] = {
+    "text": {"text": WORDS},
+    "reasoning": {"text": str},
+    "image": {"image": str},
+    "file": {"data": (str, dict), "mediaType": str},
+    "tool-call": {"toolCallId": str, "toolName": str, "input": dict},
+    "tool-result": {"toolCallId": str, "toolName": str, "output": {"type": str}},
+}
+_OUTPUTS: Mapping[str, Shape] = {
+    "text": {"value": str},
+    "error-text": {"value": str},
+    "content": {"value": list},
+}
 _LARGEST_SAFE_INTEGER = 2**53 - 1
 
 
@@ -75,7 +89,9 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     content = sent.get("content")
     is_text = isinstance(content, str) and sent["role"] != "tool"
     is_list = isinstance(content, list) and all(map(_is_part, content))
-    return members_of_request(sent, _MEMBERS, frozenset()) if is_text or is_list else None
+    # The SDK takes a message that says nothing, and the providers behind it do not.
+    is_said = bool(content) and (is_text or is_list)
+    return members_of_request(sent, _MEMBERS, frozenset()) if is_said else None
 
 
 def as_request_6(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
@@ -95,7 +111,11 @@ def _has_files(part: JsonValue) -> bool:
 
 
 def _is_part(part: JsonValue) -> bool:
-    return isinstance(part, dict) and part.get("type") in _PARTS
+    if not isinstance(part, dict) or part.get("type") not in _PARTS:
+        return False
+    output = part.get("output")
+    is_output = not isinstance(output, dict) or fits_type(output, _OUTPUTS)
+    return is_output and fits_type(part, _SHAPES)
 
 
 def _messages(
