@@ -20,8 +20,8 @@ from app.models.session import (
     TOOL_RESULT,
     HistoryCounts,
 )
+from app.stores.records.prompt_tables import session_prompts
 from app.stores.records.scope import AnyTable, scoped_from
-from app.stores.records.session_prompts import session_prompts
 from app.stores.records.tables import (
     history_entries,
     interactions,

@@ -5,28 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, ForeignKeyConstraint, LargeBinary, String, Table
+from sqlalchemy import ColumnElement
 
-from app.stores.records.columns import UtcTime, metadata
 from app.stores.records.prepared_statements import Offered
+from app.stores.records.prompt_tables import session_prompts
 from app.stores.records.scope import read_row, values_of
 from app.stores.records.unit_of_work import Repository
-
-session_prompts = Table(
-    "session_prompts",
-    metadata,
-    Column("project_id", String, primary_key=True),
-    Column("session_id", String, primary_key=True),
-    Column("dialect", String),
-    Column("prompt", LargeBinary, nullable=False),
-    Column("receipt", String),
-    Column("updated_at", UtcTime, nullable=False),
-    ForeignKeyConstraint(
-        ["project_id", "session_id"],
-        ["sessions.project_id", "sessions.session_id"],
-        ondelete="CASCADE",
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
