@@ -29,7 +29,6 @@ from pagefault_dialects.messages.diagnosis import (
     is_home,
     written_anew,
 )
-from pagefault_dialects.messages.findings import found, quoted
 from pagefault_dialects.messages.histories import (
     Dialect,
     ForeignMessage,
@@ -51,6 +50,7 @@ from pagefault_dialects.model.frontier import NOTHING_EVICTED
 from pagefault_dialects.model.render_options import Rendering, RenderOptions
 from pagefault_dialects.rendered_documents import document_of
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, json_pieces
+from pagefault_dialects.targets.rules import found, quoted
 from pagefault_dialects.targets.table import TARGETS
 from pagefault_dialects.text_windows import without_lone_surrogates
 

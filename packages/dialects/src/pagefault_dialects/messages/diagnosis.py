@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pagefault_dialects.json.values import json_text
-from pagefault_dialects.messages.findings import found, of_loss, of_pairs, of_turns, quoted
+from pagefault_dialects.messages.findings import of_loss, of_pairs, of_turns
 from pagefault_dialects.messages.histories import Dialect, ForeignMessage
 from pagefault_dialects.messages.message_faults import message_faults
 from pagefault_dialects.messages.reading import ReadHistory
@@ -12,6 +12,7 @@ from pagefault_dialects.model.conversation import ComposedTurn, TextItem
 from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.targets.profile import Profile
+from pagefault_dialects.targets.rules import found, quoted
 
 _ENTRIES = "/entries/"
 

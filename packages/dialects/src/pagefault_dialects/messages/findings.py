@@ -22,38 +22,13 @@ from pagefault_dialects.model.finding import Finding
 from pagefault_dialects.model.loss import LossEntry
 from pagefault_dialects.model.render_options import base64_length
 from pagefault_dialects.targets.profile import IdRule, Profile, media_class
-from pagefault_dialects.targets.rules import RULES, Rule
+from pagefault_dialects.targets.rules import RULES, Rule, found, quoted
 
-_LONGEST_QUOTE = 80
 _OF_PAIRS = ("no-call", "late-answer", "no-answer")
 _DUPLICATE = "duplicate-answer"
 # Of these, the message itself says more.
 _FOUND_ELSEWHERE = frozenset({*_OF_PAIRS, _DUPLICATE, "empty-content", "not-a-message"})
 _ERRORS_ARE_TEXT = ("anthropic", "bedrock")
-
-
-def found(
-    rule: str,
-    pointer: str,
-    *,
-    limit: int | str | None = None,
-    actual: int | str | None = None,
-    seq: int | None = None,
-    call_id: str | None = None,
-) -> Finding:
-    """Return a finding, with what the table says of its rule."""
-    told = RULES[rule]
-    return Finding(
-        seq=seq,
-        pointer=pointer,
-        rule=rule,
-        call_id=None if call_id is None else quoted(call_id),
-        demands=told.demands,
-        limit=limit,
-        actual=actual,
-        fix=told.fix,
-        source=told.source,
-    )
 
 
 def of_loss(
@@ -133,11 +108,6 @@ def _actual(rule: Rule, medium: Medium, entry: LossEntry) -> int | str:
             return max(sides) if rule.limit == "most_side" else min(sides)
         case _:
             return entry.reason
-
-
-def quoted(text: str) -> str:
-    """Return what a history says, no longer than is read."""
-    return text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE - 1]}…"
 
 
 def of_turns(

@@ -10,10 +10,10 @@ from itertools import groupby
 from typing import Any
 
 from pagefault_dialects.json.surrogates import has_lone_surrogate
-from pagefault_dialects.messages.findings import found, quoted
 from pagefault_dialects.messages.histories import Dialect, ForeignMessage
 from pagefault_dialects.messages.message_calls import as_answer, as_call, has_own_id, listed
 from pagefault_dialects.model.finding import Finding
+from pagefault_dialects.targets.rules import found, quoted
 
 _SPELLING: frozenset[Dialect] = frozenset(("openai-chat", "openai-responses"))
 _APART: frozenset[Dialect] = frozenset(("anthropic", "gemini", "bedrock", "mcp"))

@@ -11,6 +11,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from pagefault_dialects.model.finding import Finding
+
 LimitOfMedia: TypeAlias = Literal[
     "types", "addresses", "most_base64", "most_side", "least_side", "most"
 ]
@@ -250,3 +252,35 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 def coded(code: str) -> tuple[str, str]:
     """Return a code with what the account of the loss says of it."""
     return code, RULES[code].reason
+
+
+_LONGEST_QUOTE = 80
+
+
+def found(
+    rule: str,
+    pointer: str,
+    *,
+    limit: int | str | None = None,
+    actual: int | str | None = None,
+    seq: int | None = None,
+    call_id: str | None = None,
+) -> Finding:
+    """Return a finding, with what the table says of its rule."""
+    told = RULES[rule]
+    return Finding(
+        seq=seq,
+        pointer=pointer,
+        rule=rule,
+        call_id=None if call_id is None else quoted(call_id),
+        demands=told.demands,
+        limit=limit,
+        actual=actual,
+        fix=told.fix,
+        source=told.source,
+    )
+
+
+def quoted(text: str) -> str:
+    """Return what a history says, no longer than is read."""
+    return text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE - 1]}…"
