@@ -1,5 +1,6 @@
 """A history that is rendered for its own dialect comes out as it went in."""
 
+import json
 import os
 
 import pytest
@@ -138,3 +139,24 @@ def _calling(call: Json) -> Json:
 
 _PICTURE = base64(PNG)
 _ANSWER: Json = {"role": "tool", "tool_call_id": "c1", "content": "r"}
+
+
+_UNDECODABLE: dict[str, Json] = {
+    "anthropic": {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": "%%"},
+    },
+    "openai-chat": {"type": "image_url", "image_url": {"url": "data:image/png;base64,%%"}},
+    "gemini": {"inlineData": {"mimeType": "image/png", "data": "%%"}},
+    "bedrock": {"image": {"format": "png", "source": {"bytes": "%%"}}},
+    "mcp": {"type": "image", "mimeType": "image/png", "data": "%%"},
+}
+
+
+@pytest.mark.parametrize("data", ["%%", "AAAA%", " "])
+@pytest.mark.parametrize("target", _UNDECODABLE)
+def test_medium_that_cannot_be_decoded_is_told_in_words_at_home_too(target: str, data: str) -> None:
+    block = json.loads(json.dumps(_UNDECODABLE[target]).replace("%%", data))
+    content: Json = {"role": "user", "parts" if target == "gemini" else "content": [block]}
+    written = json.dumps(_rendered([content], target))
+    assert "data that could not be decoded]" in written

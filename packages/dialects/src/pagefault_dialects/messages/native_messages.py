@@ -9,7 +9,13 @@ from pagefault_dialects.json.pointers import follow, parse_json_pointer
 from pagefault_dialects.json.values import JsonObject
 from pagefault_dialects.messages.message_faults import call_faults
 from pagefault_dialects.messages.provider_blocks import forms_of_provider, is_signed, model_of
-from pagefault_dialects.model.conversation import ComposedTurn, NativeMessage, ProviderBlock
+from pagefault_dialects.model.conversation import (
+    ComposedTurn,
+    NativeMessage,
+    ProviderBlock,
+    TextItem,
+)
+from pagefault_dialects.results.parts import is_undecodable_note
 
 _COMPAT = "openai-compat"
 
@@ -17,9 +23,15 @@ _COMPAT = "openai-compat"
 def native_message(foreign: ForeignMessage, turns: Sequence[ComposedTurn]) -> NativeMessage | None:
     """Return a message as it was sent; `None` if it is not all of that, or has faults."""
     is_sound = foreign.said_role is None and not any(call_faults(foreign))
-    if not isinstance(foreign.sent, dict) or not is_sound:
+    if not isinstance(foreign.sent, dict) or not is_sound or any(map(_has_no_medium, turns)):
         return None
     return NativeMessage(_dialect(foreign), foreign.sent, tuple(turns), model_of(foreign.sent))
+
+
+def _has_no_medium(turn: ComposedTurn) -> bool:
+    """Return whether data of a medium in a turn could not be decoded; providers refuse them."""
+    texts = (item.text for item in turn.items if isinstance(item, TextItem))
+    return any(map(is_undecodable_note, texts))
 
 
 def kept_for_provider(block: ProviderBlock, foreign: ForeignMessage) -> ProviderBlock:

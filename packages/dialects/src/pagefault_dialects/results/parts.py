@@ -54,6 +54,8 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]{0,30}://|(?:javascript|vbscript|file|about)
 _OWN_REFERENCE = re.compile(r"@?blob:[0-9a-f]{32}\Z")
 # What is longer is no type, and may be anything.
 _MAX_TYPE_CHARS = 255
+_EMPTY = "data that is empty"
+_UNDECODABLE = "data that could not be decoded"
 _SHORTEST_ENCODED_TEXT = 8
 
 
@@ -277,9 +279,15 @@ def _rewritten_parts(text: str, place: ReadContext, declared: str | None) -> lis
 def _undecodable_parts(text: str, claim: MediaClaim, place: ReadContext) -> list[NormalizedPart]:
     warn_undecodable(place.collector, place.pointer)
     if not text:
-        return [NormalizedText((f"[{_label(claim)} data that is empty]",))]
-    note = f"[{_label(claim)} data that could not be decoded]\n{text}"
+        return [NormalizedText((f"[{_label(claim)} {_EMPTY}]",))]
+    note = f"[{_label(claim)} {_UNDECODABLE}]\n{text}"
     return _rewritten_parts(note, place, None)
+
+
+def is_undecodable_note(text: str) -> bool:
+    """Return whether a text stands for data of a medium that could not be decoded."""
+    line = text.partition("\n")[0]
+    return line.startswith("[") and line.endswith((f" {_EMPTY}]", f" {_UNDECODABLE}]"))
 
 
 def _refused_parts(text: str, claim: MediaClaim, place: ReadContext) -> list[NormalizedPart]:
