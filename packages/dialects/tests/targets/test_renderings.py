@@ -67,7 +67,10 @@ def test_every_text_is_told(
 ) -> None:
     rendered = render(turns, target, query)
     told = strings_of(rendered.messages) + rendered.system
-    texts = [item.text for turn in turns for item in turn.items if isinstance(item, TextItem)]
+    # Of a call with two answers, the account of the loss names the second.
+    repeated = {entry.seq for entry in rendered.loss if entry.code == "duplicate-answer"}
+    items = [item for turn in turns if turn.seq not in repeated for item in turn.items]
+    texts = [item.text for item in items if isinstance(item, TextItem)]
     assert [text for text in texts if text.strip() not in told] == []
 
 
