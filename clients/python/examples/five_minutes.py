@@ -31,9 +31,8 @@ def main() -> None:
             {"toolResult": {"toolName": "shot", "toolCallId": "call_1", "result": PIXEL}},
         )
         for message in messages:
-            print(
-                message["role"], "|", str(message.get("content") or message.get("tool_calls"))[:70]
-            )
+            said = repr(message.get("content") or message.get("tool_calls"))
+            print(message["role"], "|", said[:70])
 
         # The history has it as it was stored, for people and for other models.
         for entry in session.messages():
