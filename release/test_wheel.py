@@ -347,5 +347,5 @@ print(heal(history, "anthropic").messages)
         timeout=WAIT_SECONDS,
         check=True,
     )
-    said = "[{'role': 'user', 'content': [{'type': 'text', 'text': 'words'}]}]"
+    said = "[{'role': 'user', 'content': 'words'}]"
     assert done.stdout.splitlines() == ["1", "True", said]

@@ -37,8 +37,9 @@ def _check_result(message: Json) -> None:
     dumped = parsed.model_dump(by_alias=True, exclude_unset=True, mode="json")
     assert dumped == shallow, f"the types know only {dumped} of {shallow}"
     assert message["resultType"] == "complete", f"a result of type {message['resultType']}"
-    assert isinstance(message["isError"], bool), f"isError is {message['isError']!r}"
-    assert message["_meta"].keys() >= _META, f"_meta has {list(message['_meta'])}"
+    assert isinstance(message.get("isError", False), bool), f"isError is {message['isError']!r}"
+    named = _META & (message.get("_meta") or {}).keys()
+    assert named in (set(), _META), f"_meta has {list(named)}"
     assert all(message["_meta"][name] for name in _META), "an id or a name is empty"
     for block in message["content"]:
         _check_block(block)

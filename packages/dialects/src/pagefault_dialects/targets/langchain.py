@@ -32,7 +32,7 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
 def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
     """Return a message as it is; `None` if it is of another dialect, or stands in a wrapper."""
     sent = native.message
-    is_own = native.dialect == "langchain" and sent.get("type") in _KINDS
+    is_own = native.dialect == "langchain" and str(sent.get("type")) in _KINDS
     return sent if is_own and isinstance(sent.get("content"), str | list) else None
 
 

@@ -43,6 +43,7 @@ from pagefault_dialects.targets.request_shapes import Shape, fits_type
 _APP = "ui://"
 _MIME_TYPE = re.compile(r"[\w.+*-]+/[\w.+*-]+(?:;.*)?")
 _SIZE = re.compile(r"(\d{1,18}) bytes")
+_NAMES = frozenset({"pagefault/toolCallId", "pagefault/toolName"})
 _MEMBERS = frozenset({"role", "content", "_meta"})
 _ADDRESS = re.compile(r"[^\s\x00-\x1f\x7f]+")
 _SHAPES: Mapping[str, Shape] = {
@@ -88,11 +89,17 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
         return sent if is_said and blocks and all(map(_is_typed, blocks)) else None
     content = sent.get("content")
     is_typed = isinstance(content, list) and all(map(_is_typed, content))
-    return sent if is_typed and "resultType" in sent and "jsonrpc" not in sent else None
+    is_whole = sent.get("resultType") == "complete" and _names_its_call(sent.get("_meta"))
+    return sent if is_typed and is_whole and "jsonrpc" not in sent else None
+
+
+def _names_its_call(meta: JsonValue) -> bool:
+    """Return whether a result names the call that it answers by its id and its tool, or not."""
+    return not isinstance(meta, dict) or len(_NAMES & meta.keys()) != 1
 
 
 def _is_typed(block: JsonValue) -> bool:
-    is_typed = isinstance(block, dict) and isinstance(block.get("type"), str)
+    is_typed = isinstance(block, dict) and str(block.get("type")) in _SHAPES
     return is_typed and fits_type(block, _SHAPES)
 
 

@@ -250,7 +250,7 @@ def chat_request(native: NativeMessage, options: RenderOptions) -> JsonObject | 
     content, calls = request.get("content"), request.get("tool_calls")
     if isinstance(content, list):
         is_own = bool(content) and all(
-            _type(block) in blocks and _is_block(block) for block in content
+            str(_type(block)) in blocks and _is_block(block) for block in content
         )
     else:
         is_own = bool(content) or (not blocks.isdisjoint(("refusal",)) and content in (None, ""))

@@ -25,6 +25,7 @@ from pagefault_dialects.targets.tokens import BY_AREA, TokenRule
 MediaClass: TypeAlias = Literal["image", "audio", "video", "document"]
 
 _DIGEST_CHARS = 8
+_OF_MCP = ("resource", "resource_link")
 _LETTERS_AND_DIGITS = string.ascii_letters + string.digits
 
 
@@ -160,7 +161,9 @@ class Profile:
 
     def takes_block(self, block: ProviderBlock) -> bool:
         """Return whether its requests have a block that others do not understand."""
-        return bool(self.home) and self.home in block.forms
+        form = block.forms.get(self.home) if self.home else None
+        # MCP lists the blocks that a content may have.
+        return form is not None and (self.home != "mcp" or form.get("type") in _OF_MCP)
 
     @property
     def takes_late_system(self) -> bool:

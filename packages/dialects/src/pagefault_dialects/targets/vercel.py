@@ -111,7 +111,7 @@ def _has_files(part: JsonValue) -> bool:
 
 
 def _is_part(part: JsonValue) -> bool:
-    if not isinstance(part, dict) or part.get("type") not in _PARTS:
+    if not isinstance(part, dict) or str(part.get("type")) not in _PARTS:
         return False
     output = part.get("output")
     is_output = not isinstance(output, dict) or fits_type(output, _OUTPUTS)
