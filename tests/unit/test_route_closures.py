@@ -14,8 +14,6 @@ pytestmark = pytest.mark.engines("embedded")
 
 MOST_LINES = 15_000
 MORE_LINES = {
-    # A turn appends whatever a session may have, and renders it behind its newest prompt.
-    "app.routers.turns": 15_200,
     # The memory server has every tool, and prompts, resources and events of all that is stored.
     "pagefault_mcp.server.route": 20_500,
 }
