@@ -99,8 +99,8 @@ async def append_message(
     It is kept as it is, member for member. With only `role`, `content`, `name`, `tool_calls` and
     `tool_call_id` its entry has these members; any other one stands in `message` of its entry,
     which says the `dialect` and the `role`. Media from 1,024 bytes on are moved to the resources,
-    and `@blob:` references take their places. A tool call has one answer: the same one again gives
-    the stored one, with 200.
+    and `@blob:` references take their places. A tool call has one answer: the same message of
+    answers again gives the stored one, with 200.
     """
     appended, is_new = await messages.append(
         call.project_id, session_id, call.json_body(), idempotency_key=idempotency_key

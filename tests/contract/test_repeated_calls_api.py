@@ -131,6 +131,69 @@ def test_result_in_a_message_that_says_more_is_told_once(client: httpx.Client) -
     assert (loss["seq"], loss["code"], loss["from"]) == (3, "duplicate-answer", "answer")
 
 
+def answering(*results: str, ids: str = "ab") -> Json:
+    """A message with an answer to each of several calls, as Anthropic has it."""
+    blocks = [
+        {"type": "tool_result", "tool_use_id": call_id, "content": text}
+        for call_id, text in zip(ids, results, strict=True)
+    ]
+    return {"role": "user", "content": blocks}
+
+
+def test_message_of_several_answers_is_stored_once_until_their_calls_are_made_again(
+    client: httpx.Client,
+) -> None:
+    def stored(message: Json) -> tuple[int, int]:
+        answer = say(client, message)
+        return answer.status_code, answer.json()["seq"]
+
+    both = answering("1", "2")
+    assert stored(calling("a", "a", "b")) == (201, 1)
+    assert stored(both) == (201, 2)
+    assert stored({"role": "user", "content": "a and b?"}) == (201, 3)
+    assert stored(both) == (200, 2)
+    # Answers to other calls are in between.
+    assert stored(answering("1", "2", ids="cd")) == (201, 4)
+    assert stored(both) == (200, 2)
+    # It is not the newest answer any more.
+    assert stored(answering("1", "3")) == (201, 5)
+    assert stored(both) == (201, 6)
+    assert stored(calling("a", "b")) == (201, 7)
+    assert stored(both) == (201, 8)
+
+
+def test_answers_without_ids_are_stored_again_behind_any_call(client: httpx.Client) -> None:
+    names = ("f", "g")
+    calls = {"role": "model", "parts": [{"functionCall": {"name": each}} for each in names]}
+    answers = {
+        "role": "user",
+        "parts": [{"functionResponse": {"name": each, "response": {}}} for each in names],
+    }
+    answered = [say(client, each) for each in (calls, answers, answers, calls, answers)]
+    assert [each.json()["seq"] for each in answered] == [1, 2, 2, 3, 4]
+
+
+def test_history_with_a_message_of_answers_twice_is_put_whole(client: httpx.Client) -> None:
+    both = answering("1", "2")
+    history = [calling("a", "a", "b"), both, both, {"role": "user", "content": "and?"}]
+    for end in (4, 4, 5, 6):
+        more = [{"role": "user", "content": str(number)} for number in range(4, end)]
+        answer = client.put("/api/sessions/s/history", json=history + more)
+        assert answer.status_code == 200, answer.text
+    listed = client.get("/api/sessions/s/messages").json()["items"]
+    assert [each["content"] for each in listed][-2:] == ["4", "5"]
+
+
+def test_call_is_found_behind_messages_that_are_not_read_at_once(client: httpx.Client) -> None:
+    say(client, calling("a"))
+    assert store(client, result("1"))[0] == 201
+    for number in range(3):
+        long = {"role": "user", "content": f"{number}" + "x" * 6_000_000}
+        assert say(client, long).status_code == 201
+    say(client, calling("b"))
+    assert store(client, result("2"))[0] == 201
+
+
 def test_turn_has_several_calls_of_one_id(client: httpx.Client) -> None:
     entries = [
         {name: each}

@@ -7,14 +7,14 @@ such a call, an answer is compared with the newest one, which it may be once mor
 A call whose message is stored behind its result is no new one: it takes that result.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from app.models.message import StoredHistoryMessage
-from app.models.session import MESSAGE
-from app.services.calls.stored_message_turns import calls_of
+from app.services.calls.stored_message_turns import calls_of, ids_in
+from app.services.requests.request_identity import RequestIdentity
 from app.stores.records.answered_calls import AnsweredCallRecords, RecordedAnswer
-from app.stores.records.history import SessionHistory, stored_message
+from app.stores.records.history import SessionHistory
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.json.values import json_text
 
@@ -68,6 +68,31 @@ def _is_called_again(unit: UnitOfWork, session_id: str, newest: RecordedAnswer) 
     return next(calling, None) is not None or next(behind, None) is not None
 
 
+def find_repeated_answers(
+    unit: UnitOfWork, session_id: str, call_ids: Collection[str], identity: RequestIdentity
+) -> StoredHistoryMessage | None:
+    """Return the message that answers several calls, if it is stored already.
+
+    It is the newest one that answers one of the calls, and nothing calls for them behind it.
+
+    Args:
+        unit: See `find_answer_place`.
+        session_id: The session.
+        call_ids: The ids of the calls. Without ids, calls cannot be told apart.
+        identity: The request with the message.
+    """
+    head = unit[SessionHistory].history_head(session_id)
+    last_seq = head.last_seq if head else 0
+    start = max(0, last_seq - _ENTRIES_AT_ONCE)
+    for entry in unit[SessionHistory].newest_messages(session_id, after_seq=start, to=last_seq):
+        if identity.is_that_of(entry.request_digest):
+            return entry
+        concerned = ids_in(entry)
+        if concerned and ("" in call_ids or not concerned.isdisjoint(call_ids)):
+            return None
+    return None
+
+
 def _calling(
     unit: UnitOfWork, session_id: str, call_id: str, *, after_seq: int, to: int
 ) -> Iterator[int]:
@@ -78,11 +103,9 @@ def _calling(
     spelled = json_text(call_id)[1:-1].encode()
     for end in range(to, max(after_seq, to - _MOST_LOOKED_BACK), -_ENTRIES_AT_ONCE):
         start = max(after_seq, end - _ENTRIES_AT_ONCE)
-        stretch = unit[SessionHistory].stretch(session_id, after_seq=start, limit=end - start)
-        for row in sorted(stretch.shown(MESSAGE), key=lambda row: -row.seq):
-            is_named = row.seq <= end and spelled in row.message
-            if is_named and makes_call(stored_message(row), call_id):
-                yield row.seq
+        for entry in unit[SessionHistory].newest_messages(session_id, after_seq=start, to=end):
+            if spelled in entry.message and makes_call(entry, call_id):
+                yield entry.seq
 
 
 def makes_call(entry: StoredHistoryMessage, call_id: str) -> bool:

@@ -99,8 +99,8 @@ class FlatMessage(BaseModel):
 class ReadMessage:
     """A message that was sent: its value, the media in it, what it refers to.
 
-    `role` is who says it, if it is not flat. `tool_call_id` is the call that it answers, if that is
-    all that it does: a call has one answer.
+    `role` is who says it, if it is not flat. `answered_ids` are the calls that it answers, if that
+    is all that it does.
     """
 
     value: dict[str, JsonValue]
@@ -108,7 +108,12 @@ class ReadMessage:
     references: set[str]
     dialect: str
     role: SideRole | None = None
-    tool_call_id: str | None = None
+    answered_ids: Sequence[str] = ()
+
+    @property
+    def tool_call_id(self) -> str | None:
+        """Return the call that it answers, if that is all that it does: a call has one answer."""
+        return only_id(self.answered_ids)
 
     def stored(self, message: bytes) -> bytes:
         """Return what is stored of it.
@@ -160,10 +165,10 @@ def describe_message(value: JsonObject, reading: EntryReading) -> ReadMessage:
     """Return a message that was read; one that only looks flat is none."""
     read = [each.message for each in reading.messages if each.message is not None]
     movable = media_of_reading(value, read)
-    answered = only_answer(reading)
+    answered = _answered_ids(reading)
     if is_flat(value) and _is_valid_flat(value):
         references = referred_by_message(value)
-        return ReadMessage(value, movable, references, reading.dialect, tool_call_id=answered)
+        return ReadMessage(value, movable, references, reading.dialect, answered_ids=answered)
     references = set[str]().union(*map(referred_by_message, read))
     return ReadMessage(value, movable, references, reading.dialect, reading.role, answered)
 
@@ -178,10 +183,19 @@ def _is_valid_flat(value: JsonObject) -> bool:
 
 def only_answer(reading: EntryReading) -> str | None:
     """Return the call that a message answers, if it does nothing else."""
+    return only_id(_answered_ids(reading))
+
+
+def only_id(call_ids: Sequence[str]) -> str | None:
+    """Return the id of the only call, if there is one, and it has an id."""
+    return call_ids[0] if len(call_ids) == 1 and 0 < len(call_ids[0]) <= LONGEST_CALL_ID else None
+
+
+def _answered_ids(reading: EntryReading) -> Sequence[str]:
+    """Return the calls that a message answers, if it does nothing else."""
     if reading.role != "tool":
-        return None
-    found = [call_id for each in reading.messages for call_id in _answered(each.message or {})]
-    return found[0] if len(found) == 1 and 0 < len(found[0]) <= LONGEST_CALL_ID else None
+        return ()
+    return [call_id for each in reading.messages for call_id in _answered(each.message or {})]
 
 
 def _answered(message: JsonObject) -> Iterator[str]:

@@ -15,7 +15,7 @@ from app.models.identity import new_id, utc_now
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
 from app.models.session import MESSAGE
-from app.services.calls.answer_places import find_answer_place
+from app.services.calls.answer_places import find_answer_place, find_repeated_answers
 from app.services.concurrency.large_work import run_in_loop_if
 from app.services.inline_media.media_mover import MediaMover
 from app.services.media.media_keeper import MediaKeeper
@@ -59,8 +59,8 @@ class SessionMessages:
     ) -> tuple[StoredHistoryMessage, bool]:
         """Append a message to a session; return it, and whether this request put it there.
 
-        A session is created by its first entry. The same answer of the same tool call is appended
-        once.
+        A session is created by its first entry. The same answers of the same tool calls are
+        appended once.
 
         Raises:
             InvalidJsonError, InvalidPayloadError, PayloadTooLargeError: The body; nothing stored.
@@ -224,11 +224,13 @@ class PreparedMessage:
 def _place(
     unit: UnitOfWork, session_id: str, read: ReadMessage, identity: RequestIdentity
 ) -> tuple[StoredHistoryMessage | None, int]:
-    """Return the message that answers the same tool call, if it is this one, and its number.
+    """Return the message that answers the same tool calls, if it is this one, and its number.
 
     Raises:
         ConflictError: The call was answered with something else.
     """
+    if len(read.answered_ids) > 1:
+        return find_repeated_answers(unit, session_id, read.answered_ids, identity), 1
     place = find_answer_place(unit, session_id, read.tool_call_id)
     if place.existing is None:
         return None, place.number

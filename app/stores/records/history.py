@@ -5,7 +5,7 @@ others. So the entries up to one of them are the same for as long as that one is
 stand for, a tool result and a message never change; an interaction gets its answer once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -172,6 +172,21 @@ class SessionHistory(Repository):
     def entries(self, session_id: str, *, after_seq: int, limit: int) -> Sequence[StoredEntry]:
         """Read the entries of a `stretch`."""
         return self.stretch(session_id, after_seq=after_seq, limit=limit).entries()
+
+    def newest_messages(
+        self, session_id: str, *, after_seq: int, to: int
+    ) -> Iterator[StoredHistoryMessage]:
+        """Yield the messages of clients behind a `seq` and up to another one, the newest first.
+
+        No more of them is in memory than is read at once.
+        """
+        if after_seq >= to:
+            return
+        stretch = self.stretch(session_id, after_seq=after_seq, limit=to - after_seq)
+        if stretch.rows:
+            yield from self.newest_messages(session_id, after_seq=stretch.rows[-1].seq, to=to)
+            read = map(stored_message, stretch.shown(MESSAGE))
+            yield from sorted((each for each in read if each.seq <= to), key=lambda each: -each.seq)
 
 
 def as_many_as_fit(sized: Sequence[Row[Any]], most_bytes: int) -> Sequence[Row[Any]]:
