@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+import anyio
 import pytest
 
 from app.errors import ConflictError, OverloadedError
@@ -66,6 +67,22 @@ async def test_long_fork_is_copied_in_the_background(records: Records) -> None:
     again = await service.fork("p", "s", up_to=LONG, fork_id="copy")
     assert isinstance(again, ShownSession)
     assert (again.session, again.is_new) == (copied, False)
+
+
+async def test_long_fork_that_is_asked_for_twice_at_once_is_copied_once(records: Records) -> None:
+    await fill(records, LONG)
+    service = SessionForks(records)
+    forked: list[ShownSession | PendingSession] = []
+
+    async def fork() -> None:
+        forked.append(await service.fork("p", "s", up_to=LONG, fork_id="copy"))
+
+    async with service.running():
+        async with anyio.create_task_group() as group:
+            group.start_soon(fork)
+            group.start_soon(fork)
+        assert forked[0] is forked[1]
+    assert await find(records, "copy") is not None
 
 
 async def test_more_long_forks_than_may_wait_are_refused(records: Records) -> None:

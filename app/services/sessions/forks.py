@@ -66,10 +66,8 @@ class SessionForks:
             OverloadedError: As many forks as may be are being copied.
             StoreUnavailableError: The database did not answer; nothing was stored.
         """
-        if (pending := self._pending.get((project_id, fork_id))) is not None:
-            if (pending.origin.session_id, pending.origin.up_to) == (session_id, up_to):
-                return pending
-            raise name_taken(fork_id)
+        if (pending := self._find_pending(project_id, session_id, up_to, fork_id)) is not None:
+            return pending
 
         def look(unit: UnitOfWork) -> Beginning:
             find_origin(unit, session_id, up_to)
@@ -78,9 +76,11 @@ class SessionForks:
         beginning = await self.records.read(project_id, look)
         is_long = beginning.entries > _MOST_AT_ONCE or beginning.size_bytes > _MOST_BYTES_AT_ONCE
         if is_long:
-            found = await self.records.read(
+            found: ShownSession | PendingSession | None = await self.records.read(
                 project_id, lambda unit: _existing(unit, session_id, up_to, fork_id)
             )
+            # The same request may have come meanwhile.
+            found = found or self._find_pending(project_id, session_id, up_to, fork_id)
             return found or self._begin(project_id, session_id, up_to, fork_id, beginning.entries)
         return await self._write(project_id, session_id, up_to, fork_id)
 
@@ -93,6 +93,15 @@ class SessionForks:
             with anyio.CancelScope(shield=True):
                 while self._tasks:
                     await asyncio.wait(self._tasks)
+
+    def _find_pending(
+        self, project_id: str, session_id: str, up_to: int, fork_id: str
+    ) -> PendingSession | None:
+        """Return the fork if it is being copied; raise if that is another one of its name."""
+        pending = self._pending.get((project_id, fork_id))
+        if pending is None or pending.origin == ForkOrigin(session_id, up_to):
+            return pending
+        raise name_taken(fork_id)
 
     async def _write(
         self, project_id: str, session_id: str, up_to: int, fork_id: str
