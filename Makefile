@@ -185,7 +185,7 @@ imports: $(VENV)/dev.stamp
 	$(BIN)/lint-imports
 
 openapi: install
-	$(BIN)/python -m app.cli.documents
+	$(BIN)/python -m website.documents
 
 pictures: $(VENV)/dev.stamp web chromium
 	$(BIN)/python -m pytest -q web/check/test_pictures.py --write-documents
@@ -202,7 +202,7 @@ rooms: $(VENV)/dev.stamp ## Write the lists of folders and of decisions; print t
 	@$(BIN)/python -m tests.random_lines $(LINES_SEED) $(if $(PLACES),--places)
 
 openapi-check: install
-	$(BIN)/python -m app.cli.documents --check
+	$(BIN)/python -m website.documents --check
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks $(if $(ONLY),--only $(ONLY))

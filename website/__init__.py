@@ -1,1 +1,1 @@
-"""The documentation site: the pages of the repository, and a reference of the HTTP interface."""
+"""The documents that are made from the code, and the documentation site with them."""

@@ -10,11 +10,11 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from app.cli.documents import generated_documents
 from app.config.names import OF_CLIENTS
 from app.config.settings import Settings
 from app.wiring.startup_errors import MissingSigningKeysError
 from tests.kit.process import ROOT
+from website.documents import generated_documents
 
 pytestmark = pytest.mark.engines("embedded")
 

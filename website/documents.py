@@ -1,6 +1,6 @@
 """Writes the documents that are generated from the code, or says that they are out of date.
 
-`python -m app.cli.documents` writes them, `--check` only compares.
+`python -m website.documents` writes them, `--check` only compares.
 """
 
 import json
@@ -9,13 +9,13 @@ from pathlib import Path
 
 from pydantic.fields import FieldInfo
 
-from app.cli.dialects_page import with_dialects
 from app.config.names import variables_of
 from app.config.settings import Settings
 from app.http.problem_pages import problems_markdown
 from app.main import create_app
+from website.dialects_page import with_dialects
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 DIALECTS = ROOT / "docs" / "dialects.md"
 CORPUS = ROOT / "packages" / "dialects" / "tests" / "dialects"
 
