@@ -7,6 +7,8 @@ import pytest
 from pagefault_dialects import render
 from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.messages.reading import read_messages
+from pagefault_dialects.model.render_options import RenderOptions
+from pagefault_dialects.targets.table import TARGETS
 
 
 def _user(*content: JsonValue) -> dict[str, Any]:
@@ -64,3 +66,67 @@ def test_address_of_a_resource_has_no_signs_that_no_uri_has() -> None:
     assert rendered.messages == [
         {"role": "user", "content": {"type": "resource", "resource": written}}
     ]
+
+
+_NAMED_BY_ID = {"type": "search_result", "source": "https://a.example", "title": "T", "content": 7}
+_CONTAINER = {"type": "container_upload", "file_id": 7}
+_HALF_SOUND_BLOCKS = [
+    ("openai-chat", _user({"type": "file", "file": {"file_id": 7}})),
+    ("openai-chat", _assistant({"type": "file", "file": {"file_id": "file-abc"}})),
+    ("openai-responses", {"type": "reasoning"}),
+    ("openai-responses", _user({"type": "input_file", "file_id": 7})),
+    ("anthropic", _user({"type": "image", "source": {"type": "file", "file_id": 7}})),
+    ("anthropic", _user({"type": "document", "source": {"type": "file", "file_id": 7}})),
+    ("anthropic", _user(_NAMED_BY_ID)),
+    ("anthropic", _user(_CONTAINER)),
+    ("gemini", {"role": "user", "parts": [{"fileData": {}}]}),
+    ("gemini", {"role": "user", "parts": [{"fileData": {"fileUri": 7}}]}),
+    ("bedrock", _user({"video": {"format": "mp4", "source": {"s3Location": 7}}})),
+    ("mistral", _assistant({"type": "thinking", "thinking": [7]})),
+    ("langchain", {"type": "human", "content": [{"type": "file", "file_id": 7}]}),
+    ("vercel", _user({"type": "data-weather", "data": {"n": 1}})),
+    ("mcp", _user({"type": "file", "file_id": "file-abc"})),
+]
+_KINDS: list[JsonValue] = [7, True, None, [], ["text"], {}, {"type": "text"}]
+
+
+def _holds(value: JsonValue, block: JsonValue) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return value == block or any(_holds(each, block) for each in inner)
+
+
+@pytest.mark.parametrize(("target", "message"), _HALF_SOUND_BLOCKS)
+def test_block_that_requests_refuse_stands_in_no_message_written_anew(
+    target: str, message: dict[str, Any]
+) -> None:
+    content = message.get("content", message.get("parts", message))
+    block = content[0] if isinstance(content, list) else content
+    asked = {"type": "human", "content": "q"} if target == "langchain" else {"role": "user"}
+    words = {"parts": [{"text": "q"}]} if target == "gemini" else {"content": "q"}
+    rendered = render(read_messages([asked | words, message]).turns, target)
+    assert not any(_holds(each, block) for each in rendered.messages)
+    assert rendered.loss
+
+
+def test_thought_that_is_no_text_stands_in_no_message_of_compatible_servers() -> None:
+    thought = {"role": "assistant", "content": "Hi.", "reasoning_content": 7}
+    turns = read_messages([{"role": "user", "content": "q"}, thought]).turns
+    rendered = render(turns, "openai-compat")
+    assert rendered.messages[1] == {"role": "assistant", "content": "Hi."}
+    assert [(each.to, each.code) for each in rendered.loss] == [("nothing", "reasoning")]
+
+
+def test_link_is_told_in_words_to_a_revision_that_has_none() -> None:
+    link = {"type": "resource_link", "uri": "ui://a/b", "name": "app"}
+    turns = read_messages([_user(link)]).turns
+    rendered = render(turns, "mcp", RenderOptions(protocol_version="2025-03-26"))
+    assert "resource_link" not in str(rendered.messages)
+    assert "app" in str(rendered.messages)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kind", _KINDS, ids=str)
+def test_block_of_an_odd_type_is_written_without_a_fault(target: str, kind: JsonValue) -> None:
+    block: dict[str, JsonValue] = {"type": kind, "file_id": "file-abc", "file": {"file_id": "a"}}
+    messages = [_user(block), {"role": "user", "parts": [block]}, {"role": kind, "content": "x"}]
+    assert render(read_messages(messages).turns, target).messages

@@ -22,7 +22,7 @@ from pagefault_dialects.dialects.shapes import (
     string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm, Content
-from pagefault_dialects.json.values import JsonObject, JsonValue
+from pagefault_dialects.json.values import JsonObject, JsonValue, text_member
 
 
 def _contents(members: Members) -> Iterable[Content]:
@@ -114,7 +114,7 @@ def _convert(block: JsonObject) -> list[JsonValue] | None:
 
 def _read_medium(block: JsonObject) -> list[JsonValue]:
     source = block["source"]
-    kind = "file" if block.get("type") == "document" else str(block.get("type"))
+    kind = "file" if block.get("type") == "document" else text_member(block, "type")
     mime_type = source.get("mimeType", source.get("mime_type"))
     return [medium_block(kind, source["value"], mime_type, None)]
 

@@ -26,7 +26,7 @@ from pagefault_dialects.dialects.shapes import (
     string,
 )
 from pagefault_dialects.dialects.tool_output import BlockForm
-from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
+from pagefault_dialects.json.values import JsonObject, JsonValue, json_text, text_member
 
 _FAILURE = by_flag("is_error")
 
@@ -158,7 +158,7 @@ DIALECT = Dialect(
         MessageForm(
             marks=("source",),
             accepts=lambda value: (
-                "content" in value and str(value.get("type")).startswith(_STRUCTURED)
+                "content" in value and text_member(value, "type").startswith(_STRUCTURED)
             ),
             read=_read_message,
         ),

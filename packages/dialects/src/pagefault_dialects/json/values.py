@@ -394,6 +394,12 @@ def join_template(pieces: list[str | MediaSlot]) -> TextTemplate:
     return tuple(joined)
 
 
+def text_member(value: JsonValue, name: str) -> str:
+    """Return a member of an object that is a text; `""` if there is none."""
+    member = value.get(name) if isinstance(value, dict) else None
+    return member if isinstance(member, str) else ""
+
+
 def says_something(value: JsonValue) -> bool:
     """Return whether a member says anything; SDKs write all fields that were not given."""
     return not (value is None or value is False or value in ("", [], {}))

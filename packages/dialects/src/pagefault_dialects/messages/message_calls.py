@@ -11,7 +11,12 @@ from typing import Any
 from pagefault_dialects.dialects.vercel import DENIED
 from pagefault_dialects.errors import InvalidJsonError, PayloadTooLargeError
 from pagefault_dialects.json.pointers import child_pointer
-from pagefault_dialects.json.values import JsonValue, parse_embedded_json, parse_repaired_json
+from pagefault_dialects.json.values import (
+    JsonValue,
+    parse_embedded_json,
+    parse_repaired_json,
+    text_member,
+)
 from pagefault_dialects.messages.message_content import is_block, left_beside
 from pagefault_dialects.messages.provider_blocks import thought_signature
 from pagefault_dialects.model.conversation import LeftOut, TurnCall
@@ -162,7 +167,8 @@ def is_reasoning(block: JsonValue) -> bool:
         return False
     thought = (block.get(name) is not None for name in ("text", "inlineData", "inline_data"))
     is_thought = block.get("thought") is True and any(thought)
-    return _type(block) in _REASONING_TYPES or "reasoningContent" in block or is_thought
+    is_typed = text_member(block, "type") in _REASONING_TYPES
+    return is_typed or "reasoningContent" in block or is_thought
 
 
 def _held(
@@ -170,7 +176,7 @@ def _held(
 ) -> dict[str, JsonValue] | None:
     if not is_block(block):
         return None
-    if _type(block) in types:
+    if text_member(block, "type") in types:
         return block
     return next((held for name in members if is_block(held := block.get(name))), None)
 
@@ -192,19 +198,15 @@ def _around(block: dict[str, JsonValue], held: JsonValue) -> frozenset[str]:
     return frozenset(name for name, value in block.items() if value is held)
 
 
-def _type(block: dict[str, JsonValue]) -> str:
-    return block["type"] if isinstance(block.get("type"), str) else ""
-
-
 def _content(held: dict[str, JsonValue]) -> tuple[JsonValue, bool]:
     """Return what an answer says, out of what is around it, and whether that is an error."""
     said = _first(held, _CONTENTS)
     if not is_block(said):
         return said, False
     content: dict[str, JsonValue] = said
-    if _type(held) == "tool-result" and held.get("output") is content and _type(content):
+    kind = text_member(content, "type") if held.get("output") is content else ""
+    if kind and text_member(held, "type") == "tool-result":
         # The Vercel AI SDK says beside the output what it is.
-        kind = _type(content)
         if kind == "execution-denied":
             return content.get("reason") or DENIED, True
         return content.get("value", content), kind.startswith("error")

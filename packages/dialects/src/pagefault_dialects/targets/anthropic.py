@@ -15,7 +15,7 @@ from itertools import groupby
 
 from pagefault_dialects.json.values import JsonObject, JsonValue
 from pagefault_dialects.media.types import canonical_mime_type
-from pagefault_dialects.model.conversation import MediaItem, NativeMessage, SettledTurn
+from pagefault_dialects.model.conversation import MediaItem, NativeMessage, SettledTurn, TurnRole
 from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 from pagefault_dialects.targets.base64_leaves import (
     Node,
@@ -58,6 +58,7 @@ _BLOCKS: Mapping[str, Shape] = {
     "server_tool_use": {"id": str, "name": str, "input": dict},
     "tool_result": {"tool_use_id": str, "content?": (str, list)},
     "search_result": {"source": str, "title": str, "content": list},
+    "container_upload": {"file_id": str},
 }
 _WHERE = "attached after the tool results"
 _MOST_TITLE_CHARS = 500
@@ -95,9 +96,18 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     request = members_of_request(sent, _MEMBERS, _OF_RESPONSES)
     content = None if request is None else request.get("content")
     if isinstance(content, list):
-        is_own = are_own_blocks(content) and all(map(_is_block, content))
+        is_own = bool(content) and all(map(_is_own, content))
         return request if is_own and _are_answers_sound(content) else None
     return request if isinstance(content, str) else None
+
+
+def has_block(block: JsonObject, role: TurnRole) -> bool:
+    """Return whether requests accept a block in a message that is written anew."""
+    return _is_own(block)
+
+
+def _is_own(block: JsonValue) -> bool:
+    return are_own_blocks([block]) and _is_block(block)
 
 
 def _is_block(block: JsonValue) -> bool:

@@ -30,6 +30,7 @@ from pagefault_dialects.model.conversation import (
     ProviderBlock,
     SettledItem,
     SettledTurn,
+    TurnRole,
 )
 from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 from pagefault_dialects.model.resource import resource_kind
@@ -41,11 +42,18 @@ from pagefault_dialects.targets.request_shapes import Shape, fits_members
 
 _MEMBERS = frozenset({"role", "content"})
 
+_SOURCE: Shape = (
+    {"bytes": str},
+    {"s3Location": {"uri": str}},
+    {"text": str},
+    {"content": list},
+)
 _CONTENTS: Mapping[str, Shape] = {
     "text": str,
-    "image": {"format": str, "source": dict},
-    "document": {"name": str, "source": dict},
-    "video": {"format": str, "source": dict},
+    "image": {"format": str, "source": _SOURCE},
+    "document": {"name": str, "source": _SOURCE},
+    "audio": {"format": str, "source": _SOURCE},
+    "video": {"format": str, "source": _SOURCE},
     "toolUse": {"toolUseId": str, "name": str, "input": dict},
     "toolResult": {"toolUseId": str, "content": list},
     "cachePoint": {"type": str},
@@ -131,6 +139,11 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     if answers != sorted(answers, reverse=True) or not all(map(_is_sound, content)):
         return None
     return members_of_request(sent, _MEMBERS, frozenset())
+
+
+def has_block(block: JsonObject, role: TurnRole) -> bool:
+    """Return whether requests accept a block in a message that is written anew."""
+    return _is_own(block)
 
 
 def _is_own(block: JsonValue) -> bool:

@@ -26,6 +26,7 @@ from pagefault_dialects.model.conversation import (
     SettledItem,
     SettledTurn,
     TurnCall,
+    TurnRole,
 )
 from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 from pagefault_dialects.pages.one_line import one_line
@@ -79,6 +80,11 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     if not is_own or not isinstance(parts, list) or not parts or not all(map(_is_part, parts)):
         return None
     return members_of_request(sent, _MEMBERS, frozenset())
+
+
+def has_part(part: JsonObject, role: TurnRole) -> bool:
+    """Return whether requests accept a part in a content that is written anew."""
+    return _is_part(part)
 
 
 def _is_part(part: JsonValue) -> bool:

@@ -212,7 +212,7 @@ class Ladder:
     ) -> tuple[list[SettledItem], list[LossEntry]]:
         """Return a block for its provider as it is, for others in words."""
         is_of_model = block.code != "reasoning" or takes_thought(block.model, self.options)
-        if self.profile.takes_block(block) and is_of_model:
+        if self.profile.takes_block(block, turn.role) and is_of_model:
             own = {self.profile.home: block.forms[self.profile.home]}
             return [replace(block, forms=own)], []
         words: list[SettledItem] = [TextItem(block.pointer, block.words)] if block.words else []

@@ -7,17 +7,20 @@ and not in base64.
 Source: langchain-core 1, `messages.content`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
-from pagefault_dialects.json.values import JsonObject
+from pagefault_dialects.json.values import JsonObject, JsonValue, text_member
 from pagefault_dialects.model.conversation import MediaItem, NativeMessage, SettledTurn, TurnRole
 from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, content_of, file_name_of
 from pagefault_dialects.targets.native_messages import write_runs
 from pagefault_dialects.targets.profile import Profile
+from pagefault_dialects.targets.request_shapes import Shape, fits_type
 
 _KINDS = frozenset({"human", "ai", "system", "tool", "function"})
+_FILE: Shape = {"file_id?": str}
+_SHAPES: Mapping[str, Shape] = dict.fromkeys(("image", "audio", "video", "file"), _FILE)
 _TYPES: dict[TurnRole, str] = {"user": "human", "assistant": "ai"}
 
 
@@ -32,8 +35,19 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
 def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
     """Return a message as it is; `None` if it is of another dialect, or stands in a wrapper."""
     sent = native.message
-    is_own = native.dialect == "langchain" and str(sent.get("type")) in _KINDS
-    return sent if is_own and isinstance(sent.get("content"), str | list) else None
+    content = sent.get("content")
+    is_own = native.dialect == "langchain" and text_member(sent, "type") in _KINDS
+    is_list = isinstance(content, list) and all(map(_is_block, content))
+    return sent if is_own and (is_list or isinstance(content, str)) else None
+
+
+def has_block(block: JsonObject, role: TurnRole) -> bool:
+    """Return whether the library accepts a block in a message that is written anew."""
+    return _is_block(block)
+
+
+def _is_block(block: JsonValue) -> bool:
+    return isinstance(block, str) or (isinstance(block, dict) and fits_type(block, _SHAPES))
 
 
 def _write(turns: Sequence[SettledTurn], profile: Profile) -> list[Node]:

@@ -21,7 +21,7 @@ from functools import partial
 from types import MappingProxyType
 from urllib.parse import quote
 
-from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
+from pagefault_dialects.json.values import JsonObject, JsonValue, json_text, text_member
 from pagefault_dialects.media.types import mime_type_for_filename
 from pagefault_dialects.model.conversation import (
     Address,
@@ -33,12 +33,13 @@ from pagefault_dialects.model.conversation import (
     SettledTurn,
     StoredBytes,
     TextItem,
+    TurnRole,
 )
 from pagefault_dialects.model.render_options import ImageDetail, McpRevision, RenderOptions
 from pagefault_dialects.targets.base64_leaves import JsonLeaf, Node, b64, blocks_of, file_name_of
 from pagefault_dialects.targets.native_messages import write_runs
 from pagefault_dialects.targets.profile import Profile, tool_use
-from pagefault_dialects.targets.request_shapes import Shape, fits_type
+from pagefault_dialects.targets.request_shapes import Shape, is_listed
 
 _APP = "ui://"
 _MIME_TYPE = re.compile(r"[\w.+*-]+/[\w.+*-]+(?:;.*)?")
@@ -63,7 +64,10 @@ _ANY_STRUCTURED_VALUE: McpRevision = "2026-07-28"
 def of_revision(profile: Profile, revision: McpRevision) -> Profile:
     """Return what a revision of the protocol takes, of what the newest one does."""
     profile = replace(
-        profile, revision=revision, takes_structured=partial(takes_structured, revision=revision)
+        profile,
+        revision=revision,
+        takes_structured=partial(takes_structured, revision=revision),
+        has_block=partial(has_block, revision=revision),
     )
     if revision >= _LINKS_AND_STRUCTURED_OBJECTS:
         return profile
@@ -93,14 +97,22 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     return sent if is_typed and is_whole and "jsonrpc" not in sent else None
 
 
+def has_block(
+    block: JsonObject, role: TurnRole, revision: McpRevision = _ANY_STRUCTURED_VALUE
+) -> bool:
+    """Return whether a revision accepts a resource or a link in a message written anew."""
+    kind = text_member(block, "type")
+    is_link = kind == "resource_link" and revision >= _LINKS_AND_STRUCTURED_OBJECTS
+    return (is_link or kind == "resource") and _is_typed(block)
+
+
 def _names_its_call(meta: JsonValue) -> bool:
     """Return whether a result names the call that it answers by its id and its tool, or not."""
     return not isinstance(meta, dict) or len(_NAMES & meta.keys()) != 1
 
 
 def _is_typed(block: JsonValue) -> bool:
-    is_typed = isinstance(block, dict) and str(block.get("type")) in _SHAPES
-    return is_typed and fits_type(block, _SHAPES)
+    return is_listed(block, _SHAPES)
 
 
 def _is_sampling(content: JsonValue) -> bool:

@@ -9,11 +9,12 @@ speaks before all others.
 Source: mistralai 3.7; `mistral-common`, `MistralRequestValidatorV3`.
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
-from pagefault_dialects.json.values import json_text
-from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall
+from pagefault_dialects.json.values import JsonObject, json_text
+from pagefault_dialects.model.conversation import MediaItem, SettledTurn, TurnCall, TurnRole
 from pagefault_dialects.model.render_options import ImageDetail
 from pagefault_dialects.targets.base64_leaves import (
     Node,
@@ -27,7 +28,14 @@ from pagefault_dialects.targets.base64_leaves import (
 )
 from pagefault_dialects.targets.media_lines import attached_line, frame_line
 from pagefault_dialects.targets.profile import Profile
+from pagefault_dialects.targets.request_shapes import Shape, fits, is_listed
 
+_THOUGHT: Shape = {"type": re.compile("thinking"), "thinking": list}
+_THOUGHTS: Mapping[str, Shape] = {
+    "text": {"text": str},
+    "reference": {"reference_ids": list},
+    "tool_reference": {"tool": str, "title": str},
+}
 _WHERE = "attached after the tool messages"
 MEDIA_FOLLOW = "[The media of these results follow.]"
 
@@ -50,6 +58,12 @@ def write(turns: Sequence[SettledTurn], profile: Profile, detail: ImageDetail) -
             elif content:
                 messages.append({"role": turn.role, "content": content})
     return messages
+
+
+def has_block(block: JsonObject, role: TurnRole) -> bool:
+    """Return whether requests accept a block, which is a thought of the assistant."""
+    is_thought = role == "assistant" and fits(block, _THOUGHT)
+    return is_thought and all(is_listed(each, _THOUGHTS) for each in block["thinking"])
 
 
 def _call(call: TurnCall, profile: Profile) -> Node:

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
-from pagefault_dialects.json.values import JsonObject, JsonValue, json_text
+from pagefault_dialects.json.values import JsonObject, JsonValue, json_text, text_member
 from pagefault_dialects.media.types import canonical_mime_type
 from pagefault_dialects.model.conversation import (
     MediaItem,
@@ -29,6 +29,7 @@ from pagefault_dialects.model.conversation import (
     SettledItem,
     SettledTurn,
     TurnCall,
+    TurnRole,
 )
 from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 from pagefault_dialects.targets.base64_leaves import (
@@ -48,7 +49,14 @@ from pagefault_dialects.targets.native_messages import (
     write_runs,
 )
 from pagefault_dialects.targets.profile import Profile
-from pagefault_dialects.targets.request_shapes import ADDRESS, WORDS, Shape, fits, fits_type
+from pagefault_dialects.targets.request_shapes import (
+    ADDRESS,
+    WORDS,
+    Shape,
+    fits,
+    fits_members,
+    fits_type,
+)
 
 _WHERE = "attached after the tool messages"
 _TEXT = frozenset({"text"})
@@ -72,7 +80,18 @@ _SHAPES: Mapping[str, Shape] = {
     "refusal": {"refusal": WORDS},
     "image_url": {"image_url": {"url": ADDRESS}},
     "input_audio": {"input_audio": {"data": str, "format": str}},
-    "file": {"file": {"file_id?": str, "file_data?": str, "filename?": str}},
+    "file": {
+        "file": (
+            {"file_id": str, "file_data?": str, "filename?": str},
+            {"file_id?": str, "file_data": str, "filename?": str},
+        )
+    },
+}
+_THOUGHTS: Mapping[str, Shape] = {
+    "reasoning": str,
+    "reasoning_content": str,
+    "thinking": str,
+    "reasoning_details": list,
 }
 _MESSAGE: Shape = {"content?": (str, list), "name?": str, "refusal?": str}
 _ANSWER: Shape = {"content": (str, list), "tool_call_id": str}
@@ -87,8 +106,15 @@ _ITEMS: Mapping[str, Shape] = {
     "reasoning": {"id?": str, "summary": list},
     "input_text": {"text": str},
     "output_text": {"text": str},
-    "input_image": {"image_url?": ADDRESS, "file_id?": str},
-    "input_file": {"file_id?": str, "file_data?": str, "file_url?": ADDRESS, "filename?": str},
+    "input_image": (
+        {"image_url": ADDRESS, "file_id?": str},
+        {"image_url?": ADDRESS, "file_id": str},
+    ),
+    "input_file": (
+        {"file_id": str, "filename?": str},
+        {"file_data": str, "filename?": str},
+        {"file_url": ADDRESS, "filename?": str},
+    ),
 }
 _PARTS_OF_ITEMS = ("input_text", "input_image", "input_file", "input_audio", "output_text")
 
@@ -149,7 +175,7 @@ def _is_item(item: SettledItem) -> bool:
     if not isinstance(item, ProviderBlock):
         return False
     [form] = item.forms.values()
-    return form.get("type") not in _PARTS_OF_ITEMS
+    return text_member(form, "type") not in _PARTS_OF_ITEMS
 
 
 def _for_any_server(message: Node) -> Node:
@@ -238,20 +264,19 @@ def _input(attachment: MediaItem, detail: ImageDetail) -> Node:
 def chat_request(native: NativeMessage, options: RenderOptions) -> JsonObject | None:
     """Return a message as requests of `openai-chat` have it; `None` if they have no such."""
     sent = native.message
-    blocks = _BLOCKS.get(str(sent.get("role")))
+    role = text_member(sent, "role")
+    blocks = _BLOCKS.get(role)
     if blocks is None or native.dialect not in (None, "openai-chat"):
         return None
-    request = members_of_request(sent, _MEMBERS[sent["role"]], _OF_RESPONSES)
-    shape = _ANSWER if sent["role"] == "tool" else _MESSAGE
+    request = members_of_request(sent, _MEMBERS[role], _OF_RESPONSES)
+    shape = _ANSWER if role == "tool" else _MESSAGE
     if request is None or not fits(request, shape):
         return None
     if isinstance(audio := request.get("audio"), dict):
         request["audio"] = {"id": audio.get("id")}
     content, calls = request.get("content"), request.get("tool_calls")
     if isinstance(content, list):
-        is_own = bool(content) and all(
-            str(_type(block)) in blocks and _is_block(block) for block in content
-        )
+        is_own = bool(content) and all(_is_block(block, blocks) for block in content)
     else:
         is_own = bool(content) or (not blocks.isdisjoint(("refusal",)) and content in (None, ""))
     if calls is None:
@@ -265,13 +290,28 @@ def _says_more(request: JsonObject) -> bool:
     return any(request.get(name) for name in ("refusal", "audio"))
 
 
-def _type(block: JsonValue) -> JsonValue:
-    return block.get("type") if isinstance(block, dict) else None
+def has_block(block: JsonObject, role: TurnRole) -> bool:
+    """Return whether requests of `openai-chat` accept a block in a message written anew.
+
+    What an answer cannot hold stands in a message of the user behind it.
+    """
+    return _is_block(block, _BLOCKS["user" if role == "tool" else role])
 
 
-def _is_block(block: JsonObject) -> bool:
-    """Return whether a block says something in the form of OpenAI's; Mistral's have bare URLs."""
-    return fits_type(block, _SHAPES)
+def has_thought(block: JsonObject, role: TurnRole) -> bool:
+    """Return whether servers of `openai-compat` accept members with what the model thought."""
+    return block.keys() <= _THOUGHTS.keys() and fits_members(block, _THOUGHTS)
+
+
+def has_item(block: JsonObject, role: TurnRole) -> bool:
+    """Return whether requests of `openai-responses` accept an item, or a part of one."""
+    return text_member(block, "type") != "" and fits_type(block, _ITEMS)
+
+
+def _is_block(block: JsonValue, kinds: frozenset[str]) -> bool:
+    """Return whether a block has one of these types, in OpenAI's form: Mistral has bare URLs."""
+    is_of_kind = isinstance(block, dict) and text_member(block, "type") in kinds
+    return is_of_kind and fits_type(block, _SHAPES)
 
 
 def _is_call(call: JsonValue) -> bool:

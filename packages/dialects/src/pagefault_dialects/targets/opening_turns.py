@@ -17,6 +17,7 @@ from pagefault_dialects.model.conversation import (
     SettledTurn,
     TextItem,
     Turn,
+    TurnRole,
 )
 from pagefault_dialects.targets.base64_leaves import joined, text_of
 from pagefault_dialects.targets.profile import Profile
@@ -95,7 +96,7 @@ def _filled(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[Compose
     """
     is_after_assistant = False
     for turn in turns:
-        if any(_is_written(item, profile) for item in turn.items):
+        if _is_written(turn, profile):
             yield turn
         elif is_after_assistant and turn.role == "user":
             line = (Invented("line", *_EMPTY_CONTENT, turn.seq), TextItem("", NOTHING_SAID))
@@ -111,8 +112,7 @@ def _replied(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[Compos
     """Yield turns with a line of the assistant before the user's that follow results."""
     is_after_results = False
     for turn in turns:
-        is_written = bool(turn.calls) or any(_is_written(item, profile) for item in turn.items)
-        if is_written and turn.role != "tool":
+        if (turn.calls or _is_written(turn, profile)) and turn.role != "tool":
             if is_after_results and turn.role != "assistant":
                 line = (Invented("line", *_NO_REPLY, turn.seq), TextItem("", NO_REPLY))
                 yield Turn("assistant", line, turn.origin, turn.seq)
@@ -121,10 +121,14 @@ def _replied(turns: Iterable[ComposedTurn], profile: Profile) -> Iterator[Compos
         is_after_results = is_after_results or turn.role == "tool"
 
 
-def _is_written(item: Item, profile: Profile) -> bool:
+def _is_written(turn: ComposedTurn, profile: Profile) -> bool:
+    return any(_is_item_written(item, turn.role, profile) for item in turn.items)
+
+
+def _is_item_written(item: Item, role: TurnRole, profile: Profile) -> bool:
     if isinstance(item, TextItem) and profile.takes_blank_texts:
         return bool(item.text)
-    if isinstance(item, ProviderBlock) and profile.takes_block(item):
+    if isinstance(item, ProviderBlock) and profile.takes_block(item, role):
         return True
     return _says_something(item)
 

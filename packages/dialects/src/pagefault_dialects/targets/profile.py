@@ -25,7 +25,6 @@ from pagefault_dialects.targets.tokens import BY_AREA, TokenRule
 MediaClass: TypeAlias = Literal["image", "audio", "video", "document"]
 
 _DIGEST_CHARS = 8
-_OF_MCP = ("resource", "resource_link")
 _LETTERS_AND_DIGITS = string.ascii_letters + string.digits
 
 
@@ -158,12 +157,14 @@ class Profile:
     """Whether calls and answers find each other by their names, too."""
     as_request: Callable[[NativeMessage, RenderOptions], JsonObject | None] | None = None
     """Returns a message that was sent as its requests have it; `None` if they have no such."""
+    has_block: Callable[[JsonObject, TurnRole], bool] | None = None
+    """Checks whether requests accept a block of `home` in a turn of this role, when the message
+    around it is written anew; `None` if they accept none."""
 
-    def takes_block(self, block: ProviderBlock) -> bool:
-        """Return whether its requests have a block that others do not understand."""
-        form = block.forms.get(self.home) if self.home else None
-        # MCP lists the blocks that a content may have.
-        return form is not None and (self.home != "mcp" or form.get("type") in _OF_MCP)
+    def takes_block(self, block: ProviderBlock, role: TurnRole) -> bool:
+        """Return whether its requests accept a provider's block in a turn of this role."""
+        form = block.forms.get(self.home)
+        return form is not None and self.has_block is not None and self.has_block(form, role)
 
     @property
     def takes_late_system(self) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from pagefault_dialects.json.values import JsonObject, JsonValue
+from pagefault_dialects.json.values import JsonObject, JsonValue, text_member
 
 Shape: TypeAlias = "type | re.Pattern[str] | tuple[Shape, ...] | Mapping[str, Shape]"
 """A kind of JSON values: a type, what a text looks like, one of several, or an object.
@@ -39,8 +39,15 @@ def fits(value: JsonValue, shape: Shape) -> bool:
 
 def fits_type(value: JsonObject, shapes: Mapping[str, Shape]) -> bool:
     """Return whether a block or an item is of the shape that its `type` has, if there is one."""
-    shape = shapes.get(str(value.get("type")))
+    shape = shapes.get(text_member(value, "type"))
     return shape is None or fits(value, shape)
+
+
+def is_listed(value: JsonValue, shapes: Mapping[str, Shape]) -> bool:
+    """Return whether a value is a block of a type that has a shape, and of that shape."""
+    return isinstance(value, dict) and (
+        text_member(value, "type") in shapes and fits_type(value, shapes)
+    )
 
 
 def fits_members(value: JsonObject, shapes: Mapping[str, Shape]) -> bool:

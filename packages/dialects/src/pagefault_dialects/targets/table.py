@@ -76,6 +76,7 @@ _ROWS = (
         "specification 000 and its servers",
         openai.write_compat,
         home="openai-compat",
+        has_block=openai.has_thought,
         media={"image": _OPENAI_IMAGES},
         default_detail="low",
     ),
@@ -85,6 +86,7 @@ _ROWS = (
         openai.write_chat,
         home="openai-chat",
         as_request=openai.chat_request,
+        has_block=openai.has_block,
         media={
             "image": _OPENAI_IMAGES,
             "audio": MediaRule(frozenset({"audio/wav", "audio/mpeg"})),
@@ -98,6 +100,7 @@ _ROWS = (
         openai.write_responses,
         home="openai-responses",
         as_request=openai.responses_request,
+        has_block=openai.has_item,
         media={"image": _OPENAI_IMAGES, "document": MediaRule(_PDF, addresses=_HTTPS)},
         call_id=IdRule(r"A-Za-z0-9_.:-", 64),
     ),
@@ -108,6 +111,7 @@ _ROWS = (
         home="anthropic",
         home_types=frozenset({"text/plain"}),
         as_request=anthropic.as_request,
+        has_block=anthropic.has_block,
         mark_cached=anthropic.mark_cached,
         tokens=_OF_ANTHROPIC,
         media={
@@ -131,6 +135,7 @@ _ROWS = (
         gemini.write,
         home="gemini",
         as_request=gemini.as_request,
+        has_block=gemini.has_part,
         ids_are_optional=True,
         tokens=_OF_GOOGLE,
         media={
@@ -155,6 +160,7 @@ _ROWS = (
         bedrock.write,
         home="bedrock",
         as_request=bedrock.as_request,
+        has_block=bedrock.has_block,
         mark_cached=bedrock.mark_cached,
         tokens=_OF_ANTHROPIC,
         media={
@@ -178,6 +184,7 @@ _ROWS = (
         "types of mistralai 3.7, rules of mistral-common",
         mistral.write,
         home="mistral",
+        has_block=mistral.has_block,
         media={
             "image": MediaRule(_IMAGES, most_base64=13 * _MB, most=8, addresses=_HTTPS),
             "document": MediaRule(_PDF, addresses=_HTTPS),
@@ -200,6 +207,7 @@ _ROWS = (
         mcp.write,
         home="mcp",
         as_request=mcp.as_request,
+        has_block=mcp.has_block,
         has_system_apart=True,
         takes_structured=mcp.takes_structured,
         has_resources=True,
@@ -210,6 +218,7 @@ _ROWS = (
         langchain.write,
         home="langchain",
         as_request=langchain.as_request,
+        has_block=langchain.has_block,
     ),
     _framework_profile(
         "vercel",
@@ -217,6 +226,7 @@ _ROWS = (
         vercel.write,
         home="vercel",
         as_request=vercel.as_request,
+        has_block=vercel.has_part,
         has_system_apart=True,
     ),
     _framework_profile(
@@ -225,6 +235,7 @@ _ROWS = (
         vercel.write_6,
         home="vercel",
         as_request=vercel.as_request_6,
+        has_block=vercel.has_part_6,
         has_system_apart=True,
     ),
     _framework_profile(

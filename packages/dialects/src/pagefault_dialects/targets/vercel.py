@@ -19,7 +19,13 @@ from decimal import Decimal
 from functools import partial
 from itertools import groupby
 
-from pagefault_dialects.json.values import JsonObject, JsonValue, json_text, values_in
+from pagefault_dialects.json.values import (
+    JsonObject,
+    JsonValue,
+    json_text,
+    text_member,
+    values_in,
+)
 from pagefault_dialects.model.conversation import (
     DataItem,
     MediaItem,
@@ -27,6 +33,7 @@ from pagefault_dialects.model.conversation import (
     ProviderBlock,
     SettledTurn,
     TurnCall,
+    TurnRole,
 )
 from pagefault_dialects.model.render_options import ImageDetail, RenderOptions
 from pagefault_dialects.targets.base64_leaves import (
@@ -42,7 +49,7 @@ from pagefault_dialects.targets.base64_leaves import (
 from pagefault_dialects.targets.media_lines import ERROR_LINE
 from pagefault_dialects.targets.native_messages import members_of_request, write_runs
 from pagefault_dialects.targets.profile import Profile
-from pagefault_dialects.targets.request_shapes import WORDS, Shape, fits_type
+from pagefault_dialects.targets.request_shapes import WORDS, Shape, fits_type, is_listed
 
 _ROLES = ("user", "assistant", "tool")
 _MEMBERS = frozenset({"role", "content", "providerOptions"})
@@ -64,6 +71,19 @@ _OUTPUTS: Mapping[str, Shape] = {
     "text": {"value": str},
     "error-text": {"value": str},
     "content": {"value": list},
+}
+_NAMED_FILE: Shape = {"fileId": (str, dict)}
+_REFERRED_FILE: Shape = {"providerReference": dict}
+_OUTPUT_PARTS_6: Mapping[str, Shape] = {
+    "file-id": _NAMED_FILE,
+    "image-file-id": _NAMED_FILE,
+    "custom": {},
+}
+_OUTPUT_PARTS: Mapping[str, Shape] = {
+    **_OUTPUT_PARTS_6,
+    "file": {"data": dict, "mediaType": str},
+    "file-reference": _REFERRED_FILE,
+    "image-file-reference": _REFERRED_FILE,
 }
 _LARGEST_SAFE_INTEGER = 2**53 - 1
 
@@ -101,6 +121,18 @@ def as_request_6(native: NativeMessage, options: RenderOptions) -> JsonObject | 
     return None if any(map(_has_files, parts)) else as_request(native, options)
 
 
+def has_part(part: JsonObject, role: TurnRole) -> bool:
+    """Return whether the SDK accepts a part in a message or an output that is written anew."""
+    return is_listed(part, _OUTPUT_PARTS) if role == "tool" else _is_part(part)
+
+
+def has_part_6(part: JsonObject, role: TurnRole) -> bool:
+    """Return whether version 6 of the SDK accepts a part; see `has_part`."""
+    if role == "tool":
+        return is_listed(part, _OUTPUT_PARTS_6)
+    return _is_part(part) and not _has_files(part)
+
+
 def _has_files(part: JsonValue) -> bool:
     """Return whether a part has files in the output of a tool, or none as text."""
     if not isinstance(part, dict):
@@ -111,7 +143,7 @@ def _has_files(part: JsonValue) -> bool:
 
 
 def _is_part(part: JsonValue) -> bool:
-    if not isinstance(part, dict) or str(part.get("type")) not in _PARTS:
+    if not isinstance(part, dict) or text_member(part, "type") not in _PARTS:
         return False
     output = part.get("output")
     is_output = not isinstance(output, dict) or fits_type(output, _OUTPUTS)
