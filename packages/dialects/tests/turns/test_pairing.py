@@ -10,13 +10,17 @@ from hypothesis import strategies as st
 
 from pagefault_dialects.model.conversation import (
     ComposedTurn,
+    InlineBytes,
     Invented,
     Item,
     LeftOut,
+    Medium,
     TextItem,
     Turn,
     TurnCall,
 )
+from pagefault_dialects.model.resource import MediaHints
+from pagefault_dialects.turns.handles import with_handles
 from pagefault_dialects.turns.pairing import NO_RESULT, UNKNOWN_TOOL, paired, places
 
 NO_CALL = "The history has no call that this answers; one without arguments stands before it."
@@ -252,6 +256,22 @@ def test_calls_that_are_repeated_with_others_are_one_turn_at_its_later_place() -
         answer(3, "b"),
         answer(4, "a"),
     )
+
+
+def test_medium_of_a_repeated_turn_keeps_the_handle_of_its_own_entry() -> None:
+    shot = Medium("/content/0", InlineBytes(b"a"), "image", "image/png", None, 1, MediaHints())
+    first = replace(calling(1, "a"), items=(shot,))
+    second = replace(calling(2, "a", "b"), items=(shot, TextItem("/content/1", "More.")))
+    third = replace(calling(3, "a", "b"), items=(*second.items, replace(shot, filename="c.png")))
+    (turn, *_) = paired([first, second, third, answer(4, "a"), answer(5, "b")])
+    assert turn.items == (replace(shot, seq=1), *second.items[1:], *third.items[2:])
+    (named, *_) = with_handles([turn])
+    lines = [item.text for item in named.items if isinstance(item, TextItem)]
+    assert lines == [
+        "[image @entry:1/ca978112ca1b]",
+        "More.",
+        "[image @entry:3/ca978112ca1b c.png]",
+    ]
 
 
 def test_call_of_the_same_id_with_other_arguments_is_another_call() -> None:

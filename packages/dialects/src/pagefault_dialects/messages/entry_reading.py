@@ -22,10 +22,9 @@ from pagefault_dialects.model.conversation import (
     ComposedTurn,
     Invented,
     Item,
-    LeftOut,
-    Medium,
     ProviderBlock,
     TurnCall,
+    in_entry,
 )
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
@@ -269,9 +268,7 @@ def _as_one(run: Sequence[ComposedTurn]) -> Sequence[ComposedTurn]:
         return run
     first = run[0]
     items = tuple(
-        replace(item, seq=turn.seq)
-        if turn.seq != first.seq and isinstance(item, Medium | LeftOut | ProviderBlock)
-        else item
+        item if turn.seq == first.seq else in_entry(item, turn.seq)
         for turn in run
         for item in turn.items
     )

@@ -6,7 +6,7 @@ decide.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from pagefault_dialects.json.values import JsonObject, JsonValue
@@ -214,6 +214,14 @@ class ProviderBlock:
 
 Item: TypeAlias = TextItem | DataItem | Medium | LeftOut | Invented | ProviderBlock
 SettledItem: TypeAlias = TextItem | DataItem | MediaItem | ProviderBlock
+
+
+def in_entry(item: Item, seq: int | None) -> Item:
+    """Return an item with the number of its entry, for a turn that begins in another entry."""
+    if isinstance(item, Medium | LeftOut | ProviderBlock) and item.seq is None:
+        return replace(item, seq=seq)
+    return item
+
 
 _Item = TypeVar("_Item")
 

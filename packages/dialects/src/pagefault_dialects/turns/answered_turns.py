@@ -5,7 +5,16 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
-from pagefault_dialects.model.conversation import ComposedTurn, Invented, Item, TurnCall
+from pagefault_dialects.model.conversation import (
+    ComposedTurn,
+    Invented,
+    Item,
+    LeftOut,
+    Medium,
+    ProviderBlock,
+    TurnCall,
+    in_entry,
+)
 
 
 @dataclass(slots=True)
@@ -67,9 +76,8 @@ class AnsweredTurn:
             return
         start, own = len(self.turn.calls), self.turn
         # It is new to those who have what stood here before.
-        self.turn = replace(
-            own, items=(*own.items, *items), calls=(*own.calls, *calls), seq=turn.seq
-        )
+        before = (in_entry(item, own.seq) for item in own.items)
+        self.turn = replace(own, items=(*before, *items), calls=(*own.calls, *calls), seq=turn.seq)
         self.expect_answers(start)
 
     def _is_waiting(self, call: TurnCall) -> bool:
@@ -139,11 +147,13 @@ class EarlyAnswers:
 
 def _equal_items(told: Sequence[Item], again: Sequence[Item]) -> int:
     """Return how many items at the beginning of a turn repeat those of another one."""
-    pairs = zip(map(_without_pointer, told), map(_without_pointer, again), strict=False)
+    pairs = zip(map(_without_place, told), map(_without_place, again), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _without_pointer(item: Item) -> Item:
+def _without_place(item: Item) -> Item:
+    if isinstance(item, Medium | LeftOut | ProviderBlock):
+        return replace(item, pointer="", seq=None)
     return item if isinstance(item, Invented) else replace(item, pointer="")
 
 
