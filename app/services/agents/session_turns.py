@@ -26,7 +26,8 @@ from app.services.agents.tool_calls import (
 )
 from app.services.calls.stored_message_turns import calls_of
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.renders.queries import RenderQuery, SessionRenderer
+from app.services.renders.queries import RenderQuery
+from app.services.renders.session_renders import SessionRenders
 from app.services.requests.idempotency import Idempotency, IdempotentCall
 from app.services.requests.request_identity import RequestIdentity, identity_of_body
 from app.services.requests.validation import read_object, validated
@@ -83,7 +84,7 @@ class SessionTurns:
     """Prepares tool results."""
     tool_calls: ToolCalls
     """Runs calls of our tools."""
-    renders: SessionRenderer
+    renders: SessionRenders
     """Renders the session afterwards."""
     bodies: RequestBodies
     """Reads the bodies of requests."""

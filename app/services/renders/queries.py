@@ -1,9 +1,7 @@
-"""Queries for renderings, and the contract of a service that renders a session."""
+"""Queries for renderings: the target, and its options."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
-from app.services.inline_media.json_with_media import RenderedBody
 from pagefault_dialects.errors import Fault, InvalidPayloadError
 from pagefault_dialects.model.render_options import RenderOptions
 from pagefault_dialects.targets.profile import Profile
@@ -31,29 +29,3 @@ class RenderQuery:
                 faults=[Fault("/media", "needs PAGEFAULT_PUBLIC_URL")],
             )
         return profile
-
-
-class SessionRenderer(Protocol):
-    """Renders the history of a session. See `SessionRenders`."""
-
-    def check(self, query: RenderQuery, *, since: int = 0) -> object:
-        """Make sure that a target and its options can be rendered.
-
-        Raises:
-            InvalidPayloadError: They cannot.
-        """
-
-    async def session(
-        self,
-        project_id: str,
-        session_id: str,
-        query: RenderQuery,
-        *,
-        since: int,
-        moves: bool = False,
-    ) -> RenderedBody:
-        """Render the history of a session as one list of messages.
-
-        Raises:
-            PagefaultError: It cannot be rendered.
-        """
