@@ -54,6 +54,19 @@ def test_session_moves_to_another_project_byte_for_byte(
         assert everything(other) == everything(source)
 
 
+def test_fork_says_what_it_was_copied_from_where_it_moves_to(service: LiveService) -> None:
+    with service.client() as here, service.client() as there:
+        make_small_session(here)
+        fork = {"upTo": 2, "as": "copy"}
+        assert here.post(f"/api/sessions/{SESSION}/fork", json=fork).status_code == 201
+        bundle = export(here, "copy")
+        created = take_in(there, bundle)
+        assert created.status_code == 201, created.text
+        assert created.json()["forkedFrom"] == {"sessionId": SESSION, "upTo": 2}
+        assert created.content == here.get("/api/sessions/copy").content
+        assert export(there, "copy") == bundle
+
+
 @pytest.mark.xdist_group("heavy")
 def test_session_moves_between_engines_and_back(backends: Backends, tmp_path: Path) -> None:
     embedded, server = (backends.settings(each, tmp_path / each) for each in ENGINES)

@@ -13,7 +13,7 @@ from msgspec import Raw, Struct
 
 from app.models.limits import Limits
 from app.models.message import StoredHistoryMessage
-from app.models.session import INTERACTION, PAGE_FAULT
+from app.models.session import INTERACTION, PAGE_FAULT, ForkOrigin
 from app.models.stored_interaction import StoredInteraction
 from app.models.tool_result import StoredToolResult
 from app.stores.records.aliases import NamedResource
@@ -59,6 +59,16 @@ def interaction_line(stored: StoredInteraction) -> rows.InteractionLine:
     """Return the line of an interaction."""
     output = Raw(stored.output or b"null")
     return _line(rows.InteractionLine, stored, id=stored.interaction_id, output=output)
+
+
+def fork_line(origin: ForkOrigin) -> rows.ForkOriginLine:
+    """Return the line of what a fork was copied from."""
+    return rows.ForkOriginLine(origin.session_id, origin.up_to)
+
+
+def stored_origin(line: rows.ForkOriginLine) -> ForkOrigin:
+    """Return what a fork was copied from; no session here is known to be the same one."""
+    return ForkOrigin(line.session_id, line.up_to)
 
 
 def frontier_line(stored: StoredFrontier) -> rows.FrontierLine:

@@ -38,7 +38,7 @@ from pagefault_bundles.archive import (
     member_chunks,
     read_members,
 )
-from pagefault_bundles.bundle_lines import named_resources, stored_resource
+from pagefault_bundles.bundle_lines import named_resources, stored_origin, stored_resource
 from pagefault_bundles.bundle_records import Link
 from pagefault_bundles.format_errors import REPACK, errors_at, require
 from pagefault_bundles.message_checks import check_message, check_prompt
@@ -240,6 +240,9 @@ class BundleCheck:
             names = [each.name for each in described.frontiers]
             require(names == sorted(set(names)), "has frontiers in another order, or one twice")
             require(described.last_seq >= last_seq, "names a last number below that of an entry")
+            origin = described.forked_from
+            is_within = origin is None or origin.up_to <= described.last_seq
+            require(is_within, "is a fork that has come further than its last number")
             return session.Session(
                 session_id=described.id,
                 created_at=rows.parse_moment(described.created_at),
@@ -252,6 +255,7 @@ class BundleCheck:
                     interactions=self._counts[session.INTERACTION],
                     answers=self._counts[session.ANSWER],
                 ),
+                forked_from=None if origin is None else stored_origin(origin),
             )
 
     def batches(self, name: str, decoder: msgspec.json.Decoder[_Line]) -> Iterator[list[_Line]]:

@@ -35,6 +35,7 @@ from pagefault_bundles.archive import (
     disk_full_as_store_full,
 )
 from pagefault_bundles.bundle_lines import (
+    fork_line,
     frontier_line,
     history_line,
     interaction_line,
@@ -158,13 +159,14 @@ class Bundle:
             lines.close()
 
     def _manifest(self) -> rows.BundleManifest:
-        session = self.session
+        session, origin = self.session, self.session.forked_from
         line = rows.SessionLine(
             id=session.session_id,
             created_at=rfc3339(session.created_at),
             updated_at=rfc3339(session.updated_at),
             last_seq=session.last_seq,
             frontiers=tuple(map(frontier_line, self.frontiers)),
+            forked_from=None if origin is None else fork_line(origin),
         )
         files = [
             rows.FileLine(lines.name, lines.size_bytes, lines.digest.hexdigest())

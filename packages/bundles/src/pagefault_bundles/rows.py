@@ -197,6 +197,13 @@ class FrontierLine(_Line, frozen=True, omit_defaults=True):
     recalled: Through = 0
 
 
+class ForkOriginLine(_Line, frozen=True):
+    """The session that a fork was copied from, and the last `seq` that was copied."""
+
+    session_id: ClientId
+    up_to: Count
+
+
 class SessionLine(_Line, frozen=True, omit_defaults=True):
     """The session itself; how many entries it has of each kind follows from them.
 
@@ -208,6 +215,7 @@ class SessionLine(_Line, frozen=True, omit_defaults=True):
     updated_at: Moment
     last_seq: Count
     frontiers: tuple[FrontierLine, ...] = ()
+    forked_from: ForkOriginLine | None = None
 
 
 class FileLine(_Line, frozen=True):
