@@ -120,6 +120,48 @@ def test_loss_of_media_of_one_turn_names_the_entry_of_each(client: httpx.Client)
 
 
 @pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (
+            "openai-responses",
+            {
+                "type": "image_generation_call",
+                "id": "ig_1",
+                "status": "completed",
+                "result": b64(png(64, 64)),
+            },
+        ),
+        ("openai-responses", {"type": "compaction", "id": "cmp_1", "encrypted_content": "Z0FB"}),
+        (
+            "anthropic",
+            {
+                "role": "user",
+                "content": [
+                    {
+                        "type": "image",
+                        "source": {
+                            "type": "base64",
+                            "media_type": "image/png",
+                            "data": b64(png(64, 64)),
+                        },
+                        "cache_control": {"type": "ephemeral"},
+                    },
+                    {"type": "text", "text": "What is this?"},
+                ],
+            },
+        ),
+        ("gemini", {"role": "user", "parts": [{"text": "Hi."}, {"text": "Hello?"}]}),
+    ],
+)
+def test_what_a_session_stored_at_home_comes_out_as_it_went_in(
+    client: httpx.Client, target: str, message: Json
+) -> None:
+    post(client, message)
+    answer = client.get(f"{SESSION}/render", params={"target": target}).json()
+    assert (answer["messages"], answer["loss"]) == ([message], [])
+
+
+@pytest.mark.parametrize(
     ("message", "path"),
     [
         (

@@ -10,7 +10,7 @@ from pagefault_dialects.json.values import parse_stored_json
 from pagefault_dialects.media.embedded_data_uris import load_forms
 from pagefault_dialects.messages.entry_reading import EntryReading, entry_turns, read_stored
 from pagefault_dialects.messages.message_turns import MessageEntry, message_turns
-from pagefault_dialects.model.conversation import ComposedTurn, Invented, TurnCall
+from pagefault_dialects.model.conversation import ComposedTurn, TurnCall
 from pagefault_dialects.model.render_options import Audience
 from pagefault_dialects.model.resource import Resource
 from pagefault_dialects.turns.page_turns import PageFaultCall
@@ -59,7 +59,7 @@ def _turns(
             moved_out=moved_out_of(entry),
             finds_media=finds_media,
         )
-        return _in_entry(turns, reading, is_wrapped=entry.is_wrapped)
+        return [replace(turns[0], joins=True), *turns[1:]] if reading.joins and turns else turns
     read = MessageEntry(
         parse_stored_json(entry.message),
         entry.seq,
@@ -91,29 +91,8 @@ def stored_reading(entry: StoredHistoryMessage) -> EntryReading | None:
     """
     if entry.dialect is None or entry.reading is None:
         return None
-    return read_stored(parse_stored_json(entry.sent), entry.dialect, entry.reading)
-
-
-def _in_entry(
-    turns: list[ComposedTurn], reading: EntryReading, *, is_wrapped: bool
-) -> list[ComposedTurn]:
-    """Return turns with pointers into the entry, and whether the first one joins that before."""
-    if is_wrapped:
-        turns = [
-            replace(
-                turn,
-                items=tuple(
-                    item
-                    if isinstance(item, Invented)
-                    else replace(item, pointer=f"/message{item.pointer}")
-                    for item in turn.items
-                ),
-            )
-            for turn in turns
-        ]
-    if reading.joins and turns:
-        turns[0] = replace(turns[0], joins=True)
-    return turns
+    pointer = "/message" if entry.is_wrapped else ""
+    return read_stored(parse_stored_json(entry.sent), entry.dialect, entry.reading, pointer)
 
 
 def _page_fault(entry: StoredHistoryMessage) -> PageFaultCall | None:

@@ -79,16 +79,17 @@ def read_entry(value: JsonObject) -> EntryReading:
     return entry_of(read_message(value, ""), sent=value)
 
 
-def read_stored(value: JsonObject, dialect: str, reading: int) -> EntryReading:
+def read_stored(value: JsonObject, dialect: str, reading: int, pointer: str = "") -> EntryReading:
     """Read a stored message again, as it was read when it came.
 
     Args:
         value: The message, in which references may stand for media.
         dialect: The dialect that it came in.
         reading: The number of the reading that it came in by.
+        pointer: Where it stands in its entry.
     """
     del reading
-    return replace(entry_of(read_message(value, "", dialect), sent=value), dialect=dialect)
+    return replace(entry_of(read_message(value, pointer, dialect), sent=value), dialect=dialect)
 
 
 def entry_of(

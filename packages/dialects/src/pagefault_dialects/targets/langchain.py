@@ -36,7 +36,9 @@ def as_request(native: NativeMessage, options: RenderOptions) -> JsonObject | No
     """Return a message as it is; `None` if it is of another dialect, or stands in a wrapper."""
     sent = native.message
     content = sent.get("content")
-    is_own = native.dialect == "langchain" and text_member(sent, "type") in _KINDS
+    # With a role, it is one that LangChain reads, and does not write.
+    is_own = native.dialect == "langchain" and "role" not in sent
+    is_own = is_own and text_member(sent, "type") in _KINDS
     is_list = isinstance(content, list) and all(map(_is_block, content))
     return sent if is_own and (is_list or isinstance(content, str)) else None
 

@@ -335,6 +335,8 @@ def responses_request(native: NativeMessage, options: RenderOptions) -> JsonObje
         is_list = native.dialect is not None and isinstance(content, list) and bool(content)
         if not is_text and not is_list:
             return None
+    elif "role" in sent and sent["type"] != "additional_tools":
+        return None
     if not all(map(_is_of_its_type, [sent, *_blocks(content), *_blocks(sent.get("output"))])):
         return None
     return {name: value for name, value in sent.items() if name not in _OF_PARSED}
