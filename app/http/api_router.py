@@ -29,8 +29,7 @@ from app.http.openapi_operations import (
     operation_id,
 )
 from app.http.parameters import Parameters
-from app.http.problem_types import problem_responses
-from app.http.record_responses import read_responses
+from app.http.problem_types import problem_responses, read_responses
 from pagefault_dialects.errors import InvalidPayloadError, PagefaultError, PayloadTooLargeError
 
 WRITE_FAULTS = (

@@ -238,3 +238,11 @@ def problem_responses(
         }
         for status in sorted(titles)
     }
+
+
+def read_responses(*error_classes: type[PagefaultError]) -> dict[int | str, dict[str, Any]]:
+    """Return the answers of a read of records besides 200: 304, 412, and these errors."""
+    return {
+        304: {"description": "The caller's copy is the stored one."},
+        **problem_responses(errors.PreconditionFailedError, *error_classes),
+    }

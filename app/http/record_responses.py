@@ -5,25 +5,14 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import Request, Response
 
-from app.errors import PreconditionFailedError
-from app.http.conditions import evaluate_conditions, joined_fields, prefers, strong_etag
-from app.http.problem_types import problem_responses
-from app.http.response_headers import REVALIDATE, not_modified, raw_headers
+from app.http.conditional_responses import unchanged_response
+from app.http.conditions import prefers, strong_etag
+from app.http.response_headers import REVALIDATE, raw_headers
 from app.wire.lists import list_page
-from pagefault_dialects.errors import PagefaultError
-
-
-def read_responses(*error_classes: type[PagefaultError]) -> dict[int | str, dict[str, Any]]:
-    """Return the answers of a read of records besides 200: 304, 412, and these errors."""
-    return {
-        304: {"description": "The caller's copy is the stored one."},
-        **problem_responses(PreconditionFailedError, *error_classes),
-    }
 
 
 def answer_record(
@@ -59,28 +48,6 @@ def answer_record(
         return unchanged
     all_headers["Content-Length"] = str(len(body))
     return _Record(b"" if request.method == "HEAD" else body, status, all_headers)
-
-
-def unchanged_response(request: Request, headers: Mapping[str, str]) -> Response | None:
-    """Return the 304 to a GET or HEAD of a record that the caller has already, if that is so.
-
-    Args:
-        request: The request; of other methods, conditions are not judged.
-        headers: The headers of the record, with its `ETag`.
-
-    Raises:
-        PreconditionFailedError: If-Match does not hold.
-    """
-    has_condition = any(name[:3] == b"if-" for name, _ in request.scope["headers"])
-    if not has_condition or request.method not in ("GET", "HEAD"):
-        return None
-    is_known = evaluate_conditions(
-        joined_fields(request.headers),
-        method=request.method,
-        etag=headers["ETag"],
-        last_modified=None,
-    )
-    return not_modified(headers) if is_known else None
 
 
 def answer_unchanged(request: Request, *, etag: str) -> Response | None:

@@ -7,8 +7,8 @@ from fastapi import Request, Response
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from app.http.conditional_responses import unchanged_response
 from app.http.conditions import strong_etag
-from app.http.record_responses import unchanged_response
 from app.http.response_headers import REVALIDATE
 from app.http.response_memory import (
     FREE_BYTES,

@@ -36,14 +36,13 @@ from app.http.openapi_operations import (
     json_body,
 )
 from app.http.parameters import CursorQuery, LimitQuery, Parameters
-from app.http.problem_types import problem_responses
+from app.http.problem_types import problem_responses, read_responses
 from app.http.record_responses import (
     answer_page,
     answer_record,
     answer_text,
     answer_unchanged,
     answer_written,
-    read_responses,
     wants_text,
 )
 from app.models.identity import utc_now

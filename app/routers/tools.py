@@ -10,7 +10,8 @@ from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import PLAIN_TEXT
 from app.http.parameters import SessionIdPath
-from app.http.record_responses import answer_record, answer_text, read_responses
+from app.http.problem_types import read_responses
+from app.http.record_responses import answer_record, answer_text
 from app.http.render_parameters import TargetQuery
 from app.http.rendered_responses import rendered_response
 from app.services.agents.tool_calls import ToolCalls

@@ -17,8 +17,8 @@ from app.errors import (
 from app.http.calls import CallDep
 from app.http.dependencies import service
 from app.http.openapi_operations import answer_headers, file_body, header, operation_id, reference
-from app.http.problem_types import problem_responses
-from app.http.record_responses import answer_record, read_responses
+from app.http.problem_types import problem_responses, read_responses
+from app.http.record_responses import answer_record
 from app.http.tus import (
     ALGORITHMS,
     EXTENSIONS,

@@ -3,6 +3,7 @@
 from app.models.limits import Limits
 from app.services.agents.conversation_puts import ConversationPuts
 from app.services.agents.memory_tools import MemoryTools
+from app.services.agents.prepared_calls import CallPreparer
 from app.services.agents.session_turns import SessionTurns
 from app.services.agents.stored_units import StoredConversations
 from app.services.agents.tool_calls import ToolCalls
@@ -34,12 +35,14 @@ def _memory_tools(services: Services) -> MemoryTools:
     )
 
 
+def _call_preparer(services: Services) -> CallPreparer:
+    return CallPreparer(services[MemoryTools], services[SessionMessages], services[ToolResults])
+
+
 def _tool_calls(services: Services) -> ToolCalls:
     return ToolCalls(
         services[Records],
-        services[MemoryTools],
-        messages=services[SessionMessages],
-        results=services[ToolResults],
+        services[CallPreparer],
         renders=services[AnswerRenders],
         bodies=services[RequestBodies],
         limits=services[Limits],
@@ -52,7 +55,7 @@ def _turns(services: Services) -> SessionTurns:
         services[BlobStore],
         messages=services[SessionMessages],
         results=services[ToolResults],
-        tool_calls=services[ToolCalls],
+        calls=services[CallPreparer],
         renders=services[SessionRenders],
         bodies=services[RequestBodies],
         limits=services[Limits],
@@ -73,6 +76,7 @@ def _conversations(services: Services) -> ConversationPuts:
 
 SERVICES = (
     Provider(MemoryTools, _memory_tools),
+    Provider(CallPreparer, _call_preparer),
     Provider(ToolCalls, _tool_calls),
     Provider(SessionTurns, _turns),
     Provider(ConversationPuts, _conversations),

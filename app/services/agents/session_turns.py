@@ -17,10 +17,10 @@ from msgspec import Raw
 from app.errors import ConflictError, NotFoundError
 from app.models.identity import utc_now
 from app.models.limits import Limits
-from app.services.agents.tool_calls import (
+from app.services.agents.prepared_calls import (
     AnsweredCallError,
+    CallPreparer,
     PreparedCall,
-    ToolCalls,
     answer_of,
     appended_result,
 )
@@ -82,7 +82,7 @@ class SessionTurns:
     """Prepares messages."""
     results: ToolResults
     """Prepares tool results."""
-    tool_calls: ToolCalls
+    calls: CallPreparer
     """Runs calls of our tools."""
     renders: SessionRenders
     """Renders the session afterwards."""
@@ -192,7 +192,7 @@ class SessionTurns:
                 )
             tool_call: ToolCall | None = turn.request.entries[index].tool_call
             assert tool_call is not None  # noqa: S101 - the only other member
-            return await self.tool_calls.prepare(project_id, session_id, tool_call)
+            return await self.calls.prepare(project_id, session_id, tool_call)
         except InvalidPayloadError as exc:
             place = f"/entries/{index}/{name}"
             faults = [Fault(f"{place}{fault.pointer}", fault.detail) for fault in exc.faults]

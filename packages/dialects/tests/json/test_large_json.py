@@ -16,7 +16,8 @@ from pagefault_dialects.json.large_json import (
     decode_in_pieces,
     large_containers,
 )
-from pagefault_dialects.json.values import EXACT_HOOKS, json_text, parse_json, values_in
+from pagefault_dialects.json.numbers import EXACT_HOOKS
+from pagefault_dialects.json.values import json_text, parse_json, values_in
 
 SMALL_PIECES = st.integers(3, 40)
 MANY = 50_000

@@ -18,9 +18,9 @@ from pagefault_dialects.json.large_json import (
     check_root,
     large_containers,
 )
+from pagefault_dialects.json.numbers import EXACT_HOOKS
 from pagefault_dialects.json.pointers import INDEX, follow
 from pagefault_dialects.json.values import (
-    EXACT_HOOKS,
     JsonValue,
     check_shape,
     json_text,

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pagefault_dialects.json.values import JsonValue, number_value
+from pagefault_dialects.json.numbers import number_value
+from pagefault_dialects.json.values import JsonValue
 
 _ESCAPES = re.compile(r"(?:[^~]|~[01])*", re.DOTALL)
 INDEX = re.compile(r"0|[1-9][0-9]{0,17}")

@@ -7,7 +7,6 @@ is compact and deterministic, does not depend on the recursion limit, and knows 
 """
 
 import json
-import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from decimal import Decimal
 from functools import cache
 from itertools import groupby
 from json.encoder import encode_basestring
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 from typing_extensions import TypeAliasType
 
@@ -26,6 +25,14 @@ from pagefault_dialects.json.large_json import (
     STRING,
     decode_in_pieces,
     string_end,
+)
+from pagefault_dialects.json.numbers import (
+    SPELLED_HOOKS,
+    SpelledNumber,
+    exact_integer,
+    finite_float,
+    refuse_constant,
+    spelled_number,
 )
 from pagefault_dialects.text_windows import WINDOW_CHARS, match_end, without_lone_surrogates
 
@@ -52,7 +59,6 @@ _STRING = re.compile(STRING, re.DOTALL)
 _WHOLE_STRINGS = re.compile(rf'(?:[^"]*+{_STRING.pattern})*+', re.DOTALL)
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 _BRACKET = re.compile(r"[\[\]{}]")
-_LARGEST_INT_DIGITS = 4_000
 _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
@@ -88,7 +94,7 @@ def parse_json(
     check_shape(text, max_depth, max_nodes)
     try:
         hooks = {} if make_object is None else {"object_pairs_hook": make_object}
-        return _decode(text, **hooks, **(_SPELLED if spelled else {}))
+        return _decode(text, **hooks, **(SPELLED_HOOKS if spelled else {}))
     except json.JSONDecodeError as exc:
         raise InvalidJsonError(
             f"The body is not JSON (line {exc.lineno}, column {exc.colno})."
@@ -115,7 +121,7 @@ def repaired(value: JsonValue, *, spelled: bool = False) -> JsonValue:
     """Return a value with U+FFFD for every lone surrogate; see `parse_repaired_json`."""
     # Written without escapes, a whole pair is one character and only lone ones are replaced.
     text = without_lone_surrogates(json_text(value))
-    return _decode(text, object_pairs_hook=_whole_object, **(_SPELLED if spelled else {}))
+    return _decode(text, object_pairs_hook=_whole_object, **(SPELLED_HOOKS if spelled else {}))
 
 
 def parse_stored_json(text: bytes) -> JsonValue:
@@ -123,7 +129,7 @@ def parse_stored_json(text: bytes) -> JsonValue:
 
     What it may hold was judged when it was stored.
     """
-    return _decode(text.decode(), **_SPELLED)
+    return _decode(text.decode(), **SPELLED_HOOKS)
 
 
 def parse_embedded_json(text: str, *, max_depth: int, max_nodes: int) -> JsonValue:
@@ -138,7 +144,7 @@ def parse_embedded_json(text: str, *, max_depth: int, max_nodes: int) -> JsonVal
     """
     check_shape(text, max_depth, max_nodes)
     try:
-        return _decode(text, parse_float=_spelled_number, object_pairs_hook=_whole_object)
+        return _decode(text, parse_float=spelled_number, object_pairs_hook=_whole_object)
     except json.JSONDecodeError as exc:
         raise InvalidJsonError("The text is not JSON.") from exc
 
@@ -165,18 +171,6 @@ def json_template(value: JsonValue) -> TextTemplate:
     except (TypeError, RecursionError):
         # Slots, integers kept as Decimal, or nesting past the interpreter's recursion limit.
         return _write(value)
-
-
-def number_value(node: int | float | Decimal) -> int | float | Decimal:
-    """Return the value of a number that one of the parsers here returned, however it was spelled.
-
-    Whole numbers are integers, as a `Decimal` where they are too long to be read as `int`; all
-    others are the doubles next to what was written.
-    """
-    number = float(node.literal) if isinstance(node, _SpelledNumber) else node
-    if isinstance(number, float):
-        return int(number) if number.is_integer() else number
-    return number
 
 
 def values_in(value: JsonValue) -> Iterator[tuple[JsonValue, int]]:
@@ -245,7 +239,7 @@ def _too_deep(max_depth: int) -> PayloadTooLargeError:
 
 
 def _decode(text: str, **others: Callable[[Any], object]) -> JsonValue:
-    hooks: dict[str, Any] = {"parse_constant": _refuse_constant, "parse_float": _finite_float}
+    hooks: dict[str, Any] = {"parse_constant": refuse_constant, "parse_float": finite_float}
     hooks |= others
     try:
         return _decoded(text, hooks)
@@ -253,7 +247,7 @@ def _decode(text: str, **others: Callable[[Any], object]) -> JsonValue:
         raise
     except ValueError:
         # The interpreter refuses to build integers of more than 4,300 digits.
-        return _decoded(text, {**hooks, "parse_int": _exact_integer})
+        return _decoded(text, {**hooks, "parse_int": exact_integer})
 
 
 def _decoded(text: str, hooks: dict[str, Any]) -> JsonValue:
@@ -273,60 +267,11 @@ def _decoder(**hooks: Any) -> json.JSONDecoder:  # noqa: ANN401 - as the library
     return json.JSONDecoder(**hooks)
 
 
-def _refuse_constant(name: str) -> None:
-    raise InvalidJsonError(f"{name} is not a JSON value. Send null or a string instead.")
-
-
-def _finite_float(literal: str) -> float:
-    number = float(literal)
-    if math.isinf(number):
-        raise InvalidJsonError("A number is too large for any JSON reader. Send it as a string.")
-    return number
-
-
-class _SpelledNumber(Decimal):
-    """A number that remembers how it was written."""
-
-    literal: str
-
-    def __new__(cls, literal: str) -> Self:
-        number = super().__new__(cls, literal)
-        number.literal = literal
-        return number
-
-
-def _spelled_number(literal: str) -> float | Decimal:
-    number = _finite_float(literal)
-    return number if repr(number) == literal else _SpelledNumber(literal)
-
-
-def _spelled_integer(literal: str) -> int | Decimal:
-    return _SpelledNumber(literal) if literal == "-0" else int(literal)
-
-
-_SPELLED: dict[str, Callable[[Any], object]] = {
-    "parse_float": _spelled_number,
-    "parse_int": _spelled_integer,
-}
-
-
 def _whole_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         raise InvalidJsonError("A key of an object is repeated.")
     return members
-
-
-def _exact_integer(literal: str) -> int | Decimal:
-    return _spelled_integer(literal) if len(literal) < _LARGEST_INT_DIGITS else Decimal(literal)
-
-
-EXACT_HOOKS: dict[str, Any] = {
-    "parse_constant": _refuse_constant,
-    "parse_float": _spelled_number,
-    "parse_int": _exact_integer,
-}
-"""What a decoder is given to read any number, however long, and keep its spelling."""
 
 
 class _Raw(str):
@@ -377,7 +322,7 @@ def _leaf(node: JsonValue) -> list[str | MediaSlot]:
             for piece in node
         ]
         return ['"', *inner, '"']
-    if isinstance(node, _SpelledNumber):
+    if isinstance(node, SpelledNumber):
         return [node.literal]
     if isinstance(node, Decimal):
         return [format(node, "f")]

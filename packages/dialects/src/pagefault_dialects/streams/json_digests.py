@@ -23,7 +23,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from json.encoder import encode_basestring
 
-from pagefault_dialects.json.values import JsonValue, number_value
+from pagefault_dialects.json.numbers import number_value
+from pagefault_dialects.json.values import JsonValue
 from pagefault_dialects.media.base64_text import Base64Lines, NotStrictBase64Error
 from pagefault_dialects.media.data_uris import base64_head_end
 

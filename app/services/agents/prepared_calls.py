@@ -1,0 +1,213 @@
+"""Calls of our tools that were run, to be appended with their answers in one transaction.
+
+A call that is there already is not appended again, and neither is its answer.
+"""
+
+from dataclasses import dataclass
+
+from app.errors import OverloadedError, StoreUnavailableError
+from app.models.call_ids import call_key
+from app.models.identity import utc_now
+from app.models.message import StoredHistoryMessage, StoredMessage
+from app.services.agents.tools import (
+    PreparedEntry,
+    ToolAnswer,
+    ToolPlace,
+    Tools,
+    body_of,
+    describe_error,
+    write_answer,
+)
+from app.services.calls.answer_places import makes_call
+from app.services.requests.idempotency import IdempotentCall
+from app.services.requests.request_identity import RequestIdentity
+from app.services.requests.session_keys import CALL_ROUTE, key_in_session
+from app.services.sessions.messages import PreparedMessage, SessionMessages
+from app.services.tool_results.prepared_results import AlreadyAnsweredError, PreparedResult
+from app.services.tool_results.tool_results import ToolResults
+from app.stores.records.answered_calls import AnsweredCallRecords
+from app.stores.records.history import SessionHistory
+from app.stores.records.idempotency import IdempotencyRecords
+from app.stores.records.sessions import SessionRecords
+from app.stores.records.unit_of_work import UnitOfWork
+from app.wire.tools import ToolCall
+from pagefault_dialects.errors import PagefaultError
+from pagefault_dialects.json.values import JsonValue, json_text
+from pagefault_dialects.streams.json_digests import json_digest
+from pagefault_dialects.tools.tool_arguments import WrongArgumentsError, read_arguments, read_call
+
+# A host appends what its model said just before the calls in it are run.
+_LOOKED_BACK = 20
+_MOST_LOOKED_BACK = 400
+
+
+@dataclass(eq=False)
+class AnsweredCallError(Exception):
+    """A call has its answer already, at a `seq`: nothing is written."""
+
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCall:
+    """A call that was run; neither it nor its answer is in the session yet."""
+
+    project_id: str
+    asked: ToolCall
+    calling: PreparedMessage
+    answer: PreparedResult | PreparedEntry
+
+    @property
+    def call_id(self) -> str:
+        """The id of the call."""
+        return self.asked.id
+
+    def append(self, unit: UnitOfWork) -> int:
+        """Append the call, unless it is there, and its answer; return the `seq` of the answer.
+
+        Raises:
+            AnsweredCallError: The call has this answer already.
+            ConflictError: The call was answered with something else.
+        """
+        session_id = self.calling.session_id
+        unit[SessionRecords].enter(session_id, self.calling.message.created_at)
+        # Before its message, behind which it would be another call of the same id.
+        self._check_unanswered(unit)
+        if not _is_called(unit, session_id, self.call_id):
+            self.calling.append(unit)
+        if isinstance(self.answer, PreparedResult):
+            return appended_result(self.answer, unit)
+        answer, is_new = self.answer.append(unit)
+        if not is_new:
+            raise AnsweredCallError(answer.seq)
+        return answer.seq
+
+    def _check_unanswered(self, unit: UnitOfWork) -> None:
+        if isinstance(self.answer, PreparedResult):
+            try:
+                self.answer.place(unit)
+            except AlreadyAnsweredError as exc:
+                raise AnsweredCallError(exc.existing.seq or 0) from exc
+        elif (existing := self.answer.existing(unit)) is not None:
+            raise AnsweredCallError(existing.seq)
+
+    def note(self, unit: UnitOfWork, seq: int) -> None:
+        """Note the answer of a call in a turn: the same call by itself is answered with it."""
+        session_id, keys = self.calling.session_id, unit[IdempotencyRecords]
+        newest = unit[AnsweredCallRecords].newest_answer(session_id, self.call_id)
+        number = newest.answer_number if newest else 1
+        call = identify_call(self.project_id, session_id, self.asked, number)
+        digest = call.identity.digest
+        if keys.claim(call.route, call.key, digest, utc_now(), claim_id=call.claim_id) is None:
+            keys.answer(call.route, call.key, str(seq), claim_id=call.claim_id)
+
+
+def appended_result(result: PreparedResult, unit: UnitOfWork) -> int:
+    """Append a result; return its `seq`.
+
+    Raises:
+        AnsweredCallError: The call has this result already.
+        ConflictError: The call was answered with something else.
+    """
+    try:
+        return result.append(unit).result.seq or 0
+    except AlreadyAnsweredError as exc:
+        raise AnsweredCallError(exc.existing.seq or 0) from exc
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallPreparer:
+    """Runs calls and stores the media of their answers."""
+
+    tools: Tools
+    """What is run."""
+    messages: SessionMessages
+    """Prepares the message that is the call."""
+    results: ToolResults
+    """Prepares the result that is its answer."""
+
+    async def prepare(self, project_id: str, session_id: str, asked: ToolCall) -> PreparedCall:
+        """Run a call, to be appended with its answer in somebody else's transaction.
+
+        Raises:
+            StoreUnavailableError, OverloadedError: A store did not answer; nothing was stored.
+        """
+        place = ToolPlace(project_id, session_id, asked.id, asked.scope)
+        answer: ToolAnswer | PreparedEntry
+        try:
+            answer = await self.tools.run(place, read_call(asked.name, asked.arguments))
+        except WrongArgumentsError as exc:
+            answer = write_answer(str(exc), is_error=True)
+        except (StoreUnavailableError, OverloadedError):
+            raise
+        except PagefaultError as exc:
+            answer = write_answer(describe_error(exc), is_error=True)
+        calling = await self.messages.prepare(project_id, session_id, body_of(_calling(asked)))
+        if not isinstance(answer, ToolAnswer):
+            return PreparedCall(project_id, asked, calling, answer)
+        body = body_of(_result(session_id, asked, answer))
+        result = await self.results.prepare(project_id, body, shown=answer.shown)
+        return PreparedCall(project_id, asked, calling, result)
+
+
+def identify_call(project_id: str, session_id: str, asked: ToolCall, number: int) -> IdempotentCall:
+    """Return what makes two calls the same one: their id and number, their name and arguments."""
+    digest = json_digest([asked.name, read_arguments(asked.arguments)])
+    key = key_in_session(session_id, call_key(asked.id, number))
+    return IdempotentCall(project_id, CALL_ROUTE, key, RequestIdentity(digest))
+
+
+def answer_of(unit: UnitOfWork, session_id: str, call_id: str) -> int | None:
+    """Return the `seq` of what answers a call of a session; `None` if nothing does."""
+    newest = unit[AnsweredCallRecords].newest_answer(session_id, call_id)
+    return None if newest is None else newest.seq
+
+
+def _is_called(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
+    """Tell whether one of the last messages of a session, or that before answers, makes the call.
+
+    The answers of parallel calls stand between their message and the call that is run last.
+    """
+    head = unit[SessionHistory].history_head(session_id)
+    last_seq = head.last_seq if head else 0
+    spelled = json_text(call_id).encode()
+    for end in range(last_seq, max(0, last_seq - _MOST_LOOKED_BACK), -_LOOKED_BACK):
+        after_seq = max(0, end - _LOOKED_BACK)
+        entries = unit[SessionHistory].entries(
+            session_id, after_seq=after_seq, limit=end - after_seq
+        )
+        others = [
+            entry
+            for entry in entries
+            if entry.seq <= end
+            and not isinstance(entry, StoredMessage)
+            and not (isinstance(entry, StoredHistoryMessage) and _is_answer(entry))
+        ]
+        if others:
+            messages = (each for each in others if isinstance(each, StoredHistoryMessage))
+            return any(spelled in each.message and makes_call(each, call_id) for each in messages)
+    return False
+
+
+def _is_answer(entry: StoredHistoryMessage) -> bool:
+    return entry.tool_call_id is not None or entry.role == "tool"
+
+
+def _calling(asked: ToolCall) -> JsonValue:
+    """Return the message of an assistant that makes a call."""
+    arguments = asked.arguments
+    text = arguments if isinstance(arguments, str) else json_text(arguments or {})
+    function = {"name": asked.name, "arguments": text}
+    calls = [{"id": asked.id, "type": "function", "function": function}]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def _result(session_id: str, asked: ToolCall, answer: ToolAnswer) -> JsonValue:
+    """Return the result of a tool that answers a call."""
+    return {
+        "toolName": asked.name,
+        "toolCallId": asked.id,
+        "sessionId": session_id,
+        "success": not answer.is_error,
+        "result": {"content": [*answer.content]},
+    }
