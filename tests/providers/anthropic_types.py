@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from anthropic.types import MessageParam
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 from tests.providers.encoded import check_encoded
 from tests.providers.pairs import check_pairs
@@ -32,17 +32,26 @@ _MOST_IMAGE_BASE64 = 5_000_000
 _MOST_BASE64 = 32_000_000
 
 
-def check_anthropic(messages: list[Json]) -> None:
-    """Raise unless the Messages API takes the messages."""
+def check_anthropic_types(messages: list[Json]) -> None:
+    """Raise unless the messages are of the types of the Messages API."""
     for message in messages:
         taken = _whole(_MESSAGE.validate_python(message, strict=True))
         assert taken == message, f"the types know only {taken} of {message}"
+
+
+def check_anthropic(messages: list[Json]) -> None:
+    """Raise unless the Messages API takes the messages."""
+    check_anthropic_types(messages)
+    for message in messages:
         _check_message(message)
     check_pairs(map(_step, messages))
     assert sum(map(_check_medium, _media(messages))) <= _MOST_BASE64, "too much base64"
 
 
 def _whole(value: object) -> object:
+    # Blocks of responses, which requests may repeat, are models.
+    if isinstance(value, BaseModel):
+        return value.model_dump(exclude_unset=True)
     # An `Iterable` of the types is validated while it is read, and not before.
     if isinstance(value, dict):
         return {key: _whole(member) for key, member in value.items()}

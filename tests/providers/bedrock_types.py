@@ -71,12 +71,17 @@ _MOST_BASE64 = {
 _MOST = {"image": 20, "document": 5}
 
 
-def check_bedrock(messages: list[Json]) -> None:
-    """Raise unless Converse takes the messages, once their base64 is bytes."""
+def check_bedrock_types(messages: list[Json]) -> None:
+    """Raise unless the service model has the messages, once their base64 is bytes."""
     shape = messages_shape()
     decoded = _decoded(shape, messages, "messages")
     report = ParamValidator().validate(decoded, shape).generate_report()
     assert not report, report
+
+
+def check_bedrock(messages: list[Json]) -> None:
+    """Raise unless Converse takes the messages, once their base64 is bytes."""
+    check_bedrock_types(messages)
     for message in messages:
         _check_message(message)
     roles = [message["role"] for message in messages]

@@ -28,6 +28,12 @@ _BESIDE = {
 _MOST_BASE64 = 100_000_000
 
 
+def check_gemini_types(messages: list[Json]) -> None:
+    """Raise unless the messages are of the types of `generateContent`."""
+    for message in messages:
+        _check_typed(message)
+
+
 def check_gemini(messages: list[Json]) -> None:
     """Raise unless `generateContent` takes the messages as contents."""
     length = 0

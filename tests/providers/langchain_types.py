@@ -3,7 +3,12 @@
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from langchain_core.messages import AnyMessage, convert_to_messages, is_data_content_block
+from langchain_core.messages import (
+    AnyMessage,
+    BaseMessage,
+    convert_to_messages,
+    is_data_content_block,
+)
 from langchain_core.messages import content as blocks
 from pydantic import TypeAdapter
 
@@ -23,16 +28,27 @@ _BLOCKS: dict[str, TypeAdapter[Any]] = {
 _CALL: TypeAdapter[Any] = TypeAdapter(blocks.ToolCall)
 
 
+def check_langchain_types(messages: list[Json]) -> None:
+    """Raise unless the messages are of the types of LangChain, and these know all in them."""
+    for message in messages:
+        _converted(message)
+
+
+def _converted(message: Json) -> BaseMessage:
+    shallow = _without_arguments(message)
+    (converted,) = convert_to_messages([shallow])
+    for read in (converted, _MESSAGE.validate_python(shallow)):
+        dumped = read.model_dump()
+        known = {key: dumped.pop(key, None) for key in shallow}
+        assert known == shallow, f"the types know only {known} of {shallow}"
+        assert not any(dumped.values()), f"the types add {dumped} to {shallow}"
+    return converted
+
+
 def check_langchain(messages: list[Json]) -> None:
     """Raise unless LangChain reads the messages, and reads all that is in them."""
     for message in messages:
-        shallow = _without_arguments(message)
-        (converted,) = convert_to_messages([shallow])
-        for read in (converted, _MESSAGE.validate_python(shallow)):
-            dumped = read.model_dump()
-            known = {key: dumped.pop(key, None) for key in shallow}
-            assert known == shallow, f"the types know only {known} of {shallow}"
-            assert not any(dumped.values()), f"the types add {dumped} to {shallow}"
+        converted = _converted(message)
         _check_content(message)
         if isinstance(message["content"], list):
             calls = message.get("tool_calls", [])

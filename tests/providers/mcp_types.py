@@ -18,6 +18,17 @@ _LINK = re.compile(r"[a-z][a-z0-9+.-]*:\S+")
 _EMBEDDED = re.compile(r"[a-z][a-z0-9+.-]*:\S+")
 
 
+def check_mcp_types(messages: list[Json]) -> None:
+    """Raise unless the messages are of the types of a prompt, or of sampling where they call."""
+    for message in messages:
+        if isinstance(message["content"], list):
+            read = types.SamplingMessage.model_validate(message, by_name=False)
+            dumped = read.model_dump(by_alias=True, exclude_unset=True, mode="json")
+            assert dumped == message, f"the types know only {dumped} of {message}"
+        else:
+            _check_prompt_type(message)
+
+
 def check_mcp(messages: list[Json]) -> None:
     """Raise unless the messages are results of tool calls, and messages of a prompt."""
     for message in messages:
@@ -46,11 +57,15 @@ def _check_result(message: Json) -> None:
 
 
 def _check_prompt_message(message: Json) -> None:
+    _check_prompt_type(message)
+    _check_block(message["content"])
+
+
+def _check_prompt_type(message: Json) -> None:
     prompt = {"resultType": "complete", "messages": [message]}
     parsed = methods.parse_server_result("prompts/get", _REVISION, prompt)
     dumped = parsed.model_dump(by_alias=True, exclude_unset=True, mode="json")
     assert dumped == prompt, f"the types know only {dumped['messages'][0]} of {message}"
-    _check_block(message["content"])
 
 
 def _check_calls(message: Json) -> None:

@@ -56,10 +56,22 @@ def check_openai_compat(messages: list[Json]) -> None:
     _check_media(media)
 
 
-def check_openai_chat(messages: list[Json]) -> None:
-    """Raise unless Chat Completions takes the messages."""
+def check_openai_chat_types(messages: list[Json]) -> None:
+    """Raise unless the messages are of the types of Chat Completions."""
     for message in messages:
         _check_typed(_MESSAGE, message)
+
+
+def check_openai_responses_types(items: list[Json]) -> None:
+    """Raise unless the items are of the types of the Responses API."""
+    for item in items:
+        _check_typed(_ITEM, item)
+
+
+def check_openai_chat(messages: list[Json]) -> None:
+    """Raise unless Chat Completions takes the messages."""
+    check_openai_chat_types(messages)
+    for message in messages:
         if message["role"] == "tool":
             _check_blocks(message["content"], may_be_empty=True)
         else:
@@ -70,8 +82,8 @@ def check_openai_chat(messages: list[Json]) -> None:
 
 def check_openai_responses(messages: list[Json]) -> None:
     """Raise unless the Responses API takes the items."""
+    check_openai_responses_types(messages)
     for item in messages:
-        _check_typed(_ITEM, item)
         kind = item.get("type", "message")
         if kind == "function_call":
             _check_call(item)

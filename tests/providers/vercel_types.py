@@ -31,7 +31,21 @@ def check_vercel_6(messages: list[Json]) -> None:
     _check(messages, "ai-6")
 
 
+def check_vercel_types(messages: list[Json]) -> None:
+    """Raise unless the messages are of the schema of the AI SDK."""
+    _check_schema(messages, "ai")
+
+
 def _check(messages: list[Json], package: str) -> None:
+    _check_schema(messages, package)
+    for message in messages:
+        assert message["content"], f"an empty message of the {message['role']}"
+        for part in _parts(message):
+            _check_part(part)
+    check_pairs(map(_step, messages))
+
+
+def _check_schema(messages: list[Json], package: str) -> None:
     node = _node(package)
     assert node.stdin
     assert node.stdout
@@ -39,11 +53,6 @@ def _check(messages: list[Json], package: str) -> None:
     node.stdin.flush()
     wrong = json.loads(node.stdout.readline() or '"The process of Node.js has ended."')
     assert not wrong, wrong
-    for message in messages:
-        assert message["content"], f"an empty message of the {message['role']}"
-        for part in _parts(message):
-            _check_part(part)
-    check_pairs(map(_step, messages))
 
 
 @cache

@@ -13,7 +13,7 @@ const { generateText, modelMessageSchema } = await import(name)
 const { MockLanguageModelV3, MockLanguageModelV4 } = await import(`${name}/test`)
 const Model = MockLanguageModelV4 ?? MockLanguageModelV3
 
-const FILES = new Set(['file', 'file-url', 'file-data', 'image-data', 'image-url'])
+const FILES = new Set(['file', 'image', 'file-url', 'file-data', 'image-data', 'image-url'])
 const DONE = {
   content: [],
   finishReason: { unified: 'stop', raw: 'stop' },

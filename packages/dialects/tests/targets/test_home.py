@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given, settings
@@ -10,9 +11,11 @@ from hypothesis import strategies as st
 from packages.dialects.tests.targets.home_histories import HOMES, MARK, Json, home_histories
 from packages.dialects.tests.targets.settled import PNG, base64
 from pagefault_dialects import render
-from pagefault_dialects.json.values import JsonValue
+from pagefault_dialects.json.values import JsonValue, json_text, values_in
 from pagefault_dialects.messages.reading import read_messages
+from pagefault_dialects.model.conversation import ComposedTurn, ProviderBlock
 from pagefault_dialects.targets.table import TARGETS
+from tests.providers import TYPES
 
 _EXAMPLES = 2_000 if os.environ.get("TORTURE") == "long" else 300
 _EVERY = pytest.mark.parametrize("target", HOMES)
@@ -30,6 +33,15 @@ def test_valid_history_comes_out_as_it_went_in(target: str, data: st.DataObject)
 @_EVERY
 @given(data=st.data())
 @settings(max_examples=100)
+def test_generated_history_is_of_the_types_of_its_provider(
+    target: str, data: st.DataObject
+) -> None:
+    TYPES[target](data.draw(home_histories(HOMES[target])))
+
+
+@_EVERY
+@given(data=st.data())
+@settings(max_examples=100)
 def test_no_other_target_is_told_a_dialect(target: str, data: st.DataObject) -> None:
     sent = data.draw(home_histories(HOMES[target]))
     turns = read_messages(sent).turns
@@ -37,6 +49,19 @@ def test_no_other_target_is_told_a_dialect(target: str, data: st.DataObject) -> 
         rendered = render(turns, other)
         texts = [*_texts(rendered.messages)]
         assert not [text for text in texts if '{"type"' in text or MARK in text]
+        assert _left_out(turns, rendered.messages) <= {each.pointer for each in rendered.loss}
+
+
+def _left_out(turns: Iterable[ComposedTurn], messages: list[JsonValue]) -> set[str]:
+    """Return the pointers of the blocks of a provider that no message has in any of its forms."""
+    written = {json_text(value) for value, _ in values_in(messages) if isinstance(value, dict)}
+    return {
+        item.pointer
+        for turn in turns
+        for item in turn.items
+        if isinstance(item, ProviderBlock)
+        and not any(json_text(form) in written for form in item.forms.values())
+    }
 
 
 def _texts(value: JsonValue, name: str = "") -> list[str]:
