@@ -41,7 +41,7 @@ def _session_renders(services: Services) -> SessionRenders:
         services[Records],
         services[Settling],
         answers=services[AnswerRenders],
-        manifests=services[PageManifests],
+        pages=services[PageManifests],
     )
 
 

@@ -18,6 +18,7 @@ from pagefault_dialects.pages.detail import ManifestEntry, manifest_lines, manif
 from pagefault_dialects.targets.tokens import count_tokens
 
 _PAGES_AT_ONCE = 200
+_MOST_IN_TEXT = 10_000
 
 # What stands around the lines, where not all fit.
 _AROUND = manifest_text([], following=10_000)
@@ -101,6 +102,24 @@ class PageManifests:
             place = (int(after.is_pinned), repr(after.importance), after.page_number)
             next_cursor = encode_cursor("manifest", *place, passed + len(entries))
         return Manifest(session_id, entries, total, following, next_cursor)
+
+    async def text(
+        self, project_id: str, session_id: str, *, most_tokens: int, count: CountTokens
+    ) -> str:
+        """Return the text of the pages that fit, for a rendering of their session.
+
+        Raises:
+            NotFoundError: Nothing was ever written to the session.
+        """
+        listed = await self.get(
+            project_id,
+            session_id,
+            limit=_MOST_IN_TEXT,
+            most_tokens=most_tokens,
+            least=0,
+            count=count,
+        )
+        return listed.text
 
     async def _read(
         self, project_id: str, session_id: str, *, after: ManifestPlace | None, limit: int

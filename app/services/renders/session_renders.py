@@ -1,14 +1,14 @@
 """Renderings of sessions: whole histories, within a budget, from a frontier on."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import anyio
 
 from app.errors import ConflictError
 from app.models.identity import utc_now
 from app.services.inline_media.json_with_media import RenderedBody
-from app.services.pages.manifests import PageManifests
 from app.services.renders.answer_renders import AnswerRenders
 from app.services.renders.loaded_sessions import LoadedSession, load_session
 from app.services.renders.queries import RenderQuery
@@ -34,8 +34,19 @@ from pagefault_dialects.turns.pairing import orphans_in
 _SESSIONS_AT_ONCE = 8
 # So often is a frontier moved anew that somebody else has moved meanwhile.
 _TRIES = 8
-# Of the pages of a session, in what is said of its memory.
-_MOST_LISTED = 10_000
+
+
+class PageTexts(Protocol):
+    """Describes the pages of sessions to models. See `PageManifests`."""
+
+    async def text(
+        self, project_id: str, session_id: str, *, most_tokens: int, count: Callable[[str], int]
+    ) -> str:
+        """Return a line for each page of a session, as many as have so few tokens.
+
+        Raises:
+            NotFoundError: Nothing was ever written to the session.
+        """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +59,7 @@ class SessionRenders:
     """Makes what is read fit a target."""
     answers: AnswerRenders
     """Renders their entries."""
-    manifests: PageManifests
+    pages: PageTexts
     """Lists the pages of a session."""
     _known_turns: TurnCache = field(init=False, default_factory=TurnCache)
     session_slots: anyio.CapacityLimiter = field(
@@ -147,10 +158,9 @@ class SessionRenders:
         texts = [instructions("strict")] if "instructions" in options.memory else []
         if "manifest" in options.memory:
             most, count = options.memory_tokens, profile.tokens.text
-            listed = await self.manifests.get(
-                project_id, session_id, limit=_MOST_LISTED, most_tokens=most, least=0, count=count
+            texts.append(
+                await self.pages.text(project_id, session_id, most_tokens=most, count=count)
             )
-            texts.append(listed.text)
         items = (TextItem("", "\n\n".join(texts)),)
         return Turn(role="system", items=items, origin=f"/api/sessions/{session_id}/manifest")
 
