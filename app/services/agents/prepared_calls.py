@@ -4,11 +4,12 @@ A call that is there already is not appended again, and neither is its answer.
 """
 
 from dataclasses import dataclass
+from itertools import islice
 
 from app.errors import OverloadedError, StoreUnavailableError
 from app.models.call_ids import call_key
 from app.models.identity import utc_now
-from app.models.message import StoredHistoryMessage, StoredMessage
+from app.models.message import StoredHistoryMessage
 from app.services.agents.tools import (
     PreparedEntry,
     ToolAnswer,
@@ -164,29 +165,18 @@ def answer_of(unit: UnitOfWork, session_id: str, call_id: str) -> int | None:
 
 
 def _is_called(unit: UnitOfWork, session_id: str, call_id: str) -> bool:
-    """Tell whether one of the last messages of a session, or that before answers, makes the call.
+    """Return whether one of the last messages of a session, but for answers, makes the call.
 
     The answers of parallel calls stand between their message and the call that is run last.
     """
     head = unit[SessionHistory].history_head(session_id)
     last_seq = head.last_seq if head else 0
     spelled = json_text(call_id).encode()
-    for end in range(last_seq, max(0, last_seq - _MOST_LOOKED_BACK), -_LOOKED_BACK):
-        after_seq = max(0, end - _LOOKED_BACK)
-        entries = unit[SessionHistory].entries(
-            session_id, after_seq=after_seq, limit=end - after_seq
-        )
-        others = [
-            entry
-            for entry in entries
-            if entry.seq <= end
-            and not isinstance(entry, StoredMessage)
-            and not (isinstance(entry, StoredHistoryMessage) and _is_answer(entry))
-        ]
-        if others:
-            messages = (each for each in others if isinstance(each, StoredHistoryMessage))
-            return any(spelled in each.message and makes_call(each, call_id) for each in messages)
-    return False
+    newest = unit[SessionHistory].newest_messages(
+        session_id, after_seq=max(0, last_seq - _MOST_LOOKED_BACK), to=last_seq
+    )
+    others = islice((each for each in newest if not _is_answer(each)), _LOOKED_BACK)
+    return any(spelled in each.message and makes_call(each, call_id) for each in others)
 
 
 def _is_answer(entry: StoredHistoryMessage) -> bool:

@@ -18,8 +18,9 @@ from app.stores.records.history import SessionHistory
 from app.stores.records.unit_of_work import UnitOfWork
 from pagefault_dialects.json.values import json_text
 
-_ENTRIES_AT_ONCE = 50
 _MOST_LOOKED_BACK = 400
+# A message that is sent again comes soon.
+_MOST_SINCE_SENT = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def find_repeated_answers(
     """
     head = unit[SessionHistory].history_head(session_id)
     last_seq = head.last_seq if head else 0
-    start = max(0, last_seq - _ENTRIES_AT_ONCE)
+    start = max(0, last_seq - _MOST_SINCE_SENT)
     for entry in unit[SessionHistory].newest_messages(session_id, after_seq=start, to=last_seq):
         if identity.is_that_of(entry.request_digest):
             return entry
@@ -101,11 +102,10 @@ def _calling(
     Of a long stretch only the end is read: a call is answered soon, and a writer holds the session.
     """
     spelled = json_text(call_id)[1:-1].encode()
-    for end in range(to, max(after_seq, to - _MOST_LOOKED_BACK), -_ENTRIES_AT_ONCE):
-        start = max(after_seq, end - _ENTRIES_AT_ONCE)
-        for entry in unit[SessionHistory].newest_messages(session_id, after_seq=start, to=end):
-            if spelled in entry.message and makes_call(entry, call_id):
-                yield entry.seq
+    start = max(after_seq, to - _MOST_LOOKED_BACK)
+    for entry in unit[SessionHistory].newest_messages(session_id, after_seq=start, to=to):
+        if spelled in entry.message and makes_call(entry, call_id):
+            yield entry.seq
 
 
 def makes_call(entry: StoredHistoryMessage, call_id: str) -> bool:

@@ -70,6 +70,7 @@ _SHOWN = {
     MESSAGE: _shown_by(messages, messages.c.message_id, MESSAGE, PAGE_FAULT),
     INTERACTION: _shown_by(interactions, interactions.c.interaction_id, INTERACTION, ANSWER),
 }
+_NEWEST_AT_ONCE = 20
 # More than this is not read in the event loop.
 _SHORT_BYTES = 1024 * 1024
 
@@ -178,15 +179,19 @@ class SessionHistory(Repository):
     ) -> Iterator[StoredHistoryMessage]:
         """Yield the messages of clients behind a `seq` and up to another one, the newest first.
 
-        No more of them is in memory than is read at once.
+        They are read as they are taken, so no more are in memory than are read at once.
         """
-        if after_seq >= to:
-            return
+        for end in range(to, after_seq, -_NEWEST_AT_ONCE):
+            yield from self._newest(session_id, max(after_seq, end - _NEWEST_AT_ONCE), end)
+
+    def _newest(self, session_id: str, after_seq: int, to: int) -> Iterator[StoredHistoryMessage]:
         stretch = self.stretch(session_id, after_seq=after_seq, limit=to - after_seq)
-        if stretch.rows:
-            yield from self.newest_messages(session_id, after_seq=stretch.rows[-1].seq, to=to)
-            read = map(stored_message, stretch.shown(MESSAGE))
-            yield from sorted((each for each in read if each.seq <= to), key=lambda each: -each.seq)
+        last_seq = stretch.rows[-1].seq if stretch.rows else to
+        if last_seq < to:
+            # The first ones are too long to be read with the others.
+            yield from self._newest(session_id, last_seq, to)
+        read = map(stored_message, stretch.shown(MESSAGE))
+        yield from sorted((each for each in read if each.seq <= to), key=lambda each: -each.seq)
 
 
 def as_many_as_fit(sized: Sequence[Row[Any]], most_bytes: int) -> Sequence[Row[Any]]:
