@@ -70,6 +70,23 @@ def post(client: httpx.Client, *messages: Json) -> list[Json]:
     return [each.json() for each in answers]
 
 
+def test_message_of_nothing_but_results_has_the_role_of_a_tool(client: httpx.Client) -> None:
+    results: list[Json] = [
+        {"toolResult": {"toolUseId": each, "content": [{"text": "It lags."}]}} for each in "ab"
+    ]
+    calls: list[Json] = [
+        {"toolUse": {"toolUseId": each, "name": "f", "input": {}}} for each in "ab"
+    ]
+    turns: list[Json] = [
+        {"role": "assistant", "content": calls, "id": "m1"},
+        {"role": "user", "content": [*results, {"cachePoint": {"type": "default"}}], "id": "m2"},
+        {"role": "user", "content": [{"text": "Go on."}], "id": "m3"},
+    ]
+    stored = post(client, *turns)
+    assert [each["role"] for each in stored] == ["assistant", "tool", "user"]
+    assert [each["message"] for each in stored] == turns
+
+
 def test_items_of_one_turn_are_one_message_of_a_rendering(client: httpx.Client) -> None:
     post(client, *ITEMS)
     assert rendering(client, f"{SESSION}/render", "anthropic")["messages"] == [

@@ -46,6 +46,10 @@ def turns(message: Json) -> list[ComposedTurn]:
     )
 
 
+RESULT: Json = {"toolResult": {"toolUseId": "t", "content": [{"text": "It snows."}]}}
+CACHED: Json = {"cachePoint": {"type": "default"}}
+
+
 @pytest.mark.parametrize(
     ("message", "dialect", "role"),
     [
@@ -61,6 +65,8 @@ def turns(message: Json) -> list[ComposedTurn]:
             "anthropic",
             "tool",
         ),
+        ({"role": "user", "content": [CACHED, {"text": "hi"}]}, "bedrock", "user"),
+        ({"role": "user", "content": [RESULT, CACHED]}, "bedrock", "tool"),
         ({"role": "model", "parts": [{"text": "hi"}]}, "gemini", "assistant"),
     ],
 )

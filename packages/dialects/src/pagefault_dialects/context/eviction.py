@@ -159,7 +159,7 @@ def _reduced(
             items.append(_small(item, page_id))
         elif len(text) > most_chars and isinstance(item, TextItem | DataItem):
             many = _whole_chars(item, text, page_id)
-            items += _shortened(item.pointer, text, many, _way_back(turn, item, page_id))
+            items += _shortened(item, text, many, _way_back(turn, item, page_id))
         else:
             items.append(item)
     is_long = is_result and texts in classes and turn.structured is not None
@@ -177,7 +177,7 @@ def _as_a_line(turn: ComposedTurn, page_id: str | None) -> ComposedTurn:
         for item in stored
         if isinstance(item.source, StoredBytes)
     ]
-    way = _page_call(page_id) if page_id else entry_call(turn)
+    way = _page_call(page_id) if page_id else entry_call(turn.seq)
     media = f"; its media: {', '.join(named[:_MOST_NAMED])}" if named else ""
     more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
     name = quoted_short(one_line(turn.tool_name), 64)
@@ -202,12 +202,12 @@ def _small(medium: Medium, page_id: str | None) -> Medium:
     return replace(medium, words=kept, instead=instead, is_evicted=True)
 
 
-def _shortened(pointer: str, text: str, many: int, way: str) -> list[Item]:
+def _shortened(item: TextItem | DataItem, text: str, many: int, way: str) -> list[Item]:
     kept = cut_short(text, _KEPT_CHARS)
     shows = f"; {way} shows all of it" if way else ""
     line = f"[… shortened from {many} characters{shows}]"
-    note = LeftOut(pointer, "text", "evicted", _REASON, to="preview")
-    return [note, TextItem(pointer, f"{kept}\n{line}")]
+    note = LeftOut(item.pointer, "text", "evicted", _REASON, to="preview", seq=item.seq)
+    return [note, TextItem(item.pointer, f"{kept}\n{line}")]
 
 
 def _whole_chars(item: TextItem | DataItem, text: str, page_id: str | None) -> int:
@@ -222,18 +222,17 @@ def _whole_chars(item: TextItem | DataItem, text: str, page_id: str | None) -> i
 def _way_back(turn: ComposedTurn, item: TextItem | DataItem, page_id: str | None) -> str:
     if page_id:
         return _page_call(page_id)
-    if isinstance(item, DataItem):
-        return entry_call(turn)
-    if item.handle is not None:
-        return f'read_text("{item.handle}")'
-    uri = whole_text_uri(item.text)
-    return f'read_text("@{uri}")' if uri else entry_call(turn)
+    handle = None
+    if isinstance(item, TextItem):
+        uri = whole_text_uri(item.text)
+        handle = item.handle or (f"@{uri}" if uri else None)
+    return f'read_text("{handle}")' if handle else entry_call(item.seq or turn.seq)
 
 
-def entry_call(turn: ComposedTurn) -> str:
-    """Return the call that shows all of an answer, if a model can make one."""
+def entry_call(seq: int | None) -> str:
+    """Return the call that shows all of an entry, if a model can make one."""
     # What is rendered outside of its session is no entry that a model could name.
-    return "" if turn.seq is None else f'read_text("@entry:{turn.seq}")'
+    return "" if seq is None else f'read_text("@entry:{seq}")'
 
 
 def _page_call(page_id: str) -> str:

@@ -92,6 +92,11 @@ class MessageEntry:
     keeps_blocks: bool = False
 
 
+def is_cache_mark(block: JsonValue) -> bool:
+    """Return whether a block is Bedrock's mark for the cache, which nobody says."""
+    return is_block(block) and block.keys() <= _MARKS
+
+
 def message_turns(
     entry: MessageEntry,
     resources: Mapping[str, Resource],
@@ -164,7 +169,7 @@ class _Reading:
                 self._saying().items.append(kept)
             elif is_block(block) and block.get("type") in _APART:
                 self._read_approval(block, here)
-            elif not (is_block(block) and block.keys() <= _MARKS):
+            elif not is_cache_mark(block):
                 items = self._content.items(block, here, is_of_dialect=True)
                 self._saying().items.extend(items)
 

@@ -149,6 +149,8 @@ class TextItem:
     handle: str | None = None
     whole_chars: int | None = None
     label: BlockLabel | None = None
+    seq: int | None = field(default=None, compare=False)
+    """The entry it stands in, if that is another one than its turn begins in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +159,8 @@ class DataItem:
 
     pointer: str
     value: JsonValue
+    seq: int | None = field(default=None, compare=False)
+    """The entry it stands in, if that is another one than its turn begins in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +222,8 @@ SettledItem: TypeAlias = TextItem | DataItem | MediaItem | ProviderBlock
 
 def in_entry(item: Item, seq: int | None) -> Item:
     """Return an item with the number of its entry, for a turn that begins in another entry."""
-    if isinstance(item, Medium | LeftOut | ProviderBlock) and item.seq is None:
-        return replace(item, seq=seq)
-    return item
+    is_placed = isinstance(item, Invented) or item.seq is not None
+    return item if is_placed else replace(item, seq=seq)
 
 
 _Item = TypeVar("_Item")

@@ -9,9 +9,6 @@ from pagefault_dialects.model.conversation import (
     ComposedTurn,
     Invented,
     Item,
-    LeftOut,
-    Medium,
-    ProviderBlock,
     TurnCall,
     in_entry,
 )
@@ -152,9 +149,7 @@ def _equal_items(told: Sequence[Item], again: Sequence[Item]) -> int:
 
 
 def _without_place(item: Item) -> Item:
-    if isinstance(item, Medium | LeftOut | ProviderBlock):
-        return replace(item, pointer="", seq=None)
-    return item if isinstance(item, Invented) else replace(item, pointer="")
+    return item if isinstance(item, Invented) else replace(item, pointer="", seq=None)
 
 
 def _index_of(answer: tuple[int, ComposedTurn]) -> int:

@@ -126,6 +126,7 @@ def _long_text_line(turn: ComposedTurn, item: TextItem | DataItem) -> str | None
         return text_line(f"@{uri}", f"{whole_length(text):,} characters")
     # What the system says is not of the conversation, and outside of its session no entry leads
     # anywhere.
-    if turn.role == "system" or turn.seq is None or not needs_preview(text):
+    seq = item.seq or turn.seq
+    if turn.role == "system" or seq is None or not needs_preview(text):
         return None
-    return text_line(f"@entry:{turn.seq}", f"{len(text):,} characters")
+    return text_line(f"@entry:{seq}", f"{len(text):,} characters")

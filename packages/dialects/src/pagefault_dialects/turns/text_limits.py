@@ -58,7 +58,7 @@ def _items(turn: ComposedTurn, most_chars: int, whole: Mapping[str, str]) -> Ite
             handle = _handle(turn, item.text)
             yield item if is_same else replace(item, text=text, handle=handle, whole_chars=None)
             continue
-        shown = shortened(text, most_chars, entry_call(turn))
+        shown = shortened(text, most_chars, entry_call(turn.seq))
         yield replace(item, text=shown, handle=_handle(turn, item.text), whole_chars=many)
         reason = f"Texts of up to {most_chars} characters are shown whole, and this has {many}."
         yield LeftOut(item.pointer, "text", "text-too-long", reason, to="preview")
